@@ -39,13 +39,13 @@ const flags = {
   }),
   version: Flag.parsed("version", {
     placeholder: "VERSION",
-    description: "The API version of the kind; default v1alpha1",
+    description: "The API version of the kind (default: v1alpha1)",
     parse: Names.versionOf,
     otherwise: "v1alpha1"
   }),
   plural: Flag.parsed("plural", {
     placeholder: "WORD",
-    description: "The kind's plural in paths and for kubectl; default as in English",
+    description: "The plural of the kind (default: the English plural)",
     parse: Names.pluralOf,
     otherwise: undefined
   })

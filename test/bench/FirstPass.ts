@@ -45,7 +45,7 @@ const manage = (folder: string, kubeconfig: string, metrics: number, health: num
     [
       ...[process.execPath, "--conditions=homeostat-source", "--preload", join(import.meta.dir, "first-pass/Gaps.ts")],
       ...[join(root, "controllers/main.ts"), "run", "--kubeconfig", kubeconfig, "--controllers", "webapp"],
-      ...["--leader-elect", "--leader-elect-namespace", "default", "--leader-elect-lease-name", "load"],
+      ...["--leader-elect", "--leader-elect-resource-namespace", "default", "--leader-elect-resource-name", "load"],
       ...["--log-format", "json"],
       ...["--metrics-bind-address", `127.0.0.1:${metrics}`, "--health-probe-bind-address", `127.0.0.1:${health}`]
     ],

@@ -65,11 +65,12 @@ export const start = (narrator: Narrator) =>
         )
     }
     const run = Run.verb(traced).run({
+      program: program.name,
       args: [
         `--kubeconfig=${kubeconfigPath}`,
         "--install-crds",
         "--leader-elect",
-        "--leader-elect-namespace=default",
+        "--leader-elect-resource-namespace=default",
         `--metrics-bind-address=${metrics}`,
         `--health-probe-bind-address=${probes}`,
         "--log-level=warning",

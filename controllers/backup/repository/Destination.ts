@@ -154,7 +154,7 @@ export const repository = (destination: Destination, place: Place): string => {
 }
 
 /**
- * The identity of a repository in the whole cluster, for its hash and its turns. restic's text is not unique, because a claim has the
+ * The identity of a repository cluster-wide, for its hash and its turns. restic's text is not unique, because a claim has the
  * same mount path in each namespace.
  */
 export const identity = (destination: Destination, place: Place): string =>

@@ -23,12 +23,12 @@ describe("a refusal says", () => {
     [
       "which verb it takes on what, and where",
       unauthorized("patch"),
-      `${request}x "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "default"; it takes the verb patch on deployments of API group "apps" in namespace default`
+      `${request}x "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "default"; requires permission to patch deployments.apps in namespace default`
     ],
     [
       "so of a subresource in no namespace",
       unauthorized("update", "nodes/status", "", " at the cluster scope: RBAC: role not found"),
-      `${request}x "a" is forbidden: User "u:v" cannot update resource "nodes/status" in API group "" at the cluster scope: RBAC: role not found; it takes the verb update on nodes/status of API group "" in the whole cluster`
+      `${request}x "a" is forbidden: User "u:v" cannot update resource "nodes/status" in API group "" at the cluster scope: RBAC: role not found; requires permission to update nodes/status cluster-wide`
     ],
     [
       "the server's words alone if no permission is missing",
@@ -38,7 +38,7 @@ describe("a refusal says", () => {
     [
       "the rule after server's words that are cut",
       unauthorized("patch", "deployments", "apps", ` in the namespace "default"${" x".repeat(600)}`),
-      `${`${request}x "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "default"${" x".repeat(600)}`.slice(0, 534)}…; it takes the verb patch on deployments of API group "apps" in namespace default`
+      `${`${request}x "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "default"${" x".repeat(600)}`.slice(0, 534)}…; requires permission to patch deployments.apps in namespace default`
     ]
   ]
   test("that the controller does not declare the permission, unless it does", () => {

@@ -13,12 +13,12 @@ const cases: ReadonlyArray<readonly [string, string, string | undefined]> = [
   [
     "in a namespace",
     'deployments.apps "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "b"',
-    'it takes the verb patch on deployments of API group "apps" in namespace b'
+    'requires permission to patch deployments.apps in namespace b'
   ],
   [
-    "of a subresource in the whole cluster",
+    "of a subresource cluster-wide",
     'User "u" cannot get resource "nodes/proxy" in API group "" at the cluster scope',
-    'it takes the verb get on nodes/proxy of API group "" in the whole cluster'
+    'requires permission to get nodes/proxy cluster-wide'
   ],
   ["not where a quota refuses", 'pods "a" is forbidden: exceeded quota: none', undefined],
   [
@@ -39,19 +39,19 @@ const access = (verb: string) => `(Access.${verb} in the controller's access), o
 for (const [path, line] of [
   [
     "namespaces/shop/rolebindings/team",
-    `it takes the verb bind on roles or clusterroles of API group "rbac.authorization.k8s.io" in namespace shop ${access("bind")}`
+    `requires permission to bind roles or clusterroles in namespace shop ${access("bind")}`
   ],
   [
     "clusterrolebindings/team",
-    `it takes the verb bind on clusterroles of API group "rbac.authorization.k8s.io" in the whole cluster ${access("bind")}`
+    `requires permission to bind clusterroles.rbac.authorization.k8s.io cluster-wide ${access("bind")}`
   ],
   [
     "namespaces/shop/roles/team",
-    `it takes the verb escalate on roles of API group "rbac.authorization.k8s.io" in namespace shop ${access("escalate")}`
+    `requires permission to escalate roles.rbac.authorization.k8s.io in namespace shop ${access("escalate")}`
   ],
   [
     "clusterroles",
-    `it takes the verb escalate on clusterroles of API group "rbac.authorization.k8s.io" in the whole cluster ${access("escalate")}`
+    `requires permission to escalate clusterroles.rbac.authorization.k8s.io cluster-wide ${access("escalate")}`
   ]
 ] as const) {
   test(`the missing right is read from a refusal to grant permissions: ${path}`, () => {

@@ -42,11 +42,17 @@ export const wanting = (error: Forbidden): Right | undefined => {
   return right && { ...right, group: rbac, namespace: place }
 }
 
-/** `it takes the verb patch on deployments of API group "apps" in namespace default` */
+/** `requires permission to patch deployments.apps in namespace default` */
 export const describe = ({ group, namespace, resource, verb }: Right): string =>
-  `it takes the verb ${verb} on ${resource} of API group "${group}" ${where(namespace)}${
+  `requires permission to ${verb} ${qualified(resource, group)} ${where(namespace)}${
     verb === "bind" || verb === "escalate" ? ` (Access.${verb} in the controller's access), or all that they grant` : ""
   }`
+
+/** The resource as kubectl writes it: `deployments.apps`, `webapps.apps.kubedojo.io/status`. */
+const qualified = (resource: string, group: string): string => {
+  const [plural = "", ...subresource] = resource.split("/")
+  return group === "" || plural.includes(" ") ? resource : [`${plural}.${group}`, ...subresource].join("/")
+}
 
 /** Why a request failed, in one line; for a missing permission, which one. */
 export const reasonOf = (error: ApiError | InvalidObject): string => {
@@ -56,4 +62,4 @@ export const reasonOf = (error: ApiError | InvalidObject): string => {
 
 /** The namespace of a permission, in words. */
 export const where = (namespace: string | undefined): string =>
-  namespace === undefined ? "in the whole cluster" : `in namespace ${namespace}`
+  namespace === undefined ? "cluster-wide" : `in namespace ${namespace}`

@@ -29,7 +29,7 @@ describe("the Lease of a manager", () => {
     expect(placeOf("home", "away")).toEqual(Either.right("away"))
     expect(placeOf(undefined, "away")).toEqual(Either.right("away"))
     const refused = Either.flip(placeOf(undefined))
-    expect(Either.getOrThrow(refused).message).toStartWith("--leader-elect-namespace: ")
+    expect(Either.getOrThrow(refused).message).toStartWith("--leader-elect-resource-namespace: ")
   })
 
   test("has the program's name if the manager runs all controllers on all objects", () => {
@@ -46,7 +46,7 @@ describe("the Lease of a manager", () => {
   for (const [change, flags] of partial) {
     test(`needs an explicit name with ${flags}, and other flags do not change it`, () => {
       const refused = Either.getOrThrow(Either.flip(nameOf(change))).message
-      expect(refused).toStartWith(`--leader-elect-lease-name: required with --leader-elect and ${flags} (`)
+      expect(refused).toStartWith(`--leader-elect-resource-name: required with --leader-elect and ${flags} (`)
       expect(nameOf({ ...change, leaseName: "mine" })).toEqual(Either.right("mine"))
       expect(nameOf({ ...change, namespaces: ["a", "b"], leaseName: "mine" })).toEqual(Either.right("mine"))
       expect(nameOf({ ...change, leaderElect: false })).toEqual(Either.right(undefined))

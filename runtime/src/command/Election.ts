@@ -10,35 +10,35 @@ const partial = ["--controllers", "--namespace", "--selector"] as const
 
 /** The flags. */
 export const flags = {
-  leaderElect: Flag.toggle("leader-elect", { description: "Of several replicas, only one works at a time" }),
-  leaseName: Flag.parsed("leader-elect-lease-name", {
+  leaderElect: Flag.toggle("leader-elect", { description: "Let only one of several replicas work at a time" }),
+  leaseName: Flag.renamed("leader-elect-lease-name", Flag.parsed("leader-elect-resource-name", {
     placeholder: "NAME",
-    description: `Name of the Lease; default the program's name, required with ${partial.join(", ")}`,
+    description: `Name of the Lease, required with ${partial.join(", ")} (default: the program's name)`,
     parse: Flags.objectName,
     otherwise: undefined
-  }),
-  leaseNamespace: Flag.parsed("leader-elect-namespace", {
+  })),
+  leaseNamespace: Flag.renamed("leader-elect-namespace", Flag.parsed("leader-elect-resource-namespace", {
     placeholder: "NAME",
-    description: "Where that Lease is; default the pod's namespace, else that of the context",
+    description: "Namespace of the Lease (default: that of the pod, or else of the kubeconfig context)",
     parse: Flags.namespaceName,
     otherwise: undefined
-  })
+  }))
 } as const
 
 /** The flags of a manager that takes part in the election. */
 export const timing = {
-  leaseDuration: Flag.duration("lease-duration", {
+  leaseDuration: Flag.renamed("lease-duration", Flag.duration("leader-elect-lease-duration", {
     description: "How long other replicas wait for a leader that does not renew the Lease",
     otherwise: "15s"
-  }),
-  renewDeadline: Flag.duration("renew-deadline", {
-    description: "How long a leader leads on without having renewed the Lease",
+  })),
+  renewDeadline: Flag.renamed("renew-deadline", Flag.duration("leader-elect-renew-deadline", {
+    description: "How long a leader continues without renewing the Lease",
     otherwise: "10s"
-  }),
-  retryPeriod: Flag.duration("retry-period", {
-    description: "How often a leader renews the Lease, and others look if they can't watch it",
+  })),
+  retryPeriod: Flag.renamed("retry-period", Flag.duration("leader-elect-retry-period", {
+    description: "How often the leader renews the Lease, and others read it if they cannot watch it",
     otherwise: "2s"
-  })
+  }))
 } as const
 
 /** The flags that give the name of a Lease. */
@@ -75,7 +75,7 @@ export const nameOf = (program: Program, settings: Settings): Either.Either<stri
     ? Either.right(program.name)
     : Either.left(
         new UsageError({
-          message: `--leader-elect-lease-name: required with --leader-elect and ${parts.join(" and ")} (one name for each manager that works beside others; a manager keeps its name when its flags change)`
+          message: `--leader-elect-resource-name: required with --leader-elect and ${parts.join(" and ")} (one name for each manager that works beside others; a manager keeps its name when its flags change)`
         })
       )
 }
@@ -96,7 +96,7 @@ export const leaseOf = (
     ? Either.left(
         new UsageError({
           message:
-            "--leader-elect-namespace: say where the Lease is to be, as neither a pod nor the context names a namespace"
+            "--leader-elect-resource-namespace: required, because neither a pod nor the kubeconfig context has a namespace"
         })
       )
     : Either.map(nameOf(program, settings), (name) => ({ namespace, name }))

@@ -19,11 +19,13 @@ const flags = {
   install: Flag.toggle("install", { description: "Install first" })
 }
 
+const program = "homeostat"
+
 const read = (args: ReadonlyArray<string>, environment: { readonly [name: string]: string } = {}) =>
-  Either.getOrThrowWith(Flag.read(flags, args, environment), (message) => new Error(message))
+  Either.getOrThrowWith(Flag.read(flags, { program, args, environment }), (message) => new Error(message)).values
 
 const refusal = (args: ReadonlyArray<string>, environment: { readonly [name: string]: string } = {}) =>
-  Either.getOrUndefined(Either.flip(Flag.read(flags, args, environment)))
+  Either.getOrUndefined(Either.flip(Flag.read(flags, { program, args, environment })))
 
 describe("Flags", () => {
   test("have their defaults if they are absent", () => {
@@ -44,17 +46,22 @@ describe("Flags", () => {
 
   test("have a short form, also in one argument with their value", () => {
     const short = { namespace: Flag.short("n", Flag.text("namespace", { placeholder: "NAME", description: "Where" })) }
+    const readShort = (...args: ReadonlyArray<string>) =>
+      Either.map(Flag.read(short, { program, args, environment: {} }), ({ values }) => values)
     for (const args of [["-n", "a"], ["-n=a"], ["-na"], ["--namespace", "a"], ["--namespace=a"]]) {
-      expect(Flag.read(short, args, {})).toEqual(Either.right({ namespace: "a" }))
+      expect(readShort(...args)).toEqual(Either.right({ namespace: "a" }))
     }
-    expect(Flag.read(short, ["-x", "a"], {})).toEqual(Either.left("unknown flag: -x"))
-    expect(Flag.read(short, ["-n"], {})).toEqual(Either.left("--namespace needs a value: --namespace NAME"))
-    expect(Flag.describe(Object.values(short))).toEqual(["  -n, --namespace NAME  Where"])
+    expect(readShort("-x", "a")).toEqual(Either.left("unknown flag: -x"))
+    expect(readShort("-n")).toEqual(Either.left("value required: --namespace NAME"))
+    expect(Flag.describe(Object.values(short), 80)).toEqual(["  -n, --namespace NAME  Where"])
   })
 
   test("may have a limited number of positional arguments beside them", () => {
     const beside = (most: number, ...args: ReadonlyArray<string>) =>
-      Either.map(Flag.readBeside(most, flags, args, {}), ({ values, words }) => [values.file, ...words])
+      Either.map(Flag.read(flags, { program, args, environment: {} }, most), ({ values, words }) => [
+        values.file,
+        ...words
+      ])
     expect(beside(2, "a", "--file", "f", "b")).toEqual(Either.right(["f", "a", "b"]))
     expect(beside(1, "a", "--file", "f", "b")).toEqual(Either.left(`unexpected argument: "b"`))
   })
@@ -68,7 +75,7 @@ describe("Flags", () => {
     expect(read(["--install", "--file", "a"])).toMatchObject({ install: true, file: "a" })
     for (const word of ["false", "0"]) expect(read([`--install=${word}`]).install).toBe(false)
     for (const word of ["true", "1"]) expect(read([`--install=${word}`]).install).toBe(true)
-    expect(refusal(["--install=perhaps"])).toBe(`--install: "perhaps" is neither true nor false`)
+    expect(refusal(["--install=perhaps"])).toBe(`--install: invalid value: "perhaps" (must be true or false)`)
   })
 
   test("can be environment variables, and the command line has precedence", () => {
@@ -76,6 +83,23 @@ describe("Flags", () => {
     expect(read([], environment)).toMatchObject({ period: Duration.seconds(90), names: ["a", "b"], install: true })
     expect(read(["--name", "c", "--install=false"], environment)).toMatchObject({ names: ["c"], install: false })
     expect(read([], { HOMEOSTAT_FILE: "" }).file).toBeUndefined()
+    const other = Flag.read(flags, { program: "my-sites", args: [], environment: { MY_SITES_FILE: "a" } })
+    expect(Either.getOrThrow(other).values.file).toBe("a")
+  })
+
+  test("still work under a deprecated name, with a warning", () => {
+    const renamed = { file: Flag.renamed("path", flags.file) }
+    const ask = (args: ReadonlyArray<string>, environment: { readonly [name: string]: string } = {}) =>
+      Either.getOrThrow(Flag.read(renamed, { program, args, environment }))
+    const warning = "--path is deprecated (use --file)"
+    expect(ask(["--path", "a"])).toMatchObject({ values: { file: "a" }, deprecated: [warning] })
+    expect(ask(["--path=a"])).toMatchObject({ values: { file: "a" }, deprecated: [warning] })
+    expect(ask(["--file=--path"])).toMatchObject({ values: { file: "--path" }, deprecated: [] })
+    expect(ask([], { HOMEOSTAT_PATH: "a" })).toMatchObject({
+      values: { file: "a" },
+      deprecated: ["HOMEOSTAT_PATH is deprecated (use HOMEOSTAT_FILE)"]
+    })
+    expect(ask([], { HOMEOSTAT_PATH: "a", HOMEOSTAT_FILE: "b" })).toMatchObject({ values: { file: "b" }, deprecated: [] })
   })
 
   test("that are invalid are rejected with the flag, or the variable that the value came from", () => {
@@ -98,16 +122,22 @@ describe("Flags", () => {
 
   test("are described in two columns", () => {
     const { file, install, level } = flags
-    expect(Flag.describe([Flag.short("f", file), install, level])).toEqual([
-      "  -f, --file FILE  A file",
-      "  --install        Install first",
-      "  --level LEVEL    How much"
+    expect(Flag.describe([Flag.short("f", file), install, level], 80)).toEqual([
+      "  -f, --file FILE    A file",
+      "      --install      Install first",
+      "      --level LEVEL  How much"
+    ])
+    const long = { ...level, description: "How much of it, in words that need three lines" }
+    expect(Flag.describe([long], 40)).toEqual([
+      "      --level LEVEL  How much of it, in",
+      "                     words that need",
+      "                     three lines"
     ])
   })
 
   test("a missing value, an unknown flag and too many arguments have different messages", () => {
-    expect(refusal(["--file"])).toBe("--file needs a value: --file FILE")
-    expect(refusal(["--file", "--install"])).toBe("--file needs a value: --file FILE")
+    expect(refusal(["--file"])).toBe("value required: --file FILE")
+    expect(refusal(["--file", "--install"])).toBe("value required: --file FILE")
     expect(refusal(["--fil", "a"])).toBe("unknown flag: --fil")
     expect(refusal(["-f", "a"])).toBe("unknown flag: -f")
     expect(refusal(["more"])).toBe(`unexpected argument: "more"`)

@@ -1,6 +1,6 @@
 /**
- * Flags of a command line. Each flag is also an environment variable: `--log-level` is `HOMEOSTAT_LOG_LEVEL`. The command line has
- * precedence.
+ * Flags of a command line. Each flag is also an environment variable with the program's name: `--log-level` of a program `sites` is
+ * `SITES_LOG_LEVEL`. The command line has precedence.
  *
  * This is own code because of the messages: @effect/cli reports an unknown argument for a repeated flag, a missing value and an invalid
  * value, and its help has four paragraphs per flag.
@@ -8,6 +8,7 @@
 import type * as Duration from "effect/Duration"
 import * as Either from "effect/Either"
 import * as DurationText from "./DurationText.ts"
+import * as Help from "./Help.ts"
 
 /** A flag whose value is an A. */
 export interface Flag<out A> {
@@ -15,6 +16,8 @@ export interface Flag<out A> {
   readonly name: string
   /** The letter of the short form, without the dash. */
   readonly short?: string | undefined
+  /** A deprecated name, which still works. */
+  readonly former?: string | undefined
   /** The placeholder of its value in the help. A flag without one is a switch. */
   readonly placeholder: string | undefined
   /** The effect, in one line. */
@@ -41,8 +44,9 @@ export interface Options {
   readonly description: string
 }
 
-/** The environment variable of a flag. */
-export const variableOf = (name: string): string => `HOMEOSTAT_${name.toUpperCase().replaceAll("-", "_")}`
+/** The environment variable of a flag of a program. */
+export const variableOf = (program: string, name: string): string =>
+  `${program}_${name}`.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")
 
 /** A flag with one value. If it is repeated, the last value counts, so that a suffix can override a command line. */
 export const parsed = <A, B>(
@@ -63,6 +67,9 @@ export const parsed = <A, B>(
 
 /** The flag with a short form, such as `-n`. */
 export const short = <A>(letter: string, flag: Flag<A>): Flag<A> => ({ ...flag, short: letter })
+
+/** The flag with a deprecated name, which still works. */
+export const renamed = <A>(former: string, flag: Flag<A>): Flag<A> => ({ ...flag, former })
 
 /** A flag with any text. */
 export const text = (name: string, options: Options): Flag<string | undefined> =>
@@ -102,7 +109,7 @@ export const duration = (
   return {
     name,
     placeholder: "DURATION",
-    description: `${options.description}; default ${options.otherwise}`,
+    description: `${options.description} (default: ${options.otherwise})`,
     read: (given) => parse(given.at(-1) ?? options.otherwise)
   }
 }
@@ -134,14 +141,14 @@ export const toggle = (name: string, options: { readonly description: string }):
   read: (given) => {
     const last = given.at(-1)
     const value = last === undefined ? false : truths[last]
-    return value === undefined ? Either.left(`"${last}" is neither true nor false`) : Either.right(value)
+    return value === undefined ? Either.left(`invalid value: "${last}" (must be true or false)`) : Either.right(value)
   }
 })
 
 /** The flag of an argument, and the value if the argument contains it: `--namespace=shop`, `-n=shop`, `-nshop`. */
 const named = (flags: ReadonlyArray<Flag<unknown>>, arg: string) => {
   const [, name, long] = /^--([^=]+)(?:=(.*))?$/s.exec(arg) ?? []
-  if (name !== undefined) return { flag: flags.find((flag) => flag.name === name), inline: long }
+  if (name !== undefined) return { flag: flags.find((flag) => flag.name === name || flag.former === name), inline: long }
   const [, letter, inline] = /^-([a-z])(?:=?(.+))?$/s.exec(arg) ?? []
   return { flag: flags.find(({ short }) => short !== undefined && short === letter), inline }
 }
@@ -152,11 +159,16 @@ const collect = (
   args: ReadonlyArray<string>,
   mostWords: number
 ): Either.Either<
-  { readonly given: ReadonlyMap<string, ReadonlyArray<string>>; readonly words: ReadonlyArray<string> },
+  {
+    readonly given: ReadonlyMap<string, ReadonlyArray<string>>
+    readonly words: ReadonlyArray<string>
+    readonly deprecated: ReadonlyArray<string>
+  },
   string
 > => {
   const given = new Map<string, ReadonlyArray<string>>()
   const words: Array<string> = []
+  const deprecated: Array<string> = []
   for (let index = 0; index < args.length; index++) {
     const arg = args[index] ?? ""
     const { flag, inline } = named(flags, arg)
@@ -166,42 +178,62 @@ const collect = (
       words.push(arg)
       continue
     }
+    if (flag.former !== undefined && arg.split("=", 1)[0] === `--${flag.former}`) {
+      deprecated.push(`--${flag.former} is deprecated (use --${flag.name})`)
+    }
     let value = inline
     if (value === undefined && flag.placeholder === undefined) value = "true"
     if (value === undefined) {
       const next = args[index + 1]
       if (next === undefined || next.startsWith("--")) {
-        return Either.left(`--${flag.name} needs a value: --${flag.name} ${flag.placeholder}`)
+        return Either.left(`value required: --${flag.name} ${flag.placeholder}`)
       }
       value = next
       index++
     }
     given.set(flag.name, [...(given.get(flag.name) ?? []), value])
   }
-  return Either.right({ given, words })
+  return Either.right({ given, words, deprecated })
+}
+
+/** The input of a command. */
+export interface Input {
+  /** The program's name, the prefix of its environment variables. */
+  readonly program: string
+  /** The arguments after the command. */
+  readonly args: ReadonlyArray<string>
+  readonly environment: { readonly [name: string]: string | undefined }
+}
+
+/** The parsed input of a command. */
+export interface Read<F extends Flags> {
+  readonly values: Values<F>
+  /** The positional arguments. */
+  readonly words: ReadonlyArray<string>
+  /** Warnings about deprecated names. */
+  readonly deprecated: ReadonlyArray<string>
 }
 
 /**
  * The values of flags: from the command line, else from the environment, else the defaults. An empty variable counts as not set.
  * Left: one line that names the flag, or the variable if the value came from there.
+ *
+ * @param mostWords the largest number of positional arguments
  */
 export const read = <F extends Flags>(
   flags: F,
-  args: ReadonlyArray<string>,
-  environment: { readonly [name: string]: string | undefined }
-): Either.Either<Values<F>, string> => Either.map(readBeside(0, flags, args, environment), ({ values }) => values)
-
-/** The same for a command line with at most `mostWords` positional arguments. */
-export const readBeside = <F extends Flags>(
-  mostWords: number,
-  flags: F,
-  args: ReadonlyArray<string>,
-  environment: { readonly [name: string]: string | undefined }
-): Either.Either<{ readonly values: Values<F>; readonly words: ReadonlyArray<string> }, string> =>
-  Either.flatMap(collect(Object.values(flags), args, mostWords), ({ given, words }) => {
+  { args, environment, program }: Input,
+  mostWords = 0
+): Either.Either<Read<F>, string> =>
+  Either.flatMap(collect(Object.values(flags), args, mostWords), ({ deprecated, given, words }) => {
     const values: { [key: string]: unknown } = {}
+    const warnings = [...deprecated]
     for (const [key, flag] of Object.entries(flags)) {
-      const variable = variableOf(flag.name)
+      const current = variableOf(program, flag.name)
+      const former = flag.former === undefined ? undefined : variableOf(program, flag.former)
+      const isFormer = former !== undefined && !environment[current] && Boolean(environment[former])
+      if (isFormer) warnings.push(`${former} is deprecated (use ${current})`)
+      const variable = isFormer ? former : current
       const set = environment[variable] ?? ""
       const written = given.get(flag.name)
       const origin = written === undefined && set !== "" ? variable : `--${flag.name}`
@@ -210,15 +242,15 @@ export const readBeside = <F extends Flags>(
       values[key] = value.right
     }
     // The compiler cannot infer the type of each key in a loop.
-    return Either.right({ values: values as Values<F>, words })
+    return Either.right({ values: values as Values<F>, words, deprecated: warnings })
   })
 
-/** The flags as lines of help, in two columns: the usage and the effect. */
-export const describe = (flags: ReadonlyArray<Flag<unknown>>): ReadonlyArray<string> => {
-  const heads = flags.map(
-    ({ name, placeholder, short }) =>
-      `${short === undefined ? "" : `-${short}, `}--${name}${placeholder === undefined ? "" : ` ${placeholder}`}`
+/** The flags as lines of help: see {@link Help.columns}. */
+export const describe = (flags: ReadonlyArray<Flag<unknown>>, width: number): ReadonlyArray<string> =>
+  Help.columns(
+    flags.map(({ description, name, placeholder, short }) => [
+      `${short === undefined ? "    " : `-${short}, `}--${name}${placeholder === undefined ? "" : ` ${placeholder}`}`,
+      description
+    ]),
+    width
   )
-  const width = Math.max(...heads.map((head) => head.length))
-  return flags.map(({ description }, index) => `  ${(heads[index] ?? "").padEnd(width)}  ${description}`)
-}

@@ -28,13 +28,13 @@ export const unknownController = (text: string, names: ReadonlyArray<string>): s
 export const cluster = {
   kubeconfig: Flag.parsed("kubeconfig", {
     placeholder: "FILE",
-    description: "A kubeconfig; default KUBECONFIG, else the pod's service account, else ~/.kube/config",
+    description: "A kubeconfig (default: KUBECONFIG, or else the pod's service account, or else ~/.kube/config)",
     parse: (kubeconfig, origin) => Either.right({ kubeconfig, origin }),
     otherwise: {}
   }),
   context: Flag.text("context", {
     placeholder: "NAME",
-    description: "The context of the kubeconfig; default its current one"
+    description: "The context of the kubeconfig (default: its current context)"
   })
 } as const
 
@@ -43,17 +43,17 @@ export const scope = (names: ReadonlyArray<string>) =>
   ({
     namespaces: Flag.list("namespace", {
       placeholder: "NAME",
-      description: "Only see objects of this namespace, or of several (repeated, or with commas); default all",
+      description: "The namespaces of the manager, repeated or separated by commas (default: all)",
       check: namespaceName
     }),
     controllers: Flag.list("controllers", {
       placeholder: "NAME,…",
-      description: `Only run these controllers, of ${names.join(", ")}; default all`,
+      description: `The controllers to run, of ${names.join(", ")} (default: all)`,
       check: (name) => (names.includes(name) ? Either.right(name) : Either.left(unknownController(name, names)))
     }),
     selector: Flag.parsed("selector", {
       placeholder: "LABELS",
-      description: "Only see objects with these labels, of the kinds that are reconciled",
+      description: "The labels of the objects to reconcile, such as team=shop (default: all objects)",
       parse: selectorOf,
       otherwise: undefined
     })
@@ -61,12 +61,12 @@ export const scope = (names: ReadonlyArray<string>) =>
 
 /** The flag for a manager that applies its own CRDs. */
 export const installCrds = Flag.toggle("install-crds", {
-  description: "Apply the CustomResourceDefinitions before starting, but never narrow those of the cluster"
+  description: "Install or update CRDs before starting; never removes fields or tightens validation"
 })
 
 /** The flag that restricts the metrics to authorized users, which needs further permissions. */
 export const metricsSecure = Flag.toggle("metrics-secure", {
-  description: "Serve /metrics over TLS, and only to tokens that the API server knows and allows to get /metrics"
+  description: "Serve /metrics over TLS, only to tokens with the permission to get /metrics"
 })
 
 /** The selected controllers; all if the flag is absent. */

@@ -41,11 +41,12 @@ const forOf = (text: string | null): Either.Either<Duration.Duration | undefined
       )
 
 const levelOf = (query: URLSearchParams): Either.Either<Wish, string> => {
-  const level = query.get("level")
-  if (level === "default") return Either.right({ _tag: "Reset" })
-  if (level === null || !LogLevels.isName(level)) {
+  const text = query.get("level") ?? ""
+  if (text === "default") return Either.right({ _tag: "Reset" })
+  const level = LogLevels.nameOf(text)
+  if (level === undefined) {
     return Either.left(
-      `level: invalid value: "${level ?? ""}" (must be one of ${[...LogLevels.names, "default"].join(", ")})`
+      `level: invalid value: "${text}" (must be one of ${[...LogLevels.names, "default"].join(", ")})`
     )
   }
   return Either.mapBoth(forOf(query.get("for")), {

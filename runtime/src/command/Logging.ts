@@ -19,16 +19,17 @@ const formats: { readonly [name: string]: Settings["format"] } = { json: "json",
 export const flags = {
   logLevel: Flag.parsed("log-level", {
     placeholder: "LEVEL",
-    description: `Log from this level on: ${LogLevels.names.join(", ")}; default info`,
+    description: `The least severe level to log: ${LogLevels.names.join(", ")} (default: info)`,
     parse: (word) =>
-      LogLevels.isName(word)
-        ? Either.right(word)
-        : Either.left(`invalid value: "${word}" (must be one of ${LogLevels.names.join(", ")})`),
+      Either.fromNullable(
+        LogLevels.nameOf(word),
+        () => `invalid value: "${word}" (must be one of ${LogLevels.names.join(", ")})`
+      ),
     otherwise: "info" as const
   }),
   logFormat: Flag.choice("log-format", formats, {
     placeholder: "FORMAT",
-    description: "How log lines look: json or pretty; default pretty on a terminal, else json",
+    description: "The format of log lines: json or pretty (default: pretty on a terminal, otherwise json)",
     otherwise: undefined
   })
 } as const

@@ -12,7 +12,7 @@ export const flags = {
   metricsSecure: Flags.metricsSecure,
   metricsCertDir: Flag.text("metrics-cert-dir", {
     placeholder: "DIR",
-    description: "Where tls.crt and tls.key for that are, read again when they change; default a certificate of its own"
+    description: "Folder of tls.crt and tls.key for --metrics-secure, reloaded on change (default: self-signed)"
   })
 } as const
 

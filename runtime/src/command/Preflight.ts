@@ -25,7 +25,7 @@ export class NotAllowed extends Data.TaggedError("NotAllowed")<{ readonly missin
 /** The verb. It prints a line for each missing permission, and fails. */
 export const verb = (program: Program & Build.Built) =>
   Verb.make("preflight", {
-    description: "Ask the API server for each permission that running needs, and name those that are missing",
+    description: "Check the permissions of the manager, and print the missing ones",
     flags: {
       ...Flags.cluster,
       ...Flags.scope(program.controllers.map(({ name }) => name)),

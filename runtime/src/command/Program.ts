@@ -52,7 +52,7 @@ export const dispatch = (named: Verb.Named, verbs: ReadonlyArray<Verb.Verb<unkno
     Effect.flatMap(Verb.select(named, verbs, process.argv.slice(2)), (request) =>
       request._tag === "Print"
         ? Console.log(request.text)
-        : request.verb.run({ args: request.args, environment: process.env })
+        : request.verb.run({ program: named.name, args: request.args, environment: process.env })
     )
   )
   endAtSecondSignal(named.name)

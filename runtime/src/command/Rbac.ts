@@ -19,6 +19,10 @@ export interface Program {
 export const flags = ({ controllers, name }: Program) => ({
   ...Flags.scope(controllers.map((controller) => controller.name)),
   ...Election.flags,
+  leaseNamespace: {
+    ...Election.flags.leaseNamespace,
+    description: "Namespace of the Lease (default: that of the service account)"
+  },
   installCrds: Flags.installCrds,
   metricsSecure: Flags.metricsSecure,
   serviceAccount: account({ namespace: `${name}-system`, name })
@@ -27,7 +31,7 @@ export const flags = ({ controllers, name }: Program) => ({
 const account = (otherwise: Rbac.Account) =>
   Flag.parsed("service-account", {
     placeholder: "NAMESPACE/NAME",
-    description: `Who runs the program; default ${otherwise.namespace}/${otherwise.name}`,
+    description: `The service account of the program (default: ${otherwise.namespace}/${otherwise.name})`,
     parse: (text): Either.Either<Rbac.Account, string> => {
       const [namespace = "", name, ...rest] = text.split("/")
       return name === undefined || rest.length > 0
@@ -49,7 +53,7 @@ export const objects = (program: Program, settings: Settings) =>
 /** The verb. */
 export const verb = (program: Program) =>
   Verb.make("rbac", {
-    description: "Print the roles that running needs, no right more, for kubectl apply -f -",
+    description: "Print the minimal RBAC roles, for kubectl apply -f -",
     flags: flags(program),
     run: (settings) => Effect.flatMap(objects(program, settings), (objects) => Yaml.print(objects))
   })

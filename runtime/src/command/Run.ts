@@ -70,7 +70,7 @@ const bindAddress = (
 ): Flag.Flag<BindAddress.BindAddress | undefined> =>
   Flag.parsed(name, {
     placeholder: "ADDRESS",
-    description: `Where ${options.what}, 0 for nowhere; default :${options.port}`,
+    description: `The address that serves ${options.what}, or 0 for none (default: :${options.port})`,
     parse: (text) => Either.map(BindAddress.parse(text), Option.getOrUndefined),
     otherwise: { hostname: undefined, port: options.port }
   })
@@ -80,7 +80,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
   ...Flags.scope(names),
   workers: Flag.parsed("workers", {
     placeholder: "N",
-    description: `Objects reconciled at a time, for all controllers or by name (${names[0]}=16); default the controller's own`,
+    description: `Concurrent reconciles, for all controllers or by name, such as ${names[0]}=16 (default: the controller's own)`,
     parse: (text) =>
       Either.filterOrLeft(
         Workers.parse(text),
@@ -96,24 +96,24 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
     atLeast: "1s"
   }),
   gracePeriod: Flag.duration("graceful-shutdown-timeout", {
-    description: "How long reconciles in progress may go on after SIGTERM before they are interrupted",
+    description: "How long running reconciles may continue after SIGTERM",
     otherwise: "30s"
   }),
   installCrds: Flags.installCrds,
   ...Election.flags,
   ...Election.timing,
   metricsAddress: bindAddress("metrics-bind-address", {
-    what: "/metrics is served",
+    what: "/metrics",
     port: BindAddress.usualPorts.metrics
   }),
   probesAddress: bindAddress("health-probe-bind-address", {
-    what: "/healthz and /readyz are served",
+    what: "/healthz and /readyz",
     port: BindAddress.usualPorts.probes
   }),
   ...MetricsPort.flags,
   opaqueTokens: Flag.toggle("opaque-tokens", {
     description:
-      "Ask the API server about callers' tokens that are not JSON Web Tokens, too: static ones, those of a webhook"
+      "Also ask the API server about tokens that are not JSON Web Tokens"
   }),
   ...Logging.flags,
   ...Tracing.flags
@@ -166,7 +166,7 @@ const start = <R, E>(
     const { addresses } = yield* Endpoints.Endpoints
     for (const [what, address] of Object.entries(addresses)) {
       const how = what === "metrics" && settings.metricsSecure ? ", over TLS, to tokens that may get /metrics" : ""
-      yield* Effect.logInfo(`Serves ${what} on ${address}${how}`)
+      yield* Effect.logInfo(`Serving ${what} on ${address}${how}`)
     }
     if (settings.installCrds)
       yield* Effect.forEach(Crd.kindsOf(program.controllers), CustomResource.check, { discard: true })
@@ -179,7 +179,7 @@ const start = <R, E>(
     )
     const lease = yield* Election.leaseOf(program, settings, cluster.namespace)
     const leaderElection = yield* electionOf(lease, settings, instance, controllers)
-    yield* Effect.logInfo(`${program.name} ${program.version} works on ${cluster.server}, from ${cluster.source}`).pipe(
+    yield* Effect.logInfo(`${program.name} ${program.version} connects to ${cluster.server} (from ${cluster.source})`).pipe(
       Effect.annotateLogs(program.build === undefined ? {} : { commit: program.build.commit })
     )
     const metrics = yield* Metrics.Metrics
@@ -250,12 +250,14 @@ const exportingOf = (
 /** The verb. */
 export const verb = <R, E>(program: Program<R, E>) =>
   Verb.make("run", {
-    description: "Run the controllers until SIGTERM or SIGINT; a second signal ends at once",
+    description: "Run the controllers until SIGTERM or SIGINT; a second signal stops immediately",
     flags: flagsOf(program.controllers.map(({ name }) => name)),
     settings: program.settings,
-    run: (settings) =>
+    logsWarnings: true,
+    run: (settings, _, deprecated) =>
       Effect.gen(function* () {
         const levels = yield* LogLevels.make(settings.logLevel)
+        const warned = Effect.forEach(deprecated, (warning) => Effect.logWarning(warning), { discard: true })
         const served = (exporting: Tracing.Exporting | undefined) =>
           Effect.gen(function* () {
             const endpoints = yield* Endpoints.make({
@@ -271,6 +273,7 @@ export const verb = <R, E>(program: Program<R, E>) =>
           }).pipe(Effect.scoped)
         // First, because the error is on the command line or in the environment.
         return yield* Effect.zipRight(Election.check(program, settings), MetricsPort.check(settings)).pipe(
+          Effect.zipRight(warned),
           Effect.zipRight(Environment.check(process.env)),
           Effect.zipRight(
             Effect.mapError(Setting.read(program.settings ?? {}), ({ message }) => new Verb.UsageError({ message }))

@@ -7,6 +7,7 @@ import * as ConfigError from "effect/ConfigError"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Help from "./Help.ts"
 
 /** A setting whose value is an A. */
 export interface Setting<out A> {
@@ -40,7 +41,7 @@ export const make = <A>(
   }
 ): Setting<A> => ({
   variable,
-  description: `${options.description}; default ${options.otherwise}`,
+  description: `${options.description} (default: ${options.otherwise})`,
   config: Config.string(variable).pipe(
     Config.withDefault(""),
     Config.mapOrFail((text) =>
@@ -67,9 +68,9 @@ export const read = <S extends Settings>(settings: S): Effect.Effect<Values<S>, 
 const messageOf = (error: ConfigError.ConfigError): string =>
   ConfigError.isAnd(error) || ConfigError.isOr(error) ? messageOf(error.left) : error.message
 
-/** The settings as lines of help. */
-export const describe = (settings: Settings): ReadonlyArray<string> => {
-  const all = Object.values(settings)
-  const width = Math.max(...all.map(({ variable }) => variable.length))
-  return all.map(({ description, variable }) => `  ${variable.padEnd(width)}  ${description}`)
-}
+/** The settings as lines of help: see {@link Help.columns}. */
+export const describe = (settings: Settings, width: number): ReadonlyArray<string> =>
+  Help.columns(
+    Object.values(settings).map(({ description, variable }) => [variable, description]),
+    width
+  )

@@ -36,12 +36,12 @@ export const flags = {
   tracePropagation: Flag.choice<Tracing.Propagation, Tracing.Propagation>("trace-propagation", propagations, {
     placeholder: "HOW",
     description:
-      "What traces do with the objects that a reconcile writes: link or parent, the next reconcile is linked to it or is its child; off; default link",
+      "How traces continue across written objects: link, parent or off (default: link)",
     otherwise: "link"
   }),
   traceAnnotation: Flag.parsed("trace-annotation", {
     placeholder: "KEY",
-    description: `The annotation of those objects by which they do it; default ${Tracing.annotation}`,
+    description: `The annotation that carries the trace (default: ${Tracing.annotation})`,
     parse: annotationKey,
     otherwise: Tracing.annotation
   })

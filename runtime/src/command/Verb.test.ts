@@ -15,20 +15,20 @@ const run = Verb.make("run", {
 const stop = Verb.make("stop", { description: "Stop it", flags: {}, run: () => Effect.void })
 
 const ask = (...args: ReadonlyArray<string>): string =>
-  Either.match(Verb.select(program, [run, stop], args), {
+  Either.match(Verb.select(program, [run, stop], args, 80), {
     onLeft: ({ message }) => `wrong: ${message}`,
     onRight: (request) => (request._tag === "Print" ? request.text : `${request.verb.name}(${request.args.join(" ")})`)
   })
 
 describe("A command line", () => {
-  test("names a verb, and the following arguments are the verb's", () => {
+  test("names a command, and the following arguments belong to the command", () => {
     expect(ask("run", "--max-speed", "3")).toBe("run(--max-speed 3)")
   })
 
-  test("without a verb, or with an unknown one, fails with the list of verbs", () => {
-    expect(ask()).toBe("wrong: verb required (must be one of run, stop)")
-    expect(ask("runn")).toBe(`wrong: unknown verb: "runn" (must be one of run, stop)`)
-    expect(ask("--max-speed", "3")).toBe(`wrong: unknown verb: "--max-speed" (must be one of run, stop)`)
+  test("without a command, or with an unknown one, fails with the list of commands", () => {
+    expect(ask()).toBe("wrong: command required (must be one of run, stop)")
+    expect(ask("runn")).toBe(`wrong: unknown command: "runn" (must be one of run, stop)`)
+    expect(ask("--max-speed", "3")).toBe(`wrong: unknown command: "--max-speed" (must be one of run, stop)`)
   })
 
   test("prints help wherever `--help` is", () => {
@@ -37,12 +37,18 @@ describe("A command line", () => {
         [
           "A program",
           "",
-          "Usage: prog VERB [flags]",
+          "Usage:",
+          "  prog [command]",
           "",
+          "Available Commands:",
           "  run   Run it",
           "  stop  Stop it",
           "",
-          "prog VERB --help lists the flags of a verb."
+          "Flags:",
+          "  -h, --help     help for prog",
+          "      --version  print the version",
+          "",
+          'Use "prog [command] --help" for more information about a command.'
         ].join("\n")
       )
     }
@@ -55,15 +61,17 @@ describe("A command line", () => {
         [
           "Run it",
           "",
-          "Usage: prog run [flags]",
+          "Usage:",
+          "  prog run [flags]",
           "",
-          "  --max-speed KMH  How fast",
+          "Flags:",
+          "      --max-speed KMH  How fast",
           "",
-          "Each can be given as an environment variable: --max-speed as HOMEOSTAT_MAX_SPEED, and so on."
+          "Environment variables set flags too: --max-speed is PROG_MAX_SPEED."
         ].join("\n")
       )
     }
-    expect(ask("stop", "--help")).toBe("Stop it\n\nUsage: prog stop")
+    expect(ask("stop", "--help")).toBe("Stop it\n\nUsage:\n  prog stop")
   })
 
   test("prints the variables of the controllers below the flags", () => {
@@ -71,13 +79,12 @@ describe("A command line", () => {
     const color = Setting.make("PROG_COLOR_OF_IT", { description: "Which", otherwise: "red", parse: Either.right })
     const flags = { speed: Flag.text("max-speed", { placeholder: "KMH", description: "How fast" }) }
     const set = Verb.make("run", { description: "Run it", flags, settings: { load, color }, run: () => Effect.void })
-    const request = Either.getOrThrow(Verb.select(program, [set], ["run", "--help"]))
-    expect(request._tag === "Print" ? request.text.split("\n").slice(-5) : []).toEqual([
+    const request = Either.getOrThrow(Verb.select(program, [set], ["run", "--help"], 80))
+    expect(request._tag === "Print" ? request.text.split("\n").slice(-4) : []).toEqual([
       "",
       "Environment variables of the controllers:",
-      "",
-      "  PROG_LOAD         How much; default 2t",
-      "  PROG_COLOR_OF_IT  Which; default red"
+      "  PROG_LOAD         How much (default: 2t)",
+      "  PROG_COLOR_OF_IT  Which (default: red)"
     ])
   })
 

@@ -1,19 +1,14 @@
 /** The verbs of a command line, with their flags and their help. */
+import * as Console from "effect/Console"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Flag from "./Flag.ts"
+import * as Help from "./Help.ts"
 import * as Setting from "./Setting.ts"
 
 /** The command line or one of its variables is invalid. The message is one line with the accepted values. */
 export class UsageError extends Data.TaggedError("UsageError")<{ readonly message: string }> {}
-
-/** The input of a verb. */
-export interface Input {
-  /** The arguments after the verb. */
-  readonly args: ReadonlyArray<string>
-  readonly environment: { readonly [name: string]: string | undefined }
-}
 
 /** A verb. */
 export interface Verb<E, R> {
@@ -25,7 +20,7 @@ export interface Verb<E, R> {
   readonly flags: ReadonlyArray<Flag.Flag<unknown>>
   /** Further environment variables, as in the help. */
   readonly settings?: Setting.Settings | undefined
-  readonly run: (input: Input) => Effect.Effect<void, E | UsageError, R>
+  readonly run: (input: Flag.Input) => Effect.Effect<void, E | UsageError, R>
 }
 
 /** Makes a verb. */
@@ -38,7 +33,13 @@ export const make = <F extends Flag.Flags, E, R>(
     readonly flags: F
     /** Environment variables without a flag, for the help. Default: none. */
     readonly settings?: Setting.Settings | undefined
-    readonly run: (values: Flag.Values<F>, words: ReadonlyArray<string>) => Effect.Effect<void, E, R>
+    readonly run: (
+      values: Flag.Values<F>,
+      words: ReadonlyArray<string>,
+      /** Warnings about deprecated names of flags. A verb with `logsWarnings` logs them; others print them first. */
+      deprecated: ReadonlyArray<string>
+    ) => Effect.Effect<void, E, R>
+    readonly logsWarnings?: boolean | undefined
   }
 ): Verb<E, R> => ({
   name,
@@ -46,10 +47,16 @@ export const make = <F extends Flag.Flags, E, R>(
   words: options.words?.placeholder,
   flags: Object.values(options.flags),
   settings: options.settings,
-  run: ({ args, environment }) =>
-    Either.match(Flag.readBeside(options.words?.most ?? 0, options.flags, args, environment), {
-      onLeft: (message) => Effect.fail(new UsageError({ message })),
-      onRight: ({ values, words }) => options.run(values, words)
+  run: (input) =>
+    Either.match(Flag.read(options.flags, input, options.words?.most), {
+      onLeft: (message) => Effect.fail(new UsageError({ message: message.replace(/^unknown flag: .*$/, `$& (see ${input.program} ${name} --help)`) })),
+      onRight: ({ deprecated, values, words }) => {
+        const warned = options.logsWarnings ? [] : deprecated
+        return Effect.zipRight(
+          Effect.forEach(warned, (warning) => Console.error(`${input.program}: ${warning}`), { discard: true }),
+          options.run(values, words, deprecated)
+        )
+      }
     })
 })
 
@@ -72,13 +79,15 @@ export type Request<E, R> =
 export const select = <E, R>(
   program: Named,
   verbs: ReadonlyArray<Verb<E, R>>,
-  args: ReadonlyArray<string>
+  args: ReadonlyArray<string>,
+  /** The width of help, in characters. */
+  width = Help.width()
 ): Either.Either<Request<E, R>, UsageError> => {
   const [word, ...rest] = args
   const asked = word === "help" ? rest[0] : word
   const verb = verbs.find(({ name }) => name === asked)
   if (args.some((arg, index) => (index === 0 ? helpWords.has(arg) : arg === "--help" || arg === "-h"))) {
-    return Either.right({ _tag: "Print", text: verb === undefined ? overview(program, verbs) : helpOf(program, verb) })
+    return Either.right({ _tag: "Print", text: verb === undefined ? overview(program, verbs, width) : helpOf(program, verb, width) })
   }
   if (word === "--version") return Either.right({ _tag: "Print", text: `${program.name} ${program.version}` })
   if (verb !== undefined) return Either.right({ _tag: "Run", verb, args: rest })
@@ -87,39 +96,58 @@ export const select = <E, R>(
     new UsageError({
       message:
         word === undefined
-          ? `verb required (must be one of ${there})`
-          : `unknown verb: "${word}" (must be one of ${there})`
+          ? `command required (must be one of ${there})`
+          : `unknown command: "${word}" (must be one of ${there})`
     })
   )
 }
 
-const overview = (program: Named, verbs: ReadonlyArray<Verb<never, never> | Verb<unknown, unknown>>): string => {
-  const width = Math.max(...verbs.map(({ name }) => name.length))
-  return [
-    program.description,
-    "",
-    `Usage: ${program.name} VERB [flags]`,
-    "",
-    ...verbs.map(({ name, description }) => `  ${name.padEnd(width)}  ${description}`),
-    "",
-    `${program.name} VERB --help lists the flags of a verb.`
-  ].join("\n")
-}
+type Any = Verb<never, never> | Verb<unknown, unknown>
 
-const helpOf = (program: Named, verb: Verb<never, never> | Verb<unknown, unknown>): string => {
+const more = (program: Named, command: string): string =>
+  `Use "${program.name} ${command}--help" for more information about a command.`
+
+const overview = (program: Named, verbs: ReadonlyArray<Any>, width: number): string =>
+  [
+    ...Help.wrapped(program.description, width),
+    "",
+    "Usage:",
+    `  ${program.name} [command]`,
+    "",
+    "Available Commands:",
+    ...Help.columns(
+      verbs.map(({ description, name }) => [name, description]),
+      width
+    ),
+    "",
+    "Flags:",
+    ...Help.columns(
+      [
+        ["-h, --help", `help for ${program.name}`],
+        ["    --version", "print the version"]
+      ],
+      width
+    ),
+    "",
+    more(program, "[command] ")
+  ].join("\n")
+
+const helpOf = (program: Named, verb: Any, width: number): string => {
   const [first] = verb.flags
   const called = [program.name, verb.name, ...(verb.words === undefined ? [] : [verb.words])].join(" ")
-  if (first === undefined) return `${verb.description}\n\nUsage: ${called}`
+  const usage = [...Help.wrapped(verb.description, width), "", "Usage:"]
+  if (first === undefined) return [...usage, `  ${called}`].join("\n")
+  const variable = Flag.variableOf(program.name, first.name)
   return [
-    verb.description,
+    ...usage,
+    `  ${called} [flags]`,
     "",
-    `Usage: ${called} [flags]`,
+    "Flags:",
+    ...Flag.describe(verb.flags, width),
     "",
-    ...Flag.describe(verb.flags),
-    "",
-    `Each can be given as an environment variable: --${first.name} as ${Flag.variableOf(first.name)}, and so on.`,
+    ...Help.wrapped(`Environment variables set flags too: --${first.name} is ${variable}.`, width),
     ...(verb.settings === undefined
       ? []
-      : ["", "Environment variables of the controllers:", "", ...Setting.describe(verb.settings)])
+      : ["", "Environment variables of the controllers:", ...Setting.describe(verb.settings, width)])
   ].join("\n")
 }

@@ -65,7 +65,11 @@ const ask = (answer: () => Response, ...flags: ReadonlyArray<string>) =>
     const printed: Array<unknown> = []
     const origin = `http://127.0.0.1:${server.port}`
     const ended = yield* Why.verb({ name: "homeostat", version: "0.1.0", description: "" })
-      .run({ args: ["webapp/shop", "--namespace=x", `--probe-address=${origin}`, ...flags], environment: {} })
+      .run({
+        program: "homeostat",
+        args: ["webapp/shop", "--namespace=x", `--probe-address=${origin}`, ...flags],
+        environment: {}
+      })
       .pipe(
         Console.withConsole({
           ...(yield* Effect.console),

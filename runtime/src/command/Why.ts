@@ -49,7 +49,7 @@ const flags = {
     "n",
     Flag.parsed("namespace", {
       placeholder: "NAME",
-      description: "Where the object is; default the kubeconfig context's namespace, or else default",
+      description: "The namespace of the object (default: that of the kubeconfig context, or else default)",
       parse: Flags.namespaceName,
       otherwise: undefined
     })
@@ -60,7 +60,7 @@ const flags = {
   }),
   probeAddress: Flag.parsed("probe-address", {
     placeholder: "URL",
-    description: `Where the manager answers probes; default http://127.0.0.1:${probePort}`,
+    description: `The address of the manager's probes (default: http://127.0.0.1:${probePort})`,
     parse: addressOf,
     otherwise: new URL(`http://127.0.0.1:${probePort}`)
   }),
@@ -73,7 +73,7 @@ const flags = {
     Flag.choice(
       "output",
       { text: "text", json: "json" },
-      { placeholder: "FORMAT", description: "text or json; default text", otherwise: "text" }
+      { placeholder: "FORMAT", description: "text or json (default: text)", otherwise: "text" }
     )
   )
 }

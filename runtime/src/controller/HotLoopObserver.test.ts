@@ -697,7 +697,7 @@ describe("an answer that is not what was sent", () => {
       yield* run(makes({ b: "1" }))
       yield* fight(world, 3, "10 seconds", { data: { size: "7" } })
       const note =
-        "The API server stores data.b of ConfigMap default/a otherwise than it was sent. Who changes that on the way: a mutating webhook, as a rule. It is left so; exempt the object from the change, or ask for the value that comes of it."
+        "The API server stores another value than the controller sent: data.b of ConfigMap default/a (changed by a mutating webhook, probably). The controller accepts the stored value. Exempt the object from the change, or write the stored value."
       expect(yield* warnings(server)).toEqual([`FieldAltered: ${note}`])
       expect(lines(world)).toEqual([`WARN ${note}`])
       expect(yield* hotLoops).toMatchObject({ 'homeostat_hot_loops_total{controller="widgets",reason="altered"}': 1 })

@@ -55,7 +55,7 @@ export const rewritten = (place: string, fields: ReadonlyArray<string>, controll
 /** Fields that the API server stores with another value than it received. */
 export const altered = (place: string, { answer, fields, isNews }: HotLoop.Altered, ours: string): Finding => {
   const manager = Rival.ownersOf(answer, fields, ours)
-  const who = manager === undefined ? "probably a mutating webhook" : `${manager}, or a mutating webhook`
+  const who = manager === undefined ? "a mutating webhook, probably" : `${manager}, or a mutating webhook`
   const note = `The API server stores another value than the controller sent: ${named(fields, place)} (changed by ${who}). The controller accepts the stored value. Exempt the object from the change, or write the stored value.`
   return { reason: "altered", place, fields, manager, note, isQuiet: !isNews }
 }

@@ -200,7 +200,7 @@ export const prepare = <R>(
 
     const work = (shared: Worker.Shared<R>) =>
       synced.pipe(
-        Effect.zipRight(Effect.logInfo(`Controller ${controller.name} starts with ${concurrency} workers`)),
+        Effect.zipRight(Effect.logInfo(`Starting controller ${controller.name} (${concurrency} workers)`)),
         Effect.zipRight(started.open),
         Effect.zipRight(Worker.pool(shared, concurrency))
       )

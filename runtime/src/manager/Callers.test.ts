@@ -244,7 +244,7 @@ describe("whoever shows a token", () => {
     Effect.gen(function* () {
       expect(yield* ask({ headers: bearer("good"), path: "/closed" })).toMatchObject({
         status: 403,
-        body: `${user.username} may not get /closed: add to a ClusterRole {"nonResourceURLs":["/closed"],"verbs":["get"]}`
+        body: `${user.username} is not allowed to get /closed (add this rule to a ClusterRole: {"nonResourceURLs":["/closed"],"verbs":["get"]})`
       })
     }).pipe(Effect.provide(world().layer))
   )
@@ -360,7 +360,7 @@ describe("whoever shows a token", () => {
 describe("when nobody can say who a caller is", () => {
   const unavailable = {
     status: 503,
-    body: "the API server does not say who you are and what you may do; try again"
+    body: "the manager cannot authorize the request: the API server does not answer (try again)"
   }
 
   effect("it is refused with the right that the manager lacks, and one warning a minute says so", () => {
@@ -371,13 +371,13 @@ describe("when nobody can say who a caller is", () => {
       const answer = yield* ask(asking)
       expect(answer).toMatchObject({
         status: 503,
-        body: 'the manager may not ask the API server who you are and what you may do: it takes the verb create on tokenreviews of API group "authentication.k8s.io" in the whole cluster (homeostat rbac --metrics-secure grants it)'
+        body: 'the manager cannot authorize the request: requires permission to create tokenreviews.authentication.k8s.io cluster-wide (the command rbac --metrics-secure prints the missing roles)'
       })
       // A retry does not help.
       expect(answer.headers.has("retry-after")).toBe(false)
       yield* ask(asking)
       expect(logs).toEqual([
-        'WARN Nobody can say who may ask for /why: it takes the verb create on tokenreviews of API group "authentication.k8s.io" in the whole cluster'
+        'WARN Cannot authorize requests for /why: requires permission to create tokenreviews.authentication.k8s.io cluster-wide'
       ])
       yield* TestClock.adjust("1 minute")
       yield* ask(asking)

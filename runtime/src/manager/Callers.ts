@@ -284,7 +284,7 @@ export const make = ({
             const rule = JSON.stringify({ nonResourceURLs: [path], verbs: [verb] })
             return allowed
               ? undefined
-              : Endpoints.text(403, `${user.username} may not ${verb} ${path}: add to a ClusterRole ${rule}`)
+              : Endpoints.text(403, `${user.username} is not allowed to ${verb} ${path} (add this rule to a ClusterRole: ${rule})`)
           })
 
     const unavailable = (path: string, { forbidden, reason }: Unanswered) =>
@@ -297,10 +297,10 @@ export const make = ({
         if (forbidden) {
           return Endpoints.text(
             503,
-            `the manager may not ask the API server who you are and what you may do: ${reason} (homeostat rbac --metrics-secure grants it)`
+            `the manager cannot authorize the request: ${reason} (the command rbac --metrics-secure prints the missing roles)`
           )
         }
-        return Endpoints.text(503, "the API server does not say who you are and what you may do; try again", {
+        return Endpoints.text(503, "the manager cannot authorize the request: the API server does not answer (try again)", {
           "retry-after": "5"
         })
       })

@@ -122,14 +122,14 @@ describe("installing CRDs", () => {
         yield* Crds.install([older], { program: "gadgets" })
         expect(server.writes()).toEqual([])
         expect(lines).toEqual([
-          `WARN CRD ${name} is left as it is in the cluster, for ours would narrow it: v1 spec.color is gone: what it holds would be pruned. If a newer version of gadgets applied it, all is well; to have ours nevertheless: gadgets crd | kubectl apply --server-side --force-conflicts -f -`
+          `WARN CRD ${name} was not updated, because this version would remove or tighten: v1 spec.color is gone: what it holds would be pruned. This is expected if a newer version of gadgets installed it. To overwrite it anyway: gadgets crd | kubectl apply --server-side --force-conflicts -f -`
         ])
         // Other kinds are not affected.
         const names = ["a", "b", "c", "d", "e", "f", "g"]
         server.remove(CustomResourceDefinition, name)
         put(server, version(Object.fromEntries(names.map((name) => [name, Schema.optional(Schema.String)]))))
         yield* Crds.install([older])
-        expect(lines.at(-1)).toContain("spec.e is gone: what it holds would be pruned; and 2 more. If")
+        expect(lines.at(-1)).toContain("spec.e is gone: what it holds would be pruned; and 2 more. This")
       })
     )
   )
@@ -143,7 +143,7 @@ describe("installing CRDs", () => {
         server.change(CustomResourceDefinition, name, { spec: { versions: JSON.parse(JSON.stringify(versions)) } })
         yield* Crds.install([newer])
         expect(lines).toEqual([
-          `WARN CRD ${name} is left as it is in the cluster, for ours would narrow it: v0 version is gone: objects that are stored in it could not be read. If a newer version of homeostat applied it, all is well`
+          `WARN CRD ${name} was not updated, because this version would remove or tighten: v0 version is gone: objects that are stored in it could not be read. This is expected if a newer version of homeostat installed it`
         ])
       })
     )

@@ -54,7 +54,7 @@ export const install = (
         if (outcome._tag === "Left") return yield* Effect.logWarning(refusal(name, outcome.narrowings, program))
         yield* served(kind, kind.namespaced ? namespaces[0] : undefined)
         yield* outcome._tag === "Applied"
-          ? Effect.logInfo(`CRD ${name} is applied`)
+          ? Effect.logInfo(`Applied CRD ${name}`)
           : Effect.logDebug(`CRD ${name} needs no change`)
       }),
     { discard: true }

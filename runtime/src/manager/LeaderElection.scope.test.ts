@@ -30,7 +30,7 @@ describe("a Lease of managers that run other controllers", () => {
       const backup = yield* Replica.start(server, "b", scope(["backup"]))
       yield* settle
       const sentence =
-        "The Lease default/homeostat is for controller webapp, and this manager runs controller backup: managers that work side by side each need a --leader-elect-lease-name of their own; delete the Lease if no other manager uses it"
+        "The Lease default/homeostat is for controller webapp, and this manager runs controller backup: managers that work side by side each need a --leader-elect-resource-name of their own; delete the Lease if no other manager uses it"
       expect(backup.state().refused).toBe(sentence)
       yield* TestClock.adjust("1 minute")
       yield* webapp.stop
@@ -74,7 +74,7 @@ describe("a rolling update that adds a namespace", () => {
       expect(next.state()).toEqual({ leading: false, holder: "old" })
       expect(annotationOf(server)).toBe(`{"controllers":["webapp"],"namespaces":["a"]}`)
       expect(lines).toContain(
-        "WARN Standing by: old holds the Lease default/homeostat for controller webapp in namespace a, and this manager runs controller webapp in namespaces a, b: managers that work side by side each need a --leader-elect-lease-name of their own, unless this is a rolling update"
+        "WARN Standing by: old holds the Lease default/homeostat for controller webapp in namespace a, and this manager runs controller webapp in namespaces a, b: managers that work side by side each need a --leader-elect-resource-name of their own, unless this is a rolling update"
       )
       yield* old.stop
       yield* settle

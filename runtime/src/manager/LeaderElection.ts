@@ -115,15 +115,15 @@ export const timesOf = (
   const retry = Duration.decode(settings.retryPeriod ?? "2 seconds")
   const is = (flag: string, duration: Duration.Duration) => `--${flag} (${Duration.format(duration)})`
   const wrong = (message: string) => Either.left(new InvalidSettings({ message }))
-  if (Duration.toMillis(retry) <= 0) return wrong(`${is("retry-period", retry)} must be longer than 0`)
+  if (Duration.toMillis(retry) <= 0) return wrong(`${is("leader-elect-retry-period", retry)} must be longer than 0`)
   if (Duration.lessThanOrEqualTo(renew, Duration.times(retry, jitter))) {
     return wrong(
-      `${is("renew-deadline", renew)} must be longer than ${jitter} times ${is("retry-period", retry)}, or one late renewal ends a leadership`
+      `${is("leader-elect-renew-deadline", renew)} must be longer than ${jitter} times ${is("leader-elect-retry-period", retry)}, or one late renewal ends a leadership`
     )
   }
   if (Duration.lessThanOrEqualTo(lease, renew)) {
     return wrong(
-      `${is("lease-duration", lease)} must be longer than ${is("renew-deadline", renew)}, or a second leader could start before the first has stopped`
+      `${is("leader-elect-lease-duration", lease)} must be longer than ${is("leader-elect-renew-deadline", renew)}, or a second leader could start before the first has stopped`
     )
   }
   return Either.right({
@@ -242,7 +242,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
   return { identity, lease: { namespace, name }, state: () => state, run }
 }
 
-const advice = "managers that work side by side each need a --leader-elect-lease-name of their own"
+const advice = "managers that work side by side each need a --leader-elect-resource-name of their own"
 
 /** Why the candidate does not wait for a Lease. */
 const refusal = (lease: string, { ours, theirs }: LeaseLock.Different): string =>

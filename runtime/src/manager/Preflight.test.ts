@@ -29,7 +29,7 @@ describe("what is missing is said in one line", () => {
       'cannot patch deployments.apps in namespace a, which controller webapp needs: add to a Role there {"apiGroups":["apps"],"resources":["deployments"],"verbs":["patch"]}'
     ],
     [
-      "in the whole cluster, of the core group",
+      "cluster-wide, of the core group",
       permission({
         verb: "list",
         group: "",
@@ -37,7 +37,7 @@ describe("what is missing is said in one line", () => {
         namespace: undefined,
         by: ["controller a", "controller b"]
       }),
-      'cannot list pods in the whole cluster, which controller a and controller b need: add to a ClusterRole {"apiGroups":[""],"resources":["pods"],"verbs":["list"]}'
+      'cannot list pods cluster-wide, which controller a and controller b need: add to a ClusterRole {"apiGroups":[""],"resources":["pods"],"verbs":["list"]}'
     ],
     [
       "of a subresource and of one object",

@@ -117,7 +117,7 @@ describe("the roles of a manager", () => {
     expect(Object.keys(summary(Rbac.objects([builtIn], settled)))).toEqual(["Role a shop"])
   })
 
-  test("that asks who reads its metrics: to create the reviews, in the whole cluster wherever it works", () => {
+  test("that asks who reads its metrics: to create the reviews, cluster-wide wherever it works", () => {
     const settled = { ...settings, metricsSecure: true, namespaces: ["a"] }
     expect(summary(Rbac.objects([widgets], settled))).toEqual({
       "ClusterRole  shop": [
@@ -159,7 +159,7 @@ describe("the roles of a manager", () => {
   const rolesOf = (objects: ReturnType<typeof Rbac.objects>) =>
     Object.entries(summary(objects)).flatMap(([role, rules]) => (rules.includes(bind) ? [role] : []))
 
-  test("grant bind of ClusterRoles where the bindings are: in the namespaces, or in the whole cluster", () => {
+  test("grant bind of ClusterRoles where the bindings are: in the namespaces, or cluster-wide", () => {
     expect(rolesOf(Rbac.objects([binds(RoleBinding)], settings))).toEqual(["ClusterRole  shop"])
     expect(rolesOf(Rbac.objects([binds(RoleBinding)], { ...settings, namespaces: ["a", "b"] }))).toEqual([
       "Role a shop",

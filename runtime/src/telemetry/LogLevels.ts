@@ -30,6 +30,12 @@ export const byName: { readonly [name in Name]: LogLevel.LogLevel } = {
 /** Whether the name is a level. */
 export const isName = (text: string): text is Name => Object.hasOwn(byName, text)
 
+/** The level that a user means: `warn`, as in log lines, is `warning`. Undefined for another text. */
+export const nameOf = (text: string): Name | undefined => {
+  const name = text === "warn" ? "warning" : text
+  return isName(name) ? name : undefined
+}
+
 /** A level that was set with `/loglevel`. */
 export interface Setting {
   readonly level: Name

@@ -20,6 +20,9 @@ const buildMillis = 120_000
 
 const names = program.controllers.map(({ name }) => name).join(", ")
 
+/** Help with each wrapped entry on one line. */
+const unwrapped = (help: string): string => help.replaceAll(/\n {10,}(?!--)/g, " ")
+
 /** Runs several command lines, a few at a time. */
 const each = <A, B, E, R>(cases: ReadonlyArray<A>, check: (one: A) => Effect.Effect<B, E, R>) =>
   Effect.forEach(cases, check, { concurrency: 3, discard: true })
@@ -55,7 +58,8 @@ describe("The program", () => {
       const environment = Binary.bare(yield* Directory.make)
       const run = yield* Binary.run(["run", "--help"], environment)
       expect(run).toMatchObject({ code: 0, stderr: "" })
-      const flags = Array.from(run.stdout.matchAll(/^ {2}--([a-z-]+)/gm), ([, name]) => name)
+      const help = unwrapped(run.stdout)
+      const flags = Array.from(help.matchAll(/^ {6}--([a-z-]+)/gm), ([, name]) => name)
       expect(flags).toEqual([
         "kubeconfig",
         "context",
@@ -67,11 +71,11 @@ describe("The program", () => {
         "graceful-shutdown-timeout",
         "install-crds",
         "leader-elect",
-        "leader-elect-lease-name",
-        "leader-elect-namespace",
-        "lease-duration",
-        "renew-deadline",
-        "retry-period",
+        "leader-elect-resource-name",
+        "leader-elect-resource-namespace",
+        "leader-elect-lease-duration",
+        "leader-elect-renew-deadline",
+        "leader-elect-retry-period",
         "metrics-bind-address",
         "health-probe-bind-address",
         "metrics-secure",
@@ -88,13 +92,13 @@ describe("The program", () => {
         Array.from(page.matchAll(/^\| `--([a-z-]+)` +\| (.*?) +\|/gm), ([, name, cell]) => [name, cell])
       )
       expect([...documented.keys()].sort()).toEqual(flags.toSorted())
-      const defaults = Array.from(run.stdout.matchAll(/^ {2}--([a-z-]+) .*; default (\S+)$/gm), ([, ...parts]) => parts)
+      const defaults = Array.from(help.matchAll(/^ {6}--([a-z-]+) .* \(default: (\S+)\)$/gm), ([, ...parts]) => parts)
       expect(defaults.length).toBeGreaterThan(10)
       for (const [name, value] of defaults) {
         expect([name, documented.get(name)]).toEqual([name, value === "all" ? value : `\`${value}\``])
       }
       const settings = Array.from(
-        run.stdout.matchAll(/^ {2}(HOMEOSTAT_\S+) {2,}(.*); default (.*)$/gm),
+        help.matchAll(/^ {2}(HOMEOSTAT_\S+) {2,}(.*) \(default: (.*)\)$/gm),
         ([, ...parts]) => parts
       )
       expect(settings.map(([variable, , otherwise]) => [variable, otherwise])).toEqual([
@@ -116,7 +120,8 @@ describe("The program", () => {
       expect(rows).toEqual(settings.map(([variable, , otherwise]) => [variable ?? "", otherwise ?? ""]))
       // No colours, no paragraphs: a page that is read at a glance.
       expect(run.stdout).not.toContain("\u001b")
-      expect(run.stdout.split("\n").length).toBeLessThan(48)
+      expect(run.stdout.split("\n").length).toBeLessThan(70)
+      expect(Math.max(...run.stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100)
 
       const overview = yield* Binary.run(["--help"], environment)
       expect(overview.stdout.match(/^ {2}(run|crd|version) {2}/gm)).toHaveLength(3)
@@ -129,10 +134,11 @@ const noAddress = (flag: string, text: string): string =>
 
 describe("A mistake on the command line is exit code 2 and one line that names it", () => {
   const mistakes: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [
-    [[], "verb required (must be one of run, crd, rbac, manifests, preflight, why, version, mover)"],
-    [["start"], `unknown verb: "start" (must be one of run, crd, rbac, manifests, preflight, why, version, mover)`],
-    [["run", "--bogus"], "unknown flag: --bogus"],
-    [["crd", "--context", "x"], "unknown flag: --context"],
+    [[], "command required (must be one of run, crd, rbac, manifests, preflight, why, version, mover)"],
+    [["start"], `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, why, version, mover)`],
+    [["run", "--bogus"], "unknown flag: --bogus (see homeostat run --help)"],
+    [["run", "--zap-log-level=debug"], "unknown flag: --zap-log-level=debug (see homeostat run --help)"],
+    [["crd", "--context", "x"], "unknown flag: --context (see homeostat crd --help)"],
     [["run", "webapp"], `unexpected argument: "webapp"`],
     [
       ["rbac", "--service-account", "homeostat"],
@@ -142,7 +148,7 @@ describe("A mistake on the command line is exit code 2 and one line that names i
       ["manifests", "--service-account", "Home/homeostat"],
       `--service-account: invalid namespace: "Home" (must be lower-case letters, digits and dashes, at most 63)`
     ],
-    [["run", "--namespace"], "--namespace needs a value: --namespace NAME"],
+    [["run", "--namespace"], "value required: --namespace NAME"],
     [["run", "--controllers", "webapp,cron"], `--controllers: unknown controller: "cron" (must be one of ${names})`],
     [["run", "--workers", "0"], `--workers: invalid number of workers: "0" (write 16, or webapp=16,backup=4)`],
     [["run", "--workers", "cron=3"], `--workers: unknown controller: "cron=3" (must be one of ${names})`],
@@ -165,32 +171,32 @@ describe("A mistake on the command line is exit code 2 and one line that names i
       ["run", "--namespace", "Shop"],
       `--namespace: invalid namespace: "Shop" (must be lower-case letters, digits and dashes, at most 63)`
     ],
-    [["run", "--leader-elect=maybe"], `--leader-elect: "maybe" is neither true nor false`],
+    [["run", "--leader-elect=maybe"], `--leader-elect: invalid value: "maybe" (must be true or false)`],
     [
-      ["run", "--leader-elect-namespace", "a/b"],
-      `--leader-elect-namespace: invalid namespace: "a/b" (must be lower-case letters, digits and dashes, at most 63)`
+      ["run", "--leader-elect-resource-namespace", "a/b"],
+      `--leader-elect-resource-namespace: invalid namespace: "a/b" (must be lower-case letters, digits and dashes, at most 63)`
     ],
     [
-      ["run", "--leader-elect-lease-name", "My Lease"],
-      `--leader-elect-lease-name: invalid object name: "My Lease" (must be lower-case letters, digits, dashes and dots, at most 253)`
+      ["run", "--leader-elect-resource-name", "My Lease"],
+      `--leader-elect-resource-name: invalid object name: "My Lease" (must be lower-case letters, digits, dashes and dots, at most 253)`
     ],
     ...(["run", "rbac", "manifests", "preflight"] as const).map(
       (verb) =>
         [
-          [verb, "--leader-elect", "--leader-elect-namespace=a", "--namespace=a", "--controllers=webapp"],
-          "--leader-elect-lease-name: required with --leader-elect and --controllers and --namespace (one name for each manager that works beside others; a manager keeps its name when its flags change)"
+          [verb, "--leader-elect", "--leader-elect-resource-namespace=a", "--namespace=a", "--controllers=webapp"],
+          "--leader-elect-resource-name: required with --leader-elect and --controllers and --namespace (one name for each manager that works beside others; a manager keeps its name when its flags change)"
         ] as const
     ),
-    [["run", "--retry-period", "2"], `--retry-period: invalid duration: "2" (write it like 15s, 1m30s or 10h)`],
+    [["run", "--leader-elect-retry-period", "2"], `--leader-elect-retry-period: invalid duration: "2" (write it like 15s, 1m30s or 10h)`],
     [
-      ["run", "--leader-elect", "--lease-duration=10s"],
-      "--lease-duration (10s) must be longer than --renew-deadline (10s), or a second leader could start before the first has stopped"
+      ["run", "--leader-elect", "--leader-elect-lease-duration=10s"],
+      "--leader-elect-lease-duration (10s) must be longer than --leader-elect-renew-deadline (10s), or a second leader could start before the first has stopped"
     ],
     [
-      ["run", "--leader-elect", "--retry-period=9s"],
-      "--renew-deadline (10s) must be longer than 1.2 times --retry-period (9s), or one late renewal ends a leadership"
+      ["run", "--leader-elect", "--leader-elect-retry-period=9s"],
+      "--leader-elect-renew-deadline (10s) must be longer than 1.2 times --leader-elect-retry-period (9s), or one late renewal ends a leadership"
     ],
-    [["run", "--leader-elect", "--retry-period=0s"], "--retry-period (0) must be longer than 0"],
+    [["run", "--leader-elect", "--leader-elect-retry-period=0s"], "--leader-elect-retry-period (0) must be longer than 0"],
     [["run", "--metrics-bind-address", "8080"], noAddress("--metrics-bind-address", "8080")],
     [["run", "--metrics-bind-address", "::1:8080"], noAddress("--metrics-bind-address", "::1:8080")],
     [["run", "--health-probe-bind-address", ":65536"], noAddress("--health-probe-bind-address", ":65536")]
@@ -216,13 +222,13 @@ describe("A mistake on the command line is exit code 2 and one line that names i
         ["WORKERS", "many", `invalid number of workers: "many"`],
         ["SYNC_PERIOD", "10", `invalid duration: "10"`],
         ["GRACEFUL_SHUTDOWN_TIMEOUT", "x", `invalid duration: "x"`],
-        ["INSTALL_CRDS", "perhaps", `"perhaps" is neither true nor false`],
-        ["LEADER_ELECT", "yes", `"yes" is neither true nor false`],
-        ["LEADER_ELECT_LEASE_NAME", "-", `invalid object name: "-"`],
-        ["LEADER_ELECT_NAMESPACE", "-", `invalid namespace: "-"`],
-        ["LEASE_DURATION", "long", `invalid duration: "long"`],
-        ["RENEW_DEADLINE", "1", `invalid duration: "1"`],
-        ["RETRY_PERIOD", "-1s", `invalid duration: "-1s"`],
+        ["INSTALL_CRDS", "perhaps", `invalid value: "perhaps" (must be true or false)`],
+        ["LEADER_ELECT", "yes", `invalid value: "yes" (must be true or false)`],
+        ["LEADER_ELECT_RESOURCE_NAME", "-", `invalid object name: "-"`],
+        ["LEADER_ELECT_RESOURCE_NAMESPACE", "-", `invalid namespace: "-"`],
+        ["LEADER_ELECT_LEASE_DURATION", "long", `invalid duration: "long"`],
+        ["LEADER_ELECT_RENEW_DEADLINE", "1", `invalid duration: "1"`],
+        ["LEADER_ELECT_RETRY_PERIOD", "-1s", `invalid duration: "-1s"`],
         ["METRICS_BIND_ADDRESS", "metrics", `invalid bind address: "metrics"`],
         ["HEALTH_PROBE_BIND_ADDRESS", "[::1]", `invalid bind address: "[::1]"`],
         ["LOG_LEVEL", "loud", `invalid value: "loud" (must be one of`],
@@ -351,7 +357,7 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
       expect(end).toMatchObject({
         code: 2,
         stderr:
-          "homeostat: --leader-elect-namespace: say where the Lease is to be, as neither a pod nor the context names a namespace\n"
+          "homeostat: --leader-elect-resource-namespace: required, because neither a pod nor the kubeconfig context has a namespace\n"
       })
     })
   )

@@ -62,7 +62,7 @@ describe.concurrent("A cluster without the CustomResourceDefinition", () => {
         yield* program.written(new RegExp(`${plural}: recovered`), "30 seconds")
       }
       for (const name of ["webapp", "backup", "restore"]) {
-        yield* program.written(new RegExp(`Controller ${name} starts`), "30 seconds")
+        yield* program.written(new RegExp(`Starting controller ${name}`), "30 seconds")
       }
       yield* isServed(cluster)
       expect(program.stderr()).not.toContain(`"level":"error"`)
@@ -72,13 +72,13 @@ describe.concurrent("A cluster without the CustomResourceDefinition", () => {
   onNewServer("gets it from --install-crds, as often as it is started, and is served", (cluster) =>
     Effect.gen(function* () {
       const first = yield* run(cluster, "--install-crds")
-      yield* first.written(/Controller webapp starts/)
+      yield* first.written(/Starting controller webapp/)
       yield* isServed(cluster)
       yield* first.signal("SIGTERM")
       expect((yield* first.ended("5 seconds")).stderr).not.toContain(`"level":"warn"`)
 
       const second = yield* run(cluster, "--install-crds")
-      yield* second.written(/Controller webapp starts/)
+      yield* second.written(/Starting controller webapp/)
       const { body } = yield* cluster.request("GET", `${definitions}/webapps.apps.kubedojo.io`)
       const { generation, managedFields } = JSON.parse(body).metadata
       expect([generation, managedFields.map(({ manager }: { manager: string }) => manager)]).toEqual([

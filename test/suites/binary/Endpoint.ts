@@ -10,7 +10,7 @@ export interface Answer {
 
 /** Where a program serves something, once it does. */
 const addressOf = (program: Running, what: "metrics" | "probes"): Effect.Effect<string, NotWritten> =>
-  Effect.map(program.written(new RegExp(`Serves ${what} on `)), (line) => / on ([0-9.]+:\d+)/.exec(line)?.[1] ?? "")
+  Effect.map(program.written(new RegExp(`Serving ${what} on `)), (line) => / on ([0-9.]+:\d+)/.exec(line)?.[1] ?? "")
 
 /** Asks for a path, as `curl` does: every status is an answer. */
 export const get = (

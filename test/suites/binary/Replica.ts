@@ -34,8 +34,8 @@ const start =
         `--kubeconfig=${kubeconfig ?? cluster.admin.kubeconfigPath}`,
         `--namespace=${namespace}`,
         "--leader-elect",
-        `--leader-elect-namespace=${namespace}`,
-        `--leader-elect-lease-name=${lease}`,
+        `--leader-elect-resource-namespace=${namespace}`,
+        `--leader-elect-resource-name=${lease}`,
         ...flags
       ],
       Binary.probed(cluster.directory)
@@ -50,7 +50,7 @@ export const slow = start((args, environment) =>
 )
 
 /** For tests in which a leader does not give its Lease back. */
-export const short = ["--lease-duration=3s", "--renew-deadline=2s", "--retry-period=400ms"]
+export const short = ["--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=400ms"]
 
 /** Whether it leads, by its own account. */
 export const leads = (replica: Running.Running): Effect.Effect<boolean, Running.NotWritten> =>

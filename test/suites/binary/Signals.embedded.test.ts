@@ -52,7 +52,7 @@ describe.concurrent("The binary", () => {
             HOMEOSTAT_LOG_LEVEL: "debug"
           })
           for (const name of ["webapp", "backup", "restore"]) {
-            yield* program.written(new RegExp(`"msg":"Controller ${name} starts with \\d+ workers"`))
+            yield* program.written(new RegExp(`"msg":"Starting controller ${name} \\(\\d+ workers"`))
           }
           yield* program.signal(signal)
           const end = yield* program.ended("10 seconds")
@@ -63,7 +63,7 @@ describe.concurrent("The binary", () => {
             .map((line) => Option.getOrUndefined(Schema.decodeOption(Line)(line)))
           expect(lines).not.toContain(undefined)
           expect(lines[0]?.msg).toMatch(
-            new RegExp(`^homeostat \\S+ works on ${cluster.url}, from context "envtest" of .* \\(KUBECONFIG\\)$`)
+            new RegExp(`^homeostat \\S+ connects to ${cluster.url} \\(from context "envtest" of .* \\(KUBECONFIG\\)\\)$`)
           )
           expect(lines.at(-1)?.msg).toBe("Stopped")
           expect(lines.filter((line) => line?.level === "warn" || line?.level === "error")).toEqual([])

@@ -113,7 +113,7 @@ describe("A program that waits lives, says on /readyz what it waits for, and SIG
     {
       name: "for a word about the Lease",
       kubeconfig: silent,
-      flags: ["--leader-elect", "--leader-elect-namespace=default"],
+      flags: ["--leader-elect", "--leader-elect-resource-namespace=default"],
       check: "cache-webapps.apps.kubedojo.io",
       reason: /sync|complete|list/
     }
@@ -150,7 +150,7 @@ describe("A server that does not answer", () => {
       const home = yield* Directory.make
       const port = yield* Port.free
       const path = yield* kubeconfigOf(home, `https://${Port.host}:${port}`)
-      const flags = ["--kubeconfig", path, "--leader-elect", "--leader-elect-namespace=default"]
+      const flags = ["--kubeconfig", path, "--leader-elect", "--leader-elect-resource-namespace=default"]
       const program = yield* Binary.start(["run", ...flags], Binary.probed(home))
       yield* program.written(/does not answer, waiting for it: connection refused/)
       const asked = Endpoint.metric(program, "rest_client_requests_total")

@@ -15,7 +15,7 @@ describe.concurrent("Secure metrics", () => {
       const namespace = yield* cluster.namespace("callers")
       const program = yield* Keeper.start(cluster, ["--metrics-secure", `--namespace=${namespace}`])
       const at = yield* Keeper.address(program, "metrics")
-      yield* program.written(/Controller keeper starts/)
+      yield* program.written(/Starting controller keeper/)
       expect((yield* Keeper.ask(`https://${at}/metrics`)).status).toBe(401)
       expect(yield* Keeper.ask(`https://${at}/metrics`, { token: Keeper.unsigned })).toEqual({
         status: 401,
@@ -49,7 +49,7 @@ describe.concurrent("Secure metrics", () => {
         `--namespace=${namespace}`
       ])
       const metrics = `https://${yield* Keeper.address(program, "metrics")}/metrics`
-      yield* program.written(/Controller keeper starts/)
+      yield* program.written(/Starting controller keeper/)
       const trusting = ({ certificate }: { readonly certificate: string }) =>
         Effect.either(Effect.tryPromise(() => fetch(metrics, { keepalive: false, tls: { ca: certificate } })))
       expect(yield* trusting(first)).toMatchObject({ _tag: "Right", right: { status: 401 } })

@@ -26,7 +26,7 @@ describe.concurrent("Secure metrics", () => {
       })
       const at = yield* Keeper.address(program, "metrics")
       const metrics = `https://${at}/metrics`
-      yield* program.written(/Controller keeper starts/)
+      yield* program.written(/Starting controller keeper/)
       const get = { path: "/metrics", verbs: ["get"] }
       const reader = yield* Keeper.account(cluster, namespace, "prometheus", get)
       const none = yield* Keeper.account(cluster, namespace, "none", undefined)
@@ -42,7 +42,7 @@ describe.concurrent("Secure metrics", () => {
       for (const { token, user } of [none, other]) {
         expect(yield* Keeper.ask(metrics, { token })).toEqual({
           status: 403,
-          body: `${user} may not get /metrics: add to a ClusterRole {"nonResourceURLs":["/metrics"],"verbs":["get"]}\n`
+          body: `${user} is not allowed to get /metrics (add this rule to a ClusterRole: {"nonResourceURLs":["/metrics"],"verbs":["get"]})\n`
         })
       }
       expect(yield* Keeper.ask(metrics)).toEqual({
@@ -71,12 +71,12 @@ describe.concurrent("Secure metrics", () => {
       })
       const metrics = `https://${yield* Keeper.address(program, "metrics")}/metrics`
       yield* program.written(
-        /cannot create tokenreviews\.authentication\.k8s\.io in the whole cluster, which --metrics-secure needs/
+        /cannot create tokenreviews\.authentication\.k8s\.io cluster-wide, which --metrics-secure needs/
       )
       const answer = yield* Keeper.ask(metrics, { token: Keeper.unsigned })
       expect(answer.status).toBe(503)
       yield* program.written(
-        /Nobody can say who may ask for \/metrics: it takes the verb create on tokenreviews of API group \\"authentication\.k8s\.io\\"/
+        /Cannot authorize requests for \/metrics: it takes the verb create on tokenreviews of API group \\"authentication\.k8s\.io\\"/
       )
     })
   )
@@ -88,7 +88,7 @@ describe.concurrent("The log levels of a manager", () => {
       const namespace = yield* cluster.namespace("callers")
       const program = yield* Keeper.start(cluster, [`--namespace=${namespace}`])
       const loglevel = `http://${yield* Keeper.address(program, "probes")}/loglevel`
-      yield* program.written(/Controller keeper starts/)
+      yield* program.written(/Starting controller keeper/)
       const path = "/loglevel"
       const reader = yield* Keeper.account(cluster, namespace, "reader", { path, verbs: ["get"] })
       const writer = yield* Keeper.account(cluster, namespace, "writer", { path, verbs: ["get", "put"] })

@@ -40,7 +40,7 @@ export const lines = (program: Running.Running): ReadonlyArray<Readonly<Record<s
 
 /** The address of metrics or probes. */
 export const address = (program: Running.Running, what: "metrics" | "probes") =>
-  Effect.map(program.written(new RegExp(`Serves ${what} on `)), (line) => / on ([0-9.]+:\d+)/.exec(line)?.[1] ?? "")
+  Effect.map(program.written(new RegExp(`Serving ${what} on `)), (line) => / on ([0-9.]+:\d+)/.exec(line)?.[1] ?? "")
 
 /** The answer to a request, without a check of the certificate. */
 export const ask = (

@@ -42,10 +42,10 @@ describe.concurrent("The log level of a controller", () => {
       const program = yield* Keeper.start(cluster, [`--namespace=${namespace}`])
       const loglevel = `http://${yield* Keeper.address(program, "probes")}/loglevel`
       yield* create(cluster, namespace, "one")
-      yield* program.written(/Controller keeper starts/)
+      yield* program.written(/Starting controller keeper/)
       const logged = (msg: string) => Keeper.lines(program).filter(about(msg)).length
       const reconciles = Effect.map(
-        Keeper.ask(`http://${program.stderr().match(/Serves metrics on ([\d.:]+)/)?.[1]}/metrics`),
+        Keeper.ask(`http://${program.stderr().match(/Serving metrics on ([\d.:]+)/)?.[1]}/metrics`),
         ({ body }) => Number(/^controller_runtime_reconcile_total\{[^}]*result="success"\} (\d+)$/m.exec(body)?.[1])
       )
       const again = Effect.gen(function* () {

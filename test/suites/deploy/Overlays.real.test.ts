@@ -61,7 +61,8 @@ const environmentOf = ({ env = [] }: Container) =>
 const settingsOf = (container: Container) => {
   const [verb, ...args] = container.args ?? []
   expect(verb).toBe("run")
-  return Either.getOrThrowWith(Flag.read(flags, args, environmentOf(container)), (why) => new Error(why))
+  return Either.getOrThrowWith(Flag.read(flags, { program: program.name, args, environment: environmentOf(container) }), (why) => new Error(why))
+    .values
 }
 
 const selects = (selector: Labels, labels: Labels): boolean =>
@@ -147,9 +148,9 @@ describe("The overlay", () => {
     const settings = settingsOf(Overlay.manager(rendered).container)
     expect(settings).toMatchObject({ "leader-elect": true, "install-crds": false })
     // A name is required with --namespace; every overlay has the program's, which its Role names.
-    expect(settings["leader-elect-lease-name"] ?? program.name).toBe(program.name)
+    expect(settings["leader-elect-resource-name"] ?? program.name).toBe(program.name)
     if (Array.isArray(settings.namespace) && settings.namespace.length > 0) {
-      expect(settings["leader-elect-lease-name"]).toBe(program.name)
+      expect(settings["leader-elect-resource-name"]).toBe(program.name)
     }
   })
 
@@ -157,7 +158,7 @@ describe("The overlay", () => {
     Effect.gen(function* () {
       const environment = environmentOf(Overlay.manager(rendered).container)
       const known = [
-        ...verb.flags.map((flag) => Flag.variableOf(flag.name)),
+        ...verb.flags.map((flag) => Flag.variableOf(program.name, flag.name)),
         ...Object.values(program.settings).map(({ variable }) => variable)
       ]
       const ours = Object.keys(environment).filter((variable) => variable.startsWith("HOMEOSTAT_"))
@@ -177,9 +178,9 @@ describe("The overlay", () => {
     const known = Object.values(Rbac.flags(program)).map(({ name }) => name)
     const args = (container.args ?? []).filter((arg) => known.some((name) => arg.split("=")[0] === `--${name}`))
     const account = `--service-account=${deployment.metadata.namespace}/${template.spec?.serviceAccountName}`
-    const needed = Flag.read(Rbac.flags(program), [...args, account], {}).pipe(
+    const needed = Flag.read(Rbac.flags(program), { program: program.name, args: [...args, account], environment: {} }).pipe(
       Either.mapLeft((why) => new Error(why)),
-      Either.flatMap((settings) => Rbac.objects(program, settings)),
+      Either.flatMap(({ values }) => Rbac.objects(program, values)),
       Either.getOrThrow
     )
     expect(inOrder(rolesOf(rendered))).toEqual(inOrder(needed))

@@ -96,7 +96,7 @@ describe("a value that an admission policy replaces", () => {
         expect(
           manager.recorded().flatMap(({ note, reason, type }) => (type === "Warning" ? [`${reason}: ${note}`] : []))
         ).toEqual([
-          `FieldAltered: The API server stores metadata.labels.${label} of Deployment ${scene.namespace}/shop otherwise than it was sent. Who changes that on the way: a mutating webhook, as a rule. It is left so; exempt the object from the change, or ask for the value that comes of it.`
+          `FieldAltered: The API server stores another value than the controller sent: metadata.labels.${label} of Deployment ${scene.namespace}/shop (changed by a mutating webhook, probably). The controller accepts the stored value. Exempt the object from the change, or write the stored value.`
         ])
         expect((yield* Scene.deployment(scene, "shop")).metadata.labels?.[label]).toBe("policy")
       })

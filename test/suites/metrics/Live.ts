@@ -33,7 +33,7 @@ export const pages = (cluster: ControlPlane, namespace: string) =>
     const program = yield* Binary.start(
       [
         ...["run", "--kubeconfig", cluster.admin.kubeconfigPath, "--namespace", namespace],
-        ...["--leader-elect", "--leader-elect-namespace", namespace, "--leader-elect-lease-name", "homeostat"]
+        ...["--leader-elect", "--leader-elect-resource-namespace", namespace, "--leader-elect-resource-name", "homeostat"]
       ],
       {
         ...Binary.probed(cluster.directory),

@@ -161,7 +161,7 @@ describe("A project outside of this repository", () => {
         yield* Effect.promise(() => Bun.write(kubeconfig, text))
         const command = [join(folder, "dist/sites"), "run", "--install-crds", "--kubeconfig", kubeconfig]
         const program = yield* Running.start(command, Binary.bare(folder))
-        yield* program.written(/Controller site starts/)
+        yield* program.written(/Starting controller site/)
 
         const key = { namespace: "default", name: "home" }
         yield* Effect.gen(function* () {

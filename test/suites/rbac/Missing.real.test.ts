@@ -22,7 +22,7 @@ interface Place {
 }
 
 const leaseName = "missing"
-const electing = ["--leader-elect", "--leader-elect-lease-name", leaseName]
+const electing = ["--leader-elect", "--leader-elect-resource-name", leaseName]
 
 const real = <A, E>(name: string, body: (place: Place) => Effect.Effect<A, E, Scope.Scope | Client.Client>): void =>
   Shared.real(
@@ -41,7 +41,7 @@ const real = <A, E>(name: string, body: (place: Place) => Effect.Effect<A, E, Sc
   )
 
 const binary = ({ account, namespace }: Place, verb: string, ...flags: ReadonlyArray<string>) => {
-  const place = ["--namespace", namespace, ...electing, "--leader-elect-namespace", namespace]
+  const place = ["--namespace", namespace, ...electing, "--leader-elect-resource-namespace", namespace]
   const args = [verb, "--kubeconfig", account.user.kubeconfigPath, ...place, ...flags]
   return { args, home: Binary.bare(account.cluster.directory) }
 }
@@ -144,7 +144,7 @@ describe("A missing permission", () => {
       expect(Scene.condition(stalled, "Stalled")).toMatchObject({ status: "True", ...facts })
       const message = Scene.condition(stalled, "Stalled")?.message ?? ""
       expect(message).toStartWith(`The API server refuses PATCH /api/v1/namespaces/${namespace}/services/shop: `)
-      expect(message).toEndWith(`; it takes the verb create on services of API group "" in namespace ${namespace}`)
+      expect(message).toEndWith(`; requires permission to create services in namespace ${namespace}`)
 
       const before = working.attempts.length
       yield* Managed.eventually(

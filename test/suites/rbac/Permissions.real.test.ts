@@ -136,7 +136,7 @@ const permissionsOf = (rules: ReadonlyArray<Rbac.Rule>): ReadonlyArray<string> =
 
 describe("The manager with all its controllers and exactly the rules of deploy/rbac", () => {
   Backups.real(
-    "works in the whole cluster without a refusal, and uses every permission",
+    "works cluster-wide without a refusal, and uses every permission",
     (scene) =>
       Effect.gen(function* () {
         const { cluster, namespace } = scene

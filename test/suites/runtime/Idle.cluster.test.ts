@@ -57,7 +57,7 @@ describe("With fifty running WebApps", () => {
         )
         const [requests, writes, attempts] = [manager.requests.length, manager.writes.length, manager.attempts.length]
         for (const name of ["webapp", "backup", "restore"])
-          yield* program.written(new RegExp(`Controller ${name} starts`))
+          yield* program.written(new RegExp(`Starting controller ${name}`))
         const metric = (name: string) => Endpoint.metric(program, name)
         yield* Managed.eventually(
           "a reconcile of each by the binary",

@@ -247,8 +247,8 @@ describe("At the end", () => {
         const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, OTEL_BSP_SCHEDULE_DELAY: "600000" }
         const program = yield* homeostat(cluster, namespace, environment, [
           "--leader-elect",
-          "--leader-elect-lease-name=homeostat",
-          `--leader-elect-namespace=${namespace}`
+          "--leader-elect-resource-name=homeostat",
+          `--leader-elect-resource-namespace=${namespace}`
         ])
         yield* create(namespace, "shop")
         yield* Managed.eventually(

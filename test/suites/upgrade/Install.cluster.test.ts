@@ -47,12 +47,12 @@ live(
         const before = yield* definition
         const args = ["run", "--kubeconfig", cluster.admin.kubeconfigPath, "--install-crds"]
         const running = yield* Binary.start(args, Binary.bare(cluster.directory))
-        const line = yield* running.written(/is left as it is/)
+        const line = yield* running.written(/was not updated/)
         expect(JSON.parse(line)).toMatchObject({
           level: "warn",
-          msg: `CRD ${name} is left as it is in the cluster, for ours would narrow it: v1beta1 spec.team is gone: what it holds would be pruned; v1beta1 status.team is gone: what it holds would be pruned. If a newer version of homeostat applied it, all is well; to have ours nevertheless: homeostat crd | kubectl apply --server-side --force-conflicts -f -`
+          msg: `CRD ${name} was not updated, because this version would remove or tighten: v1beta1 spec.team is gone: what it holds would be pruned; v1beta1 status.team is gone: what it holds would be pruned. This is expected if a newer version of homeostat installed it. To overwrite it anyway: homeostat crd | kubectl apply --server-side --force-conflicts -f -`
         })
-        yield* running.written(/Controller webapp starts/)
+        yield* running.written(/Starting controller webapp/)
         const key = { namespace: "default", name: "shop" }
         yield* Client.create(Newer.NewerWebApp, { metadata: key, spec: { image: "nginx:1.27", ...{ team: "red" } } })
         const shop = yield* Managed.eventually(

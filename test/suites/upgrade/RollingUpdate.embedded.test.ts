@@ -189,7 +189,7 @@ live(
         yield* older.leads
         // The update: the newer one comes, the older one goes, and is started once more by somebody.
         const newer = yield* start(place, "newer")
-        expect(newer.said).toEqual(["CRD webapps.apps.kubedojo.io is applied"])
+        expect(newer.said).toEqual(["Applied CRD webapps.apps.kubedojo.io"])
         yield* newer.standsBy
         // Now, as a definition that changes ends the watches of its kind.
         const scene = WebAppScene.of(cluster, namespace)

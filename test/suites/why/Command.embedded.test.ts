@@ -30,7 +30,7 @@ describe("homeostat why", () => {
       Effect.gen(function* () {
         const flags = [`--kubeconfig=${cluster.admin.kubeconfigPath}`, `--namespace=${namespace}`, "--log-format=json"]
         const manager = yield* Binary.start(["run", ...flags], Binary.probed(cluster.directory))
-        const line = yield* manager.written(/Serves probes on /)
+        const line = yield* manager.written(/Serving probes on /)
         const address = `--probe-address=${/ on ([0-9.]+:\d+)/.exec(line)?.[1]}`
         yield* Scene.createApp(namespace)
         const ask = (...args: ReadonlyArray<string>) => why(cluster.directory, address, "-n", namespace, ...args)

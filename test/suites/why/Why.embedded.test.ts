@@ -319,7 +319,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
         verdict: "standby",
         answer: `This process does not reconcile Chore ${namespace}/shop: it stands by, and pod-1_one leads (Lease ${namespace}/chores).`,
         hints: [
-          `Ask the leader. If pod-1 is a pod: kubectl -n ${namespace} port-forward pod/pod-1 8081, and then homeostat why as before.`
+          `Ask the leader. If pod-1 is a pod: kubectl -n ${namespace} port-forward pod/pod-1 8081, and then repeat the command.`
         ]
       })
       // What it led to is remembered when it leads no more.

@@ -125,7 +125,7 @@ describe("The answer", () => {
         answer:
           "Controller webapp has not started, so nothing is done for WebApp default/shop: pods are still being listed.",
         hints: [
-          "The controller starts as soon as it can read these kinds; homeostat preflight names every missing permission."
+          "The controller starts as soon as it can read these kinds; the preflight command names every missing permission."
         ]
       }
     ],

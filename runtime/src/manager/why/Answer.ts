@@ -79,7 +79,7 @@ const ofStandby = (facts: Facts, election: NonNullable<Facts["election"]>): Answ
     verdict: "standby",
     answer: `${begin}, and ${holder} leads (Lease ${keyString(lease)}).`,
     hints: [
-      `Ask the leader. If ${instance} is a pod: kubectl -n ${lease.namespace} port-forward pod/${instance} ${BindAddress.usualPorts.probes}, and then homeostat why as before.`
+      `Ask the leader. If ${instance} is a pod: kubectl -n ${lease.namespace} port-forward pod/${instance} ${BindAddress.usualPorts.probes}, and then repeat the command.`
     ]
   }
 }
@@ -282,7 +282,7 @@ const ofCaches = (facts: Facts): Answer => {
     verdict: "cache-not-synced",
     answer: `Controller ${facts.controller.name} has not started, so nothing is done for ${named(facts)}: ${sentence(reasons.join("; "))}`,
     hints: [
-      "The controller starts as soon as it can read these kinds; homeostat preflight names every missing permission."
+      "The controller starts as soon as it can read these kinds; the preflight command names every missing permission."
     ]
   }
 }

@@ -123,7 +123,7 @@ describe("an explanation", () => {
     })
     expect(answer({ queue: ready(0, 0) })).toEndWith(": it is next, and 15 of 16 workers are busy.")
     expect(answer({ queue: ready(1, -100) })).toEndWith(
-      ": 1 object is before it, and 15 of 16 workers are busy. What has just changed goes first, and this has not."
+      ": 1 object is before it, and 15 of 16 workers are busy. Recently changed objects go first, and this object has not changed."
     )
   })
 
