@@ -109,7 +109,7 @@ export const describe = (problem: Problem, resource: Resource.Any, namespace: st
     case "denied":
       return problem.error?._tag === "Unauthorized"
         ? `${what}: ${problem.message}`
-        : `${what}: it takes the verbs list and watch on ${resource.plural} of API group "${resource.group}"${where}; ${problem.message}`
+        : `${what}: requires permission to list and watch ${Resource.nameOf(resource)}${where}; ${problem.message}`
     default:
       return `${what}: ${problem.message}`
   }

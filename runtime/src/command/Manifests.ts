@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import { definitionsOf } from "./Crd.ts"
 import * as Flags from "./Flags.ts"
+import * as ManagerDeployment from "./ManagerDeployment.ts"
 import * as Rbac from "./Rbac.ts"
 import * as Verb from "./Verb.ts"
 import * as Yaml from "./Yaml.ts"
@@ -15,12 +16,17 @@ const accountOf = ({ name, namespace }: Rbac.Settings["serviceAccount"]): Readon
 /** The verb. */
 export const verb = (program: Rbac.Program) =>
   Verb.make("manifests", {
-    description: "Print CustomResourceDefinitions, service account and roles, for kubectl apply -f -",
-    flags: Rbac.flags(program),
+    description: "Print CRDs, namespace, service account, roles and, with --image, a Deployment, for kubectl apply -f -",
+    flags: { ...Rbac.flags(program), ...ManagerDeployment.flags },
     run: (settings) =>
       Effect.gen(function* () {
         const crds = yield* definitionsOf(Flags.chosen(program.controllers, settings.controllers))
         const roles = yield* Rbac.objects(program, settings)
-        return yield* Yaml.print([...crds, ...accountOf(settings.serviceAccount), ...roles])
+        const { environment, image } = settings
+        if (image === undefined && environment.length > 0) {
+          return yield* new Verb.UsageError({ message: "--image: required with --env" })
+        }
+        const deployment = image === undefined ? [] : [ManagerDeployment.make(program, settings, image, environment)]
+        return yield* Yaml.print([...crds, ...accountOf(settings.serviceAccount), ...roles, ...deployment])
       })
   })

@@ -67,7 +67,7 @@ describe("a controller starts", () => {
   )
 
   for (const [code, word, words] of [
-    [403, "forbidden", "it takes the verbs list and watch on secrets"],
+    [403, "forbidden", "requires permission to list and watch secrets"],
     [404, "not served", "the API server does not serve v1 Secret"]
   ] as const) {
     effect(

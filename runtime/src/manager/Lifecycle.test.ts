@@ -308,7 +308,7 @@ describe("a kind that a manager may not read", () => {
       )
       expect([...checks.keys()]).toEqual(["cache-widgets.example.com", "cache-configmaps"])
       expect(yield* unready).toEqual([
-        expect.stringMatching(/^cache-configmaps: .*it takes the verbs list and watch on configmaps/)
+        expect.stringMatching(/^cache-configmaps: .*requires permission to list and watch configmaps/)
       ])
       expect([stuck.names(), fine.names()]).toEqual([[], ["a"]])
       forbidden.repair()

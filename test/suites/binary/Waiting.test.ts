@@ -108,7 +108,7 @@ describe("A program that waits lives, says on /readyz what it waits for, and SIG
       name: "for a right",
       kubeconfig: silentServer(() => 403),
       check: "cache-webapps.apps.kubedojo.io",
-      reason: /^cannot list webapps\.apps\.kubedojo\.io .*: it takes the verbs list and watch on webapps/
+      reason: /^cannot list webapps\.apps\.kubedojo\.io .*: requires permission to list and watch webapps/
     },
     {
       name: "for a word about the Lease",

@@ -16,7 +16,7 @@ describe("a kind that the cache cannot watch", () => {
         const informer = yield* Cache.informer(ConfigMap)
         yield* until("failing", () => informer.state().status === "failing", 15_000)
         expect(informer.state().problem).toStartWith(
-          `cannot list configmaps in namespace ${namespace}: it takes the verbs list and watch on configmaps`
+          `cannot list configmaps in namespace ${namespace}: requires permission to list and watch configmaps`
         )
         yield* cluster.kubectl(["create", "role", "r", "-n", namespace, "--verb=list,watch", "--resource=configmaps"])
         yield* cluster.kubectl(["create", "rolebinding", "r", "-n", namespace, "--role=r", `--user=${user.user}`])

@@ -30,7 +30,7 @@ describe("A manager whose rights are taken away", () => {
           Effect.sync(() => informers(place).map(({ problem, status }) => [status, problem] as const)),
           (all) =>
             all.every(
-              ([status, problem]) => status === "failing" && problem?.includes("it takes the verbs list and watch on")
+              ([status, problem]) => status === "failing" && problem?.includes("requires permission to list and watch")
             )
         )
         const seen = informers(place).map(({ kind, size, synced }) => [kind, size, synced])

@@ -171,7 +171,7 @@ describe("A missing permission", () => {
       yield* Scene.create(scene, "shop")
       yield* Granted.grant(account, ["list services", "watch services"])
       const working = yield* Granted.start(account)
-      const lacking = `cannot list services in namespace ${namespace}: it takes the verbs list and watch on services of API group ""`
+      const lacking = `cannot list services in namespace ${namespace}: requires permission to list and watch services`
       yield* Managed.eventually(
         "the warning",
         Effect.sync(() => working.warnings),

@@ -51,7 +51,7 @@ describe("Asked why, a manager says of an object", () => {
       expect(answer.verdict).toBe("cache-not-synced")
       // Which of the two is asked for first depends on how the server can be listed.
       expect(answer.answer).toStartWith(
-        `Controller chores has not started, so nothing is done for Chore ${namespace}/shop: cannot list configmaps in namespace ${namespace}: it takes the verbs list and watch on configmaps of API group "" in namespace ${namespace}; `
+        `Controller chores has not started, so nothing is done for Chore ${namespace}/shop: cannot list configmaps in namespace ${namespace}: requires permission to list and watch configmaps in namespace ${namespace}; `
       )
       expect(answer.object).toMatchObject({ exists: true, seen: true })
       expect(yield* asked.text("shop")).toContain("not in step: configmaps")
@@ -95,7 +95,7 @@ describe("Asked why, a manager says of an object", () => {
         ({ object, unknown }) => object.exists === undefined && unknown.length > 0
       )
       expect(blind.object.exists).toBeUndefined()
-      expect(blind.unknown[0]).toStartWith(`it takes the verb get on chores of API group "suites.homeostat.dev"`)
+      expect(blind.unknown[0]).toStartWith(`requires permission to get chores.suites.homeostat.dev`)
     })
   )
 })

@@ -310,7 +310,7 @@ export const cases = {
         resource: "services",
         synced: false,
         problem:
-          'cannot list services in all namespaces: it takes the verbs list and watch on services of API group "" in all namespaces; GET /api/v1/services: services is forbidden: User "system:serviceaccount:homeostat-system:homeostat" cannot watch resource "services" in API group "" at the cluster scope'
+          'cannot list services in all namespaces: requires permission to list and watch services in all namespaces; GET /api/v1/services: services is forbidden: User "system:serviceaccount:homeostat-system:homeostat" cannot watch resource "services" in API group "" at the cluster scope'
       }
     ],
     entry: undefined

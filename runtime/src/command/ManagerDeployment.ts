@@ -1,0 +1,106 @@
+/** The Deployment of a manager, for `manifests --image`. */
+import * as Either from "effect/Either"
+import * as BindAddress from "../manager/BindAddress.ts"
+import * as Flag from "./Flag.ts"
+import type * as Rbac from "./Rbac.ts"
+
+/** Repeated, because values may contain commas. */
+const environment: Flag.Flag<ReadonlyArray<readonly [name: string, value: string]>> = {
+  name: "env",
+  placeholder: "NAME=VALUE",
+  description: "An environment variable of the Deployment; can be repeated",
+  read: (given) =>
+    Either.all(
+      given.map((text) => {
+        const [, name, value = ""] = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(text) ?? []
+        return name === undefined
+          ? Either.left(`invalid environment variable: "${text}" (write it like NAME=VALUE)`)
+          : Either.right([name, value] as const)
+      })
+    )
+}
+
+/** The flags. */
+export const flags = {
+  image: Flag.text("image", {
+    placeholder: "IMAGE",
+    description: "Also print a Deployment with this image, whose entrypoint is the program"
+  }),
+  environment
+} as const
+
+/** The flags of `run` with the same effect as those of `manifests`. */
+const argumentsOf = (settings: Rbac.Settings): ReadonlyArray<string> => [
+  "run",
+  ...settings.namespaces.map((name) => `--namespace=${name}`),
+  ...(settings.controllers.length === 0 ? [] : [`--controllers=${settings.controllers.join(",")}`]),
+  ...(settings.selector === undefined ? [] : [`--selector=${settings.selector}`]),
+  ...(settings.leaderElect ? ["--leader-elect"] : []),
+  ...(settings.leaseName === undefined ? [] : [`--leader-elect-resource-name=${settings.leaseName}`]),
+  ...(settings.leaseNamespace === undefined ? [] : [`--leader-elect-resource-namespace=${settings.leaseNamespace}`]),
+  ...(settings.installCrds ? ["--install-crds"] : []),
+  ...(settings.metricsSecure ? ["--metrics-secure"] : [])
+]
+
+const probe = (path: string, periodSeconds: number, timeoutSeconds: number) => ({
+  httpGet: { path, port: "probes" },
+  periodSeconds,
+  timeoutSeconds,
+  failureThreshold: 3
+})
+
+/** The Deployment: one replica, with the security settings, probes and resources of `deploy/base`. */
+export const make = (
+  program: Rbac.Program,
+  settings: Rbac.Settings,
+  image: string,
+  environment: ReadonlyArray<readonly [name: string, value: string]>
+): object => {
+  const { name, namespace } = settings.serviceAccount
+  const labels = { "app.kubernetes.io/name": program.name, "app.kubernetes.io/component": "manager" }
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: program.name, namespace, labels },
+    spec: {
+      replicas: 1,
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels, annotations: { "kubectl.kubernetes.io/default-container": "manager" } },
+        spec: {
+          serviceAccountName: name,
+          automountServiceAccountToken: true,
+          enableServiceLinks: false,
+          terminationGracePeriodSeconds: 45,
+          nodeSelector: { "kubernetes.io/os": "linux" },
+          securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+          containers: [
+            {
+              name: "manager",
+              image,
+              args: argumentsOf(settings),
+              env: [
+                ...environment.map(([name, value]) => ({ name, value })),
+                { name: "BUN_CONFIG_MAX_HTTP_REQUESTS", value: "1024" },
+                { name: "BUN_JSC_forceRAMSize", valueFrom: { resourceFieldRef: { resource: "limits.memory" } } }
+              ],
+              ports: [
+                { name: "metrics", containerPort: BindAddress.usualPorts.metrics },
+                { name: "probes", containerPort: BindAddress.usualPorts.probes }
+              ],
+              livenessProbe: probe("/healthz", 10, 5),
+              readinessProbe: probe("/readyz", 3, 2),
+              resources: { requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "512Mi" } },
+              securityContext: {
+                allowPrivilegeEscalation: false,
+                readOnlyRootFilesystem: true,
+                capabilities: { drop: ["ALL"] }
+              }
+            }
+          ]
+        }
+      }
+    }
+  }
+}
