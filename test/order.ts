@@ -22,7 +22,14 @@ const start = (
   more: { readonly [name: string]: string }
 ) =>
   Effect.gen(function* () {
-    const args = ["run", "--kubeconfig", kubeconfig, "--leader-elect", "--leader-elect-resource-namespace=default", ...flags]
+    const args = [
+      "run",
+      "--kubeconfig",
+      kubeconfig,
+      "--leader-elect",
+      "--leader-elect-resource-namespace=default",
+      ...flags
+    ]
     const program = yield* Binary.start(args, { ...Binary.probed(home), ...more })
     yield* program.written(/starts with/)
     yield* Managed.eventually("that it is ready", Endpoint.get(program, "/readyz"), ({ status }) => status === 200)

@@ -171,8 +171,7 @@ const begin = (restore: Restore) =>
     const begun = yield* MoverJobs.begin(
       {
         owner: restore,
-        // With the image and the ServiceAccount of the Backup's movers, unless the Restore overrides them.
-        spec: { ...inherited(backup), ...spec },
+        spec: { ...(backupNamespace === namespace && inherited(backup)), ...spec },
         name: MoverJob.nameOf(restore.metadata.name, "restore"),
         trigger: "restore",
         use: "restore",
@@ -251,6 +250,10 @@ const waitingFor = (what: string): Spec.Refusal => ({
   message: `The Restore waits: ${what}`
 })
 
+/**
+ * The image and the ServiceAccount of the Backup's movers, unless the Restore overrides them. A Backup of another namespace must not
+ * choose the program that runs here.
+ */
 const inherited = ({ spec: { image, serviceAccountName } }: Backup) => ({
   ...(image !== undefined && { image }),
   ...(serviceAccountName !== undefined && { serviceAccountName })

@@ -186,15 +186,38 @@ const render = (entry: Entry): Page => {
 /** A page for each module. */
 export const pages: ReadonlyArray<Page> = Object.values(entries).flat().map(render)
 
-/** The modules as lists for the page of contents, by package. */
-export const contents: { readonly [name: string]: string } = Object.fromEntries(
-  Object.entries(entries).map(([name, some]) => [
-    name,
-    some
-      .map(
-        (entry) =>
-          `- [${entry.name}](${entry.page.slice("docs/reference/".length)}): ${summary(moduleAt(entry.source).comment)}`
-      )
-      .join("\n")
-  ])
-)
+const entryOf = (entry: Entry): string =>
+  `- [${entry.name}](${entry.page.slice("docs/reference/".length)}): ${summary(moduleAt(entry.source).comment)}`
+
+/** The modules by task. A module that no task names is advanced. */
+const tasks: { readonly [task: string]: ReadonlyArray<string> } = {
+  "Define a kind": ["CustomResource", "Field", "Crd", "BuiltIn", "Resource", "KubernetesObject"],
+  "Write a controller": [
+    "Controller",
+    "Result",
+    "TerminalError",
+    "Trigger",
+    "Predicate",
+    "Finalizer",
+    "Access",
+    "Backoff"
+  ],
+  "Read and own objects": ["Cache", "Owned", "Transform"],
+  "Status and Events": ["Status", "Condition", "Time", "EventRecorder", "Stalled"],
+  "Talk to the API server": ["Client", "Patch", "ApiError", "Refusal"],
+  "Run a program": ["Program", "Manager", "LeaderElection", "Cluster", "KubeConfig", "Metric", "Metrics"],
+  Observe: ["Logs", "MetricsText", "OpenMetrics", "Traces"],
+  Test: ["Harness", "Eventually", "EmbeddedCluster", "Pretence", "Test", "Shared", "Lane", "Envtest"]
+}
+
+const all = Object.values(entries).flat()
+
+/** The lists of modules for the page of contents. */
+export const contents: string = [
+  ...Object.entries(tasks).map(
+    ([task, names]) => [task, names.flatMap((name) => all.filter((entry) => entry.name === name))] as const
+  ),
+  ["Advanced", all.filter(({ name }) => !Object.values(tasks).flat().includes(name))] as const
+]
+  .map(([task, some]) => `## ${task}\n\n${some.map(entryOf).join("\n")}`)
+  .join("\n\n")

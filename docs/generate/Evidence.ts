@@ -16,7 +16,9 @@ export const sections: { readonly [title: string]: Section } = evidence
 
 const testsOf = (tests: Tests): string =>
   Object.entries(tests)
-    .map(([file, names]) => `[\`${file.split("/").at(-1)}\`](../${file}): ${names.map((name) => `“${name}”`).join("; ")}`)
+    .map(
+      ([file, names]) => `[\`${file.split("/").at(-1)}\`](../${file}): ${names.map((name) => `“${name}”`).join("; ")}`
+    )
     .join("<br>")
 
 const table = ([title, { page, rows }]: readonly [string, Section]): string =>

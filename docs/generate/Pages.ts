@@ -23,17 +23,7 @@ ${Fields.contents}
 
 \`homeostat --help\` and \`homeostat run --help\` list its flags, and [metrics](../metrics.md) its metrics.
 
-## @homeostat/runtime
-
-${Api.contents.runtime}
-
-## @homeostat/observability
-
-${Api.contents.observability}
-
-## @homeostat/testkit
-
-${Api.contents.testkit}
+${Api.contents}
 `
 
 /** The pages. */

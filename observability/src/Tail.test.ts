@@ -41,8 +41,8 @@ const at = (status: unknown, over: Partial<Attempt> = {}) =>
 const seen = { observedGeneration: 2 }
 
 /** The same, with an Event that links to its trace. */
-const told = (attempt: Attempt): Attempt => {
-  if (attempt.root !== undefined) attempt.root.recording.told = true
+const withEvent = (attempt: Attempt): Attempt => {
+  if (attempt.root !== undefined) attempt.root.recording.hasEvent = true
   return attempt
 }
 
@@ -71,7 +71,7 @@ describe("A trace is", () => {
     ],
     ["sent of one that was cut off", at(seen, { outcome: Outcome.Interrupted() }), "failed"],
     ["quiet of one that asks for another", at(seen, { outcome: Outcome.Requeue({}) }), "quiet"],
-    ["sent where an Event bears its id", told(at(seen)), "told"],
+    ["sent where an Event bears its id", withEvent(at(seen)), "event"],
     ["sent from a second on", at(seen, { startedAt: 10, finishedAt: 1010 }), "slow"],
     ["quiet below a second", at(seen, { startedAt: 10, finishedAt: 1009 }), "quiet"],
     ["sent of an object without a status", at(undefined), "first"],

@@ -10,7 +10,7 @@ import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObj
  * The first reason that applies:
  * - `wrote`: the reconcile changed an object, or may have
  * - `failed`: it failed or was interrupted
- * - `told`: it recorded a Kubernetes Event with the trace's ID
+ * - `event`: it recorded a Kubernetes Event with the trace's ID
  * - `slow`: it took {@link slowMillis} or longer
  * - `first`: it was the first for this generation of its object
  * - `sampled`: no other reason, but in the exported share
@@ -19,7 +19,7 @@ import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObj
 export type Decision = (typeof decisions)[number]
 
 /** All decisions. */
-export const decisions = ["wrote", "failed", "told", "slow", "first", "sampled", "quiet"] as const
+export const decisions = ["wrote", "failed", "event", "slow", "first", "sampled", "quiet"] as const
 
 /** The duration from which a reconcile is slow, in ms. */
 export const slowMillis = 1000
@@ -82,7 +82,7 @@ export const make = ({ ratio }: { readonly ratio: number }): ((attempt: Attempt)
     const first = isFirst(attempt)
     if (wrote(attempt)) return "wrote"
     if (failed(attempt)) return "failed"
-    if (attempt.root?.recording.told === true) return "told"
+    if (attempt.root?.recording.hasEvent === true) return "event"
     if (attempt.finishedAt - attempt.startedAt >= slowMillis) return "slow"
     if (first) return "first"
     return attempt.root !== undefined && isSampled(attempt.root.traceId, ratio) ? "sampled" : "quiet"

@@ -21,7 +21,8 @@ import * as Programs from "./Programs.ts"
 import * as Table from "./Table.ts"
 
 /** Both elect under the same Lease: the driver looks at it. */
-const lease = "--leader-elect-resource-name=webapp-controller.apps.kubedojo.io --leader-elect-resource-namespace=default"
+const lease =
+  "--leader-elect-resource-name=webapp-controller.apps.kubedojo.io --leader-elect-resource-namespace=default"
 const flags = "--kubeconfig={kubeconfig} --metrics-bind-address={metrics} --health-probe-bind-address={health}"
 
 /** Where the driver looks up what the servers cost. */

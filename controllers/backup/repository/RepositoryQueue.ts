@@ -5,7 +5,7 @@
  * Whether a repository is free follows from Jobs and pods, so that a new manager knows it at once. The registry adds two facts of
  * this process: only one decision at a time, and the objects that wait for the end of a Job.
  */
-import { keyString, type ObjectKey, parseKey } from "@homeostat/runtime/resource/KubernetesObject"
+import { keyString, type ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -35,8 +35,8 @@ export interface Registry {
   readonly leave: (kind: Kind, key: ObjectKey) => Effect.Effect<void>
   /** When an object began to wait for this, in epoch milliseconds. Undefined: it does not wait for this. */
   readonly since: (kind: Kind, key: ObjectKey, what: string) => number | undefined
-  /** The objects that wait for this. */
-  readonly waiting: (kind: Kind, what: string) => ReadonlyArray<ObjectKey>
+  /** Whether one of the objects that wait for this meets a condition. */
+  readonly someWaits: (kind: Kind, what: string, test: (key: ObjectKey) => boolean) => boolean
   /**
    * The objects to trigger at the end of a mover of this repository: the first that wait for it, and for the global limit.
    *
@@ -51,6 +51,7 @@ export interface Registry {
 
 /** The reason of a waiting object, and the start of the wait in epoch milliseconds. */
 interface Waiting {
+  readonly key: ObjectKey
   readonly what: string
   readonly since: number
 }
@@ -67,24 +68,26 @@ export const make = (): Registry => {
         const name = keyString(key)
         if (waiting[kind].get(name)?.what === what) return
         waiting[kind].delete(name)
-        waiting[kind].set(name, { what, since })
+        waiting[kind].set(name, { key, what, since })
       }),
     leave: (kind, key) => Effect.sync(() => void waiting[kind].delete(keyString(key))),
     since: (kind, key, wanted) => {
       const { since, what } = waiting[kind].get(keyString(key)) ?? {}
       return what === wanted ? since : undefined
     },
-    waiting: (kind, wanted) =>
-      Array.from(waiting[kind]).flatMap(([name, { what }]) => (what === wanted ? [parseKey(name)] : [])),
+    someWaits: (kind, wanted, test) => {
+      for (const { key, what } of waiting[kind].values()) if (what === wanted && test(key)) return true
+      return false
+    },
     next: (kind, repository, exists) =>
       Effect.gen(function* () {
         const found: Array<ObjectKey> = []
         for (const wanted of [repository, place]) {
           let count = 0
-          for (const [name, { what }] of waiting[kind]) {
+          for (const [name, { key, what }] of waiting[kind]) {
             if (what !== wanted) continue
-            if (yield* exists(parseKey(name))) {
-              found.push(parseKey(name))
+            if (yield* exists(key)) {
+              found.push(key)
               count++
             } else waiting[kind].delete(name)
             if (count === woken) break

@@ -294,15 +294,14 @@ const occupied = (claim: Claim): Effect.Effect<Busy | undefined, never, Cache.Ca
     const isPatient = since === undefined || now < since + MoverSlots.longestTurn
     const counts = (other: ObjectKey): boolean => isPatient || other.namespace === namespace
     const blocks = (other: KubernetesObject): boolean =>
-      conflicts(claim, other, now) &&
-      (other.metadata.namespace === namespace || (isPatient && isOurs(other)))
+      conflicts(claim, other, now) && (other.metadata.namespace === namespace || (isPatient && isOurs(other)))
     const index = { name: byRepository.name, value: repository }
     const job = (yield* Cache.list(Job, { index })).items.find((job) => MoverSlots.works(job) && blocks(job))
     if (job !== undefined) return busy("Job", job, claim)
     const pod = (yield* Cache.list(Pod, { index })).items.find((pod) => !JobProgress.isPodOver(pod) && blocks(pod))
     if (pod !== undefined) return busy("Pod", pod, claim)
-    const restores = turns.waiting("Restore", repository).filter(counts)
-    if (use !== "restore" && restores.some((key) => isCached(informers, "Restore", key))) {
+    const isAhead = (key: ObjectKey): boolean => counts(key) && isCached(informers, "Restore", key)
+    if (use !== "restore" && turns.someWaits("Restore", repository, isAhead)) {
       return { what: repository, message: "a Restore waits for the repository, and Restores come first" }
     }
     return yield* MoverSlots.full(claim, isOurs, now)

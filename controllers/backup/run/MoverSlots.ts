@@ -5,7 +5,7 @@
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
 import { Job } from "@homeostat/runtime/resource/BuiltIn"
-import { type KubernetesObject, keyOf } from "@homeostat/runtime/resource/KubernetesObject"
+import { controllerOf, type KubernetesObject, keyOf, keyString } from "@homeostat/runtime/resource/KubernetesObject"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Effect from "effect/Effect"
 import * as Names from "../kinds/Names.ts"
@@ -39,10 +39,15 @@ export const ownership = (informers: ReadonlyArray<Cache.Informer>) => {
   const of = (kind: Kind) => informers.find(({ resource }) => isKind(resource, kind))
   const owners = { Backup: of("Backup"), Restore: of("Restore") }
   return (object: KubernetesObject): boolean => {
-    const owner = owners[MoverJob.useOf(object) === "restore" ? "Restore" : "Backup"]
+    const kind: Kind = MoverJob.useOf(object) === "restore" ? "Restore" : "Backup"
+    const owner = owners[kind]
     if (owner === undefined || owner.labelSelector !== undefined) return true
-    const { labels, namespace } = object.metadata
-    return owner.store.list({ namespace }).some(({ metadata }) => metadata.uid === labels?.[Names.ownerLabel])
+    const { labels, namespace = "" } = object.metadata
+    const isOwner = ({ metadata }: KubernetesObject): boolean => metadata.uid === labels?.[Names.ownerLabel]
+    const { kind: controller, name } = controllerOf(object) ?? {}
+    if (controller !== kind || name === undefined) return owner.store.list({ namespace }).some(isOwner)
+    const named = owner.store.get(keyString({ namespace, name }))
+    return named !== undefined && isOwner(named)
   }
 }
 
@@ -79,8 +84,8 @@ export const full = (
     if (Array.from(taken.values()).reduce((sum, count) => sum + Math.min(count, most), own) >= maxJobs) {
       return { what: place, message: `as many movers run as HOMEOSTAT_BACKUP_MAX_JOBS allows, ${maxJobs}` }
     }
-    const others = turns.waiting(kind, place).some((key) => key.namespace !== owner.metadata.namespace)
-    if (others && own >= share) {
+    const { namespace } = owner.metadata
+    if (own >= share && turns.someWaits(kind, place, (key) => key.namespace !== namespace)) {
       return { what: place, message: `${own} movers of this namespace run, and other namespaces wait` }
     }
     return undefined
@@ -98,4 +103,3 @@ const holdsSlot = (job: Job, now: number): boolean => {
   if (job.metadata.deletionTimestamp !== undefined) return !isStuck(job, now)
   return (job.status?.active ?? 0) > 0 || now < JobProgress.madeAt(job) + podlessMillis
 }
-

@@ -176,7 +176,7 @@ describe("a kind that cannot be followed", () => {
           yield* TestClock.adjust("2 seconds")
           expect((yield* Effect.either(Effect.timeout(other.synced, "1 millis")))._tag).toBe("Right")
           const expected =
-            'cannot list webapps.apps.kubedojo.io in namespace one: requires permission to list and watch webapps.apps.kubedojo.io in namespace one'
+            "cannot list webapps.apps.kubedojo.io in namespace one: requires permission to list and watch webapps.apps.kubedojo.io in namespace one"
           expect(informer.state()).toMatchObject({ status: "failing", synced: false })
           expect(informer.state().problem).toStartWith(expected)
           expect(log.filter((line) => line.startsWith(expected))).toHaveLength(1)

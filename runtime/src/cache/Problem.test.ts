@@ -10,10 +10,10 @@ describe("the description of a problem names kind, place and remedy", () => {
 
   test("of a missing permission", () => {
     expect(describeFor(refusal(403, "Forbidden"))).toBe(
-      'cannot watch webapps.apps.kubedojo.io in all namespaces: requires permission to list and watch webapps.apps.kubedojo.io in all namespaces; GET /apis/apps.kubedojo.io/v1beta1/webapps: Forbidden'
+      "cannot watch webapps.apps.kubedojo.io in all namespaces: requires permission to list and watch webapps.apps.kubedojo.io in all namespaces; GET /apis/apps.kubedojo.io/v1beta1/webapps: Forbidden"
     )
     expect(describeFor(refusal(403, "Forbidden"), Node)).toStartWith(
-      'cannot watch nodes: requires permission to list and watch nodes; GET'
+      "cannot watch nodes: requires permission to list and watch nodes; GET"
     )
   })
 

@@ -13,12 +13,12 @@ const cases: ReadonlyArray<readonly [string, string, string | undefined]> = [
   [
     "in a namespace",
     'deployments.apps "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "b"',
-    'requires permission to patch deployments.apps in namespace b'
+    "requires permission to patch deployments.apps in namespace b"
   ],
   [
     "of a subresource cluster-wide",
     'User "u" cannot get resource "nodes/proxy" in API group "" at the cluster scope',
-    'requires permission to get nodes/proxy cluster-wide'
+    "requires permission to get nodes/proxy cluster-wide"
   ],
   ["not where a quota refuses", 'pods "a" is forbidden: exceeded quota: none', undefined],
   [

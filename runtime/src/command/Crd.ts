@@ -23,6 +23,6 @@ export const definitionsOf = (controllers: ReadonlyArray<Controller<unknown>>) =
 export const verb = (program: { readonly controllers: ReadonlyArray<Controller<unknown>> }) =>
   Verb.make("crd", {
     description: "Print the CustomResourceDefinitions, for kubectl apply -f -",
-    flags: {},
-    run: () => Effect.flatMap(definitionsOf(program.controllers), Yaml.print)
+    flags: { output: Yaml.flag },
+    run: ({ output }) => Effect.flatMap(definitionsOf(program.controllers), (crds) => Yaml.print(crds, output))
   })

@@ -11,34 +11,49 @@ const partial = ["--controllers", "--namespace", "--selector"] as const
 /** The flags. */
 export const flags = {
   leaderElect: Flag.toggle("leader-elect", { description: "Let only one of several replicas work at a time" }),
-  leaseName: Flag.renamed("leader-elect-lease-name", Flag.parsed("leader-elect-resource-name", {
-    placeholder: "NAME",
-    description: `Name of the Lease, required with ${partial.join(", ")} (default: the program's name)`,
-    parse: Flags.objectName,
-    otherwise: undefined
-  })),
-  leaseNamespace: Flag.renamed("leader-elect-namespace", Flag.parsed("leader-elect-resource-namespace", {
-    placeholder: "NAME",
-    description: "Namespace of the Lease (default: that of the pod, or else of the kubeconfig context)",
-    parse: Flags.namespaceName,
-    otherwise: undefined
-  }))
+  leaseName: Flag.renamed(
+    "leader-elect-lease-name",
+    Flag.parsed("leader-elect-resource-name", {
+      placeholder: "NAME",
+      description: `Name of the Lease, required with ${partial.join(", ")} (default: the program's name)`,
+      parse: Flags.objectName,
+      otherwise: undefined
+    })
+  ),
+  leaseNamespace: Flag.renamed(
+    "leader-elect-namespace",
+    Flag.parsed("leader-elect-resource-namespace", {
+      placeholder: "NAME",
+      description: "Namespace of the Lease (default: that of the pod, or else of the kubeconfig context)",
+      parse: Flags.namespaceName,
+      otherwise: undefined
+    })
+  )
 } as const
 
 /** The flags of a manager that takes part in the election. */
 export const timing = {
-  leaseDuration: Flag.renamed("lease-duration", Flag.duration("leader-elect-lease-duration", {
-    description: "How long other replicas wait for a leader that does not renew the Lease",
-    otherwise: "15s"
-  })),
-  renewDeadline: Flag.renamed("renew-deadline", Flag.duration("leader-elect-renew-deadline", {
-    description: "How long a leader continues without renewing the Lease",
-    otherwise: "10s"
-  })),
-  retryPeriod: Flag.renamed("retry-period", Flag.duration("leader-elect-retry-period", {
-    description: "How often the leader renews the Lease, and others read it if they cannot watch it",
-    otherwise: "2s"
-  }))
+  leaseDuration: Flag.renamed(
+    "lease-duration",
+    Flag.duration("leader-elect-lease-duration", {
+      description: "How long other replicas wait for a leader that does not renew the Lease",
+      otherwise: "15s"
+    })
+  ),
+  renewDeadline: Flag.renamed(
+    "renew-deadline",
+    Flag.duration("leader-elect-renew-deadline", {
+      description: "How long a leader continues without renewing the Lease",
+      otherwise: "10s"
+    })
+  ),
+  retryPeriod: Flag.renamed(
+    "retry-period",
+    Flag.duration("leader-elect-retry-period", {
+      description: "How often the leader renews the Lease, and others read it if they cannot watch it",
+      otherwise: "2s"
+    })
+  )
 } as const
 
 /** The flags that give the name of a Lease. */

@@ -99,7 +99,10 @@ describe("Flags", () => {
       values: { file: "a" },
       deprecated: ["HOMEOSTAT_PATH is deprecated (use HOMEOSTAT_FILE)"]
     })
-    expect(ask([], { HOMEOSTAT_PATH: "a", HOMEOSTAT_FILE: "b" })).toMatchObject({ values: { file: "b" }, deprecated: [] })
+    expect(ask([], { HOMEOSTAT_PATH: "a", HOMEOSTAT_FILE: "b" })).toMatchObject({
+      values: { file: "b" },
+      deprecated: []
+    })
   })
 
   test("that are invalid are rejected with the flag, or the variable that the value came from", () => {

@@ -148,7 +148,8 @@ export const toggle = (name: string, options: { readonly description: string }):
 /** The flag of an argument, and the value if the argument contains it: `--namespace=shop`, `-n=shop`, `-nshop`. */
 const named = (flags: ReadonlyArray<Flag<unknown>>, arg: string) => {
   const [, name, long] = /^--([^=]+)(?:=(.*))?$/s.exec(arg) ?? []
-  if (name !== undefined) return { flag: flags.find((flag) => flag.name === name || flag.former === name), inline: long }
+  if (name !== undefined)
+    return { flag: flags.find((flag) => flag.name === name || flag.former === name), inline: long }
   const [, letter, inline] = /^-([a-z])(?:=?(.+))?$/s.exec(arg) ?? []
   return { flag: flags.find(({ short }) => short !== undefined && short === letter), inline }
 }

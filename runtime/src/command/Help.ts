@@ -10,7 +10,10 @@ export const width = (): number => Math.min(widest, Math.max(60, process.stdout.
 const mostHead = 40
 
 /** Lines with two columns. The text of the second column continues below itself. */
-export const columns = (rows: ReadonlyArray<readonly [head: string, text: string]>, width: number): ReadonlyArray<string> => {
+export const columns = (
+  rows: ReadonlyArray<readonly [head: string, text: string]>,
+  width: number
+): ReadonlyArray<string> => {
   const indent = Math.min(mostHead, Math.max(...rows.map(([head]) => head.length))) + 4
   return rows.flatMap(([head, text]) => {
     const [first = "", ...rest] = wrapped(text, width - indent)

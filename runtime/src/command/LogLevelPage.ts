@@ -45,9 +45,7 @@ const levelOf = (query: URLSearchParams): Either.Either<Wish, string> => {
   if (text === "default") return Either.right({ _tag: "Reset" })
   const level = LogLevels.nameOf(text)
   if (level === undefined) {
-    return Either.left(
-      `level: invalid value: "${text}" (must be one of ${[...LogLevels.names, "default"].join(", ")})`
-    )
+    return Either.left(`level: invalid value: "${text}" (must be one of ${[...LogLevels.names, "default"].join(", ")})`)
   }
   return Either.mapBoth(forOf(query.get("for")), {
     onLeft: (message) => `for: ${message}`,

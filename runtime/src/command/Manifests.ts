@@ -16,8 +16,9 @@ const accountOf = ({ name, namespace }: Rbac.Settings["serviceAccount"]): Readon
 /** The verb. */
 export const verb = (program: Rbac.Program) =>
   Verb.make("manifests", {
-    description: "Print CRDs, namespace, service account, roles and, with --image, a Deployment, for kubectl apply -f -",
-    flags: { ...Rbac.flags(program), ...ManagerDeployment.flags },
+    description:
+      "Print CRDs, namespace, service account, roles and, with --image, a Deployment, for kubectl apply -f -",
+    flags: { ...Rbac.flags(program), ...ManagerDeployment.flags, output: Yaml.flag },
     run: (settings) =>
       Effect.gen(function* () {
         const crds = yield* definitionsOf(Flags.chosen(program.controllers, settings.controllers))
@@ -27,6 +28,9 @@ export const verb = (program: Rbac.Program) =>
           return yield* new Verb.UsageError({ message: "--image: required with --env" })
         }
         const deployment = image === undefined ? [] : [ManagerDeployment.make(program, settings, image, environment)]
-        return yield* Yaml.print([...crds, ...accountOf(settings.serviceAccount), ...roles, ...deployment])
+        return yield* Yaml.print(
+          [...crds, ...accountOf(settings.serviceAccount), ...roles, ...deployment],
+          settings.output
+        )
       })
   })

@@ -11,6 +11,7 @@ import * as Permission from "../manager/Permission.ts"
 import * as Preflight from "../manager/Preflight.ts"
 import * as Build from "./Build.ts"
 import * as Election from "./Election.ts"
+import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
 import type { Program } from "./Rbac.ts"
 import * as Verb from "./Verb.ts"
@@ -31,7 +32,15 @@ export const verb = (program: Program & Build.Built) =>
       ...Flags.scope(program.controllers.map(({ name }) => name)),
       ...Election.flags,
       installCrds: Flags.installCrds,
-      metricsSecure: Flags.metricsSecure
+      metricsSecure: Flags.metricsSecure,
+      output: Flag.short(
+        "o",
+        Flag.choice<"text" | "json", "text" | "json">(
+          "output",
+          { text: "text", json: "json" },
+          { placeholder: "text|json", description: "The output format (default: text)", otherwise: "text" }
+        )
+      )
     },
     run: (settings) =>
       Effect.gen(function* () {
@@ -45,7 +54,9 @@ export const verb = (program: Program & Build.Built) =>
         const { missing, unanswered } = yield* Preflight.review(permissions).pipe(
           Effect.provide(Layer.provide(client, Transport.layer(cluster)))
         )
-        for (const permission of missing) yield* Console.log(Preflight.describe(permission))
+        const isText = settings.output === "text"
+        if (isText) for (const permission of missing) yield* Console.log(Preflight.describe(permission))
+        else yield* Console.log(JSON.stringify({ server: cluster.server, asked: permissions.length, missing }))
         const error = unanswered[0]
         if (error !== undefined) {
           // Unlike `run`, it does not wait for an API server.
@@ -55,6 +66,7 @@ export const verb = (program: Program & Build.Built) =>
         }
         const asked = permissions.length
         if (missing.length > 0) return yield* new NotAllowed({ missing: missing.length, asked })
+        if (!isText) return
         for (const hint of Permission.hints(controllers)) yield* Console.log(`note: ${hint}`)
         yield* Console.log(`All ${asked} permissions that ${program.name} needs are granted on ${cluster.server}`)
       })

@@ -54,6 +54,6 @@ export const objects = (program: Program, settings: Settings) =>
 export const verb = (program: Program) =>
   Verb.make("rbac", {
     description: "Print the minimal RBAC roles, for kubectl apply -f -",
-    flags: flags(program),
-    run: (settings) => Effect.flatMap(objects(program, settings), (objects) => Yaml.print(objects))
+    flags: { ...flags(program), output: Yaml.flag },
+    run: (settings) => Effect.flatMap(objects(program, settings), (objects) => Yaml.print(objects, settings.output))
   })

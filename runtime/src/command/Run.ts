@@ -112,8 +112,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
   }),
   ...MetricsPort.flags,
   opaqueTokens: Flag.toggle("opaque-tokens", {
-    description:
-      "Also ask the API server about tokens that are not JSON Web Tokens"
+    description: "Also ask the API server about tokens that are not JSON Web Tokens"
   }),
   ...Logging.flags,
   ...Tracing.flags
@@ -179,9 +178,9 @@ const start = <R, E>(
     )
     const lease = yield* Election.leaseOf(program, settings, cluster.namespace)
     const leaderElection = yield* electionOf(lease, settings, instance, controllers)
-    yield* Effect.logInfo(`${program.name} ${program.version} connects to ${cluster.server} (from ${cluster.source})`).pipe(
-      Effect.annotateLogs(program.build === undefined ? {} : { commit: program.build.commit })
-    )
+    yield* Effect.logInfo(
+      `${program.name} ${program.version} connects to ${cluster.server} (from ${cluster.source})`
+    ).pipe(Effect.annotateLogs(program.build === undefined ? {} : { commit: program.build.commit }))
     const metrics = yield* Metrics.Metrics
     // First, so that it ends after the services and the manager, and exports the spans of the shutdown.
     const observer = exporting && (yield* exporting)

@@ -35,8 +35,7 @@ const annotationKey = (key: string): Either.Either<string, string> => {
 export const flags = {
   tracePropagation: Flag.choice<Tracing.Propagation, Tracing.Propagation>("trace-propagation", propagations, {
     placeholder: "HOW",
-    description:
-      "How traces continue across written objects: link, parent or off (default: link)",
+    description: "How traces continue across written objects: link, parent or off (default: link)",
     otherwise: "link"
   }),
   traceAnnotation: Flag.parsed("trace-annotation", {

@@ -49,7 +49,10 @@ export const make = <F extends Flag.Flags, E, R>(
   settings: options.settings,
   run: (input) =>
     Either.match(Flag.read(options.flags, input, options.words?.most), {
-      onLeft: (message) => Effect.fail(new UsageError({ message: message.replace(/^unknown flag: .*$/, `$& (see ${input.program} ${name} --help)`) })),
+      onLeft: (message) =>
+        Effect.fail(
+          new UsageError({ message: message.replace(/^unknown flag: .*$/, `$& (see ${input.program} ${name} --help)`) })
+        ),
       onRight: ({ deprecated, values, words }) => {
         const warned = options.logsWarnings ? [] : deprecated
         return Effect.zipRight(
@@ -87,7 +90,10 @@ export const select = <E, R>(
   const asked = word === "help" ? rest[0] : word
   const verb = verbs.find(({ name }) => name === asked)
   if (args.some((arg, index) => (index === 0 ? helpWords.has(arg) : arg === "--help" || arg === "-h"))) {
-    return Either.right({ _tag: "Print", text: verb === undefined ? overview(program, verbs, width) : helpOf(program, verb, width) })
+    return Either.right({
+      _tag: "Print",
+      text: verb === undefined ? overview(program, verbs, width) : helpOf(program, verb, width)
+    })
   }
   if (word === "--version") return Either.right({ _tag: "Print", text: `${program.name} ${program.version}` })
   if (verb !== undefined) return Either.right({ _tag: "Run", verb, args: rest })

@@ -23,11 +23,14 @@ export const verb = (program: Build.Built) =>
   Verb.make("version", {
     description: "Print the version, and how the program was built",
     flags: {
-      write: Flag.short("o", Flag.choice(
-        "output",
-        { text, json },
-        { placeholder: "text|json", description: "The output format (default: text)", otherwise: text }
-      ))
+      write: Flag.short(
+        "o",
+        Flag.choice(
+          "output",
+          { text, json },
+          { placeholder: "text|json", description: "The output format (default: text)", otherwise: text }
+        )
+      )
     },
     run: ({ write }) => Console.log(write(program))
   })

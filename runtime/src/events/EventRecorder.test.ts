@@ -166,7 +166,7 @@ describe("the trace that an event is recorded in", () => {
           const root = Recording.root("reconcile widgets", { startTime: 0n })
           if (over !== undefined) yield* Effect.provideService(record(over), Tracer.ParentSpan, root)
           yield* settle
-          return [root.traceId, root.recording.told] as const
+          return [root.traceId, root.recording.hasEvent] as const
         })
       const [first, isTold] = yield* told({})
       expect([isTold, (yield* told({}))[1], (yield* told({ note: "News" }))[1], (yield* told())[1]]).toEqual([

@@ -307,7 +307,7 @@ export const make = (options: {
               const key = keyOf(recorded)
               const annotations = traced(recorded, parent, Context.get(context, Tracing), clock)
               // A repeat increments an Event with the annotation of another trace, and is not a reason to keep this trace.
-              if (parent !== undefined && runningAt(key, recorded.at) === undefined) parent.recording.told = true
+              if (parent !== undefined && runningAt(key, recorded.at) === undefined) parent.recording.hasEvent = true
               queue.unsafeOffer(write({ ...recorded, key, annotations }))
             })
           )

@@ -371,13 +371,13 @@ describe("when nobody can say who a caller is", () => {
       const answer = yield* ask(asking)
       expect(answer).toMatchObject({
         status: 503,
-        body: 'the manager cannot authorize the request: requires permission to create tokenreviews.authentication.k8s.io cluster-wide (the command rbac --metrics-secure prints the missing roles)'
+        body: "the manager cannot authorize the request: requires permission to create tokenreviews.authentication.k8s.io cluster-wide (the command rbac --metrics-secure prints the missing roles)"
       })
       // A retry does not help.
       expect(answer.headers.has("retry-after")).toBe(false)
       yield* ask(asking)
       expect(logs).toEqual([
-        'WARN Cannot authorize requests for /why: requires permission to create tokenreviews.authentication.k8s.io cluster-wide'
+        "WARN Cannot authorize requests for /why: requires permission to create tokenreviews.authentication.k8s.io cluster-wide"
       ])
       yield* TestClock.adjust("1 minute")
       yield* ask(asking)

@@ -284,7 +284,10 @@ export const make = ({
             const rule = JSON.stringify({ nonResourceURLs: [path], verbs: [verb] })
             return allowed
               ? undefined
-              : Endpoints.text(403, `${user.username} is not allowed to ${verb} ${path} (add this rule to a ClusterRole: ${rule})`)
+              : Endpoints.text(
+                  403,
+                  `${user.username} is not allowed to ${verb} ${path} (add this rule to a ClusterRole: ${rule})`
+                )
           })
 
     const unavailable = (path: string, { forbidden, reason }: Unanswered) =>
@@ -300,9 +303,13 @@ export const make = ({
             `the manager cannot authorize the request: ${reason} (the command rbac --metrics-secure prints the missing roles)`
           )
         }
-        return Endpoints.text(503, "the manager cannot authorize the request: the API server does not answer (try again)", {
-          "retry-after": "5"
-        })
+        return Endpoints.text(
+          503,
+          "the manager cannot authorize the request: the API server does not answer (try again)",
+          {
+            "retry-after": "5"
+          }
+        )
       })
 
     return {

@@ -542,7 +542,7 @@ describe("a standby", () => {
     [
       "names the right that it lacks",
       'leases.coordination.k8s.io "homeostat" is forbidden: User "u" cannot get resource "leases" in API group "coordination.k8s.io" in the namespace "default"',
-      ': requires permission to get leases.coordination.k8s.io in namespace default; '
+      ": requires permission to get leases.coordination.k8s.io in namespace default; "
     ],
     [
       "names no right where an admission policy refuses",
@@ -595,10 +595,19 @@ describe("settings", () => {
   const table: ReadonlyArray<readonly [Partial<LeaderElection.Settings>, string | undefined]> = [
     [{}, undefined],
     [{ leaseDuration: "10001 millis" }, undefined],
-    [{ leaseDuration: "10 seconds" }, "--leader-elect-lease-duration (10s) must be longer than --leader-elect-renew-deadline (10s)"],
-    [{ renewDeadline: "2400 millis" }, "--leader-elect-renew-deadline (2s 400ms) must be longer than 1.2 times --leader-elect-retry-period (2s)"],
+    [
+      { leaseDuration: "10 seconds" },
+      "--leader-elect-lease-duration (10s) must be longer than --leader-elect-renew-deadline (10s)"
+    ],
+    [
+      { renewDeadline: "2400 millis" },
+      "--leader-elect-renew-deadline (2s 400ms) must be longer than 1.2 times --leader-elect-retry-period (2s)"
+    ],
     [{ retryPeriod: 0 }, "--leader-elect-retry-period (0) must be longer than 0"],
-    [{ retryPeriod: "9 seconds" }, "--leader-elect-renew-deadline (10s) must be longer than 1.2 times --leader-elect-retry-period (9s)"]
+    [
+      { retryPeriod: "9 seconds" },
+      "--leader-elect-renew-deadline (10s) must be longer than 1.2 times --leader-elect-retry-period (9s)"
+    ]
   ]
   for (const [settings, problem] of table) {
     test(`${JSON.stringify(settings)} are ${problem === undefined ? "good" : "refused"}`, () => {

@@ -97,7 +97,7 @@ export class Recording {
   exported = false
 
   /** Whether a Kubernetes Event has the ID, so that the recording should be exported. The EventRecorder sets it. */
-  told = false
+  hasEvent = false
 
   constructor(readonly traceId: string) {}
 

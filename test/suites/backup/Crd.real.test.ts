@@ -90,7 +90,7 @@ spec:
       const kind = yield* Managed.eventually("explain knows the kind", explain("backup"), () => true)
       expect(kind).toContain("Saves volumes to a restic repository on a schedule.")
       const spec = yield* explain("bk.spec")
-      expect(spec).toContain("source <string> -required- What to save: the name of a PersistentVolumeClaim")
+      expect(spec).toContain("source <string> -required- The source: the name of a PersistentVolumeClaim")
       expect(spec).toContain("retentionPolicy <string> How much older than the newest snapshot a snapshot may be")
       expect(yield* explain("restore.spec.targetPVC")).toContain(
         "The PersistentVolumeClaim to write to, in the namespace of the Restore."

@@ -1,6 +1,7 @@
 /** Restores into claims that they create, and from Backups of other namespaces. */
 import { expect } from "bun:test"
 import { Restore } from "@homeostat/backup/kinds/Restore"
+import * as Settings from "@homeostat/backup/Settings"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Job, Namespace, PersistentVolumeClaim, Secret } from "@homeostat/runtime/resource/BuiltIn"
@@ -93,7 +94,8 @@ Virtual.test("A Restore uses a Backup of another namespace only where that names
     yield* Client.delete(Secret, Virtual.key("shop-backup-credentials"))
     yield* Virtual.secret("shop", keys)
     yield* world.manage()
-    yield* Virtual.create("shop", { destination: "s3://bucket" })
+    const own = { image: "registry.example.com/mover:1", serviceAccountName: "mover" }
+    yield* Virtual.create("shop", { destination: "s3://bucket", ...own })
     yield* Virtual.rests("shop")
     yield* Claims.bound(staging, "fresh")
     yield* restore(staging, { backupNamespace: Virtual.namespace })
@@ -117,6 +119,9 @@ Virtual.test("A Restore uses a Backup of another namespace only where that names
     const mover = world.begun().at(-1)
     expect(mover?.pod.metadata.namespace).toBe(staging)
     expect(mover?.env).toMatchObject({ BACKUP_HOST: "shop", BACKUP_TAG: "shop/shop", RESTORE_VOLUME: "app" })
+    // The Backup does not choose the program and the identity in another namespace.
+    expect(mover?.pod.spec?.containers[0]?.image).toBe(Settings.defaults.moverImage)
+    expect(mover?.pod.spec?.serviceAccountName ?? "default").toBe("default")
     const [ran] = (yield* Client.list(Job, { namespace: staging })).items
     const [saved] = yield* Virtual.jobs
     const label = "backup.example.com/repository"

@@ -106,7 +106,12 @@ Virtual.test("Forged Jobs of a tenant block other namespaces for at most an hour
     yield* world.manage({ settings: { maxJobs: 2 } })
     world.movers((mover) => (mover.tag === "x" ? PretendedMover.succeeds(mover, "30 days") : undefined))
     for (const name of ["one", "two", "three"]) {
-      yield* forge(backup, { operation: "preflight" }, { "backup.example.com/owner": backup.metadata.uid, "backup.example.com/use": "backup" }, name)
+      yield* forge(
+        backup,
+        { operation: "preflight" },
+        { "backup.example.com/owner": backup.metadata.uid, "backup.example.com/use": "backup" },
+        name
+      )
     }
     yield* world.pass("1 minute")
     yield* Virtual.create("shop")

@@ -50,6 +50,8 @@ describe("The program", () => {
         expect.arrayContaining(["WebApp", "Backup", "Restore"])
       )
       expect(loadAll(end.stdout)).toEqual(JSON.parse(JSON.stringify(definitions)))
+      const json = yield* Binary.run(["crd", "-o", "json"], Binary.bare(yield* Directory.make))
+      expect(JSON.parse(json.stdout)).toEqual({ apiVersion: "v1", kind: "List", items: loadAll(end.stdout) })
     })
   )
 
@@ -187,7 +189,10 @@ describe("A mistake on the command line is exit code 2 and one line that names i
           "--leader-elect-resource-name: required with --leader-elect and --controllers and --namespace (one name for each manager that works beside others; a manager keeps its name when its flags change)"
         ] as const
     ),
-    [["run", "--leader-elect-retry-period", "2"], `--leader-elect-retry-period: invalid duration: "2" (write it like 15s, 1m30s or 10h)`],
+    [
+      ["run", "--leader-elect-retry-period", "2"],
+      `--leader-elect-retry-period: invalid duration: "2" (write it like 15s, 1m30s or 10h)`
+    ],
     [
       ["run", "--leader-elect", "--leader-elect-lease-duration=10s"],
       "--leader-elect-lease-duration (10s) must be longer than --leader-elect-renew-deadline (10s), or a second leader could start before the first has stopped"
@@ -196,7 +201,10 @@ describe("A mistake on the command line is exit code 2 and one line that names i
       ["run", "--leader-elect", "--leader-elect-retry-period=9s"],
       "--leader-elect-renew-deadline (10s) must be longer than 1.2 times --leader-elect-retry-period (9s), or one late renewal ends a leadership"
     ],
-    [["run", "--leader-elect", "--leader-elect-retry-period=0s"], "--leader-elect-retry-period (0) must be longer than 0"],
+    [
+      ["run", "--leader-elect", "--leader-elect-retry-period=0s"],
+      "--leader-elect-retry-period (0) must be longer than 0"
+    ],
     [["run", "--metrics-bind-address", "8080"], noAddress("--metrics-bind-address", "8080")],
     [["run", "--metrics-bind-address", "::1:8080"], noAddress("--metrics-bind-address", "::1:8080")],
     [["run", "--health-probe-bind-address", ":65536"], noAddress("--health-probe-bind-address", ":65536")]

@@ -50,7 +50,11 @@ export const slow = start((args, environment) =>
 )
 
 /** For tests in which a leader does not give its Lease back. */
-export const short = ["--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=400ms"]
+export const short = [
+  "--leader-elect-lease-duration=3s",
+  "--leader-elect-renew-deadline=2s",
+  "--leader-elect-retry-period=400ms"
+]
 
 /** Whether it leads, by its own account. */
 export const leads = (replica: Running.Running): Effect.Effect<boolean, Running.NotWritten> =>

@@ -63,7 +63,9 @@ describe.concurrent("The binary", () => {
             .map((line) => Option.getOrUndefined(Schema.decodeOption(Line)(line)))
           expect(lines).not.toContain(undefined)
           expect(lines[0]?.msg).toMatch(
-            new RegExp(`^homeostat \\S+ connects to ${cluster.url} \\(from context "envtest" of .* \\(KUBECONFIG\\)\\)$`)
+            new RegExp(
+              `^homeostat \\S+ connects to ${cluster.url} \\(from context "envtest" of .* \\(KUBECONFIG\\)\\)$`
+            )
           )
           expect(lines.at(-1)?.msg).toBe("Stopped")
           expect(lines.filter((line) => line?.level === "warn" || line?.level === "error")).toEqual([])

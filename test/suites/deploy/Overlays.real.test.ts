@@ -61,8 +61,10 @@ const environmentOf = ({ env = [] }: Container) =>
 const settingsOf = (container: Container) => {
   const [verb, ...args] = container.args ?? []
   expect(verb).toBe("run")
-  return Either.getOrThrowWith(Flag.read(flags, { program: program.name, args, environment: environmentOf(container) }), (why) => new Error(why))
-    .values
+  return Either.getOrThrowWith(
+    Flag.read(flags, { program: program.name, args, environment: environmentOf(container) }),
+    (why) => new Error(why)
+  ).values
 }
 
 const selects = (selector: Labels, labels: Labels): boolean =>
@@ -178,7 +180,11 @@ describe("The overlay", () => {
     const known = Object.values(Rbac.flags(program)).map(({ name }) => name)
     const args = (container.args ?? []).filter((arg) => known.some((name) => arg.split("=")[0] === `--${name}`))
     const account = `--service-account=${deployment.metadata.namespace}/${template.spec?.serviceAccountName}`
-    const needed = Flag.read(Rbac.flags(program), { program: program.name, args: [...args, account], environment: {} }).pipe(
+    const needed = Flag.read(Rbac.flags(program), {
+      program: program.name,
+      args: [...args, account],
+      environment: {}
+    }).pipe(
       Either.mapLeft((why) => new Error(why)),
       Either.flatMap(({ values }) => Rbac.objects(program, values)),
       Either.getOrThrow

@@ -62,12 +62,7 @@ test("An environment variable may contain commas and equals signs, and needs a n
         spec: {
           containers: [
             {
-              env: [
-                { name: "A", value: "b,c=d" },
-                { name: "E", value: "" },
-                expect.anything(),
-                expect.anything()
-              ]
+              env: [{ name: "A", value: "b,c=d" }, { name: "E", value: "" }, expect.anything(), expect.anything()]
             }
           ]
         }

@@ -24,7 +24,10 @@ const rules: ReadonlyArray<Rule> = [
   { pattern: /\b(whoever|whosever)\b/i, advice: "a user who, or any program that" },
   { pattern: /\b(is|are|was|were) (no(?! longer)|none)\b(?<!\bthere (is|are|was|were) (no|none))/i, advice: "is not" },
   { pattern: /\b(no more|not any more)\b(?! than)/i, advice: "no longer" },
-  { pattern: /\b(all the same|for ever|for want of|nevertheless)\b/i, advice: "delete it, or say always, permanently, without" },
+  {
+    pattern: /\b(all the same|for ever|for want of|nevertheless)\b/i,
+    advice: "delete it, or say always, permanently, without"
+  },
   { pattern: /\bremember(s|ed|ing)?\b/i, advice: "cache, keep or store" },
   { pattern: /\bstrangers?\b/i, advice: "another owner" },
   { pattern: /\b(he|his|him)\b/i, advice: "the user, they" },
@@ -58,15 +61,21 @@ export const ofPage = (page: string): ReadonlyArray<string> =>
     .replaceAll(/<!--[\s\S]*?-->/g, "")
     .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.|#+) )|\n(?=\s*\|)/)
     .flatMap((part) =>
-      part.trim().startsWith("|") ? part.replaceAll("\\|", "/").split("|") : [part.replace(/^\s*(?:[-*>]|\d+\.|#+) /, "")]
+      part.trim().startsWith("|")
+        ? part.replaceAll("\\|", "/").split("|")
+        : [part.replace(/^\s*(?:[-*>]|\d+\.|#+) /, "")]
     )
     .map((part) => part.trim())
     .filter((part) => part !== "" && !/^[-: ]+$/.test(part))
 
-/** The comments of a module. */
+/** The comments of a module, without indented code and tables. */
 export const ofComments = (source: string): ReadonlyArray<string> => {
-  const blocks = Array.from(source.matchAll(/\/\*\*?([\s\S]*?)\*\//g), ([, text = ""]) =>
-    text.replaceAll(/\n\s*\* ?/g, "\n").split(/\n\s*\n|\n(?=@|\s*- )/)
+  const blocks = Array.from(source.matchAll(/^[ \t]*\/\*\*?([\s\S]*?)\*\//gm), ([, text = ""]) =>
+    text
+      .replaceAll(/\n\s*\* ?/g, "\n")
+      .replaceAll(/^( {4}|\|).*$/gm, "")
+      .replaceAll(/```[\s\S]*?```/g, "")
+      .split(/\n\s*\n|\n(?=@|\s*- )/)
   ).flat()
   const lines = Array.from(source.matchAll(/(?:^[ \t]*\/\/ .*\n?)+/gm), ([text]) => text.replaceAll(/^\s*\/\/ /gm, " "))
   return [...blocks, ...lines].map((text) => text.replaceAll(/\{@link ([^}]*)\}/g, "$1").trim())
@@ -75,7 +84,8 @@ export const ofComments = (source: string): ReadonlyArray<string> => {
 /** The strings of a module that consist of three words or more. A value in a template counts as one word. */
 export const ofStrings = (source: string): ReadonlyArray<string> => {
   const code = source.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/^\s*\/\/.*$/gm, "")
-  return Array.from(code.matchAll(/"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\$]|\\.|\$\{[^`{}]*\}|\$)*)`/g), ([, plain, template]) =>
-    (plain ?? template ?? "").replaceAll(/\$\{[^}]*\}/g, "X").replaceAll("\\`", "`")
+  return Array.from(
+    code.matchAll(/"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\$]|\\.|\$\{[^`{}]*\}|\$)*)`/g),
+    ([, plain, template]) => (plain ?? template ?? "").replaceAll(/\$\{[^}]*\}/g, "X").replaceAll("\\`", "`")
   ).filter((text) => text.trim().split(/\s+/).length >= 3 && !/=>|\bimport /.test(text))
 }

@@ -33,7 +33,13 @@ export const pages = (cluster: ControlPlane, namespace: string) =>
     const program = yield* Binary.start(
       [
         ...["run", "--kubeconfig", cluster.admin.kubeconfigPath, "--namespace", namespace],
-        ...["--leader-elect", "--leader-elect-resource-namespace", namespace, "--leader-elect-resource-name", "homeostat"]
+        ...[
+          "--leader-elect",
+          "--leader-elect-resource-namespace",
+          namespace,
+          "--leader-elect-resource-name",
+          "homeostat"
+        ]
       ],
       {
         ...Binary.probed(cluster.directory),

@@ -76,7 +76,8 @@ describe("docs/parity.md", () => {
       const verdict = verdictOf(row)
       expect([row.id, verdict]).not.toEqual([row.id, "none"])
       if (verdict !== "has") expect([row.id, row.text]).toEqual([row.id, expect.stringMatching(/\*\*: .{8,}/)])
-      if (verdict !== "has not") expect([row.id, testsOf(`Parity: ${row.heading}`, row.id).length]).not.toEqual([row.id, 0])
+      if (verdict !== "has not")
+        expect([row.id, testsOf(`Parity: ${row.heading}`, row.id).length]).not.toEqual([row.id, 0])
     }
   })
 
