@@ -242,7 +242,7 @@ describe("A destination that is a volume", () => {
       Either.left({
         reason: "VolumeInUse",
         message:
-          "PersistentVolumeClaim y is in use on node node-b, and PersistentVolumeClaim repo of spec.destination on node node-r, so no pod can mount both (run their pods on one node, or keep the repository in a volume of its own)"
+          "PersistentVolumeClaim y is in use on node node-b, and PersistentVolumeClaim repo of spec.destination on node node-r. No pod can mount both (run their pods on one node, or keep the repository in a volume of its own)"
       })
     )
   })

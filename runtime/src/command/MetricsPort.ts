@@ -12,7 +12,7 @@ export const flags = {
   metricsSecure: Flags.metricsSecure,
   metricsCertDir: Flag.text("metrics-cert-dir", {
     placeholder: "DIR",
-    description: "Folder of tls.crt and tls.key for --metrics-secure, reloaded on change (default: self-signed)"
+    description: "Folder of tls.crt and tls.key for --metrics-secure, reloaded on change (default: a self-signed certificate)"
   })
 } as const
 

@@ -717,7 +717,7 @@ describe("an answer that is not what was sent", () => {
       server.put(Widget, widget("a"))
       yield* run(makes({ b: "1" }))
       const [note] = yield* warnings(server)
-      expect(note).toContain("Who changes that on the way: a mutating webhook, as a rule.")
+      expect(note).toContain("(changed by a mutating webhook, probably)")
     }))
 
   it("is told of on each object, and once in the log", (world) =>

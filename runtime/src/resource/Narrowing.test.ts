@@ -225,7 +225,7 @@ describe("a definition narrows another one where it takes away", () => {
       "the default of a required field",
       object({ x: { ...string, default: "a" } }, { required: ["x"] }),
       object({ x: string }, { required: ["x"] }),
-      ["spec.x is required, and has no default any more"]
+      ["spec.x is required, and no longer has a default"]
     ],
     [
       "values of a map",

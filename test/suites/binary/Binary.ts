@@ -6,6 +6,7 @@ import { existsSync } from "node:fs"
 import { mkdtemp, rename, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import * as Flag from "@homeostat/runtime/command/Flag"
 import * as AtEnd from "@homeostat/testkit/envtest/AtEnd"
 import { Data, Effect, type Scope } from "effect"
 import * as Running from "./Running.ts"
@@ -54,20 +55,29 @@ export const path: Effect.Effect<string> = Effect.promise(() => {
   return built
 })
 
+/** Variables for flags of the program, and of the programs of other tests. */
+export const variables = (
+  values: { readonly [flag: string]: string },
+  programs: ReadonlyArray<string> = ["homeostat", "impossible", "keeper", "slow"]
+): { readonly [variable: string]: string } =>
+  Object.fromEntries(
+    programs.flatMap((program) =>
+      Object.entries(values).map(([flag, value]) => [Flag.variableOf(program, flag), value] as const)
+    )
+  )
+
 /** Where nothing is configured: no kubeconfig, no pod, and no ports, of which each machine has but one. */
 export const bare = (home: string): Running.Environment => ({
   PATH: process.env.PATH,
   HOME: home,
   TMPDIR: process.env.TMPDIR,
-  HOMEOSTAT_METRICS_BIND_ADDRESS: "0",
-  HOMEOSTAT_HEALTH_PROBE_BIND_ADDRESS: "0"
+  ...variables({ "metrics-bind-address": "0", "health-probe-bind-address": "0" })
 })
 
 /** The same with ports, any that are free: see `Endpoint`. */
 export const probed = (home: string): Running.Environment => ({
   ...bare(home),
-  HOMEOSTAT_METRICS_BIND_ADDRESS: "127.0.0.1:0",
-  HOMEOSTAT_HEALTH_PROBE_BIND_ADDRESS: "127.0.0.1:0"
+  ...variables({ "metrics-bind-address": "127.0.0.1:0", "health-probe-bind-address": "127.0.0.1:0" })
 })
 
 /** Starts the program for the lifetime of the Scope. */

@@ -13,8 +13,8 @@ describe("A build that is asked for what there is not", () => {
     [["--everything"], "Unknown option '--everything'"],
     [["--outdir", "/dev/null"], "/dev/null can't be written to (EEXIST: "],
     [["--outdir", "/dev/null/out"], "/dev/null/out can't be written to (ENOTDIR: "],
-    [[], 'SOURCE_DATE_EPOCH is "abc": it is a time in seconds ', { SOURCE_DATE_EPOCH: "abc" }],
-    [[], 'SOURCE_DATE_EPOCH is "999999999999": it is a time in seconds ', { SOURCE_DATE_EPOCH: "999999999999" }]
+    [[], 'invalid SOURCE_DATE_EPOCH: "abc" (must be seconds', { SOURCE_DATE_EPOCH: "abc" }],
+    [[], 'invalid SOURCE_DATE_EPOCH: "999999999999" (must be seconds', { SOURCE_DATE_EPOCH: "999999999999" }]
   ] as const) {
     live(`fails with one line: ${[...Object.entries(environment ?? {}).flat(), ...args].join(" ")}`, () =>
       Effect.gen(function* () {

@@ -93,8 +93,7 @@ describe("The paragraphs of", () => {
   })
 
   test("a module are its comments and its strings of three words or more", () => {
-    const source =
-      '/**\n * First.\n *\n * Second.\n */\n// Third\n// line.\nconst a = "one two" + "one two three" + `x ${b} y z`\n'
+    const source = `/**\n * First.\n *\n * Second.\n */\n// Third\n// line.\nconst a = "one two" + "one two three" + \`x ${"$"}{b} y z\`\n`
     expect(Prose.ofComments(source).map((text) => text.replaceAll(/\s+/g, " "))).toEqual([
       "First.",
       "Second.",

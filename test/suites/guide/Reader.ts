@@ -7,6 +7,7 @@ import * as Assets from "@homeostat/testkit/envtest/Assets"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import * as Port from "@homeostat/testkit/envtest/Port"
 import { Data, Effect, Schedule, type Scope } from "effect"
+import * as Binary from "../binary/Binary.ts"
 import * as Running from "../binary/Running.ts"
 import * as Copy from "./Copy.ts"
 import * as Steps from "./Steps.ts"
@@ -68,10 +69,15 @@ export const make: Effect.Effect<Reader, Running.StillRunning | Assets.MissingAs
       KUBECACHEDIR: join(home, "cache"),
       KUBERC: "off",
       // The usual ports are each machine's only ones.
-      HOMEOSTAT_METRICS_BIND_ADDRESS: "0",
-      HOMEOSTAT_HEALTH_PROBE_BIND_ADDRESS: probes,
-      HOMEOSTAT_PROBE_ADDRESS: probes,
-      HOMEOSTAT_LOG_FORMAT: "pretty"
+      ...Binary.variables(
+        {
+          "metrics-bind-address": "0",
+          "health-probe-bind-address": probes,
+          "probe-address": probes,
+          "log-format": "pretty"
+        },
+        ["homeostat", "logger", "widget"]
+      )
     })
 
     const write = (path: string, text: (before: string) => string) =>
