@@ -12,7 +12,8 @@ export const flags = {
   metricsSecure: Flags.metricsSecure,
   metricsCertDir: Flag.text("metrics-cert-dir", {
     placeholder: "DIR",
-    description: "Folder of tls.crt and tls.key for --metrics-secure, reloaded on change (default: a self-signed certificate)"
+    description:
+      "Folder of tls.crt and tls.key for --metrics-secure, reloaded on change (default: a self-signed certificate)"
   })
 } as const
 

@@ -80,7 +80,7 @@ describe("A project outside of this repository", () => {
       Effect.gen(function* () {
         const folder = yield* Project.project
         expect(yield* Project.run(folder, "bunx tsc --version")).toContain("Version 7.")
-        yield* Project.follow("Its test")
+        yield* Project.follow("Test the controller")
       }),
     120_000
   )
@@ -148,13 +148,16 @@ describe("A project outside of this repository", () => {
     () =>
       Effect.gen(function* () {
         const folder = yield* Project.project
-        const printed = (yield* Project.follow("The program")).slice(1).flatMap((text) => loadAll(text))
+        const printed = (yield* Project.follow("Build and run the program")).slice(1).flatMap((text) => loadAll(text))
         expect(printed.slice(0, 3)).toMatchObject([
           { kind: "CustomResourceDefinition", metadata: { name: "sites.web.example.org" } },
           { kind: "Role", metadata: { namespace: "sites" } },
           { kind: "RoleBinding" }
         ])
-        expect(printed.at(-1)).toMatchObject({ kind: "Deployment", metadata: { namespace: "sites-system", name: "sites" } })
+        expect(printed.at(-1)).toMatchObject({
+          kind: "Deployment",
+          metadata: { namespace: "sites-system", name: "sites" }
+        })
 
         const cluster = yield* EmbeddedCluster.make()
         const kubeconfig = join(folder, "kubeconfig")
