@@ -51,14 +51,14 @@ const commandsOf = (heading: string): Effect.Effect<ReadonlyArray<string>> =>
   })
 
 const make = Effect.gen(function* () {
-  for (const command of yield* commandsOf("The packages")) yield* run(root, command)
+  for (const command of yield* commandsOf("Pack the packages")) yield* run(root, command)
   const folder = yield* Effect.promise(() => mkdtemp(join(tmpdir(), "homeostat-project-")))
   AtEnd.add(() => rm(folder, { recursive: true, force: true }))
   for (const { attributes, text } of yield* blocks) {
     const { title } = attributes
     if (title !== undefined) yield* Effect.promise(() => Bun.write(join(folder, title), text))
   }
-  for (const command of yield* commandsOf("The project")) yield* run(folder, command)
+  for (const command of yield* commandsOf("Set up the project")) yield* run(folder, command)
   return folder
 })
 
