@@ -42,7 +42,7 @@ export interface EmbeddedCluster {
   readonly kubelet: Kubelet.Kubelet | undefined
   /** Waits until the controllers have done all that can be done now. */
   readonly idle: Effect.Effect<void>
-  /** Serves it over HTTP as well, on the loopback and a free port unless told otherwise; gives its URL. */
+  /** Also serves the cluster over HTTP, by default on the loopback and a free port. Returns the URL. */
   readonly serve: (options?: Http.Options) => Effect.Effect<string, Http.ListenFailed, Scope.Scope>
 }
 

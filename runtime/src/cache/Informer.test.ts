@@ -347,7 +347,7 @@ describe("what runs for the cache", () => {
     )().pipe(Effect.provide(layer))
   })
 
-  effect("does not log under the fields of whoever asked for it first", () => {
+  effect("does not log under the fields of the first controller that asked for it", () => {
     const fields: Array<boolean> = []
     const layer = Logger.add(Logger.make(({ annotations }) => void fields.push(HashMap.has(annotations, "object"))))
     return withServer([], (server) =>

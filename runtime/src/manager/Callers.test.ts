@@ -217,7 +217,7 @@ describe("whoever asks from loopback", () => {
 })
 
 describe("whoever shows a token", () => {
-  effect("that the API server knows, of somebody who may do this, is answered", () => {
+  effect("that the API server knows, with the permission, is answered", () => {
     const { asked, layer } = world()
     return Effect.gen(function* () {
       expect(yield* ask({ headers: bearer("good"), path: "/why/a?b=c", method: "PUT" })).toMatchObject({
@@ -280,7 +280,7 @@ describe("whoever shows a token", () => {
     )
   )
 
-  effect("is asked about anew when its time is over, and not before", () => {
+  effect("is reviewed again when it has expired, and not before", () => {
     const { kinds, layer } = world()
     const twice = ["TokenReview", "SubjectAccessReview"]
     return Effect.gen(function* () {

@@ -144,7 +144,7 @@ describe("the certificate of a folder", () => {
     })
   )
 
-  effect("that can't be used any more is told of once, and waited for", () => {
+  effect("that is invalid is reported once, and the manager waits for a valid one", () => {
     const logs: Array<string> = []
     return Effect.gen(function* () {
       yield* TestClock.setTime(Date.now())

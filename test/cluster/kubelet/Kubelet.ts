@@ -44,7 +44,7 @@ export interface Options {
   /** Images that no registry has: their pods wait in ImagePullBackOff. */
   readonly unpullable?: ReadonlyArray<string> | undefined
   /**
-   * Where programs reach the API server: `https://127.0.0.1:6443`. They are told so by the variables that every container has
+   * Where programs reach the API server: `https://127.0.0.1:6443`. Every container has these variables
    * (KUBERNETES_SERVICE_HOST), instead of the Service `kubernetes`, as nothing here leads from its address to the server.
    */
   readonly apiServer?: string | undefined

@@ -17,7 +17,7 @@ export const evicted = "envtest/evict"
 
 /** How long pretended containers take. */
 export interface Times {
-  /** From being told of a pod to its containers being ready. */
+  /** From the first event of a pod until its containers are ready. */
   readonly startUp: Duration.Duration
   /** From its start to the end of a container that is not to run for ever. */
   readonly run: Duration.Duration
@@ -39,14 +39,14 @@ export interface End {
 export interface Plan {
   /** How it ends by itself, counted from its start. */
   readonly ends?: End | undefined
-  /** How it ends when it is told to, unless the grace is shorter. Default: at once, with 143, as by SIGTERM. */
+  /** The end at a deletion, unless the grace period is shorter. Default: at once, with code 143, as by SIGTERM. */
   readonly stopped?: End | undefined
   /**
    * Why it does not start: the reason as a container's status has it (`ImagePullBackOff`, `CreateContainerConfigError`), or
    * `FailedMount`, of which only an Event tells. Asked again every ten seconds of the Clock.
    */
   readonly waits?: { readonly reason: string; readonly message: string } | undefined
-  /** Its whole pod is evicted by the kubelet, counted from when that is told of it. */
+  /** The kubelet evicts the whole pod, after this time. */
   readonly evicted?: { readonly after: Duration.DurationInput; readonly message: string } | undefined
 }
 

@@ -52,7 +52,7 @@ export interface ApiServer {
   /** The verbs, for controllers inside of the server: the same without HTTP. */
   readonly verbs: Verbs.Verbs
   readonly registry: Registry.Registry
-  /** Registers where logs of pods come from, in the place of whoever did before. */
+  /** Registers the source of pod logs, and replaces the previous source. */
   readonly serveLogs: (logs: Logs) => void
   /** All there is, to be the `saved` of another server. */
   readonly saved: () => Store.Saved

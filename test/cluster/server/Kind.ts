@@ -62,7 +62,7 @@ export interface Strategy {
   readonly prepareForCreate: (draft: DraftObject, writing: Writing) => void
   /** The same for a change of `old`. Spec and status are kept apart here: the main resource keeps the old status. */
   readonly prepareForUpdate: (draft: DraftObject, old: JsonObject, writing: Writing) => void
-  /** `found`: what is wrong with the metadata, which is told already; of a change, what is wrong with the change. */
+  /** `found`: the errors in the metadata, which are reported already; for a change, the errors of the change. */
   readonly validate: (
     object: JsonObject,
     writing: Writing,
@@ -100,7 +100,7 @@ export interface Kind {
   readonly verbs: ReadonlyArray<Verb>
   /** Where its objects are stored: `group/plural`. Kinds that are views of the same objects (versions, Events) name the same. */
   readonly storage: string
-  /** The apiVersion in which they are stored, where that is not this one: its hash is told by discovery. */
+  /** The stored apiVersion, if it is another one. Discovery reports its hash. */
   readonly storageVersion?: string
   readonly schema: Schema
   /** The members that the Go type of a built-in kind always writes, with their empty values. Absent for custom kinds. */
@@ -141,9 +141,9 @@ export interface Kind {
   readonly internal?: (object: JsonObject) => JsonObject
   /** The conditions of an object's row in a table. */
   readonly rowConditions?: (object: JsonObject) => ReadonlyArray<JsonObject>
-  /** Said to whoever uses this version. */
+  /** The deprecation warning of this version. */
   readonly deprecation: string | undefined
-  /** Said to whoever makes an object: that nothing comes of it here. */
+  /** The warning at a creation, for a kind without a controller here. */
   readonly idle?: string | undefined
 }
 

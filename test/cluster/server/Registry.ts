@@ -8,7 +8,7 @@ import { schemaOf } from "./openapi/Documents.ts"
 export interface Registry {
   /** All, the built-in ones first, in the order they came. */
   readonly kinds: () => ReadonlyArray<Kind>
-  /** Grows whenever the kinds change: what is computed from them is computed anew. */
+  /** Grows with each change of the kinds, so that derived values are computed again. */
   readonly generation: () => number
   /** The kind of a resource in a version. */
   readonly find: (group: string, version: string, plural: string) => Kind | undefined
