@@ -75,7 +75,7 @@ spec:
           ({ message }) => message
         )
       expect(yield* refused({ ...Specs.backup, retentionPolicy: "4x" })).toContain(
-        'The Backup "shop" is invalid: spec.retentionPolicy: Invalid value: "4x": write numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w'
+        'The Backup "shop" is invalid: spec.retentionPolicy: Invalid value: "4x": must be numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w'
       )
       expect(yield* refused({ ...Specs.backup, shedule: "@daily" })).toContain('unknown field "spec.shedule"')
     })

@@ -163,7 +163,7 @@ export const badBackups: ReadonlyArray<Bad> = [
   ...badValues("destination", "may not be more than 1024", `s3://bucket/${"a".repeat(1024)}`),
   ...badValues(
     "source",
-    "write the name of a PersistentVolumeClaim, Deployment or StatefulSet",
+    "must be the name of a PersistentVolumeClaim, Deployment or StatefulSet",
     "App",
     "pod/app",
     "pvc/",
@@ -197,12 +197,12 @@ export const badBackups: ReadonlyArray<Bad> = [
   ),
   ...bad("excludes[1]", "should match", { ...backup, excludes: ["a", "b\nc"] }),
   ...bad("excludes[0]", "", { ...backup, excludes: [""] }),
-  ...bad("repository.endpoint", "write the server as host, host:port or https://host:port", {
+  ...bad("repository.endpoint", "must be host, host:port or https://host:port", {
     ...backup,
     repository: { endpoint: "http://minio:9000" }
   }),
   ...["user:word@minio", "minio/path", "-minio", ""].flatMap((endpoint) =>
-    bad("repository.endpoint", "write the server as host", { ...backup, repository: { endpoint } })
+    bad("repository.endpoint", "must be host", { ...backup, repository: { endpoint } })
   ),
   ...["rest+https://host/", "pvc://store", "gs://bucket"].flatMap((destination) =>
     bad(
@@ -213,7 +213,7 @@ export const badBackups: ReadonlyArray<Bad> = [
     )
   ),
   ...["/abs", "a//b", "a/", "../up", ".hidden", "a/.b", "a b", ""].flatMap((path) =>
-    bad("repository.path", "write folders of letters, digits and . _ = + -", { ...backup, repository: { path } })
+    bad("repository.path", "must be folders of letters, digits and . _ = + -", { ...backup, repository: { path } })
   ),
   ...bad("repository.region", "should match", { ...backup, repository: { region: "EU" } }),
   ...bad("repository.credentialsSecretRef.name", "Required value", {
