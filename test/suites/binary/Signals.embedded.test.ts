@@ -52,7 +52,7 @@ describe.concurrent("The binary", () => {
             HOMEOSTAT_LOG_LEVEL: "debug"
           })
           for (const name of ["webapp", "backup", "restore"]) {
-            yield* program.written(new RegExp(`"msg":"Starting controller ${name} \\(\\d+ workers"`))
+            yield* program.written(new RegExp(`"msg":"Starting controller ${name} \\(\\d+ workers\\)"`))
           }
           yield* program.signal(signal)
           const end = yield* program.ended("10 seconds")
