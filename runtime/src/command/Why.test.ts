@@ -19,7 +19,7 @@ test("An object has kubectl's format, or is two arguments", () => {
 })
 
 test("An invalid object fails with one line about the format", () => {
-  expect(Why.objectOf([])).toEqual(Either.left("say what to explain: why KIND/NAME, such as why webapp/shop"))
+  expect(Why.objectOf([])).toEqual(Either.left("object required: KIND/NAME, such as webapp/shop"))
   for (const words of [["shop"], ["webapp/"], ["/shop"], ["a/b/c"], ["webapp", "a/b"]]) {
     expect(Why.objectOf(words)).toEqual(Either.left(`invalid object: "${words.join(" ")}" (write it like webapp/shop)`))
   }

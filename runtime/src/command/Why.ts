@@ -37,7 +37,7 @@ export const objectOf = (
   words: ReadonlyArray<string>
 ): Either.Either<{ readonly kind: string; readonly name: string }, string> => {
   const [kind = "", name = "", ...rest] = words.flatMap((word) => word.split("/"))
-  if (words.length === 0) return Either.left("say what to explain: why KIND/NAME, such as why webapp/shop")
+  if (words.length === 0) return Either.left("object required: KIND/NAME, such as webapp/shop")
   return kind === "" || name === "" || rest.length > 0
     ? Either.left(`invalid object: "${words.join(" ")}" (write it like webapp/shop)`)
     : Either.map(Flags.objectName(name), () => ({ kind, name }))
@@ -190,7 +190,7 @@ const textOf = (program: string, origin: string, { body, status }: Answer) => {
 /** The verb. */
 export const verb = (program: Verb.Named) =>
   Verb.make("why", {
-    description: "Explain what a running manager did about an object, and why, and what is next: why KIND/NAME",
+    description: "Explain what a running manager did about an object, and what is next",
     words: { placeholder: "KIND/NAME", most: 2 },
     flags,
     run: (settings, words) =>

@@ -126,7 +126,7 @@ describe("homeostat why", () => {
     Effect.gen(function* () {
       const home = yield* Directory.make
       const cases: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [
-        [[], "say what to explain: why KIND/NAME, such as why webapp/shop"],
+        [[], "object required: KIND/NAME, such as webapp/shop"],
         [["shop"], `invalid object: "shop" (write it like webapp/shop)`],
         [["webapp", "shop", "cart"], `unexpected argument: "cart"`],
         [["webapp/shop", "-n", "A b"], `--namespace: invalid namespace: "A b"`],
@@ -139,7 +139,7 @@ describe("homeostat why", () => {
         expect(end.stderr).toStartWith(`homeostat: ${line}`)
         expect(end.stderr.trimEnd()).not.toContain("\n")
       }
-      expect((yield* why(home, "--help")).stdout).toContain("Usage: homeostat why KIND/NAME [flags]\n\n")
+      expect((yield* why(home, "--help")).stdout).toContain("Usage:\n  homeostat why KIND/NAME [flags]\n\n")
     })
   )
 })
