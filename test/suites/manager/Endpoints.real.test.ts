@@ -36,9 +36,9 @@ describe("A manager without a permission", () => {
       const served = yield* Served.open
       yield* served.start(user, [controller], { namespaces: [namespace] })
       const { body } = yield* Served.until(served, "/readyz/cache-configmaps", "the name of the permission", (answer) =>
-        answer.body.includes("takes the verbs")
+        answer.body.includes("requires permission")
       )
-      expect(body).toContain(`list and watch on configmaps of API group "" in namespace ${namespace}`)
+      expect(body).toContain(`requires permission to list and watch configmaps in namespace ${namespace}`)
       yield* Client.replace(Role, { metadata, rules: [...first, rule("", "configmaps")] })
       yield* Served.until(served, "/readyz", "ready", ready)
     })

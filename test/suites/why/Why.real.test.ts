@@ -44,9 +44,9 @@ describe("Asked why, a manager says of an object", () => {
       const asked = yield* Asked.start(place, [controller], { user })
       yield* Chore.create(place, "shop")
       const answer = yield* Managed.eventually(
-        "the right",
+        "the missing permission",
         asked.why("shop"),
-        ({ answer }) => answer.includes("verbs") && !answer.includes("not complete yet")
+        ({ answer }) => answer.includes("requires permission") && !answer.includes("not complete yet")
       )
       expect(answer.verdict).toBe("cache-not-synced")
       // Which of the two is asked for first depends on how the server can be listed.
