@@ -203,6 +203,38 @@ describe("repeats", () => {
     })
   )
 
+  effect("during the first write are counted after it", () =>
+    Effect.gen(function* () {
+      const { close, record, recorder, server } = yield* start
+      const held = server.hold(/POST .*events/)
+      for (let n = 0; n < 3; n++) yield* record()
+      yield* TestClock.adjust("10 seconds")
+      expect(patches(server)).toEqual([])
+      held.release()
+      yield* settle
+      expect(events(server).map(({ series }) => series?.count)).toEqual([3])
+      expect(recorder.dropped()).toBe(0)
+      yield* Fiber.join(yield* close)
+    })
+  )
+
+  effect("during a write that the server refuses are lost with it, and counted", () =>
+    Effect.gen(function* () {
+      const { close, record, recorder, server } = yield* start
+      const held = server.hold(/POST .*events/)
+      server.fail(/POST .*events/, 403, 1)
+      for (let n = 0; n < 3; n++) yield* record()
+      yield* settle
+      held.release()
+      yield* settle
+      expect(recorder.dropped()).toBe(3)
+      yield* record()
+      yield* settle
+      expect(events(server)).toHaveLength(1)
+      yield* Fiber.join(yield* close)
+    })
+  )
+
   effect("after ten minutes of silence are an event of their own", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
@@ -272,20 +304,36 @@ describe("recording", () => {
     })
   )
 
-  effect("more than a thousand events that nobody takes loses the newest, and counts them", () =>
+  effect("drops the newest events, and counts them, while the API server answers none and a thousand are queued", () =>
     Effect.gen(function* () {
       const { close, record, recorder, server } = yield* start
       const held = server.hold(/POST .*events/)
-      yield* record({ note: "first" })
+      const inProgress = ["one", "two", "three", "four"]
+      for (const note of inProgress) yield* record({ note })
       yield* settle
       for (let n = 0; n < 1010; n++) yield* record({ note: `${n}` })
       expect(recorder.dropped()).toBe(10)
       held.release()
       yield* settle
       expect(events(server).map(({ note }) => note)).toEqual([
-        "first",
+        ...inProgress,
         ...Array.from({ length: 1000 }, (_, n) => `${n}`)
       ])
+      yield* Fiber.join(yield* close)
+    })
+  )
+
+  effect("writes four events at a time, in their order", () =>
+    Effect.gen(function* () {
+      const { close, record, server } = yield* start
+      const notes = ["one", "two", "three", "four", "five", "six"]
+      const held = server.hold(/POST .*events/)
+      for (const note of notes) yield* record({ note })
+      yield* settle
+      expect(server.requests.filter(({ what }) => what.startsWith("POST"))).toHaveLength(4)
+      held.release()
+      yield* settle
+      expect(events(server).map(({ note }) => note)).toEqual(notes)
       yield* Fiber.join(yield* close)
     })
   )
@@ -373,9 +421,9 @@ describe("a server that is away", () => {
       const { record, recorder, server } = yield* start
       server.fail(/POST .*events/, "ECONNREFUSED")
       for (let each = 0; each < 900; each++) yield* record({ note: `a ${each}` })
-      yield* TestClock.adjust("20 minutes")
+      yield* TestClock.adjust("150 seconds")
       const lost = recorder.dropped()
-      expect(lost).toBeGreaterThan(200)
+      expect(lost).toBeGreaterThan(50)
       for (let each = 0; each < lost + 90; each++) yield* record({ note: `b ${each}` })
       expect(recorder.dropped()).toBe(lost)
     })

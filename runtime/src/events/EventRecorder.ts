@@ -1,8 +1,8 @@
 /**
  * Kubernetes Events about the objects of a controller, as `kubectl describe` shows them.
  *
- * `record` adds the event to a bounded queue and returns at once; one fiber writes. Events must never delay a reconcile or fail it. So
- * a full queue drops events (counted), and the recorder gives up a write after the client's retries.
+ * `record` adds the event to a bounded queue and returns at once. Events must never delay a reconcile or fail it. So a full queue drops
+ * events (counted), and the recorder gives up a write after the client's retries.
  *
  * Two events are equal if object, type, reason **and note** are equal, so that a new note is never lost. Equal events within {@link
  * seriesMillis} are counted as one series, which is written at most once per {@link tickMillis}.
@@ -76,6 +76,12 @@ export const tickMillis = 10_000
 /** The largest number of queued events, as in client-go. */
 const capacity = 1000
 
+/**
+ * The largest number of writes at a time. With one, the queue is full after a minute of 60 new objects a second, because a busy API
+ * server needs 10 ms for a write.
+ */
+const mostWrites = 4
+
 /** The largest number of series; the oldest are dropped first. */
 const mostSeries = 4096
 
@@ -102,6 +108,13 @@ interface Pending {
   readonly controller: string
   /** The annotation with the trace of the event. */
   readonly annotations: Readonly<Record<string, string>> | undefined
+}
+
+/** A queued write. */
+interface Job {
+  readonly run: Effect.Effect<void>
+  /** Whether it waits for all earlier writes, and all later ones wait for it. */
+  readonly isAlone: boolean
 }
 
 interface Regarding {
@@ -162,8 +175,8 @@ export const make = (options: {
   Effect.gen(function* () {
     const client = yield* Client.Client
     const clock = yield* Effect.clock
-    // The pending writes, in order. One fiber writes, so no event is written twice.
-    const queue = yield* Queue.unbounded<Effect.Effect<void>>()
+    // The pending writes, in order.
+    const queue = yield* Queue.unbounded<Job>()
     const series = new Map<bigint, Series>()
     const losses = (yield* Metrics).counter(Metric.eventsDropped, {})
     let dropped = 0
@@ -193,9 +206,9 @@ export const make = (options: {
 
     const remember = (key: bigint, entry: Series): void => Bounded.put(series, key, entry, mostSeries)
 
-    const lost = (error: { readonly message: string }) =>
+    const lost = (error: { readonly message: string }, count = 1) =>
       Effect.suspend(() => {
-        drop()
+        for (let each = 0; each < count; each++) drop()
         return Effect.logDebug(`An event was lost: ${error.message}`)
       })
 
@@ -215,8 +228,10 @@ export const make = (options: {
           return Effect.void
         }
         return Effect.catchAll(create(pending), (error) => {
+          // Repeats during the write are lost with it.
+          const count = series.get(key)?.count
           series.delete(key)
-          return lost(error)
+          return lost(error, count)
         })
       })
 
@@ -254,7 +269,7 @@ export const make = (options: {
 
     const flush = Effect.flatMap(Deferred.make<void>(), (flushed) =>
       Effect.zipRight(
-        Queue.offer(queue, Effect.zipRight(countUp, Deferred.succeed(flushed, undefined))),
+        Queue.offer(queue, { run: Effect.zipRight(countUp, Deferred.succeed(flushed, undefined)), isAlone: true }),
         Deferred.await(flushed)
       )
     ).pipe(Effect.interruptible, Effect.timeoutOption(flushTimeout), Effect.asVoid)
@@ -262,7 +277,18 @@ export const make = (options: {
     // A failed write, for any reason, loses only its own event.
     const guarded = (job: Effect.Effect<void>) =>
       Effect.catchAllDefect(job, (defect) => lost({ message: Inspectable.toStringUnknown(defect, 0) }))
-    yield* Queue.take(queue).pipe(Effect.flatMap(guarded), Effect.forever, Effect.interruptible, Effect.forkScoped)
+    const slots = yield* Effect.makeSemaphore(mostWrites)
+    yield* slots.take(1).pipe(
+      Effect.zipRight(Queue.take(queue)),
+      Effect.flatMap(({ isAlone, run }) => {
+        const taken = isAlone ? mostWrites : 1
+        const writing = Effect.fork(Effect.ensuring(guarded(run), slots.release(taken)))
+        return Effect.zipRight(slots.take(taken - 1), writing)
+      }),
+      Effect.forever,
+      Effect.interruptible,
+      Effect.forkScoped
+    )
     // Ticks must not fill the queue while the writer waits for the server, so at most one is queued.
     let isTickPending = false
     const tick = Effect.suspend(() => {
@@ -272,7 +298,7 @@ export const make = (options: {
     const offerTick = Effect.suspend(() => {
       if (isTickPending) return Effect.void
       isTickPending = true
-      return Queue.offer(queue, tick)
+      return Queue.offer(queue, { run: tick, isAlone: true })
     })
     yield* Clock.sleep(tickMillis).pipe(
       Effect.zipRight(offerTick),
@@ -308,7 +334,7 @@ export const make = (options: {
               const annotations = traced(recorded, parent, Context.get(context, Tracing), clock)
               // A repeat increments an Event with the annotation of another trace, and is not a reason to keep this trace.
               if (parent !== undefined && runningAt(key, recorded.at) === undefined) parent.recording.hasEvent = true
-              queue.unsafeOffer(write({ ...recorded, key, annotations }))
+              queue.unsafeOffer({ run: write({ ...recorded, key, annotations }), isAlone: false })
             })
           )
         }),
