@@ -328,6 +328,40 @@ func (k *kube) serverCounts(ctx context.Context) (map[requestKey]float64, float6
 	return counts, conflicts, err
 }
 
+// waitIdle waits until nobody has written anything but Leases for d.
+func (k *kube) waitIdle(ctx context.Context, d time.Duration) error {
+	last, since := -1.0, time.Now()
+	for time.Since(since) < d {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.base+"/metrics", nil)
+		if err != nil {
+			return err
+		}
+		res, err := k.http.Do(req)
+		if err != nil {
+			return err
+		}
+		writes := 0.0
+		err = eachSample(res.Body, "apiserver_request_total", func(labels map[string]string, v float64) {
+			if isWrite(labels["verb"]) && labels["resource"] != "leases" {
+				writes += v
+			}
+		})
+		res.Body.Close()
+		if err != nil {
+			return err
+		}
+		if writes != last {
+			last, since = writes, time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("not idle: %w", ctx.Err())
+		case <-time.After(d / 4):
+		}
+	}
+	return nil
+}
+
 func isWrite(verb string) bool {
 	switch verb {
 	case "POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION":
