@@ -6,6 +6,7 @@
  *
  * The cache needs the permissions to list and watch each declared kind in the namespaces that it follows.
  */
+import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -40,7 +41,7 @@ export interface InformerOptions {
    * the selectors of their informers.
    */
   readonly indexes?: ReadonlyArray<Index.Definition> | undefined
-  /** The parts of each object that the informer keeps. The first declaration of an informer decides. */
+  /** The parts of each object that the informer keeps. Each transform of a kind has its own informer. */
   readonly transform?: Transform.Transform | undefined
 }
 
@@ -106,6 +107,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const handles = new Map<string, Informer.Handle>()
   /** The indexes by kind and name: reads of a kind search the informers of all its selectors. */
   const definitions = new Map<string, Index.Definition>()
+  /** The transforms without a name, with a number for each. */
+  const unnamed = new Map<Transform.Transform["apply"], number>()
   /** The kinds for which `list` has logged that it omitted objects. */
   const reportedPartial = new Set<string>()
   const metered = yield* Metered.make(() => Array.from(handles.values(), ({ informer }) => informer))
@@ -133,10 +136,17 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     definitions.set(place, existing)
   }
 
+  const partsOf = ({ apply, name }: Transform.Transform): string => {
+    const number = unnamed.get(apply) ?? unnamed.size
+    if (name === undefined) unnamed.set(apply, number)
+    return name ?? `${number}`
+  }
+
   const informer = (resource: Resource.Any, { indexes = [], labelSelector, transform }: InformerOptions = {}) =>
     Effect.suspend(() => {
       for (const definition of [Index.byNamespace, Index.byOwner, ...indexes]) define(resource, definition)
-      const identity = `${Resource.identityOf(resource)}?${labelSelector ?? ""}`
+      const parts = transform === undefined ? "" : `#${partsOf(transform)}`
+      const identity = `${Resource.identityOf(resource)}?${labelSelector ?? ""}${parts}`
       const existing = handles.get(identity)
       if (existing === undefined || indexes.length > 0) read = new WeakMap()
       if (existing !== undefined) {
@@ -157,45 +167,55 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
       return Effect.as(Queue.offer(declared, handle), handle.informer)
     })
 
-  /**
-   * The stores to read a kind from: that of the informer without a selector, or else those of all its informers. With an index,
-   * only those that have the index.
-   */
-  const stores = (resource: Resource.Any, index = ""): ReadonlyArray<Store> => {
-    const known = read.get(resource) ?? new Map<string, ReadonlyArray<Store>>()
-    const found = known.get(index) ?? storesOf(resource, index === "" ? undefined : index)
-    if (known.size === 0) read.set(resource, known)
-    known.set(index, found)
-    return found
-  }
-  /** The stores by kind and index. A new informer or index clears it. */
+  /** The stores by kind and index, of kinds whose informers have all synced. A new informer or index clears it. */
   let read = new WeakMap<Resource.Any, Map<string, ReadonlyArray<Store>>>()
-  const storesOf = (resource: Resource.Any, index: string | undefined): ReadonlyArray<Store> => {
+  /** The stores to read a kind from. With an index, only those that have the index. */
+  const stores = (resource: Resource.Any, index = ""): ReadonlyArray<Store> =>
+    read.get(resource)?.get(index) ?? storesOf(resource, index)
+  // On its own, because a function with closures allocates at each call.
+  const storesOf = (resource: Resource.Any, index: string): ReadonlyArray<Store> => {
     const identity = Resource.identityOf(resource)
-    const hasIt = (store: Store): boolean => index === undefined || store.hasIndex(index)
-    const whole = handles.get(`${identity}?`)?.informer.store
-    if (whole !== undefined && hasIt(whole)) return [whole]
-    const followed = Array.from(handles.values(), ({ informer }) => informer)
-      .filter((informer) => Resource.identityOf(informer.resource) === identity)
-      .map(({ store }) => store)
-    if (followed.length === 0) {
+    const informers = Array.from(handles.values(), ({ informer }) => informer).filter(
+      (informer) => Resource.identityOf(informer.resource) === identity
+    )
+    if (informers.length === 0) {
       throw new Undeclared({
         message: `${Resource.nameOf(resource)} (${resource.version}, ${resource.projection}) is not in the cache: declare it with owns or watches, or read it with Client.get`
       })
     }
-    const able = followed.filter(hasIt)
-    // No informer has the index: the store reports that.
-    return able.length > 0 ? able : followed
+    const able = informers.filter(({ store }) => index === "" || store.hasIndex(index))
+    // If no informer has the index, the store reports that.
+    const found = preferred(able.length > 0 ? able : informers, handles.get(`${identity}?`)?.informer)
+    if (informers.every(isSynced)) read.set(resource, new Map([...(read.get(resource) ?? []), [index, found]]))
+    return found
   }
 
-  /** Reads several stores and returns each object once. */
+  const isSynced = ({ state }: Informer.Informer): boolean => state().synced
+
+  /**
+   * The stores of the informer that has all objects whole, or else of those without a selector, or else of all. A late informer does not
+   * take the place of others before it has synced.
+   */
+  const preferred = (
+    informers: ReadonlyArray<Informer.Informer>,
+    whole: Informer.Informer | undefined
+  ): ReadonlyArray<Store> => {
+    const complete = informers.filter(({ labelSelector }) => labelSelector === undefined)
+    const synced = complete.filter(isSynced)
+    const candidates = synced.length > 0 ? synced : complete.length > 0 ? complete : informers
+    return whole !== undefined && candidates.includes(whole) ? [whole.store] : candidates.map(({ store }) => store)
+  }
+
+  /** Reads several stores and returns each object once, whole if one of them has it whole. */
   const together = (
+    resource: Resource.Any,
     found: ReadonlyArray<Store>,
     read: (store: Store) => ReadonlyArray<KubernetesObject>
   ): ReadonlyArray<KubernetesObject> => {
     const [only] = found
     if (only !== undefined && found.length === 1) return read(only)
-    return [...new Map(found.flatMap(read).map((object) => [keyString(object.metadata), object])).values()]
+    const [whole, partial] = Arr.partition(found.flatMap(read), (object) => Transform.isPartial(resource, object))
+    return [...new Map([...partial, ...whole].map((object) => [keyString(object.metadata), object])).values()]
   }
 
   /** Throws if the cache does not follow the namespace, where a missing object would prove nothing. */
@@ -217,9 +237,12 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
             message: `namespace required: Cache.get of ${kind} ${key.name} (the kind is namespaced)`
           })
         }
-        const object = stores(resource)
-          .map((store) => store.get(keyString(key)))
-          .find((object) => object !== undefined)
+        const text = keyString(key)
+        const found = stores(resource)
+        let object = found[0]?.get(text)
+        for (let at = 1; at < found.length; at++) {
+          if (object === undefined || Transform.isPartial(resource, object)) object = found[at]?.get(text) ?? object
+        }
         if (object !== undefined && Transform.isPartial(resource, object)) {
           return Effect.catchTag(Effect.asSome(client.get(resource, key)), "NotFound", () => Effect.succeedNone)
         }
@@ -228,7 +251,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     list: (resource, selection) =>
       Effect.suspend(() => {
         mustFollow(resource, selection?.namespace)
-        const all = together(stores(resource, selection?.index?.name), (store) => store.list(selection))
+        const all = together(resource, stores(resource, selection?.index?.name), (store) => store.list(selection))
         const whole = all.filter((object) => !Transform.isPartial(resource, object))
         const listed = Decoding.all(resource, whole)
         const name = Resource.nameOf(resource)
@@ -245,7 +268,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
       Effect.suspend(() =>
         Decoding.all(
           resource,
-          together(stores(resource), (store) => store.byOwner(owner))
+          together(resource, stores(resource), (store) => store.byOwner(owner))
         )
       ),
     informers: () => Array.from(handles.values(), (handle) => handle.informer),

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
+import * as TestClock from "effect/TestClock"
 import * as Client from "../client/Client.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Cache from "./Cache.ts"
@@ -119,4 +120,52 @@ describe("an object of which the cache knows only that it is there", () => {
       })
     )().pipe(Effect.provide(Layer.merge(logged(lines), Layer.empty)))
   })
+})
+
+describe("two transforms of a kind", () => {
+  const named = (name: string, apply: Transform.Transform["apply"]): Transform.Transform => ({
+    resource: WebApp,
+    name,
+    apply
+  })
+
+  effect(
+    "have an informer each, and reads get the whole object",
+    withServer([], (server) =>
+      Effect.gen(function* () {
+        server.put({ name: "a", labels: { app: "x" } })
+        server.put({ name: "b", labels: { app: "y" } })
+        const first = yield* informer(named("none", Transform.existence))
+        expect(yield* informer(named("none", (object) => Transform.existence(object)))).toBe(first)
+        const isX = (object: KubernetesObject) => labelsOf(object)?.app === "x"
+        const second = yield* informer(named("x", (object) => (isX(object) ? object : Transform.existence(object))))
+        expect(first.store.list().map(labelsOf)).toEqual([undefined, undefined])
+        expect(second.store.list().map(labelsOf)).toEqual([{ app: "x" }, undefined])
+        const requests = server.requests.length
+        expect(Option.map(yield* Cache.get(WebApp, key), labelsOf)).toEqual(Option.some({ app: "x" }))
+        expect((yield* Cache.list(WebApp)).items.map(labelsOf)).toEqual([{ app: "x" }])
+        expect(server.requests).toHaveLength(requests)
+        yield* informer(undefined)
+        expect((yield* Cache.list(WebApp)).items.map(labelsOf)).toEqual([{ app: "x" }, { app: "y" }])
+      })
+    )
+  )
+
+  effect(
+    "are read from the informer that has synced, while another one has not",
+    withServer([], (server) =>
+      Effect.gen(function* () {
+        server.put({ name: "a", labels: { app: "x" } })
+        yield* informer(withoutLabels)
+        server.refuse = () => 403
+        const { synced } = yield* Cache.informer(WebApp)
+        yield* settle
+        expect(Option.map(yield* Cache.get(WebApp, key), labelsOf)).toEqual(Option.some(undefined))
+        server.refuse = () => undefined
+        yield* TestClock.adjust("1 second")
+        yield* synced
+        expect(Option.map(yield* Cache.get(WebApp, key), labelsOf)).toEqual(Option.some({ app: "x" }))
+      })
+    )
+  )
 })

@@ -10,6 +10,8 @@ import type { Source } from "./Source.ts"
 /** The transform of a kind. */
 export interface Transform {
   readonly resource: Resource.Any
+  /** Two transforms of a kind with one name keep the same parts. Default: those with the same `apply`. */
+  readonly name?: string | undefined
   /** Gets a wire object without managedFields and returns what to store. Must keep name, namespace, UID and resourceVersion. */
   readonly apply: (object: KubernetesObject) => KubernetesObject
 }

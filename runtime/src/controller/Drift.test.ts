@@ -65,7 +65,27 @@ describe("missing", () => {
       []
     ],
     ["nothing for an item without a key that the server gave one", { c: [{ x: 1 }] }, { c: [{ x: 1, name: "n" }] }, []],
-    ["nothing for items that are equal", { c: [{ x: 1 }, { x: 1 }] }, { c: [{ x: 1 }, { x: 1 }] }, []]
+    ["nothing for items that are equal", { c: [{ x: 1 }, { x: 1 }] }, { c: [{ x: 1 }, { x: 1 }] }, []],
+    [
+      "an item that is gone, although another item has all its fields",
+      { tolerations: [{ operator: "Exists" }, { key: "x", operator: "Exists" }] },
+      { tolerations: [{ key: "x", operator: "Exists" }] },
+      ["tolerations"]
+    ],
+    [
+      "one of two ports with one number",
+      { ports: [{ containerPort: 53 }, { containerPort: 53, protocol: "UDP" }] },
+      { ports: [{ containerPort: 53, protocol: "UDP" }] },
+      ["ports"]
+    ],
+    [
+      "nothing for an item that a foreign item before it covers too",
+      { tolerations: [{ operator: "Exists" }, { key: "x", operator: "Exists" }] },
+      {
+        tolerations: [{ key: "y", operator: "Exists" }, { operator: "Exists" }, { key: "x", operator: "Exists" }]
+      },
+      []
+    ]
   ]
   for (const [name, intent, object, expected] of table) {
     test(`finds ${name}`, () => expect(paths(intent, object)).toEqual([...expected]))
@@ -259,8 +279,8 @@ const withoutNulls = (json: Json): Json =>
       : json
 
 test("an empty value is a text, a list or a map without anything in it", () => {
-  const values: ReadonlyArray<Json> = ["", [], {}, "x", [0], { a: 1 }, 0, false, null]
-  expect(values.map(isEmpty)).toEqual([true, true, true, false, false, false, false, false, false])
+  const values: ReadonlyArray<Json> = ["", [], {}, { a: undefined }, "x", [0], { a: 1, b: undefined }, 0, false, null]
+  expect(values.map(isEmpty)).toEqual([true, true, true, true, false, false, false, false, false, false])
 })
 
 test("a canonical text has its keys in order, and none without a value", () => {

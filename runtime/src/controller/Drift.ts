@@ -3,7 +3,8 @@
  *
  * An intent is the part of an object that one field manager sets. The comparison ignores all other fields, so a sidecar, a foreign
  * label or a restart annotation survives. A list of objects is compared item by item: an intended item exists if an item of the object
- * has all its fields, and the intended items must keep their order. An absent empty value counts as missing.
+ * has all its fields. The intended items must keep their order, and each needs an item of its own. An absent empty value counts as
+ * missing.
  */
 
 import type { Operation } from "../client/Patch.ts"
@@ -100,7 +101,8 @@ const collectItems = (
       if (at < 0) into.push({ path: itemPath, want: item, have: undefined })
       else collect(item, have[at], itemPath, into)
     }
-    if (at < last) isOrdered = false
+    // One item cannot be two intended ones.
+    if (at <= last) isOrdered = false
     last = at
     return at
   })
@@ -109,9 +111,14 @@ const collectItems = (
   into.push({ path, want: want.map(label), have: found.map((at) => label(have[at] ?? null, at)) })
 }
 
-/** Whether a server may drop a value because it is the default of its type: `""`, `[]` and `{}`. */
+/**
+ * Whether a server may drop a value because it is the default of its type: `""`, `[]` and `{}`. JSON omits fields that are `undefined`,
+ * so an object of such fields is empty.
+ */
 export const isEmpty = (value: Json | undefined): boolean =>
-  value === "" || (typeof value === "object" && value !== null && Object.keys(value).length === 0)
+  value === "" || (isList(value) ? value.length === 0 : isRecord(value) && Object.values(value).every(isAbsent))
+
+const isAbsent = (value: Json | undefined): boolean => value === undefined
 
 const covers = (want: Json, have: Json | undefined): boolean => {
   if (want === have) return true

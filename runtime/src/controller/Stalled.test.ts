@@ -453,3 +453,20 @@ describe("an attempt that gets no further", () => {
     )
   )
 })
+
+describe("conditions of another program", () => {
+  effect(
+    "may have no message, or be no conditions: the object is reconciled, and its status written",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        const foreign = [{ type: "Synced", status: "False", reason: "Forbidden" }, null, "Ready"]
+        server.put(Widget, { ...widget("a"), status: { conditions: foreign } })
+        const { reconcile } = counted((_, widget) => Effect.as(Status.update(widget, { phase: "Fine" }), Result.done))
+        yield* run({ reconcile, concurrency: 1, retry })
+        yield* pass("1 minute")
+        expect(story(attempts)).toEqual(["Done", "Done"])
+        expect(server.get(Widget, "a")?.status).toEqual({ phase: "Fine", conditions: [foreign[0] ?? null] })
+      })
+    )
+  )
+})

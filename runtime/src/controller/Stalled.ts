@@ -95,8 +95,11 @@ const isFleeting = (error: unknown): boolean =>
   (ApiError.isApiError(error) &&
     (!ApiError.isAnswer(error) || error.code >= 500 || [401, 408, 409, 410, 429].includes(error.code)))
 
-const isReported = ({ message, reason }: Condition.Condition): boolean =>
-  Object.hasOwn(openings, reason) && message.startsWith(openings[reason as keyof typeof openings])
+/** Whether the runtime wrote a condition. Conditions of other programs may have no message. */
+const isReported = ({ message, reason }: Partial<Condition.Condition>): boolean =>
+  reason !== undefined &&
+  Object.hasOwn(openings, reason) &&
+  message?.startsWith(openings[reason as keyof typeof openings]) === true
 
 /** How long the runtime does not write a report again that another writer has replaced, in milliseconds. */
 const pauseMillis = 60_000

@@ -160,9 +160,15 @@ export const statusOf = (object: object): Drift.Fields => {
   return Drift.isRecord(status) ? status : {}
 }
 
-const conditionsOf = (status: Drift.Fields): ReadonlyArray<Condition.Condition> =>
-  // Another manager may have written the status, so each entry is checked for its type.
-  Array.isArray(status.conditions) ? (status.conditions as ReadonlyArray<Condition.Condition>) : []
+const conditionsOf = ({ conditions }: Drift.Fields): ReadonlyArray<Condition.Condition> => {
+  if (!Array.isArray(conditions)) return []
+  // Another manager may have written the status, and the schema of another program may allow other entries.
+  const entries: ReadonlyArray<Drift.Json> = conditions
+  return entries.every(isCondition) ? entries : entries.filter(isCondition)
+}
+
+const isCondition = (entry: Drift.Json): entry is Condition.Condition =>
+  Drift.isRecord(entry) && typeof entry.type === "string"
 
 /** The conditions to write. Conditions of kstatus exist only while they are desired. */
 export const kstatus: ReadonlyArray<string> = [Condition.Ready, Condition.Reconciling, Condition.Stalled]

@@ -10,10 +10,11 @@ import * as Disconnect from "../client/Disconnect.ts"
 import { ConfigMap, Secret, Service } from "../resource/BuiltIn.ts"
 import * as Access from "./Access.ts"
 import { type Attempt, log, Observers } from "./Attempt.ts"
-import type * as Controller from "./Controller.ts"
+import * as Controller from "./Controller.ts"
 import * as Owned from "./Owned.ts"
 import type { Reconciliation } from "./Reconciliation.ts"
 import * as Result from "./Result.ts"
+import * as RunnerFixture from "./Runner.fixture.ts"
 import * as Trigger from "./Trigger.ts"
 import { counted, is, pass, run, settle, story, unreachable, Widget, widget, withWorld } from "./World.fixture.ts"
 
@@ -51,6 +52,34 @@ describe("a defect", () => {
         yield* run({ reconcile, retry: Schedule.spaced("1 second") })
         yield* pass("1 second")
         expect(story(attempts)).toEqual(["Failed +1000", "Failed +1000"])
+      })
+    )
+  )
+
+  effect(
+    "in the controller itself, before its reconcile, fails the attempt and stops no worker",
+    withWorld(({ attempts, logs, server }) =>
+      Effect.gen(function* () {
+        for (const name of ["bad", "good"]) server.put(Widget, widget(name))
+        const made = Controller.make("widgets", {
+          for: Widget,
+          retry: Schedule.spaced("1 second"),
+          concurrency: 1,
+          reconcile: () => Effect.succeed(Result.requeueAfter("1 second"))
+        })
+        const controller: typeof made = {
+          ...made,
+          attempt: (object) => {
+            if (object.metadata.name === "bad") throw new Error("boom")
+            return made.attempt(object)
+          }
+        }
+        yield* RunnerFixture.start(controller, { gracePeriod: 0 })
+        yield* pass("2500 millis")
+        for (const name of ["bad", "good"]) {
+          expect(attempts.filter(({ key }) => key === `default/${name}`)).toHaveLength(3)
+        }
+        expect(logs).toContain("ERROR Reconcile died, again in 1000 ms: boom (with its cause)")
       })
     )
   )
@@ -175,6 +204,32 @@ describe("an attempt that ends before its work does", () => {
         yield* pass("10 seconds")
         expect(found).toEqual(["untouched", "untouched", "untouched"])
         expect(story(attempts)).toEqual(["Failed +1000", "Done", "Done"])
+      })
+    )
+  )
+
+  effect(
+    "runs a finalizer at once that a fiber adds to its Scope later",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const ended: Array<string> = []
+        const { reconcile } = counted(() =>
+          Effect.as(
+            Effect.forkDaemon(
+              Effect.delay(
+                Effect.acquireRelease(Effect.void, () => Effect.sync(() => void ended.push("released"))),
+                "1 second"
+              )
+            ),
+            Result.done
+          )
+        )
+        yield* run({ reconcile })
+        yield* pass("999 millis")
+        expect(ended).toEqual([])
+        yield* pass("1 millis")
+        expect(ended).toEqual(["released"])
       })
     )
   )

@@ -43,6 +43,7 @@ import type { Memory } from "./Memory.ts"
 import { Reachability } from "./Reachability.ts"
 import { announce, type Correction, Reconciliation } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
+import * as Scopes from "./Scopes.ts"
 import type { Timeouts } from "./Timeouts.ts"
 import type { Fired } from "./Trigger.ts"
 
@@ -148,8 +149,6 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
       const refs = fiber.getFiberRefs()
       const annotations = HashMap.set(fiber.getFiberRef(FiberRef.currentLogAnnotations), "controller", controller.name)
 
-      let scope: Scope.CloseableScope | undefined
-
       /** Sets the services and log fields of an attempt in its fiber. Effect's combinators would set each of them, and set it back, on its own. */
       const enter = (
         object: KubernetesObject,
@@ -189,12 +188,10 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
 
       /** Runs the attempt with its time limit. Fibers and resources of the attempt end with it. */
       const execute = function* (object: KubernetesObject, started: Started) {
-        scope ??= yield* Scope.make()
+        const scope = yield* Scope.make()
         enter(object, started, scope)
         const limit = timeouts.begin(fiber)
-        // `enter` provides what the compiler sees as missing.
-        const attempt = controller.attempt(object) as Effect.Effect<Result, unknown, R>
-        const result = yield* Effect.exit(restore(attempt))
+        const result = yield* Effect.exit(restore(attemptOf(controller, object)))
         timeouts.end(limit)
         turn.isLate = limit.isOver
         const forked = local.interruptAllChildren()
@@ -202,9 +199,8 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
         const announced = announce(object, started.corrections)
         if (announced !== undefined) yield* announced as Effect.Effect<void>
         let exit = result
-        if (isUsed(scope)) {
+        if (!Scopes.closeUnused(scope, result)) {
           const closed = yield* Effect.exit(Scope.close(scope, result))
-          scope = undefined
           if (Exit.isFailure(closed)) exit = Exit.zipLeft(result, closed)
         }
         local.setFiberRefs(refs)
@@ -309,9 +305,15 @@ interface Started {
   readonly changes: Array<Change>
 }
 
-/** Whether a scope has finalizers. A scope without finalizers serves the next attempt too. */
-const isUsed = (scope: Scope.CloseableScope): boolean =>
-  (scope as { readonly state?: { readonly finalizers?: { readonly size: number } } }).state?.finalizers?.size !== 0
+/** The attempt of a controller. A controller that throws has a defect like any other. */
+const attemptOf = <R>(controller: Controller<R>, object: KubernetesObject): Effect.Effect<Result, unknown, R> => {
+  try {
+    // The worker provides what the compiler sees as missing.
+    return controller.attempt(object) as Effect.Effect<Result, unknown, R>
+  } catch (error) {
+    return Effect.die(error)
+  }
+}
 
 /** Passes the record to an observer. A defect of an observer does not stop the worker. */
 const observedBy = (observe: Observer, record: Attempt): Effect.Effect<void> => {

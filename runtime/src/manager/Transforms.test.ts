@@ -1,11 +1,13 @@
 import { describe, expect, test } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Transform from "../cache/Transform.ts"
 import * as Controller from "../controller/Controller.ts"
 import * as Intent from "../controller/Intent.ts"
 import * as Result from "../controller/Result.ts"
+import * as RunnerFixture from "../controller/Runner.fixture.ts"
 import * as Trigger from "../controller/Trigger.ts"
-import { Widget } from "../controller/World.fixture.ts"
+import { settle, Widget, widget, withWorld } from "../controller/World.fixture.ts"
 import { ConfigMap, Deployment, Pod, Secret } from "../resource/BuiltIn.ts"
 import type { KubernetesObject, ObjectMeta } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
@@ -90,4 +92,37 @@ describe("the cache of a program", () => {
       ])
     ).toThrow("controller two has another transform for deployments.apps than a controller before it")
   })
+})
+
+describe("the caches of two managers", () => {
+  effect(
+    "share an informer only if both keep the same objects: a map of one gets whole objects that the other does not keep",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.put(ConfigMap, { metadata: { name: "settings", labels: { widget: "a" } } })
+        const owning = Controller.make("owning", { for: Widget, owns: [ConfigMap], reconcile })
+        const watching = Controller.make("watching", {
+          for: Widget,
+          predicate: () => false,
+          watches: [
+            Trigger.on(ConfigMap, {
+              map: ({ metadata: { labels, namespace } }) =>
+                labels?.widget === undefined ? [] : [{ namespace, name: labels.widget }]
+            })
+          ],
+          reconcile
+        })
+        const start = (controller: typeof owning) =>
+          RunnerFixture.start(controller, { gracePeriod: 0, transformOf: Transforms.of([controller]) })
+        const [first, second] = [yield* start(owning), yield* start(owning)]
+        expect(first.informers).toEqual(second.informers)
+        yield* start(watching)
+        yield* settle
+        expect(attempts.filter(({ controller }) => controller === "watching").map(({ key }) => key)).toEqual([
+          "default/a"
+        ])
+      })
+    )
+  )
 })

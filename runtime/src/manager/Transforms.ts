@@ -34,6 +34,8 @@ export const of = (
     }
   }
   const owners = controllers.map(({ resource }) => resource)
+  // Another manager on the same cache shares the informer if it has the same kinds of owners.
+  const name = `owned by ${[...new Set(owners.map(Resource.nameOf))].sort().join(", ")}`
   const whole = new Set(
     [
       ...owners,
@@ -48,6 +50,7 @@ export const of = (
     if (own !== undefined || whole.has(identity) || resource.projection === "metadata") return own
     return {
       resource,
+      name,
       apply: (object) => (isOwned(owners, object) ? object : Transform.existence(object))
     }
   }
