@@ -44,6 +44,8 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
   let files = full
   let faults: ReadonlyArray<Fault> = []
   const endings = new Map<string, Outcome.Ending>()
+  /** The UIDs of Jobs by the IDs of their snapshots. */
+  const savedBy = new Map<string, string>()
   const violations: Array<string> = []
   const settings = Settings.of({})
   const counts = { runs: 0, forgotten: 0, held: 0, refused: 0 }
@@ -97,6 +99,9 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
             added: 1
           }
           if (own === undefined) snapshots = [...snapshots, saved]
+          const by = savedBy.get(saved.id)
+          if (by !== undefined && by !== job.metadata.uid) violations.push(`snapshot ${saved.id} counts for two runs`)
+          savedBy.set(saved.id, job.metadata.uid)
           changed = true
           result.snapshots = [
             { pvc: "data", id: saved.id, bytes: saved.bytes, added: 1, files: saved.files, ...before }
