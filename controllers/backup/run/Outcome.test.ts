@@ -120,6 +120,12 @@ describe("A success", () => {
     expect(
       exited(0, "", { text: `{"reason":"Succeeded","message":"","snapshots":[${saved}],"cut":true}` }).message
     ).toBe("At least 1 volume saved"))
+  test("of more volumes than a result can list is no failure if the listed ones were always empty", () => {
+    const empty = '{"pvc":"a","empty":true}'
+    const of = (cut: string) => exited(0, "", { text: `{"reason":"Succeeded","message":""${cut},"snapshots":[${empty}]}` })
+    expect(of(',"cut":true').phase).toBe("Completed")
+    expect(of("").reason).toBe("VolumeEmpty")
+  })
   test("has the repository's id", () =>
     expect(exited(0, "", { text: '{"reason":"Succeeded","repository":"0123456789"}' })).toMatchObject({
       repository: "0123456789"

@@ -227,7 +227,8 @@ const exited = (
   }
   // A run of several Jobs may have saved nothing in any of them.
   if (purpose === "backup" && (reason === "VolumeEmpty" || (reason === "Succeeded" && !allowEmpty))) {
-    const message = emptied(all, isPart)
+    // The mover has seen all volumes.
+    const message = emptied(all, isPart || result.cut)
     if (message !== undefined) return { ...ended("VolumeEmpty"), ...facts, message }
   }
   if (reason === "Succeeded" && !result.complete) {
