@@ -193,7 +193,10 @@ const save = (
     const newest = ofVolume.findLast((snapshot) => snapshot !== own)
     const before = newest && { before: { id: newest.id, bytes: newest.bytes ?? 0, files: newest.files ?? 0 } }
     const isEmpty = (): undefined => void report.volumes.push({ pvc, empty: true, ...before })
-    if (own === undefined && ((yield* entriesOf(folder)).length === 0 || (!parameters.allowEmpty && isHollow(folder)))) {
+    if (
+      own === undefined &&
+      ((yield* entriesOf(folder)).length === 0 || (!parameters.allowEmpty && isHollow(folder)))
+    ) {
       return isEmpty()
     }
     const excludes = join(work, "excludes")

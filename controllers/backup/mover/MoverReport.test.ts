@@ -159,7 +159,11 @@ test("A volume is much smaller with less than half of its files and bytes, or le
   const MiB = 2 ** 20
   const isSmaller = (files: number, bytes: number, from: readonly [files: number, bytes: number]) =>
     MoverReport.isMuchSmaller({ files, bytes }, { files: from[0], bytes: from[1] })
-  expect([isSmaller(4, 4, [10, 10]), isSmaller(5, 4, [10, 10]), isSmaller(4, 5, [10, 10])]).toEqual([true, false, false])
+  expect([isSmaller(4, 4, [10, 10]), isSmaller(5, 4, [10, 10]), isSmaller(4, 5, [10, 10])]).toEqual([
+    true,
+    false,
+    false
+  ])
   expect([isSmaller(9, 100, [100, 100]), isSmaller(10, 100, [100, 100]), isSmaller(0, 100, [99, 100])]).toEqual([
     true,
     false,

@@ -4,7 +4,19 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Restic from "./Restic.ts"
 import * as Snapshots from "./Snapshots.ts"
-import { count, entriesOf, fail, finish, lock, type Mover, marker, notSaved, type Step, snapshots, user } from "./Step.ts"
+import {
+  count,
+  entriesOf,
+  fail,
+  finish,
+  lock,
+  type Mover,
+  marker,
+  notSaved,
+  type Step,
+  snapshots,
+  user
+} from "./Step.ts"
 
 /** Restores the chosen snapshot. */
 export const restore = (mover: Mover): Step =>

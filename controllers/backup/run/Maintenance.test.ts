@@ -99,6 +99,8 @@ describe("Maintenance that is due", () => {
     expect(hours).toEqual([1, 2, 4, 8, 16, 24, 24])
     expect(((due(failed(1, "RepositoryLocked")).at ?? 0) - now) / 60_000).toBe(30)
     expect(due(failed(1), kept, {}, now + 3_600_000)).toEqual({ operations: ["forget"], at: undefined })
+    // It failed before the clock was set back.
+    expect(due(failed(1), kept, {}, now - 30 * 86_400_000).operations).toContain("forget")
   })
 
   test("is retried at once for a new value of the annotation, and after a run that a user requested", () => {
@@ -246,7 +248,7 @@ describe("A maintenance that ended", () => {
     })
     expect(first.status.lastRetentionRun).toBe("the run before")
     expect(first.events.map(({ note }) => note)).toEqual([
-      "The deletion of old snapshots is held, because more than half of the snapshots would be deleted. It would delete 5 snapshots and keep 1. To allow it, set the annotation backup.example.com/apply-retention to a new value"
+      "The deletion of old snapshots is held, because more than half of the snapshots of a volume would be deleted. It would delete 5 snapshots and keep 1. To allow it, set the annotation backup.example.com/apply-retention to a new value"
     ])
     expect(ended(0, { kept: 1, removed: 6, held: "TooMany" }, first.status).events).toEqual([])
   })

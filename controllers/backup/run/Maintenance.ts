@@ -68,7 +68,9 @@ export const due = (
     (lastRun.trigger === "manual" && maintenance?.last?.run !== run)
   const ended = Text.millis(maintenance?.last?.completionTime)
   if (maintenance !== undefined && (maintenance.failures ?? 0) > 0 && ended !== undefined && !isRequested) {
-    const at = Math.min(ended, now) + delayOf(maintenance)
+    const delay = delayOf(maintenance)
+    // An end far in the future was written before the clock was set back.
+    const at = ended - now > delay ? now : ended + delay
     if (at > now) return { operations: [], at }
   }
   // A time in the future was written before the clock was set back, so the real time is unknown.
@@ -260,7 +262,13 @@ export const ended = (
     },
     ...(succeeded
       ? []
-      : [{ type: "Warning", reason: "MaintenanceFailed", note: Text.cut(outcome.message, Text.longestMessage) } as const]),
+      : [
+          {
+            type: "Warning",
+            reason: "MaintenanceFailed",
+            note: Text.cut(outcome.message, Text.longestMessage)
+          } as const
+        ]),
     ...(isApplied && removed !== undefined && removed > 0
       ? [
           {
@@ -316,12 +324,19 @@ const accepted: State.Finding = {
 const retentionAfter = (outcome: Outcome.Outcome): ReadonlyArray<State.Finding> => {
   const type = State.retentionApplied
   if (outcome.retention === "failed") {
-    return [{ type, status: "False", reason: "RetentionFailed", message: Text.cut(outcome.message, Text.longestMessage) }]
+    return [
+      { type, status: "False", reason: "RetentionFailed", message: Text.cut(outcome.message, Text.longestMessage) }
+    ]
   }
   if (outcome.retention === "skipped") return []
   const kept = outcome.kept === undefined ? "" : `, ${outcome.kept} kept`
   return [
-    { type, status: "True", reason: "Applied", message: `${Text.counted(outcome.removed ?? 0, "snapshot")} deleted${kept}` }
+    {
+      type,
+      status: "True",
+      reason: "Applied",
+      message: `${Text.counted(outcome.removed ?? 0, "snapshot")} deleted${kept}`
+    }
   ]
 }
 
@@ -330,7 +345,7 @@ const because: { readonly [hold in NonNullable<BackupStatus["retentionHold"]>["r
   VolumeShrunk: "a volume is much smaller than before",
   ExistingSnapshots: "the repository has snapshots from before this Backup was created",
   ClockSetBack: "a snapshot is from the future, so the order of the snapshots is unknown",
-  TooMany: "more than half of the snapshots would be deleted"
+  TooMany: "more than half of the snapshots of a volume would be deleted"
 }
 
 /** The effect of a held deletion, why it is held, and how to allow it. */

@@ -122,7 +122,8 @@ describe("A success", () => {
     ).toBe("At least 1 volume saved"))
   test("of more volumes than a result can list is no failure if the listed ones were always empty", () => {
     const empty = '{"pvc":"a","empty":true}'
-    const of = (cut: string) => exited(0, "", { text: `{"reason":"Succeeded","message":""${cut},"snapshots":[${empty}]}` })
+    const of = (cut: string) =>
+      exited(0, "", { text: `{"reason":"Succeeded","message":""${cut},"snapshots":[${empty}]}` })
     expect(of(',"cut":true').phase).toBe("Completed")
     expect(of("").reason).toBe("VolumeEmpty")
   })

@@ -246,7 +246,12 @@ test("A volume that shrank in an earlier Job of the run is reported at its end, 
   expect(again).toEqual(between)
   expect(between.events).toEqual([])
   accepted(between.status)
-  const draft = Status.ended(again, again.status.active ?? run(), exited(0, { snapshots: [volume("data-1", 100)] }), end)
+  const draft = Status.ended(
+    again,
+    again.status.active ?? run(),
+    exited(0, { snapshots: [volume("data-1", 100)] }),
+    end
+  )
   expect(condition(draft, "VolumesIntact")).toMatchObject({ status: "False", reason: "VolumeShrunk" })
   expect(draft.status.retentionHold?.reason).toBe("VolumeShrunk")
   expect(draft.events.filter(({ reason }) => reason === "VolumeShrunk").map(({ note }) => note)).toEqual([

@@ -6,14 +6,12 @@ import * as Virtual from "./Virtual.ts"
 /** The movers that delete old snapshots. */
 const forgetting = (world: Virtual.Virtual) => world.begun().filter(({ operations }) => operations.includes("forget"))
 
-const untilMaintained =
-  Virtual.until(
-    "shop",
-    "a maintenance ended",
-    ({ maintenance }) =>
-      maintenance?.active === undefined && maintenance?.last !== undefined,
-    "1 hour"
-  )
+const untilMaintained = Virtual.until(
+  "shop",
+  "a maintenance ended",
+  ({ maintenance }) => maintenance?.active === undefined && maintenance?.last !== undefined,
+  "1 hour"
+)
 
 Virtual.test("A Backup that has the annotation of an earlier one at its creation allows no deletion", (world) =>
   Effect.gen(function* () {
@@ -24,7 +22,12 @@ Virtual.test("A Backup that has the annotation of an earlier one at its creation
     expect(forgetting(world).map(({ env }) => env.ALLOW_FORGET)).toEqual([undefined])
     expect((yield* Virtual.status("shop")).lastRetentionTrigger).toBe("an earlier one")
     yield* Virtual.annotate("shop", "apply-retention", "a new one")
-    yield* Virtual.until("shop", "applied", ({ lastRetentionTrigger }) => lastRetentionTrigger === "a new one", "1 hour")
+    yield* Virtual.until(
+      "shop",
+      "applied",
+      ({ lastRetentionTrigger }) => lastRetentionTrigger === "a new one",
+      "1 hour"
+    )
     expect(forgetting(world).at(-1)?.env.ALLOW_FORGET).toBe("1")
   })
 )
@@ -44,6 +47,10 @@ Virtual.test("A pause holds the deletion, though the spec was invalid when the r
     yield* Virtual.change("shop", { spec: { timeZone: "Europe/Berlin" } })
     const before = forgetting(world).length
     yield* world.pass("10 minutes")
-    expect(forgetting(world).slice(before).map(({ env }) => env.HOLD)).toEqual(["Paused"])
+    expect(
+      forgetting(world)
+        .slice(before)
+        .map(({ env }) => env.HOLD)
+    ).toEqual(["Paused"])
   })
 )

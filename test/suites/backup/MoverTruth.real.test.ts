@@ -93,22 +93,24 @@ describe("A volume", () => {
     })
   )
 
-  Test.live("whose files could not all be read is saved once, and the retry that finds it does not report a success", () =>
-    Effect.gen(function* () {
-      const mover = yield* make()
-      writeFileSync(join(open(mover, "a"), "readable"), "a")
-      writeFileSync(join(open(mover, "a"), "closed"), "a", { mode: 0o600 })
-      writeFileSync(join(open(mover, "b"), "readable"), "b")
-      // The second volume fails the first attempt.
-      chmodSync(mover.volume("b"), 0o700)
-      const run = { user: "nobody", RUN_TAG: "run:1" }
-      expect(yield* mover.run("preflight backup", run)).toMatchObject({ exitCode: 44 })
-      chmodSync(mover.volume("b"), 0o755)
-      const retry = yield* mover.run("preflight backup", run)
-      expect(retry).toMatchObject({ exitCode: 3, result: { reason: "PartiallyFailed" } })
-      expect(retry.result.message).toContain("volume a: 1 could not be read")
-      expect(yield* Restic.snapshots(mover.env)).toHaveLength(2)
-    })
+  Test.live(
+    "whose files could not all be read is saved once, and the retry that finds it does not report a success",
+    () =>
+      Effect.gen(function* () {
+        const mover = yield* make()
+        writeFileSync(join(open(mover, "a"), "readable"), "a")
+        writeFileSync(join(open(mover, "a"), "closed"), "a", { mode: 0o600 })
+        writeFileSync(join(open(mover, "b"), "readable"), "b")
+        // The second volume fails the first attempt.
+        chmodSync(mover.volume("b"), 0o700)
+        const run = { user: "nobody", RUN_TAG: "run:1" }
+        expect(yield* mover.run("preflight backup", run)).toMatchObject({ exitCode: 44 })
+        chmodSync(mover.volume("b"), 0o755)
+        const retry = yield* mover.run("preflight backup", run)
+        expect(retry).toMatchObject({ exitCode: 3, result: { reason: "PartiallyFailed" } })
+        expect(retry.result.message).toContain("volume a: 1 could not be read")
+        expect(yield* Restic.snapshots(mover.env)).toHaveLength(2)
+      })
   )
 })
 
@@ -186,7 +188,10 @@ describe("A restore", () => {
       chmodSync(target, 0o777)
       expect((yield* restore("one", { user, KILLED: "1" })).exitCode).not.toBe(0)
       expect(readdirSync(target).length).toBeGreaterThanOrEqual(50)
-      expect(yield* restore("one", { user })).toMatchObject({ exitCode: 0, result: { restored: { ownership: "AsMover" } } })
+      expect(yield* restore("one", { user })).toMatchObject({
+        exitCode: 0,
+        result: { restored: { ownership: "AsMover" } }
+      })
       expect(readdirSync(target)).toHaveLength(50)
     })
   )
@@ -199,7 +204,16 @@ describe("A restore", () => {
       yield* mover.run("preflight backup")
       expect(yield* Restic.say(mover.env, "ls", "latest")).not.toContain(".homeostat-restore")
       // As an older version saved it.
-      yield* Restic.inside(mover.volume("data"), mover.env, "backup", "--host", "shop/data", "--tag", "shop/nightly", ".")
+      yield* Restic.inside(
+        mover.volume("data"),
+        mover.env,
+        "backup",
+        "--host",
+        "shop/data",
+        "--tag",
+        "shop/nightly",
+        "."
+      )
       expect(yield* Restic.say(mover.env, "ls", "latest")).toContain(".homeostat-restore")
       writeFileSync(join(target, ".homeostat-restore"), "one")
       expect(yield* restore("one")).toMatchObject({ exitCode: 0 })
