@@ -115,8 +115,8 @@ const followMaintenance = (
   now: number
 ) =>
   Effect.gen(function* () {
-    const pause = Either.match(understood, { onLeft: () => undefined, onRight: ({ longestPause }) => longestPause })
-    const paused = Maintenance.afterRun(backup.status ?? {}, standing.draft, pause)
+    const adopted = Maintenance.adopted(backup, standing.draft)
+    const paused = Maintenance.afterRun(backup.status ?? {}, adopted, Spec.longestPause(backup, understood))
     const draft = Either.isRight(understood) ? Maintenance.accept(backup, paused, understood.right) : paused
     const done = (draft: BackupStatus.Draft, isActive: boolean) => ({ standing: { ...standing, draft }, isActive })
     const { active } = draft.status.maintenance ?? {}

@@ -250,7 +250,8 @@ export const Status = Schema.Struct({
         "The volumes that earlier Jobs of the same run saved, on other nodes."
       ),
       partial: optional(Schema.String.pipe(Schema.maxLength(2048)), "Why earlier Jobs could not read some files."),
-      emptied: optional(Schema.String.pipe(Schema.maxLength(2048)), "Which volumes of earlier Jobs are empty.")
+      emptied: optional(Schema.String.pipe(Schema.maxLength(2048)), "Which volumes of earlier Jobs are empty."),
+      shrunk: optional(Schema.String.pipe(Schema.maxLength(2048)), "Which volumes of an earlier Job are much smaller.")
     }),
     "The active run."
   ),

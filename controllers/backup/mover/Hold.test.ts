@@ -27,6 +27,17 @@ describe("A deletion", () => {
     expect(held([snapshot(0)], [snapshot(1)])).toBeUndefined()
     expect(held([snapshot(0)], [snapshot(1), snapshot(2)])).toBe("TooMany")
   })
+  test("of more than half of one volume is held beside a volume that loses none", () => {
+    const other = [0, 1, 2, 3, 4].map((age) => snapshot(age, 100, "shop/other"))
+    expect(held([snapshot(0), ...other], [snapshot(1), snapshot(2)])).toBe("TooMany")
+    expect(held([snapshot(0), ...other], [snapshot(1)])).toBeUndefined()
+  })
+  test("of many snapshots is decided in time", () => {
+    const many = (from: number) => Array.from({ length: 20_000 }, (_, age) => snapshot(from + age))
+    const start = performance.now()
+    expect(held(many(0), many(20_000))).toBeUndefined()
+    expect(performance.now() - start).toBeLessThan(3000)
+  })
   test("of snapshots from before the Backup is held", () => {
     const createdAt = { seconds: now / 1000 - 20 * day, nanos: 0 }
     expect(held(three, [snapshot(30)], { createdAt })).toBe("ExistingSnapshots")

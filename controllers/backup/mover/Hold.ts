@@ -20,10 +20,13 @@ export const of = (
   if (createdAt !== undefined && removed.some(({ moment }) => Snapshots.compare(moment, createdAt) < 0)) {
     return "ExistingSnapshots"
   }
-  if (removed.length > kept.length) return "TooMany"
+  const keptOf = Map.groupBy(kept, ({ host }) => host)
+  // For each volume, because one node may have a wrong clock.
+  const removedOf = Map.groupBy(removed, ({ host }) => host)
+  if (Array.from(removedOf).some(([host, old]) => old.length > (keptOf.get(host)?.length ?? 0))) return "TooMany"
   // A status can be lost, and the repository cannot: no kept snapshot has half of what a removed one has.
   const isLast = (old: Snapshots.Snapshot): boolean =>
-    kept.filter(({ host }) => host === old.host).every((left) => MoverReport.isMuchSmaller(sizeOf(left), sizeOf(old)))
+    keptOf.get(old.host)?.every((left) => MoverReport.isMuchSmaller(sizeOf(left), sizeOf(old))) ?? true
   return removed.some(isLast) ? "VolumeShrunk" : undefined
 }
 

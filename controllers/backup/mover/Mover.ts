@@ -8,7 +8,7 @@
  *
  * `Parameters.ts` lists the environment variables, and `Outcome.exitCodes` the exit codes.
  */
-import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, lstatSync, mkdirSync, opendirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ import * as Hold from "./Hold.ts"
 import * as Report from "./Report.ts"
 import * as Restic from "./Restic.ts"
 import * as Snapshots from "./Snapshots.ts"
-import { count, entriesOf, fail, finish, lock, type Mover, type Step, snapshots, user } from "./Step.ts"
+import { count, entriesOf, fail, finish, lock, type Mover, notSaved, type Step, snapshots, user } from "./Step.ts"
 
 const { Finished } = Report
 
@@ -193,17 +193,19 @@ const save = (
     const newest = ofVolume.findLast((snapshot) => snapshot !== own)
     const before = newest && { before: { id: newest.id, bytes: newest.bytes ?? 0, files: newest.files ?? 0 } }
     const isEmpty = (): undefined => void report.volumes.push({ pvc, empty: true, ...before })
-    if (own !== undefined) {
-      const { added = 0, bytes = 0, files = 0, id } = own
-      report.volumes.push({ pvc, id, bytes, added, files, ...before })
-      return undefined
+    if (
+      own === undefined &&
+      ((yield* entriesOf(folder)).length === 0 || (!parameters.allowEmpty && isHollow(folder)))
+    ) {
+      return isEmpty()
     }
-    if ((yield* entriesOf(folder)).length === 0) return isEmpty()
     const excludes = join(work, "excludes")
     writeFileSync(excludes, excludesOf(folder, parameters.excludes))
     const ended = yield* restic(
       [
         ...["backup", "--quiet", "--json", "--no-scan", ...lock(parameters)],
+        // Only finds the files that cannot be read, because a snapshot does not tell which ones it lacks.
+        ...(own === undefined ? [] : ["--dry-run"]),
         ...["--host", host, "--tag", parameters.tag, ...(runTag === undefined ? [] : ["--tag", runTag])],
         // By its host and not by its path, because the volume may be mounted elsewhere than before.
         ...["--group-by", "host", "--exclude-file", excludes, "."]
@@ -213,11 +215,18 @@ const save = (
     if (ended.code === 3 && Restic.isDamaged(ended)) {
       return yield* finish("RepositoryDamaged", `volume ${pvc}: ${Restic.unreadableOf(ended)}`)
     }
+    const unread = ended.unreadable === 0 ? undefined : Restic.unreadableOf(ended)
     if (ended.code !== 0 && ended.code !== 3) {
       if (!ended.stderr.some((line) => line.includes("snapshot is empty"))) return yield* fail(ended)
-      if (ended.unreadable === 0) return isEmpty()
-      const files = Restic.unreadableOf(ended)
-      return yield* finish("ResticFailed", `volume ${pvc}: no file could be read by ${user()}: ${files}`)
+      if (own === undefined) {
+        if (unread === undefined) return isEmpty()
+        return yield* finish("ResticFailed", `volume ${pvc}: no file could be read by ${user()}: ${unread}`)
+      }
+    }
+    if (own !== undefined) {
+      const { added = 0, bytes = 0, files = 0, id } = own
+      report.volumes.push({ pvc, id, bytes, added, files, ...before })
+      return unread
     }
     const summary = Restic.objectOf(ended, "summary") ?? {}
     const id = summary.snapshot_id
@@ -233,10 +242,27 @@ const save = (
     return ended.code === 3 ? Restic.unreadableOf(ended) : undefined
   })
 
+/** Whether a volume has folders, and nothing else. A folder that cannot be read may have files: restic reports it. */
+const isHollow = (path: string): boolean => {
+  try {
+    const folder = opendirSync(path)
+    try {
+      for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+        if (!notSaved.includes(entry.name) && !(entry.isDirectory() && isHollow(join(path, entry.name)))) return false
+      }
+      return true
+    } finally {
+      folder.closeSync()
+    }
+  } catch {
+    return false
+  }
+}
+
 /** The exclude patterns for restic, which reads # as a comment, ! as a negation and $ as a variable. */
 const excludesOf = (folder: string, patterns: ReadonlyArray<string>): string =>
   [
-    `${folder}/lost+found`,
+    ...notSaved.map((name) => `${folder}/${name}`),
     ...patterns.map((pattern) => {
       if (pattern.startsWith("/")) return `${folder}${pattern}`
       if (pattern.startsWith("!/")) return `!${folder}${pattern.slice(1)}`

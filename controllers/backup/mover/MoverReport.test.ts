@@ -149,6 +149,30 @@ describe("A mover's result", () => {
     ))
 })
 
+test("A volume counts only with the name of a claim", () => {
+  const names = ["data", "a.b-1", "", "-x", "Data", "a\u202eb", "a".repeat(254)]
+  const text = JSON.stringify({ reason: "Succeeded", snapshots: names.map((pvc) => ({ pvc })) })
+  expect(MoverReport.parse(text).snapshots.map(({ pvc }) => pvc)).toEqual(["data", "a.b-1"])
+})
+
+test("A volume is much smaller with less than half of its files and bytes, or less than a tenth of one of them", () => {
+  const MiB = 2 ** 20
+  const isSmaller = (files: number, bytes: number, from: readonly [files: number, bytes: number]) =>
+    MoverReport.isMuchSmaller({ files, bytes }, { files: from[0], bytes: from[1] })
+  expect([isSmaller(4, 4, [10, 10]), isSmaller(5, 4, [10, 10]), isSmaller(4, 5, [10, 10])]).toEqual([
+    true,
+    false,
+    false
+  ])
+  expect([isSmaller(9, 100, [100, 100]), isSmaller(10, 100, [100, 100]), isSmaller(0, 100, [99, 100])]).toEqual([
+    true,
+    false,
+    false
+  ])
+  expect([isSmaller(1, MiB - 1, [1, 10 * MiB]), isSmaller(1, MiB, [1, 10 * MiB])]).toEqual([true, false])
+  expect(isSmaller(1, 0, [1, 10 * MiB - 1])).toBe(false)
+})
+
 describe("A message", () => {
   test("has no password of a URL", () =>
     expect(MoverReport.clean("Get https://joe:secret@host/a: refused, and rest:https://x:y@h/")).toBe(
@@ -163,5 +187,7 @@ describe("A message", () => {
     expect(MoverReport.clean("AWS_SECRET_ACCESS_KEY=abc/def+123 and Bearer abcdefghijkl: refused")).toBe(
       "AWS_SECRET_ACCESS_KEY=<redacted> and Bearer <redacted> refused"
     ))
+  test("has no half of a character that the API server would replace", () =>
+    expect(MoverReport.clean(JSON.parse('"a\\ud83d b"'))).toBe("a\ufffd b"))
   test("has no characters that turn the line around", () => expect(MoverReport.clean("a\u202eb\u0007c")).toBe("a b c"))
 })

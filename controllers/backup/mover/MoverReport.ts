@@ -33,11 +33,17 @@ export interface Before {
   readonly files: number
 }
 
-/** Whether a volume has fewer than half of the files and of the bytes that it had before. Small volumes vary. */
+/**
+ * Whether a volume has fewer than half of the files and of the bytes that it had before, or fewer than a tenth of one of them: a dump
+ * that failed is one empty file. Small volumes vary.
+ */
 export const isMuchSmaller = (
   now: { readonly bytes: number; readonly files: number },
   before: { readonly bytes: number; readonly files: number }
-): boolean => before.files >= 10 && 2 * now.files < before.files && 2 * now.bytes < before.bytes
+): boolean =>
+  (before.files >= 10 && 2 * now.files < before.files && 2 * now.bytes < before.bytes) ||
+  (before.files >= 100 && 10 * now.files < before.files) ||
+  (before.bytes >= 10 * 2 ** 20 && 10 * now.bytes < before.bytes)
 
 /** Why `forget` deleted nothing, although it could have. */
 export const holds = ["Paused", "VolumeShrunk", "ExistingSnapshots", "TooMany", "ClockSetBack"] as const
@@ -170,7 +176,7 @@ const restored = (value: unknown): Restored | undefined => {
 const snapshot = (value: unknown): ReadonlyArray<Snapshot> => {
   const object = asObject(value)
   const pvc = object?.pvc
-  if (object === undefined || typeof pvc !== "string") return []
+  if (object === undefined || typeof pvc !== "string" || !claims.test(pvc)) return []
   return [
     {
       pvc,
@@ -182,6 +188,9 @@ const snapshot = (value: unknown): ReadonlyArray<Snapshot> => {
     }
   ]
 }
+
+/** The names of claims. */
+const claims = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
 const before = (value: unknown): { readonly before?: Before } => {
   const object = asObject(value)
@@ -234,7 +243,7 @@ const salvage = (text: string): MoverReport => {
  */
 export const clean = (text: string): string => {
   // The cause is at the end.
-  const line = Secrecy.masked(text.slice(-4096))
+  const line = Secrecy.masked(text.slice(-4096).toWellFormed())
     // Control and formatting characters could reorder or hide text.
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
     .replaceAll(/ {2,}/g, " ")

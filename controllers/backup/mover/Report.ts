@@ -56,7 +56,17 @@ export const make = (): Report => ({
   restored: undefined
 })
 
-/** The line of JSON. It is short enough for a termination message: the last volumes are left out if there are too many. */
+/** Whether a volume lost its files, or most of them. */
+const isReduced = (volume: Volume): boolean => {
+  const { before } = volume
+  if (before === undefined) return false
+  return "empty" in volume ? before.files > 0 : MoverReport.isMuchSmaller(volume, before)
+}
+
+/**
+ * The line of JSON. It is short enough for a termination message: if there are too many volumes, the last ones are left out, but those
+ * that lost files come first.
+ */
 export const text = (report: Report, { exitCode, message, reason }: Finished): string => {
   const head = {
     reason,
@@ -73,13 +83,13 @@ export const text = (report: Report, { exitCode, message, reason }: Finished): s
   }
   const volumes: Array<Volume> = []
   let size = Buffer.byteLength(JSON.stringify({ ...head, cut: true, snapshots: [] }))
-  for (const volume of report.volumes) {
+  for (const volume of report.volumes.toSorted((one, other) => Number(isReduced(other)) - Number(isReduced(one)))) {
     size += Buffer.byteLength(JSON.stringify(volume)) + 1
     if (size > mostBytes) break
     volumes.push(volume)
   }
   const cut = volumes.length < report.volumes.length
-  return JSON.stringify({ ...head, ...(cut && { cut }), snapshots: volumes })
+  return JSON.stringify({ ...head, ...(cut && { cut }), snapshots: cut ? volumes : report.volumes })
 }
 
 /** The end of a text within this number of bytes, without a split character: the cause comes last. */

@@ -181,16 +181,31 @@ export const unreadableOf = ({ stderr, unreadable }: Ended): string => {
   return `${unreadable} could not be read, the last: ${last.at(-1) ?? ""}`
 }
 
+/**
+ * A line without the path of the file that it is about. The path is a text of the volume's users, and must not be taken for a message of
+ * restic: `/data/a/x: open x: permission denied`.
+ */
+const withoutPath = (line: string): string => {
+  const { error, item, message_type } = json(line) ?? {}
+  if (message_type !== "error" || typeof item !== "string" || item === "") return line
+  const message = text((error as { readonly message?: unknown } | undefined)?.message)
+  const rest = message.startsWith(`${item}: `) ? message.slice(item.length + 2) : message
+  const [, verb = "", path = ""] = /^(\S+ )([\s\S]*)$/.exec(rest) ?? []
+  const parts = item.split("/")
+  const named = parts.map((_, index) => parts.slice(index).join("/")).find((end) => end !== "" && path.startsWith(end))
+  return named === undefined ? rest : `${verb}${path.slice(named.length)}`
+}
+
 /** Whether the destination is full. restic has no exit code for it; these are messages of the storage systems. */
 export const isFull = ({ stderr }: Ended): boolean =>
   stderr.some((line) =>
     /no space left on device|disk quota exceeded|quota ?exceeded|insufficient storage|request entity too large|\((413|507)\)/i.test(
-      line
+      withoutPath(line)
     )
   )
 
 /** Whether restic found damage in the repository. It has no exit code for it. */
-export const isDamaged = ({ stderr }: Ended): boolean => stderr.some((line) => damage.test(line))
+export const isDamaged = ({ stderr }: Ended): boolean => stderr.some((line) => damage.test(withoutPath(line)))
 
 const damage =
   /could be damaged|repository contains (errors|damaged)|is damaged|ciphertext verification failed|invalid data returned|packs? (from index )?missing|failed finding blobs|<data\/[0-9a-f]+>.*(no such file|does not exist)|data seems to be missing|integrity check failed|unsupported repository version/i

@@ -4,10 +4,19 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Restic from "./Restic.ts"
 import * as Snapshots from "./Snapshots.ts"
-import { count, entriesOf, fail, finish, lock, type Mover, type Step, snapshots, user } from "./Step.ts"
-
-/** In the target while a restore is under way: the ID of the restore. */
-const marker = ".homeostat-restore"
+import {
+  count,
+  entriesOf,
+  fail,
+  finish,
+  lock,
+  type Mover,
+  marker,
+  notSaved,
+  type Step,
+  snapshots,
+  user
+} from "./Step.ts"
 
 /** Restores the chosen snapshot. */
 export const restore = (mover: Mover): Step =>
@@ -21,12 +30,45 @@ export const restore = (mover: Mover): Step =>
     }
     const begun = join(target, marker)
     const continues = isIntoEmpty && id !== undefined && read(begun) === id
-    if (isIntoEmpty && !continues) {
+    const isFirst = isIntoEmpty && !continues
+    if (isFirst) {
       const [entry] = yield* entriesOf(target)
       if (entry !== undefined) return yield* finish("TargetNotEmpty", `the volume contains ${entry}`)
+      if (id !== undefined) yield* mark(begun, id, target)
     }
+    const { includes, snapshot } = yield* selection(mover, volume, paths).pipe(
+      // Nothing was written, so the volume stays empty.
+      Effect.tapError(() => Effect.sync(() => isFirst && rmSync(begun, { force: true })))
+    )
+    const ended = yield* restic([
+      // Without the messages about the progress, which would fill the memory in hours.
+      ...["restore", snapshot, "--json", "--quiet", "--sparse", ...lock(parameters)],
+      // restic would replace a link with a folder.
+      ...["--target", realpathSync(target)],
+      // `never` also protects files that appeared since the check.
+      ...["--overwrite", isIntoEmpty && !continues ? "never" : "always"],
+      ...(mode === "Mirror" ? ["--delete"] : []),
+      // restic neither deletes nor writes them. It does not delete files outside of included paths.
+      ...(includes.length === 0 ? notSaved.flatMap((name) => ["--exclude", `/${name}`]) : []),
+      ...includes
+    ])
+    if (ended.code !== 0) return yield* fail(ended)
+    const summary = Restic.objectOf(ended, "summary") ?? {}
+    report.restored = {
+      snapshot,
+      bytes: count(summary.bytes_restored),
+      files: count(summary.files_restored),
+      ownership: yield* ownership(mover, snapshot)
+    }
+    // Last, because a retry after an interruption would find a volume with files.
+    rmSync(begun, { force: true })
+  })
+
+/** The snapshot, and the arguments for restic that select the paths. */
+const selection = (mover: Mover, volume: string, paths: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const { parameters, restic } = mover
     const snapshot = yield* choose(mover, volume)
-    if (id !== undefined && isIntoEmpty) yield* mark(begun, id, target)
     const includes: Array<string> = []
     for (const path of paths.map(absolute).filter((path) => path !== "")) {
       const listed = yield* restic(["ls", ...lock(parameters), snapshot, path])
@@ -38,26 +80,7 @@ export const restore = (mover: Mover): Step =>
       // A wildcard in a path is an ordinary character.
       includes.push("--include", path.replaceAll(/[[\]*?\\]/g, "\\$&"))
     }
-    const ended = yield* restic([
-      ...["restore", snapshot, "--json", "--sparse", ...lock(parameters)],
-      // restic would replace a link with a folder.
-      ...["--target", realpathSync(target)],
-      // `never` also protects files that appeared since the check.
-      ...["--overwrite", isIntoEmpty && !continues ? "never" : "always"],
-      ...(mode === "Mirror" ? ["--delete"] : []),
-      // A file system keeps its own folder, which no snapshot has. restic does not delete files outside of included paths.
-      ...(mode === "Mirror" && includes.length === 0 ? ["--exclude", "/lost+found"] : []),
-      ...includes
-    ])
-    if (ended.code !== 0) return yield* fail(ended)
-    rmSync(begun, { force: true })
-    const summary = Restic.objectOf(ended, "summary") ?? {}
-    report.restored = {
-      snapshot,
-      bytes: count(summary.bytes_restored),
-      files: count(summary.files_restored),
-      ownership: yield* ownership(mover, snapshot)
-    }
+    return { includes, snapshot }
   })
 
 /**
@@ -98,11 +121,15 @@ const read = (path: string): string | undefined => {
   }
 }
 
+/** Two restores may find the volume empty at the same time: the file is created by one of them. */
 const mark = (path: string, id: string, target: string): Step => {
   try {
-    writeFileSync(path, id)
+    writeFileSync(path, id, { flag: "wx" })
     return Effect.void
-  } catch {
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") {
+      return finish("TargetNotEmpty", `the volume contains ${marker}`)
+    }
     return finish("ResticFailed", `${target} cannot be written by ${user()}`)
   }
 }

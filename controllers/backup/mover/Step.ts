@@ -64,6 +64,12 @@ export const snapshots = (
 /** The arguments that make restic wait for a lock. */
 export const lock = ({ retryLock }: Parameters): ReadonlyArray<string> => ["--retry-lock", retryLock]
 
+/** In the root of a volume while a restore writes there: the ID of the restore. */
+export const marker = ".homeostat-restore"
+
+/** Names in the root of a volume that no snapshot has: a file system creates one, and a restore the other. */
+export const notSaved: ReadonlyArray<string> = ["lost+found", marker]
+
 /** The names in the root of a volume, without what a file system creates itself. */
 export const entriesOf = (folder: string): Step<ReadonlyArray<string>> =>
   Effect.try({

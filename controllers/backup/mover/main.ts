@@ -48,7 +48,10 @@ export const main = (args: ReadonlyArray<string>, environment: Parameters.Enviro
     Effect.flatMap(Effect.exit(restore(run)), (exit) =>
       Effect.sync(() => {
         const finished = finishedOf(exit)
-        const line = redact(Report.text(report, finished))
+        // Only the message, because a password may be a word of the format.
+        const { exitCode, reason } = finished
+        const message = redact(finished.message)
+        const line = Report.text(report, new Report.Finished({ exitCode, reason, message }))
         const file = environment.RESULT || "/dev/termination-log"
         try {
           writeFileSync(file, `${line}\n`)

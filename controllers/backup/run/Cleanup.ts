@@ -165,7 +165,12 @@ const begin = (backup: Backup) =>
         trigger,
         use: "exclusive",
         operations: ["preflight", "delete"],
-        parameters: { BACKUP_HOST: namespace, BACKUP_TAG: `${namespace}/${name}` },
+        parameters: {
+          BACKUP_HOST: namespace,
+          BACKUP_TAG: `${namespace}/${name}`,
+          // Another repository may have the snapshots of another Backup with this name.
+          REPOSITORY_ID: backup.status?.repositoryID
+        },
         repository,
         claims: [],
         placement: place.right,

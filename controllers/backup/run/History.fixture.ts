@@ -33,6 +33,9 @@ export type Fault =
 /** The number of files of a healthy volume. */
 export const full = 100
 
+/** The size of a healthy file, in bytes. */
+const fileSize = 2 ** 20
+
 /** A world with a new Backup. */
 export const make = (spec: { readonly [field: string]: unknown }, start: number) => {
   let now = start
@@ -42,13 +45,16 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
   let repository = { id: "a".repeat(64), exists: false, isDamaged: false }
   let snapshots: ReadonlyArray<Snapshots.Snapshot> = []
   let files = full
+  let bytes = full * fileSize
   let faults: ReadonlyArray<Fault> = []
   const endings = new Map<string, Outcome.Ending>()
+  /** The UIDs of Jobs by the IDs of their snapshots. */
+  const savedBy = new Map<string, string>()
   const violations: Array<string> = []
   const settings = Settings.of({})
   const counts = { runs: 0, forgotten: 0, held: 0, refused: 0 }
 
-  const newestGood = () => snapshots.findLast((one) => one.files === full)
+  const newestGood = () => snapshots.findLast((one) => one.files === full && one.bytes === full * fileSize)
 
   /** One attempt. Returns its exit code and result. */
   const attempt = (job: Job): { readonly code: number; readonly result: object } => {
@@ -93,10 +99,13 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
             host: "shop/data",
             tags: [env.RUN_TAG ?? ""],
             files,
-            bytes: files * 1000,
+            bytes,
             added: 1
           }
           if (own === undefined) snapshots = [...snapshots, saved]
+          const by = savedBy.get(saved.id)
+          if (by !== undefined && by !== job.metadata.uid) violations.push(`snapshot ${saved.id} counts for two runs`)
+          savedBy.set(saved.id, job.metadata.uid)
           changed = true
           result.snapshots = [
             { pvc: "data", id: saved.id, bytes: saved.bytes, added: 1, files: saved.files, ...before }
@@ -256,6 +265,11 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
     },
     fill: (count: number) => {
       files = count
+      bytes = count * fileSize
+    },
+    /** All files become empty, such as those of a failed dump. */
+    truncate: () => {
+      bytes = 0
     },
     faults: (next: ReadonlyArray<Fault>) => {
       faults = next

@@ -12,7 +12,7 @@ type Step =
   | { readonly _tag: "clock"; readonly days: number }
   | { readonly _tag: "volume"; readonly files: number }
   | { readonly _tag: "damage"; readonly isDamaged: boolean }
-  | { readonly _tag: "exchange" | "recreate" }
+  | { readonly _tag: "truncate" | "exchange" | "recreate" }
 
 /** Most steps are nights. */
 const steps = FastCheck.oneof(
@@ -26,6 +26,7 @@ const steps = FastCheck.oneof(
     )
   },
   { weight: 1, arbitrary: FastCheck.boolean().map((isDamaged): Step => ({ _tag: "damage", isDamaged })) },
+  { weight: 1, arbitrary: FastCheck.constant<Step>({ _tag: "truncate" }) },
   { weight: 1, arbitrary: FastCheck.constantFrom<Step>({ _tag: "exchange" }, { _tag: "recreate" }) }
 )
 const faults = FastCheck.array(
@@ -60,6 +61,9 @@ const play = (
         break
       case "damage":
         world.damage(step.isDamaged)
+        break
+      case "truncate":
+        world.truncate()
         break
       case "exchange":
         world.exchange()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import type { BackupStatus } from "../kinds/Backup.ts"
 import * as Names from "../kinds/Names.ts"
-import { at, backup, exited, job, understood } from "./Backups.fixture.ts"
+import { accepted, at, backup, exited, job, understood } from "./Backups.fixture.ts"
 import * as Maintenance from "./Maintenance.ts"
 import * as Status from "./RunStatus.ts"
 
@@ -99,6 +99,8 @@ describe("Maintenance that is due", () => {
     expect(hours).toEqual([1, 2, 4, 8, 16, 24, 24])
     expect(((due(failed(1, "RepositoryLocked")).at ?? 0) - now) / 60_000).toBe(30)
     expect(due(failed(1), kept, {}, now + 3_600_000)).toEqual({ operations: ["forget"], at: undefined })
+    // It failed before the clock was set back.
+    expect(due(failed(1), kept, {}, now - 30 * 86_400_000).operations).toContain("forget")
   })
 
   test("is retried at once for a new value of the annotation, and after a run that a user requested", () => {
@@ -246,9 +248,15 @@ describe("A maintenance that ended", () => {
     })
     expect(first.status.lastRetentionRun).toBe("the run before")
     expect(first.events.map(({ note }) => note)).toEqual([
-      "The deletion of old snapshots is held, because more than half of the snapshots would be deleted. It would delete 5 snapshots and keep 1. To allow it, set the annotation backup.example.com/apply-retention to a new value"
+      "The deletion of old snapshots is held, because more than half of the snapshots of a volume would be deleted. It would delete 5 snapshots and keep 1. To allow it, set the annotation backup.example.com/apply-retention to a new value"
     ])
     expect(ended(0, { kept: 1, removed: 6, held: "TooMany" }, first.status).events).toEqual([])
+  })
+  test("fits into the status, though somebody edited its Job", () => {
+    const edited = job("cart-k1", { trigger: "maintenance", after: "u".repeat(9000), token: "t".repeat(9000) })
+    const { status } = ended(0, { kept: 1, removed: 5 }, saved, edited)
+    expect(status.lastRetentionTrigger).toHaveLength(253)
+    accepted(status)
   })
   test("ends the hold by the annotation alone", () => {
     const held = { ...saved, retentionHold: hold({ generation: 1, remove: 5 }) }
@@ -259,6 +267,25 @@ describe("A maintenance that ended", () => {
     expect(status.retentionHold).toBeUndefined()
     expect(status.lastRetentionTrigger).toBe("yes")
   })
+})
+
+test("An annotation with a split character at its end counts once", () => {
+  const annotations = { [Names.retentionAnnotation]: `${"t".repeat(252)}\u{1F600}` }
+  const token = Maintenance.allowed(backup(kept, { annotations }), saved) ?? ""
+  // The API server replaces half of a character.
+  expect(token.toWellFormed()).toBe(token)
+  expect(Maintenance.allowed(backup(kept, { annotations }), { ...saved, lastRetentionTrigger: token })).toBeUndefined()
+})
+
+test("The annotation of a new Backup was set for an earlier one, and allows nothing", () => {
+  const adopted = (status?: BackupStatus) => {
+    const annotations = { [Names.retentionAnnotation]: "yes" }
+    const of = backup(kept, { annotations, ...(status !== undefined && { status }) })
+    return Maintenance.allowed(of, Maintenance.adopted(of, Status.draft(of)).status)
+  }
+  expect(adopted()).toBeUndefined()
+  expect(adopted({ message: "a status that a tool restored in part" })).toBeUndefined()
+  expect(adopted({ observedGeneration: 1 })).toBe("yes")
 })
 
 describe("A pause between two successful runs", () => {

@@ -18,7 +18,7 @@ import * as Outcome from "./Outcome.ts"
 import * as RunPlan from "./RunPlan.ts"
 import * as State from "./RunStatus.ts"
 import type { Understood } from "./Spec.ts"
-import { counted, cut, longestMessage, millis, whole64 } from "./Text.ts"
+import * as Text from "./Text.ts"
 
 const trigger = "maintenance"
 
@@ -45,8 +45,8 @@ const delayOf = ({ failures = 1, last }: NonNullable<BackupStatus["maintenance"]
 
 /** The annotation that allows a held deletion, if it was not applied yet. */
 export const allowed = ({ metadata }: Backup, { lastRetentionTrigger }: BackupStatus): string | undefined => {
-  const token = metadata.annotations?.[Names.retentionAnnotation]?.slice(0, 253)
-  return token === undefined || token === "" || token === lastRetentionTrigger ? undefined : token
+  const token = Text.token(metadata.annotations?.[Names.retentionAnnotation] ?? "")
+  return token === "" || token === lastRetentionTrigger ? undefined : token
 }
 
 /** The operations that are due now. None before the first successful run, and while the Backup is suspended. */
@@ -66,14 +66,16 @@ export const due = (
   const isRequested =
     (isAllowed && token !== maintenance?.last?.token) ||
     (lastRun.trigger === "manual" && maintenance?.last?.run !== run)
-  const ended = millis(maintenance?.last?.completionTime)
+  const ended = Text.millis(maintenance?.last?.completionTime)
   if (maintenance !== undefined && (maintenance.failures ?? 0) > 0 && ended !== undefined && !isRequested) {
-    const at = Math.min(ended, now) + delayOf(maintenance)
+    const delay = delayOf(maintenance)
+    // An end far in the future was written before the clock was set back.
+    const at = ended - now > delay ? now : ended + delay
     if (at > now) return { operations: [], at }
   }
   // A time in the future was written before the clock was set back, so the real time is unknown.
   const isDue = (last: string | undefined, interval: number): boolean => {
-    const at = millis(last) ?? Date.parse(backup.metadata.creationTimestamp)
+    const at = Text.millis(last) ?? Date.parse(backup.metadata.creationTimestamp)
     return at + interval <= now || at - now > interval
   }
   if (State.isDamaged(status)) return { operations: ["check"], at: undefined }
@@ -98,7 +100,7 @@ export const due = (
 
 /** A deletion is held after a pause: everything from before it could go at once. */
 export const afterRun = (before: BackupStatus, draft: State.Draft, longestPause: number | undefined): State.Draft => {
-  const [earlier, later] = [millis(before.lastBackupTime), millis(draft.status.lastBackupTime)]
+  const [earlier, later] = [Text.millis(before.lastBackupTime), Text.millis(draft.status.lastBackupTime)]
   const isPaused =
     longestPause !== undefined && earlier !== undefined && later !== undefined && later - earlier > longestPause
   return !isPaused || draft.status.retentionHold !== undefined
@@ -208,12 +210,12 @@ export const ended = (
   const time = State.later(startTime, at)
   const succeeded = outcome.phase === "Completed"
   const isApplied = outcome.retention === "applied"
-  const token = job?.metadata.annotations?.[Names.tokenAnnotation]
+  const token = job && RunPlan.tokenOf(job)
   // The annotation of a deleted Job is unknown.
   const run =
     job === undefined && status.lastRun !== undefined
       ? RunPlan.identity(status.lastRun)
-      : job?.metadata.annotations?.[Names.afterAnnotation]
+      : Text.token(job?.metadata.annotations?.[Names.afterAnnotation] ?? "") || undefined
   const { held, kept, removed } = outcome
   // Only the annotation ends a hold: nothing may be old enough yet.
   const reason = held ?? (isApplied && token !== undefined ? undefined : status.retentionHold?.reason)
@@ -225,8 +227,8 @@ export const ended = (
       removed !== undefined && {
         generation: backup.metadata.generation ?? 0,
         ...(run !== undefined && { run }),
-        keep: whole64(kept),
-        remove: whole64(removed)
+        keep: Text.whole64(kept),
+        remove: Text.whole64(removed)
       })
   }
   return State.step(
@@ -239,7 +241,7 @@ export const ended = (
           startTime,
           completionTime: time,
           reason: outcome.reason,
-          message: cut(outcome.message, longestMessage),
+          message: Text.cut(outcome.message, Text.longestMessage),
           ...(run !== undefined && { run }),
           ...(token !== undefined && { token })
         },
@@ -249,7 +251,7 @@ export const ended = (
       ...(isApplied && { lastRetentionTime: time }),
       ...(isApplied && run !== undefined && { lastRetentionRun: run }),
       ...(isApplied && token !== undefined && { lastRetentionTrigger: token }),
-      ...(isApplied && kept !== undefined && { snapshots: whole64(kept) }),
+      ...(isApplied && kept !== undefined && { snapshots: Text.whole64(kept) }),
       ...(outcome.pruned && { lastPruneTime: time }),
       ...(outcome.checked && { lastCheckTime: time }),
       conditions: State.conditions(status, [
@@ -260,13 +262,19 @@ export const ended = (
     },
     ...(succeeded
       ? []
-      : [{ type: "Warning", reason: "MaintenanceFailed", note: cut(outcome.message, longestMessage) } as const]),
+      : [
+          {
+            type: "Warning",
+            reason: "MaintenanceFailed",
+            note: Text.cut(outcome.message, Text.longestMessage)
+          } as const
+        ]),
     ...(isApplied && removed !== undefined && removed > 0
       ? [
           {
             type: "Normal",
             reason: "SnapshotsPruned",
-            note: `${counted(removed, "old snapshot")} deleted${outcome.pruned ? " and their space freed" : ""}${kept === undefined ? "" : `; ${kept} kept`}`
+            note: `${Text.counted(removed, "old snapshot")} deleted${outcome.pruned ? " and their space freed" : ""}${kept === undefined ? "" : `; ${kept} kept`}`
           } as const
         ]
       : []),
@@ -280,6 +288,17 @@ export const ended = (
         ]
       : [])
   )
+}
+
+/**
+ * A new Backup may have the annotation already, copied from an earlier Backup with the name. Its value allowed the numbers of then, so it
+ * counts as applied.
+ */
+export const adopted = (backup: Backup, draft: State.Draft): State.Draft => {
+  const token = allowed(backup, draft.status)
+  return backup.status?.observedGeneration !== undefined || token === undefined
+    ? draft
+    : State.step(draft, { lastRetentionTrigger: token })
 }
 
 /** Applies the annotation to volumes that shrank. Without a retention, no maintenance does that. */
@@ -305,12 +324,19 @@ const accepted: State.Finding = {
 const retentionAfter = (outcome: Outcome.Outcome): ReadonlyArray<State.Finding> => {
   const type = State.retentionApplied
   if (outcome.retention === "failed") {
-    return [{ type, status: "False", reason: "RetentionFailed", message: cut(outcome.message, longestMessage) }]
+    return [
+      { type, status: "False", reason: "RetentionFailed", message: Text.cut(outcome.message, Text.longestMessage) }
+    ]
   }
   if (outcome.retention === "skipped") return []
   const kept = outcome.kept === undefined ? "" : `, ${outcome.kept} kept`
   return [
-    { type, status: "True", reason: "Applied", message: `${counted(outcome.removed ?? 0, "snapshot")} deleted${kept}` }
+    {
+      type,
+      status: "True",
+      reason: "Applied",
+      message: `${Text.counted(outcome.removed ?? 0, "snapshot")} deleted${kept}`
+    }
   ]
 }
 
@@ -319,7 +345,7 @@ const because: { readonly [hold in NonNullable<BackupStatus["retentionHold"]>["r
   VolumeShrunk: "a volume is much smaller than before",
   ExistingSnapshots: "the repository has snapshots from before this Backup was created",
   ClockSetBack: "a snapshot is from the future, so the order of the snapshots is unknown",
-  TooMany: "more than half of the snapshots would be deleted"
+  TooMany: "more than half of the snapshots of a volume would be deleted"
 }
 
 /** The effect of a held deletion, why it is held, and how to allow it. */
@@ -332,6 +358,6 @@ export const holdMessage = ({
   readonly keep?: number | undefined
   readonly remove?: number | undefined
 }): string => {
-  const what = remove === undefined ? "" : ` It would delete ${counted(remove, "snapshot")} and keep ${keep ?? 0}.`
+  const what = remove === undefined ? "" : ` It would delete ${Text.counted(remove, "snapshot")} and keep ${keep ?? 0}.`
   return `The deletion of old snapshots is held, because ${because[reason]}.${what} To allow it, set the annotation ${Names.retentionAnnotation} to a new value`
 }

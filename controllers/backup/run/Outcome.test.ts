@@ -120,13 +120,26 @@ describe("A success", () => {
     expect(
       exited(0, "", { text: `{"reason":"Succeeded","message":"","snapshots":[${saved}],"cut":true}` }).message
     ).toBe("At least 1 volume saved"))
+  test("of more volumes than a result can list is no failure if the listed ones were always empty", () => {
+    const empty = '{"pvc":"a","empty":true}'
+    const of = (cut: string) =>
+      exited(0, "", { text: `{"reason":"Succeeded","message":""${cut},"snapshots":[${empty}]}` })
+    expect(of(',"cut":true').phase).toBe("Completed")
+    expect(of("").reason).toBe("VolumeEmpty")
+  })
   test("has the repository's id", () =>
     expect(exited(0, "", { text: '{"reason":"Succeeded","repository":"0123456789"}' })).toMatchObject({
       repository: "0123456789"
     }))
-  for (const lost of [undefined, "", "some log", '{"reason":"Succeeded","message":"","snap']) {
-    test(`of which ${JSON.stringify(lost)} is left is Completed, and its result lost`, () =>
-      expect(exited(0, "", { text: lost })).toMatchObject({ reason: "ResultLost", phase: "Completed", warning: true }))
+  test("of which a part is left is Completed, and its result lost", () =>
+    expect(exited(0, "", { text: '{"reason":"Succeeded","message":"","snap' })).toMatchObject({
+      reason: "ResultLost",
+      phase: "Completed",
+      warning: true
+    }))
+  for (const text of [undefined, "", "some log", '{"message_type":"summary"}']) {
+    test(`of a pod that reports ${JSON.stringify(text)} is a failure, because any program can end with 0`, () =>
+      expect(exited(0, "", { text })).toMatchObject({ reason: "ResultLost", phase: "Failed", warning: true }))
   }
   test("without some files is Completed with a warning where that is allowed", () =>
     expect(

@@ -227,8 +227,16 @@ const exited = (
   }
   // A run of several Jobs may have saved nothing in any of them.
   if (purpose === "backup" && (reason === "VolumeEmpty" || (reason === "Succeeded" && !allowEmpty))) {
-    const message = emptied(all, isPart)
+    // The mover has seen all volumes.
+    const message = emptied(all, isPart || result.cut)
     if (message !== undefined) return { ...ended("VolumeEmpty"), ...facts, message }
+  }
+  if (reason === "Succeeded" && result.reason === undefined) {
+    return {
+      ...ended("ResultLost"),
+      ...facts,
+      message: `The pod succeeded without a report of a mover, so nothing is known to be done. ${said(result.message)}Check that spec.image is the image of a mover`
+    }
   }
   if (reason === "Succeeded" && !result.complete) {
     return {

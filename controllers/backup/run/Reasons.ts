@@ -120,6 +120,7 @@ export const adviceElsewhere: {
   },
   delete: {
     RepositoryMissing: "No snapshot is left to delete",
+    RepositoryExchanged: "Restore the known repository, or keep the snapshots of the other one",
     RepositoryLocked: "The deletion is retried in 30 minutes, when an abandoned lock counts as stale",
     WrongPassword: "Put the password of the repository into the Secret",
     DestinationUnreachable: "Check the address, the bucket and the credentials",

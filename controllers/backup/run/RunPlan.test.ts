@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
 import type { BackupStatus } from "../kinds/Backup.ts"
 import * as Names from "../kinds/Names.ts"
-import { at, backup, created, group, job, understood } from "./Backups.fixture.ts"
+import { accepted, at, backup, created, group, job, understood } from "./Backups.fixture.ts"
 import * as MoverJob from "./MoverJob.ts"
 import * as RunPlan from "./RunPlan.ts"
 
@@ -373,6 +373,27 @@ describe("A Job", () => {
       EXCLUDES: "*.tmp\ncache/**"
     })
     expect(work({}, fresh).parameters).toMatchObject({ ALLOW_PARTIAL: undefined, EXCLUDES: undefined })
+  })
+  test("never has the tag of an earlier run, whose tick repeats after the clock was set back", () => {
+    const tag = (status: BackupStatus) => work({}, status).parameters.RUN_TAG
+    const before = { ...fresh, lastRun: { ...lastRun("cart-1", "2026-11-19T02:05:00Z"), uid: "one" } }
+    const after = { ...fresh, lastRun: { ...lastRun("cart-1", "2026-11-19T02:05:00Z"), uid: "two" } }
+    expect(tag(before)).toBe(tag(before))
+    expect(new Set([tag(fresh), tag(before), tag(after)]).size).toBe(3)
+  })
+  test("is read without a tag that could add arguments to restic's, and without a token that the status cannot hold", () => {
+    const edited = (annotations: { readonly [name: string]: string }): Job => {
+      const made = job("cart-1", { token: "t" })
+      return { ...made, metadata: { ...made.metadata, annotations: { ...made.metadata.annotations, ...annotations } } }
+    }
+    const tag = work({}).parameters.RUN_TAG ?? ""
+    expect(RunPlan.activeOf(edited({ [Names.tagAnnotation]: tag })).tag).toBe(tag)
+    for (const forged of [`${tag} --tag bank/vault`, `${tag}\n--password-command=x`, "", tag.repeat(9)]) {
+      expect(RunPlan.activeOf(edited({ [Names.tagAnnotation]: forged })).tag).toBeUndefined()
+    }
+    const active = RunPlan.activeOf(edited({ [Names.tokenAnnotation]: `${"t".repeat(252)}\u{1F600}${"t".repeat(99)}` }))
+    expect(active.token).toBe("t".repeat(252))
+    accepted({ active })
   })
   test("only reads its claims, and says which they are and which are left", () => {
     const made = work({ claims: ["a", "b"], later: ["c", "d"] })

@@ -15,7 +15,7 @@ import * as MoverJob from "./MoverJob.ts"
 import * as Outcome from "./Outcome.ts"
 import type { Active } from "./RunStatus.ts"
 import type { Understood } from "./Spec.ts"
-import { millis } from "./Text.ts"
+import * as Text from "./Text.ts"
 
 /** Created by a clock that was set back later. Clocks of two machines differ a little. */
 const isFromFuture = (job: Job, now: number): boolean => JobProgress.madeAt(job) > now + 60_000
@@ -54,21 +54,30 @@ const isReported = (job: Job, lastRun: BackupStatus["lastRun"]): boolean => {
   if (lastRun === undefined) return false
   const after = afterOf(job)
   return after === undefined
-    ? JobProgress.madeAt(job) <= (millis(lastRun.completionTime) ?? 0)
+    ? JobProgress.madeAt(job) <= (Text.millis(lastRun.completionTime) ?? 0)
     : after !== identity(lastRun)
 }
+
+/** The token that requested a Job. Users who may edit Jobs can write any text. */
+export const tokenOf = ({ metadata: { annotations } }: Job): string | undefined => {
+  const text = annotations?.[Names.tokenAnnotation]
+  return text === undefined ? undefined : Text.token(text)
+}
+
+/** Tags of runs. Another text could add arguments to those of restic. */
+const tags = /^run:[0-9a-f]{8}-[0-9a-z-]{1,50}$/
 
 /** The run of a Job that is not in the status, because its manager crashed between both writes. */
 export const activeOf = (job: Job): Active => {
   const label = job.metadata.labels?.[Names.triggerLabel]
-  const token = job.metadata.annotations?.[Names.tokenAnnotation]
+  const token = tokenOf(job)
   const tag = job.metadata.annotations?.[Names.tagAnnotation]
   return {
     job: job.metadata.name,
     uid: job.metadata.uid,
     trigger: triggers.find((trigger) => trigger === label) ?? "schedule",
     startTime: Time.seconds(JobProgress.madeAt(job)),
-    ...(tag !== undefined && { tag }),
+    ...(tag !== undefined && tags.test(tag) && { tag }),
     ...(token !== undefined && { token })
   }
 }
@@ -85,9 +94,9 @@ export const past = (backup: Backup, status: BackupStatus, jobs: ReadonlyArray<J
   const ticks = jobs.flatMap((job) => JobProgress.scheduledAt(job) ?? [])
   return {
     createdAt: Date.parse(backup.metadata.creationTimestamp),
-    lastScheduleTime: millis(status.lastScheduleTime),
+    lastScheduleTime: Text.millis(status.lastScheduleTime),
     newestRun: ticks.length === 0 ? undefined : Math.max(...ticks),
-    lastMissedTime: millis(status.lastMissedTime)
+    lastMissedTime: Text.millis(status.lastMissedTime)
   }
 }
 
@@ -103,11 +112,8 @@ export interface Request {
   readonly token: string | undefined
 }
 
-/** Cut to the length of the status field. A split surrogate pair would change on the way. */
-const token = (backup: Backup, annotation: string): string | undefined => {
-  const value = backup.metadata.annotations?.[annotation]?.slice(0, 253).replace(/[\uD800-\uDBFF]$/, "")
-  return value === "" ? undefined : value
-}
+const token = (backup: Backup, annotation: string): string | undefined =>
+  Text.token(backup.metadata.annotations?.[annotation] ?? "") || undefined
 
 /** The identity of a requested run, with the previous one, because a token may repeat. */
 const chained = (status: BackupStatus, before: string | undefined, token: string): string =>
@@ -156,7 +162,7 @@ const delayOf = ({ consecutiveFailures = 1, lastRun }: BackupStatus): number | u
 /** When a failed run is retried, in epoch milliseconds; never far in the future, even if the clock was set back. */
 export const retryAt = (status: BackupStatus, now: number): number | undefined => {
   const delay = delayOf(status)
-  const ended = millis(status.lastRun?.completionTime)
+  const ended = Text.millis(status.lastRun?.completionTime)
   if (delay === undefined || ended === undefined) return undefined
   return ended - now > delay ? now : ended + delay
 }
@@ -237,8 +243,9 @@ export const work = (
   const { active } = status
   const trigger = request?.trigger ?? active?.trigger ?? "schedule"
   const id = request?.id ?? nextId(before)
-  // The same for all Jobs of a run.
-  const tag = request === undefined ? active?.tag : `run:${MoverJob.shortHash(uid)}-${id}`
+  // The same for all Jobs of a run, and never that of an earlier run, whose tick repeats after the clock was set back.
+  const after = status.lastRun === undefined ? "" : identity(status.lastRun)
+  const tag = request === undefined ? active?.tag : `run:${MoverJob.shortHash(`${uid}\n${after}`)}-${id}`
   return {
     owner: backup,
     spec,
@@ -274,7 +281,7 @@ export const work = (
       [Names.tagAnnotation]: tag,
       [Names.scheduledAtAnnotation]: request?.tick === undefined ? undefined : Time.seconds(request.tick),
       [Names.tokenAnnotation]: request === undefined ? active?.token : request.token,
-      [Names.afterAnnotation]: status.lastRun === undefined ? "" : identity(status.lastRun),
+      [Names.afterAnnotation]: after,
       [Names.claimsAnnotation]: part.group.claims.map(({ name }) => name).join(","),
       [Names.remainingAnnotation]: part.later.length === 0 ? undefined : part.later.join(",")
     }

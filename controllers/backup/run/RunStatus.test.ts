@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import type { Backup, BackupStatus } from "../kinds/Backup.ts"
-import { at, backup, exited, run, saved, understood } from "./Backups.fixture.ts"
+import { accepted, at, backup, exited, run, saved, understood } from "./Backups.fixture.ts"
 import * as Maintenance from "./Maintenance.ts"
 import * as Outcome from "./Outcome.ts"
 import * as Status from "./RunStatus.ts"
@@ -228,6 +228,35 @@ describe("The condition RepositoryHealthy", () => {
   ] as const) {
     test(name, () => expect(after(...outcomes)).toBe(expected))
   }
+})
+
+test("A volume that shrank in an earlier Job of the run is reported at its end, once, and holds the deletion", () => {
+  const volume = (pvc: string, files: number) => ({
+    pvc,
+    id: "ab".repeat(32),
+    bytes: files,
+    added: 1,
+    files,
+    before: { id: "cd".repeat(32), bytes: 100, files: 100 }
+  })
+  const first = exited(0, { snapshots: [volume("data-0", 1)] })
+  const between = Status.partEnded(of({ active: run() }), run(), first)
+  // The end of a Job may be read several times.
+  const again = Status.partEnded(between, between.status.active ?? run(), first)
+  expect(again).toEqual(between)
+  expect(between.events).toEqual([])
+  accepted(between.status)
+  const draft = Status.ended(
+    again,
+    again.status.active ?? run(),
+    exited(0, { snapshots: [volume("data-1", 100)] }),
+    end
+  )
+  expect(condition(draft, "VolumesIntact")).toMatchObject({ status: "False", reason: "VolumeShrunk" })
+  expect(draft.status.retentionHold?.reason).toBe("VolumeShrunk")
+  expect(draft.events.filter(({ reason }) => reason === "VolumeShrunk").map(({ note }) => note)).toEqual([
+    "Volume data-0 shrank: 1 file, 1 byte (100 and 100 in snapshot cdcdcdcd)"
+  ])
 })
 
 describe("The condition RetentionApplied", () => {

@@ -82,7 +82,9 @@ export const partEnded = (draft: Draft, run: Active, outcome: Outcome.Outcome): 
       ...(outcome.reason === "PartiallyFailed" &&
         run.partial === undefined && { partial: cut(outcome.message, longestMessage) }),
       ...(outcome.reason === "VolumeEmpty" &&
-        run.emptied === undefined && { emptied: cut(outcome.message, longestMessage) })
+        run.emptied === undefined && { emptied: cut(outcome.message, longestMessage) }),
+      ...(outcome.shrunk.length > 0 &&
+        run.shrunk === undefined && { shrunk: cut(outcome.shrunk.map(shrunkMessage).join("; "), longestMessage) })
     },
     repositoryID: draft.status.repositoryID ?? outcome.repository
   })
@@ -117,6 +119,7 @@ export const ended = (
   const succeeded = outcome.phase === "Completed"
   const snapshots = together(run, outcome)
   const replaced = outcome.reason === "Replaced"
+  const shrunk = [...(run.shrunk === undefined ? [] : [run.shrunk]), ...outcome.shrunk.map(shrunkMessage)]
   return step(
     draft,
     {
@@ -138,7 +141,7 @@ export const ended = (
       // The replaced run did not finish the unlock.
       ...(run.trigger === "unlock" && run.token !== undefined && !replaced && { lastUnlockTrigger: run.token }),
       repositoryID: status.repositoryID ?? outcome.repository,
-      ...held(status, outcome, time),
+      ...held(status, shrunk, time),
       conditions: conditions(status, [
         {
           type: lastRunSucceeded,
@@ -146,7 +149,7 @@ export const ended = (
           reason: outcome.reason,
           message
         },
-        ...intactAfter(status, outcome),
+        ...intactAfter(status, outcome, shrunk),
         ...healthAfter(status, outcome)
       ])
     },
@@ -155,15 +158,14 @@ export const ended = (
       reason: succeeded ? "BackupCompleted" : (failures[outcome.reason] ?? "BackupFailed"),
       note: outcome.message
     },
-    ...outcome.shrunk.map(
-      (volume) =>
-        ({ type: "Warning", reason: "VolumeShrunk", note: cut(shrunkMessage(volume), longestMessage) }) as const
+    ...shrunk.map(
+      (message) => ({ type: "Warning", reason: "VolumeShrunk", note: cut(message, longestMessage) }) as const
     )
   )
 }
 
 /** A volume that is much smaller than before holds the deletion of old snapshots. */
-const held = (status: BackupStatus, { shrunk }: Outcome.Outcome, since: string) =>
+const held = (status: BackupStatus, shrunk: ReadonlyArray<string>, since: string) =>
   shrunk.length === 0 ? {} : { retentionHold: status.retentionHold ?? { reason: "VolumeShrunk" as const, since } }
 
 const shrunkMessage = ({ before, bytes, files, pvc }: MoverReport.Snapshot): string =>
@@ -192,12 +194,16 @@ export const repositoryHealthy = "RepositoryHealthy"
 export type Finding = Omit<Condition.Draft, "observedGeneration">
 
 /** The next run with files shows that an emptied volume is intact. A shrunk volume needs the annotation that allows the deletion. */
-const intactAfter = ({ retentionHold }: BackupStatus, outcome: Outcome.Outcome): ReadonlyArray<Finding> => {
+const intactAfter = (
+  { retentionHold }: BackupStatus,
+  outcome: Outcome.Outcome,
+  shrunk: ReadonlyArray<string>
+): ReadonlyArray<Finding> => {
   const found = (status: Finding["status"], reason: string, message: string): ReadonlyArray<Finding> => [
     { type: volumesIntact, status, reason, message }
   ]
   if (outcome.reason === "VolumeEmpty") return found("False", "VolumeEmpty", outcome.message)
-  if (outcome.shrunk.length > 0) return found("False", "VolumeShrunk", outcome.shrunk.map(shrunkMessage).join("; "))
+  if (shrunk.length > 0) return found("False", "VolumeShrunk", shrunk.join("; "))
   if (outcome.phase !== "Completed" || retentionHold?.reason === "VolumeShrunk") return []
   return found("True", "Intact", "No volume is empty or much smaller than before")
 }

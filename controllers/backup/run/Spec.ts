@@ -90,6 +90,17 @@ export const parse = (backup: Backup, defaults: Defaults): Either.Either<Underst
     }
   })
 
+/** The same for a spec that may be invalid, because a run can end meanwhile: a shorter pause then holds too. */
+export const longestPause = (backup: Backup, parsed: Either.Either<Understood, Refusal>): number | undefined =>
+  Either.match(parsed, {
+    onLeft: () =>
+      Either.match(Retention.parse(backup.spec.retentionPolicy ?? ""), {
+        onLeft: () => 0,
+        onRight: (policy) => policy && policy.hours * hour
+      }),
+    onRight: (understood) => understood.longestPause
+  })
+
 const refusal = (message: string): Refusal => ({ reason: "InvalidRetention", message })
 
 /** When the snapshots of a deleted Backup may be deleted, in epoch milliseconds. */

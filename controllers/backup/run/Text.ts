@@ -25,3 +25,6 @@ export const cut = (text: string, most: number): string =>
 
 /** A number that is exact in JSON and in the API server's int64. */
 export const whole64 = (amount: number): number => Math.min(amount, Number.MAX_SAFE_INTEGER)
+
+/** The first 253 UTF-16 units of an annotation, the limit of its status fields, without a split surrogate pair at the end. */
+export const token = (annotation: string): string => annotation.slice(0, 253).replace(/[\uD800-\uDBFF]$/, "")

@@ -91,7 +91,12 @@ describe("A Backup that is deleted", () => {
       yield* remove("shop")
       yield* world.pass("30 seconds")
       expect(yield* backups).toEqual(["shop"])
-      expect(world.begun().at(-1)).toMatchObject({ operations: ["preflight", "delete"], claims: [], tag: "shop/shop" })
+      expect(world.begun().at(-1)).toMatchObject({
+        operations: ["preflight", "delete"],
+        claims: [],
+        tag: "shop/shop",
+        env: { REPOSITORY_ID: PretendedMover.repository }
+      })
       yield* isGone("shop")
       expect(world.begun()).toHaveLength(2)
       expect(world.notes("shop", "SnapshotsDeleted")).toEqual(["3 snapshots deleted"])

@@ -353,15 +353,15 @@ describe("The status can be written", () => {
         return mover.tag === "" ? undefined : { ends: { after: "1 minute", exitCode: 0, message } }
       })
       yield* Virtual.create("shop", { startPolicy: "OnSchedule" })
-      for (const [token, volumes] of [
-        ["foreign", undefined],
-        ["cut", 33],
-        ["none", undefined]
+      for (const [token, result, volumes] of [
+        ["foreign", "Failed", undefined],
+        ["cut", "Completed", 33],
+        ["none", "Failed", undefined]
       ] as const) {
         yield* Virtual.annotate("shop", "run", token)
         yield* world.pass("3 minutes")
         const { lastManualTrigger, lastRun, phase } = yield* Virtual.status("shop")
-        expect([lastManualTrigger, phase, lastRun?.reason]).toEqual([token, "Completed", "ResultLost"])
+        expect([lastManualTrigger, phase, lastRun?.reason]).toEqual([token, result, "ResultLost"])
         if (volumes !== undefined) expect(lastRun?.snapshots?.length).toBeGreaterThan(25)
       }
     })

@@ -1,0 +1,56 @@
+/** Deletions of old snapshots that wait for a user. */
+import { expect } from "bun:test"
+import { Effect } from "effect"
+import * as Virtual from "./Virtual.ts"
+
+/** The movers that delete old snapshots. */
+const forgetting = (world: Virtual.Virtual) => world.begun().filter(({ operations }) => operations.includes("forget"))
+
+const untilMaintained = Virtual.until(
+  "shop",
+  "a maintenance ended",
+  ({ maintenance }) => maintenance?.active === undefined && maintenance?.last !== undefined,
+  "1 hour"
+)
+
+Virtual.test("A Backup that has the annotation of an earlier one at its creation allows no deletion", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    const annotations = { "backup.example.com/apply-retention": "an earlier one" }
+    yield* Virtual.create("shop", { retentionPolicy: "30d" }, annotations)
+    yield* untilMaintained
+    expect(forgetting(world).map(({ env }) => env.ALLOW_FORGET)).toEqual([undefined])
+    expect((yield* Virtual.status("shop")).lastRetentionTrigger).toBe("an earlier one")
+    yield* Virtual.annotate("shop", "apply-retention", "a new one")
+    yield* Virtual.until(
+      "shop",
+      "applied",
+      ({ lastRetentionTrigger }) => lastRetentionTrigger === "a new one",
+      "1 hour"
+    )
+    expect(forgetting(world).at(-1)?.env.ALLOW_FORGET).toBe("1")
+  })
+)
+
+Virtual.test("A pause holds the deletion, though the spec was invalid when the run after it ended", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    yield* Virtual.create("shop", { retentionPolicy: "2d", schedule: "0 * * * *", startPolicy: "OnSchedule" })
+    yield* world.pass("90 minutes")
+    yield* untilMaintained
+    yield* Virtual.change("shop", { spec: { suspend: true } })
+    yield* world.pass("10 days")
+    yield* Virtual.change("shop", { spec: { suspend: false } })
+    yield* Virtual.runs("shop")
+    yield* Virtual.change("shop", { spec: { timeZone: "Europe/Atlantis" } })
+    yield* Virtual.until("shop", "the run ended", ({ active }) => active === undefined, "10 minutes")
+    yield* Virtual.change("shop", { spec: { timeZone: "Europe/Berlin" } })
+    const before = forgetting(world).length
+    yield* world.pass("10 minutes")
+    expect(
+      forgetting(world)
+        .slice(before)
+        .map(({ env }) => env.HOLD)
+    ).toEqual(["Paused"])
+  })
+)
