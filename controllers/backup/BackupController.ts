@@ -130,7 +130,10 @@ const followMaintenance = (
     }
     const begun = active === undefined ? Maintenance.started(draft, job) : draft
     const progress = yield* MoverJobs.progress(job)
-    if (progress._tag === "Ended") return over(begun, progress.ending, Math.min(progress.at, now))
+    if (progress._tag === "Ended") {
+      if (!JobProgress.isOver(job)) yield* MoverJobs.end(job)
+      return over(begun, progress.ending, Math.min(progress.at, now))
+    }
     const { startTimeout } = yield* Settings
     if (progress._tag === "Running" || !JobProgress.isLate(progress, startTimeout, now)) return done(begun, true)
     yield* MoverJobs.end(job)
