@@ -29,6 +29,7 @@ import * as Option from "effect/Option"
 import * as Names from "../kinds/Names.ts"
 import { type Kind, RepositoryQueue } from "../repository/RepositoryQueue.ts"
 import { Settings } from "../Settings.ts"
+import * as ActiveRestore from "./ActiveRestore.ts"
 import * as JobProgress from "./JobProgress.ts"
 import * as MoverJob from "./MoverJob.ts"
 import * as MoverSlots from "./MoverSlots.ts"
@@ -210,7 +211,7 @@ export const begin = (
         }
         const { owner, repository, use } = work
         const claim: Claim = { owner, use, repository: repository.hash, replaced: replaced?.metadata.uid }
-        const busy = (yield* occupied(claim)) ?? (yield* occupiedUnseen(claim))
+        const busy = (yield* occupied(claim)) ?? (yield* occupiedUnseen(claim)) ?? (yield* restoring(work))
         return busy === undefined
           ? Either.right(
               yield* Client.create(
@@ -322,6 +323,22 @@ const occupiedUnseen = (claim: Claim) =>
     )
     return unseen === undefined ? undefined : busy("Job", unseen, claim)
   })
+
+/** The reason why a mover cannot save its volumes: a Restore writes to one of them. */
+const restoring = ({ claims, owner, repository, use }: MoverJob.Work) =>
+  Effect.map(
+    use === "restore"
+      ? Effect.succeed(undefined)
+      : ActiveRestore.find(
+          owner.metadata.namespace,
+          claims.map(({ name }) => name)
+        ),
+    (active): Busy | undefined =>
+      active && {
+        what: active.repository ?? repository.hash,
+        message: `a Restore writes to PersistentVolumeClaim ${active.claim}`
+      }
+  )
 
 /** Whether a mover and another one cannot work on the repository at the same time. */
 const conflicts = ({ replaced, use }: Claim, other: KubernetesObject, now: number): boolean =>
