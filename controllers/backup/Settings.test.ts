@@ -45,6 +45,12 @@ describe("Each variable is read", () => {
         HOMEOSTAT_BACKUP_MOVER_RESOURCES: "requests.cpu=100m,requests.memory=256Mi,limits.ephemeral-storage=20Gi"
       }).resources
     ).toEqual({ requests: { cpu: "100m", memory: "256Mi" }, limits: { "ephemeral-storage": "20Gi" } }))
+  test("HOMEOSTAT_BACKUP_MOVER_RESOURCES, with requests up to their limits", () =>
+    expect(
+      values({
+        HOMEOSTAT_BACKUP_MOVER_RESOURCES: "requests.cpu=1000m,limits.cpu=1,requests.memory=1.5G,limits.memory=2e9"
+      }).resources
+    ).toEqual({ requests: { cpu: "1000m", memory: "1.5G" }, limits: { cpu: "1", memory: "2e9" } }))
   test("HOMEOSTAT_BACKUP_DESTINATION", () =>
     expect(values({ HOMEOSTAT_BACKUP_DESTINATION: "s3://company/backups" }).destination).toEqual({
       _tag: "S3",
@@ -79,7 +85,12 @@ describe("One that is wrong ends the start with one line that names it and says 
     ["HOMEOSTAT_BACKUP_ENDPOINT", "user:word@minio", "minio.example.com"],
     ["HOMEOSTAT_BACKUP_ENDPOINT", "http://minio", "minio.example.com"],
     ["HOMEOSTAT_BACKUP_CACHE_SIZE", "much", "write it like 10Gi"],
-    ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "memory=2Gi", "write it like limits.memory=2Gi"],
+    ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "memory=2Gi", "such as limits.memory=2Gi"],
+    ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "limits.mem=2Gi", "cpu, memory or ephemeral-storage"],
+    ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "limits.memory=-1Gi", "write it like 500m or 2Gi"],
+    ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "requests.cpu=1,limits.cpu=500m", "must be at most limits.cpu, 500m"],
+    ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "limits.memory=2G,requests.memory=2Gi", "must be at most limits.memory, 2G"],
+    ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "requests.memory=3e9,limits.memory=2Gi", "must be at most limits.memory, 2Gi"],
     ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "limits.memory=much", "write it like 500m or 2Gi"],
     ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "limits.memory=2Gb", "write it like 500m or 2Gi"]
   ] as const) {

@@ -87,17 +87,52 @@ const quantity = (variable: string, description: string, otherwise: string) =>
         : Either.left(`invalid size: "${text}" (write it like 10Gi)`)
   })
 
+const units: { readonly [suffix: string]: number } = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60
+}
+
+/** The number of a valid quantity, to compare two of them. */
+const amount = (quantity: string): number => {
+  const [, digits = "", suffix = ""] = /^([-+0-9.]+(?:[eE][-+]?[0-9]+)?)(.*)$/.exec(quantity) ?? []
+  return Number(digits) * (units[suffix] ?? Number.NaN)
+}
+
 const resources = (text: string): Either.Either<Resources, string> => {
   const found = { requests: {} as Record<string, string>, limits: {} as Record<string, string> }
   for (const part of text.split(",")) {
-    const [, kind, resource, quantity] = /^(requests|limits)\.([-./a-z0-9]+)=(.*)$/.exec(part) ?? []
+    const [, kind, resource, quantity] = /^(requests|limits)\.(cpu|memory|ephemeral-storage)=(.*)$/.exec(part) ?? []
     if ((kind !== "requests" && kind !== "limits") || resource === undefined || quantity === undefined) {
-      return Either.left(`invalid resource: "${part}" (write it like limits.memory=2Gi)`)
+      return Either.left(
+        `invalid resource: "${part}" (must be requests or limits of cpu, memory or ephemeral-storage, such as limits.memory=2Gi)`
+      )
     }
-    if (Either.isLeft(Schema.decodeEither(Field.Quantity)(quantity))) {
+    if (Either.isLeft(Schema.decodeEither(Field.Quantity)(quantity)) || amount(quantity) < 0) {
       return Either.left(`invalid quantity of ${kind}.${resource}: "${quantity}" (write it like 500m or 2Gi)`)
     }
     found[kind][resource] = quantity
+  }
+  for (const [resource, request] of Object.entries(found.requests)) {
+    const limit = found.limits[resource]
+    if (limit !== undefined && amount(request) > amount(limit)) {
+      return Either.left(
+        `invalid quantity of requests.${resource}: "${request}" (must be at most limits.${resource}, ${limit})`
+      )
+    }
   }
   return Either.right(found)
 }

@@ -186,9 +186,14 @@ const Spec = Schema.Struct({
     fieldPath: ".repository.path"
   }),
   Field.rule({
-    rule: "!(has(self.repository) && (has(self.repository.endpoint) || has(self.repository.region))) || self.destination.startsWith('s3://') || !self.destination.contains('://')",
-    message: "endpoint and region require a destination with s3:// or the name of an S3 bucket",
+    rule: "!(has(self.repository) && (has(self.repository.endpoint) || has(self.repository.region))) || has(self.destination) && self.destination.startsWith('s3://') || has(self.destination) && !self.destination.contains('://')",
+    message: "endpoint and region require spec.destination, with s3:// or the name of an S3 bucket",
     fieldPath: ".repository"
+  }),
+  Field.rule({
+    rule: "has(self.destination) == has(oldSelf.destination)",
+    message: "field is immutable, because the snapshots would stay in the old place; recreate the Backup",
+    fieldPath: ".destination"
   })
 )
 

@@ -185,6 +185,32 @@ describe("Tries", () => {
         second({ phase: "Running", state: { running: {} } })
       ])
     ).toEqual({ _tag: "Running", message: "The mover runs" }))
+
+  const storage = [
+    "The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi, available: 9Gi.",
+    'Container mover exceeded its local ephemeral storage limit "1Gi". ',
+    "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ",
+    'Usage of EmptyDir volume "cache" exceeds the limit "10Gi". '
+  ]
+  const evicted = (name: string, message: string) => {
+    const failed = pod(open, name, { phase: "Failed", state: terminated(137), conditions: disrupted })
+    return { ...failed, status: { ...failed.status, reason: "Evicted", message } as never }
+  }
+  for (const message of storage) {
+    test(`end after the second eviction for storage: ${message.trim()}`, () => {
+      const pods = [evicted("a", message), evicted("b", message)]
+      expect(JobProgress.read(open, pods.slice(1))._tag).toBe("Starting")
+      expect(JobProgress.read(open, [...pods, second({})])).toEqual({
+        _tag: "Ended",
+        ending: { _tag: "Evicted", message, isRepeated: true },
+        at: at("2026-11-20T02:04:00Z")
+      })
+    })
+  }
+  test("do not end after two evictions for memory", () => {
+    const message = "The node was low on resource: memory."
+    expect(JobProgress.read(open, [evicted("a", message), evicted("b", message)])._tag).toBe("Starting")
+  })
 })
 
 describe("A Job that is over has an ending", () => {

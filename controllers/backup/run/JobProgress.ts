@@ -8,7 +8,7 @@ import * as MoverJob from "./MoverJob.ts"
 import type * as Outcome from "./Outcome.ts"
 import { millis } from "./Text.ts"
 
-/** The progress of a Job. Times are epoch milliseconds. */
+/** The progress of a Job. Times are epoch milliseconds. A Job that has ended may still have to be deleted. */
 export type Progress =
   | Starting
   | {
@@ -87,6 +87,11 @@ const goingOn = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
   const present = pods.filter((pod) => !isPodOver(pod)).at(-1)
   const tries = (job.spec?.backoffLimit ?? 0) + 1
   const failed = pods.filter(({ status }) => status?.phase === "Failed")
+  const [, full] = failed.filter(isOutOfStorage)
+  if (full !== undefined) {
+    const ending = { _tag: "Evicted", message: full.status?.message ?? "", isRepeated: true } as const
+    return { _tag: "Ended", ending, at: millis(terminated(full)?.finishedAt) ?? madeAt(full) }
+  }
   const words = MoverReport.parse(failed.map(terminated).at(-1)?.message).message
   const counted = failed.filter((pod) => !isDisrupted(pod)).length
   const before =
@@ -169,6 +174,10 @@ const obstacleOf = (pod: Pod): Obstacle | undefined => {
 
 const isDisrupted = (pod: Pod): boolean =>
   pod.status?.conditions?.some(({ status, type }) => type === "DisruptionTarget" && status === "True") === true
+
+/** The kubelet evicted the pod because of its files: another pod would download as much. */
+const isOutOfStorage = ({ status }: Pod): boolean =>
+  status?.reason === "Evicted" && /ephemeral[- ](local )?storage|EmptyDir volume/.test(status.message ?? "")
 
 const ended = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
   const failed = failure(job)

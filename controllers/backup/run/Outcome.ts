@@ -57,7 +57,13 @@ export type Ending =
     }
   /** The Job has ended and its pods are gone: only its condition is known. */
   | { readonly _tag: "Lost"; readonly succeeded: boolean }
-  | { readonly _tag: "Evicted"; readonly message: string }
+  | {
+      readonly _tag: "Evicted"
+      /** The kubelet's message. */
+      readonly message: string
+      /** The second eviction for storage, after which the manager does not wait for another attempt. */
+      readonly isRepeated?: boolean
+    }
   | { readonly _tag: "ImagePullFailed"; readonly image: string; readonly message: string }
   /** No container started within the timeout; `message` is the cause. */
   | { readonly _tag: "NotStarted"; readonly seconds: number; readonly message: string }
@@ -136,7 +142,7 @@ export const judge = (ending: Ending, options: Options = {}): Outcome => {
     case "Evicted":
       return {
         ...ended("PodEvicted"),
-        message: `The pod was evicted, and no attempt is left. ${said(MoverReport.clean(ending.message))}If the node ran short of a resource, set its request in spec.resources. If an emptyDir exceeded its limit, raise HOMEOSTAT_BACKUP_CACHE_SIZE or HOMEOSTAT_BACKUP_TEMPORARY_SIZE`
+        message: `${ending.isRepeated === true ? "The pod was evicted twice because of its files" : "The pod was evicted, and no attempt is left"}. ${said(MoverReport.clean(ending.message))}${adviceAfterEviction(ending.message)}${again}`
       }
     case "ImagePullFailed":
       return {
@@ -161,6 +167,17 @@ export const judge = (ending: Ending, options: Options = {}): Outcome => {
         message: `Job ${ending.job} was deleted before the manager read its result. ${deletedJob[purpose]}`
       }
   }
+}
+
+/** The setting to change, by the kubelet's message. */
+const adviceAfterEviction = (message: string): string => {
+  if (/EmptyDir volume "cache"/.test(message)) return "Raise HOMEOSTAT_BACKUP_CACHE_SIZE of the manager"
+  if (/EmptyDir volume "tmp"/.test(message)) return "Raise HOMEOSTAT_BACKUP_TEMPORARY_SIZE of the manager"
+  if (/low on resource: ephemeral-storage/.test(message)) {
+    return "Set requests.ephemeral-storage in spec.resources, so that the pod runs on a node with enough of it"
+  }
+  if (/ephemeral[- ](local )?storage/.test(message)) return "Raise limits.ephemeral-storage in spec.resources"
+  return "If the node ran short of a resource, set its request in spec.resources"
 }
 
 const ended = (reason: Reason): Outcome => ({
@@ -190,7 +207,7 @@ const retried: { readonly [purpose in Purpose]: string } = {
 }
 
 const deletedJob: { readonly [purpose in Purpose]: string } = {
-  backup: "Start a run with the annotation backup.example.com/run, or wait for the schedule",
+  backup: "Start a run with the annotation backup.example.com/run",
   maintenance: "The maintenance is retried",
   restore: "Delete this Restore and create it again",
   delete: "The snapshots still exist"
@@ -355,7 +372,7 @@ const reasonOf = (
     case exitCodes.RepositoryHalfMade:
       return "RepositoryHalfMade"
   }
-  if (ending.reason === "OOMKilled") return "OutOfMemory"
+  if (ending.reason === "OOMKilled" || result.reason === "OutOfMemory") return "OutOfMemory"
   // restic has no code for a full destination; these are messages of the storage systems.
   if (result.reason === "DestinationFull" || full.test(result.message)) return "DestinationFull"
   return signals.has(ending.exitCode) ? "Terminated" : "ResticFailed"

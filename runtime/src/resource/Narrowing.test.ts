@@ -35,7 +35,9 @@ const ofField = (x: StructuralSchema) => definition(object({ spec: object({ x })
 
 const ofSpec = (spec: object) => definition({ type: "object", properties: { spec } })
 
-const cases: ReadonlyArray<readonly [what: string, from: StructuralSchema, to: StructuralSchema, says: string]> = [
+type Case = readonly [what: string, from: StructuralSchema, to: StructuralSchema, says: string]
+
+const cases: ReadonlyArray<Case> = [
   ["another type", string, integer, "was string and is integer: other values would be refused"],
   ["a type that takes less", { type: "number" }, integer, "was number and is integer: other values would be refused"],
   [
@@ -141,6 +143,21 @@ const cases: ReadonlyArray<readonly [what: string, from: StructuralSchema, to: S
     { ...string, "x-kubernetes-validations": [{ rule: "self == oldSelf", optionalOldSelf: true }] },
     "has a rule that was not there, or not so: self == oldSelf"
   ],
+  ...(
+    [
+      ["of a required field, but negated", "!has(self.x) && self.y || b", "self.y || b"],
+      ["of a required field, but compared", "a == has(self.x) && b", "a == b"],
+      ["of a field that is not required", "has(self.y) && b", "b"],
+      ["of an optional field that stays", "has(self.y) == has(oldSelf.y)", "b"]
+    ] as const
+  ).map(
+    ([what, after, before]): Case => [
+      `a rule with a test ${what}`,
+      object({ x: string, y: string }, { required: ["x"], "x-kubernetes-validations": [{ rule: before }] }),
+      object({ x: string, y: string }, { required: ["x"], "x-kubernetes-validations": [{ rule: after }] }),
+      `has a rule that was not there, or not so: ${after}`
+    ]
+  ),
   [
     "one more condition",
     { ...string, allOf: [{ pattern: "a" }] },
@@ -425,6 +442,22 @@ describe("a definition narrows nothing that", () => {
       "has a rule less",
       { type: "object", "x-kubernetes-validations": [{ rule: "a" }, { rule: "b" }] },
       { type: "object", "x-kubernetes-validations": [{ rule: "b", message: "other words" }] }
+    ],
+    [
+      "has rules for a field that was required",
+      object(
+        { x: string },
+        { required: ["x"], "x-kubernetes-validations": [{ rule: "!a || self.x.b() || (self.x)" }] }
+      ),
+      object(
+        { x: string },
+        {
+          "x-kubernetes-validations": [
+            { rule: "!a || has(self.x) && self.x.b() || (has(self.x) && self.x)" },
+            { rule: "has(self.x) == has(oldSelf.x)" }
+          ]
+        }
+      )
     ]
   ]
 

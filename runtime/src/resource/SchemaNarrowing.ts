@@ -1,6 +1,7 @@
 /**
  * Compares two structural schemas: a value that was valid may become invalid or lose a part. Rules and patterns are compared as text,
- * because it is undecidable which one accepts more. It does not check whether a CEL rule accepts a new default.
+ * because it is undecidable which one accepts more. A rule may also test whether a field exists that the old schema requires. It does
+ * not check whether a CEL rule accepts a new default.
  *
  * Pure. Schemas are read as plain JSON, because one of them comes from a cluster and may have any content.
  */
@@ -184,11 +185,15 @@ const holds = (format: string, from: Node): boolean => {
 const ruleFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
   const found: Array<Finding> = []
   // A rule with `oldSelf` that also runs on creation is stricter.
-  const keyOf = (rule: unknown): string => text([nodeOf(rule).rule, nodeOf(rule).optionalOldSelf === true])
-  const former = listAt(from, "x-kubernetes-validations").map(keyOf)
+  const keyOf = (rule: unknown, expression: unknown): string =>
+    text([expression, nodeOf(rule).optionalOldSelf === true])
+  const former = listAt(from, "x-kubernetes-validations").map((rule) => keyOf(rule, nodeOf(rule).rule))
+  const required = namesAt(from, "required")
   for (const rule of listAt(to, "x-kubernetes-validations")) {
-    if (!former.includes(keyOf(rule))) {
-      found.push({ field, problem: `has a rule that was not there, or not so: ${String(nodeOf(rule).rule)}` })
+    const expression = String(nodeOf(rule).rule)
+    const simple = withRequired(expression, required)
+    if (simple !== "true" && ![expression, simple].some((each) => former.includes(keyOf(rule, each)))) {
+      found.push({ field, problem: `has a rule that was not there, or not so: ${expression}` })
     }
   }
   const demands = listAt(to, "allOf").filter(
@@ -202,6 +207,21 @@ const ruleFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
   }
   return found
 }
+
+/**
+ * A rule for objects that have these fields: without the tests for them that begin a conjunction, and `true` for a rule that only
+ * keeps a field from being added or removed.
+ */
+const withRequired = (rule: string, required: ReadonlyArray<string>): string =>
+  required
+    .filter((field) => /^[A-Za-z]+$/.test(field))
+    .reduce(
+      (text, field) =>
+        text === `has(self.${field}) == has(oldSelf.${field})`
+          ? "true"
+          : text.replaceAll(new RegExp(`(^|\\(|\\|\\| |&& )has\\(self\\.${field}\\) && `, "g"), "$1"),
+      rule
+    )
 
 const listFindings = (pair: Pair): ReadonlyArray<Finding> => {
   const { field, from, to } = pair

@@ -309,6 +309,97 @@ Virtual.test("A Backup does not begin while a Job that only the server knows wor
   })
 )
 
+describe("A run waits for a Restore that writes to its volume", () => {
+  const restore = (name: string, spec: object = {}) =>
+    Client.create(Restore, {
+      metadata: Virtual.key(name),
+      spec: { backupRef: "other", targetPVC: "app", volume: "app", mode: "Overlay", ...spec }
+    })
+  /** Two Backups with repositories of their own, of which the second is due at 01:00. */
+  const prepare = (world: Virtual.Virtual) =>
+    Effect.gen(function* () {
+      const manager = yield* world.manage()
+      yield* Virtual.create("other", path("apart"))
+      yield* Virtual.rests("other")
+      yield* Virtual.create("shop", { schedule: "0 1 * * *", startPolicy: "OnSchedule" })
+      world.movers((mover) =>
+        PretendedMover.succeeds(mover, mover.operations.includes("restore") ? "20 minutes" : "1 minute")
+      )
+      return manager
+    })
+  const waits = "A run is due and waits: a Restore writes to PersistentVolumeClaim app"
+
+  Virtual.test("and begins at its end", (world) =>
+    Effect.gen(function* () {
+      yield* prepare(world)
+      yield* world.until("2026-11-20T00:50:00Z")
+      yield* restore("again")
+      yield* world.until("2026-11-20T01:09:00Z")
+      expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Pending", message: waits })
+      yield* world.until("2026-11-20T01:10:15Z")
+      expect(yield* Virtual.status("shop")).toMatchObject({ active: { trigger: "schedule" } })
+    })
+  )
+
+  Virtual.test("also where both begin at once", (world) =>
+    Effect.gen(function* () {
+      yield* prepare(world)
+      yield* world.until("2026-11-20T00:59:59.990Z")
+      yield* restore("again")
+      yield* world.until("2026-11-20T01:10:00Z")
+      expect(yield* Virtual.status("shop")).toMatchObject({ message: waits })
+    })
+  )
+
+  Virtual.test("also before the Restore has a Job", (world) =>
+    Effect.gen(function* () {
+      const manager = yield* prepare(world)
+      yield* world.until("2026-11-20T00:59:55Z")
+      manager.cut(({ path }) => (path.endsWith("/backups/other") ? "silent" : "pass"))
+      yield* restore("again")
+      yield* world.until("2026-11-20T01:00:05Z")
+      expect(yield* restored("again")).toEqual({})
+      expect(yield* Virtual.status("shop")).toMatchObject({ message: waits })
+    })
+  )
+
+  Virtual.test("also where only the server knows its Job", (world) =>
+    Effect.gen(function* () {
+      const manager = yield* prepare(world)
+      yield* restore("again", { backupRef: "missing" })
+      yield* world.pass("1 minute")
+      expect((yield* restored("again")).phase).toBe("Pending")
+      yield* holdWatches(world, manager, /\/jobs\?/)
+      yield* world.until("2026-11-20T00:50:00Z")
+      const labels = { ...Names.moverLabels, [Names.useLabel]: "restore" }
+      const containers = [{ name: MoverJob.container, image: "mover:1", args: ["preflight", "restore"] }]
+      yield* Client.create(Job, {
+        metadata: { ...Virtual.key("former-leader"), labels, annotations: { [Names.claimsAnnotation]: "app" } },
+        spec: { template: { metadata: { labels }, spec: { restartPolicy: "Never", containers } } }
+      })
+      yield* world.until("2026-11-20T01:01:00Z")
+      expect(yield* Virtual.status("shop")).toMatchObject({ message: waits })
+    })
+  )
+
+  Virtual.test("but not for one that waits, that writes elsewhere, or that has ended", (world) =>
+    Effect.gen(function* () {
+      yield* prepare(world)
+      yield* restore("waiting", { backupRef: "missing" })
+      yield* Claims.bound(Virtual.namespace, "new")
+      yield* world.until("2026-11-20T00:30:00Z")
+      yield* restore("ended")
+      yield* world.until("2026-11-20T00:55:00Z")
+      yield* restore("elsewhere", { targetPVC: "new" })
+      yield* world.until("2026-11-20T01:00:30Z")
+      expect((yield* restored("waiting")).phase).toBe("Pending")
+      expect((yield* restored("elsewhere")).phase).toBe("Running")
+      expect((yield* restored("ended")).phase).toBe("Complete")
+      expect(yield* Virtual.status("shop")).toMatchObject({ active: { trigger: "schedule" } })
+    })
+  )
+})
+
 Virtual.test(
   "A Job that is deleted keeps its repository until its mover has stopped, even if the cache lacks its pod",
   (world) =>

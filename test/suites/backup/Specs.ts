@@ -207,10 +207,16 @@ export const badBackups: ReadonlyArray<Bad> = [
   ...["rest+https://host/", "pvc://store", "gs://bucket"].flatMap((destination) =>
     bad(
       "repository",
-      "endpoint and region require a destination with s3:// or the name of an S3 bucket",
+      "endpoint and region require spec.destination, with s3:// or the name of an S3 bucket",
       { source: "app", destination, repository: { endpoint: "minio" } },
       { source: "app", destination, repository: { region: "eu-central-1" } }
     )
+  ),
+  ...bad(
+    "repository",
+    "endpoint and region require spec.destination, with s3:// or the name of an S3 bucket",
+    { source: "app", repository: { endpoint: "minio" } },
+    { source: "app", repository: { region: "eu-central-1" } }
   ),
   ...["/abs", "a//b", "a/", "../up", ".hidden", "a/.b", "a b", ""].flatMap((path) =>
     bad("repository.path", "must be folders of letters, digits and . _ = + -", { ...backup, repository: { path } })

@@ -44,6 +44,63 @@ Virtual.test("A run goes on in another pod where its pod is deleted, however lon
   })
 )
 
+describe("A mover that the kubelet evicts twice because of its files", () => {
+  const message = "The node was low on resource: ephemeral-storage. "
+  const fails =
+    "The pod was evicted twice because of its files. The node was low on resource: ephemeral-storage. Set requests.ephemeral-storage in spec.resources, so that the pod runs on a node with enough of it"
+  /** The unfinished Jobs. */
+  const open = Effect.map(Virtual.jobs, (jobs) => jobs.filter(({ status }) => status?.conditions === undefined))
+
+  Virtual.test("fails its run, and its Job is gone", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      world.movers(() => ({ evicted: { after: "1 minute", message } }))
+      yield* Virtual.create("shop")
+      yield* Virtual.rests("shop", "10 minutes")
+      expect(world.begun()).toHaveLength(2)
+      expect((yield* Virtual.status("shop")).lastRun).toMatchObject({ reason: "PodEvicted", message: fails })
+      yield* world.pass("2 minutes")
+      expect(yield* open).toEqual([])
+    })
+  )
+
+  Virtual.test("fails its maintenance, and its Job is gone", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      world.movers(({ operations }) =>
+        operations.includes("forget") ? { evicted: { after: "1 minute", message } } : undefined
+      )
+      yield* Virtual.create("shop", { retentionPolicy: "30d" })
+      yield* Virtual.until(
+        "shop",
+        "a maintenance ended",
+        ({ maintenance }) => maintenance?.last !== undefined,
+        "10 minutes"
+      )
+      expect((yield* Virtual.status("shop")).maintenance?.last).toMatchObject({ reason: "PodEvicted", message: fails })
+      yield* world.pass("2 minutes")
+      expect(yield* open).toEqual([])
+      expect(world.begun()).toHaveLength(3)
+    })
+  )
+
+  Virtual.test("fails its Restore, and its Job is gone", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      yield* Virtual.create("shop")
+      yield* Virtual.rests("shop")
+      world.movers(() => ({ evicted: { after: "1 minute", message } }))
+      yield* Claims.bound(Virtual.namespace, "new")
+      const spec = { backupRef: "shop", targetPVC: "new" }
+      yield* Client.create(Restore, { metadata: Virtual.key("again"), spec })
+      yield* world.pass("5 minutes")
+      const { status } = yield* Client.get(Restore, Virtual.key("again"))
+      expect(status).toMatchObject({ phase: "Failed", message: `${fails}. Then create a new Restore` })
+      expect(yield* open).toEqual([])
+    })
+  )
+})
+
 const pull = 'Back-off pulling image "homeostat-mover": not found'
 
 describe("A mover that does not start", () => {
