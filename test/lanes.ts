@@ -168,7 +168,7 @@ print(`\nTests by lane: ${counted.join(", ")}; ${seconds(began)}`)
 list(`Flaky: failed, and passed on the repeat (up to ${Verdict.tolerated} are tolerated)`, flaky)
 list("Failed:", stopped ? [...failed, "a signal stopped the run"] : failed)
 const left = names.filter((name) => !wanted.includes(name))
-if (left.length > 0) print(`\nNot asked for: ${left.join(", ")} (see "Work on it" in README.md)`)
+if (left.length > 0) print(`\nNot asked for: ${left.join(", ")} (see "Tests" in CONTRIBUTING.md)`)
 const none = runs.length === 0
 if (none) print(`no test file matches: ${words.join(" ")}`)
 print(`\n${passed} passed, ${failed.length + (none ? 1 : 0) + (stopped ? 1 : 0)} failed`)

@@ -16,18 +16,10 @@ interface Entry {
 }
 
 /** The modules of the testkit that are for authors of controllers. It has no index: each is imported by its path. */
-const ofTestkit = [
-  "Harness",
-  "EmbeddedCluster",
-  "Eventually",
-  "Test",
-  "Shared",
-  "Lane",
-  "server/ApiServer",
-  "kubelet/Kubelet",
-  "kubelet/Pretence",
-  "envtest/Envtest"
-]
+const ofTestkit = ["Harness", "EmbeddedCluster", "Eventually", "Test", "Shared", "kubelet/Pretence", "envtest/Envtest"]
+
+/** Whether a comment says that a module or an export is only for the packages of this repository. */
+const isInternal = (comment: string): boolean => /^@internal\b/m.test(comment)
 
 const known = await modules()
 
@@ -41,16 +33,18 @@ const lastOf = (path: string): string => path.split("/").at(-1) ?? path
 
 const entriesOfIndex = (folder: "runtime" | "observability"): ReadonlyArray<Entry> => {
   const index = moduleAt(`${packages[folder]}/index.ts`)
-  return index.exports.map(({ name }) => {
+  return index.exports.flatMap(({ name }) => {
     const { module = "" } = index.imports.get(name) ?? {}
+    if (isInternal(moduleAt(module).comment)) return []
     const path = module.slice(packages[folder].length + 1, -".ts".length)
-    return {
+    const entry: Entry = {
       source: module,
       name,
       index: `import { ${name} } from "@homeostat/${folder}"`,
       path: folder === "runtime" ? `@homeostat/runtime/${path}` : undefined,
       page: `docs/reference/${folder}/${name}.md`
     }
+    return [entry]
   })
 }
 
@@ -93,6 +87,7 @@ const link = (from: Entry, to: string): string => relative(from.page.replace(/\/
 /** A comment as Markdown: what it refers to is a link where there is something to link to. */
 const markdown = (comment: string, module: Module, entry: Entry): string => {
   const [text = "", ...tags] = comment.split(/^(?=@(?:param|typeParam|returns|throws|example)\b)/m)
+  const isExample = (tag: string): boolean => tag.startsWith("@example")
   const linked = (some: string): string =>
     some.replaceAll(/\{@link ([\w.]+)(?:\s*\|\s*([^}]*))?\}/g, (_, name: string, label?: string) => {
       const shown = `\`${label?.trim() || name}\``
@@ -100,19 +95,23 @@ const markdown = (comment: string, module: Module, entry: Entry): string => {
       if (found === undefined) return shown
       const { declaration, module: of } = found
       const page = pageOf.get(of.source)
-      if (page === undefined || !declaration.isExported) return shown
+      if (page === undefined || !declaration.isExported || isInternal(declaration.comment)) return shown
       return `[${shown}](${page === entry ? "" : link(entry, page.page)}#${declaration.name.toLowerCase()})`
     })
-  const listed = tags.map((tag) => {
-    const [, kind = "", rest = ""] = /^@(\w+)\s+(.*)$/s.exec(tag.trim()) ?? []
-    const body = rest.replaceAll(/\s*\n\s*/g, " ")
-    const named = /^(\w+)\s+-?\s*(.*)$/s.exec(body)
-    return kind === "param" || kind === "typeParam"
-      ? `- \`${named?.[1] ?? ""}\`: ${linked(named?.[2] ?? "")}`
-      : `- ${kind}: ${linked(body)}`
-  })
+  const listed = tags
+    .filter((tag) => !isExample(tag))
+    .map((tag) => {
+      const [, kind = "", rest = ""] = /^@(\w+)\s+(.*)$/s.exec(tag.trim()) ?? []
+      const body = rest.replaceAll(/\s*\n\s*/g, " ")
+      const named = /^(\w+)\s+-?\s*(.*)$/s.exec(body)
+      return kind === "param" || kind === "typeParam"
+        ? `- \`${named?.[1] ?? ""}\`: ${linked(named?.[2] ?? "")}`
+        : `- ${kind}: ${linked(body)}`
+    })
   return [linked(text.trim()), listed.join("\n")].filter((part) => part !== "").join("\n\n")
 }
+
+const exampleOf = (comment: string): string | undefined => /^@example\n```ts\n(.*?)^```$/ms.exec(comment)?.[1]
 
 const code = (text: string): string => `\`\`\`ts\n${text}\n\`\`\``
 
@@ -149,19 +148,38 @@ const summary = (comment: string): string =>
     .replace(/:$/, ".")
     .replace(/(?<=[^.]\.) .*$/, "")
 
-const section = (heading: string, comment: string, found: Found, entry: Entry): string =>
-  [heading, markdown(comment, found.module, entry), code(found.declaration.text)]
+const section = (heading: string, comment: string, found: Found, entry: Entry): string => {
+  const example = exampleOf(comment)
+  return [
+    heading,
+    markdown(comment, found.module, entry),
+    code(found.declaration.text),
+    example === undefined ? "" : `Example:\n\n${code(example.trimEnd())}`
+  ]
     .filter((part) => part !== "")
     .join("\n\n")
+}
 
 const pathOf = (source: string): string => source.replace(/^(runtime|observability)\/src\/|^test\/cluster\//, "")
 
+/** An export of a module, with its comment. */
+interface Exported {
+  readonly name: string
+  readonly found: Found
+  readonly comment: string
+}
+
+/** The exports of a module that are not internal. */
+const exportedBy = (module: Module): ReadonlyArray<Exported> =>
+  module.exports.flatMap(({ comment: above, local, name }) => {
+    const found = find(module, local)
+    const comment = above === "" ? (found?.declaration.comment ?? "") : above
+    return found === undefined || isInternal(comment) ? [] : [{ name, found, comment }]
+  })
+
 const render = (entry: Entry): Page => {
   const module = moduleAt(entry.source)
-  const exported = module.exports.flatMap(({ comment, local, name }) => {
-    const found = find(module, local)
-    return found === undefined ? [] : [{ name, found, comment: comment === "" ? found.declaration.comment : comment }]
-  })
+  const exported = exportedBy(module)
   const others = mentioned(exported.map(({ found }) => found))
   const ways = [entry.index, entry.path === undefined ? undefined : `import * as ${entry.name} from "${entry.path}"`]
   const parts = [
@@ -203,14 +221,31 @@ const tasks: { readonly [task: string]: ReadonlyArray<string> } = {
     "Backoff"
   ],
   "Read and own objects": ["Cache", "Owned", "Transform"],
-  "Status and Events": ["Status", "Condition", "Time", "EventRecorder", "Stalled"],
-  "Talk to the API server": ["Client", "Patch", "ApiError", "Refusal"],
+  "Status and Events": ["Status", "Condition", "Time", "EventRecorder"],
+  "Talk to the API server": ["Client", "Patch", "ApiError"],
   "Run a program": ["Program", "Manager", "LeaderElection", "Cluster", "KubeConfig", "Metric", "Metrics"],
   Observe: ["Logs", "MetricsText", "OpenMetrics", "Traces"],
-  Test: ["Harness", "Eventually", "EmbeddedCluster", "Pretence", "Test", "Shared", "Lane", "Envtest"]
+  Test: ["Harness", "Eventually", "EmbeddedCluster", "Pretence", "Test", "Shared", "Envtest"]
 }
 
 const all = Object.values(entries).flat()
+
+/** A function of a public module, such as `Owned.apply`. */
+export interface Documented {
+  readonly name: string
+  /** The code of its `@example`; absent if it has none. */
+  readonly example: string | undefined
+}
+
+/** The functions of all public modules, and every other export with an example. */
+export const functions: ReadonlyArray<Documented> = all.flatMap((entry) =>
+  exportedBy(moduleAt(entry.source)).flatMap(({ comment, found, name }) => {
+    const example = exampleOf(comment)
+    const isFunction = /^(?:const \w+: .*=>|function )/s.test(found.declaration.text)
+    const whole = entry.name === name ? name : `${entry.name}.${name}`
+    return isFunction || example !== undefined ? [{ name: whole, example }] : []
+  })
+)
 
 /** The lists of modules for the page of contents. */
 export const contents: string = [

@@ -2,6 +2,8 @@
  * Completes the trace of an attempt from its record: attributes and links of the root span, and the span of its queue wait.
  *
  * The worker records spans only. This module derives the rest when a trace is exported, so that other reconciles do not pay for it.
+ *
+ * @internal
  */
 
 import { Conflict } from "@homeostat/runtime/client/ApiError"
@@ -36,7 +38,11 @@ export type Result =
   | "interrupted"
   | "skipped"
 
-/** The result of an attempt. */
+/**
+ * The result of an attempt.
+ *
+ * @internal
+ */
 export const resultOf = ({ next, outcome }: Pick<Attempt, "next" | "outcome">): Result => {
   switch (outcome._tag) {
     case "Done":
@@ -58,7 +64,11 @@ export const resultOf = ({ next, outcome }: Pick<Attempt, "next" | "outcome">): 
   }
 }
 
-/** The class of an error: its tag, or its name. */
+/**
+ * The class of an error: its tag, or its name.
+ *
+ * @internal
+ */
 export const errorTypeOf = (error: unknown): string => {
   if (typeof error !== "object" || error === null) return typeof error
   if ("_tag" in error && typeof error._tag === "string") return error._tag
@@ -70,6 +80,8 @@ const completed = new WeakSet<Recording>()
 /**
  * Completes the recording of an attempt from its record: attributes and links of the root, and a span of the queue wait. `undefined`
  * if the attempt was not traced. Idempotent.
+ *
+ * @internal
  */
 export const complete = (attempt: Attempt): Recording | undefined => {
   const { root } = attempt

@@ -99,7 +99,14 @@ const colours: { readonly [label: string]: string } = {
   TRACE: "\u001b[90m"
 }
 
-/** `14:05:31.042 WARN Reconcile failed … controller=webapp object="WebApp shop/cart"`, with colours on a terminal. */
+/**
+ * `14:05:31.042 WARN Reconcile failed … controller=webapp object="WebApp shop/cart"`, with colours on a terminal.
+ *
+ * @example
+ * ```ts
+ * const logs = Logger.replace(Logger.defaultLogger, Logs.pretty({ colour: true }))
+ * ```
+ */
 export const pretty = (options: { readonly colour: boolean }): Logger.Logger<unknown, string> =>
   Logger.make((line) => {
     const level = line.logLevel.label.padEnd(5)
@@ -128,7 +135,14 @@ const events: Logger.Logger<unknown, void> = Logger.make((line) => {
   })
 })
 
-/** Replaces Effect's default loggers. */
+/**
+ * Replaces Effect's default loggers.
+ *
+ * @example
+ * ```ts
+ * const logs = Logs.layer({ format: "json", level: LogLevel.Info, colour: false })
+ * ```
+ */
 export const layer = (options: {
   readonly format: Format
   /** Skips lines below this level. It is read for each line, because its rank may change. */

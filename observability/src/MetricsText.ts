@@ -26,7 +26,16 @@ const family = ({ metric, series }: Family): string => {
   return `# HELP ${metric.name} ${escapeLine(metric.help)}\n# TYPE ${metric.name} ${metric.type}\n${lines.join("")}`
 }
 
-/** Renders a page. Omits metrics without series. */
+/**
+ * Renders a page. Omits metrics without series.
+ *
+ * @example
+ * ```ts
+ * const registry = Metrics.make()
+ * registry.counter(Metric.counter("sites_renewals_total", "Renewed certificates"), {}).add()
+ * MetricsText.render(registry.read())
+ * ```
+ */
 export const render = (families: ReadonlyArray<Family>): Page => ({
   contentType,
   body: ordered(families).map(family).join("")

@@ -61,7 +61,16 @@ const family = ({ metric, series }: Family): string => {
   ].join("")
 }
 
-/** Renders a page. Omits metrics without series. */
+/**
+ * Renders a page. Omits metrics without series.
+ *
+ * @example
+ * ```ts
+ * const registry = Metrics.make()
+ * registry.counter(Metric.counter("sites_renewals_total", "Renewed certificates"), {}).add()
+ * OpenMetrics.render(registry.read())
+ * ```
+ */
 export const render = (families: ReadonlyArray<Family>): Page => ({
   contentType,
   body: `${ordered(families).map(family).join("")}# EOF\n`

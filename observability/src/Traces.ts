@@ -42,6 +42,12 @@ export type Open = (reports: Reports) => Effect.Effect<Pipeline>
 /**
  * The exporter of the environment; `undefined` if tracing is off, see {@link TraceSettings}. The error is one line that names the
  * variable. The SDK is loaded only when the effect runs.
+ *
+ * @example
+ * ```ts
+ * const environment = { OTEL_TRACES_EXPORTER: "none" }
+ * Traces.make({ name: "sites", version: "1.0.0", instance: "sites-0", environment }) // => Either.right(undefined)
+ * ```
  */
 export const make = (setup: Setup): Either.Either<Exporting | undefined, string> =>
   Either.map(TraceSettings.parse(setup.environment), (settings) =>
@@ -61,7 +67,11 @@ export const make = (setup: Setup): Either.Either<Exporting | undefined, string>
         )
   )
 
-/** The exporter with this pipeline. */
+/**
+ * The exporter with this pipeline.
+ *
+ * @internal
+ */
 export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, open: Open): Exporting =>
   Effect.gen(function* () {
     const { counter } = yield* Metrics

@@ -1,6 +1,6 @@
 /**
- * The library, a namespace for each noun: `Controller.make`, `Owned.apply`, `Client.get`. In the order the data flows. Every
- * module can also be imported by its path, `@homeostat/runtime/controller/Controller`, which loads nothing else.
+ * The library, a namespace for each noun: `Controller.make`, `Owned.apply`, `Client.get`. Every module can also be
+ * imported by its path, `@homeostat/runtime/controller/Controller`, which loads nothing else.
  */
 
 export * as Cache from "./cache/Cache.ts"

@@ -46,7 +46,24 @@ export interface EmbeddedCluster {
   readonly serve: (options?: Http.Options) => Effect.Effect<string, Http.ListenFailed, Scope.Scope>
 }
 
-/** Makes a cluster and starts what runs in it. */
+/**
+ * Makes a cluster and starts what runs in it.
+ *
+ * @example
+ * ```ts
+ * import { BuiltIn, Client } from "@homeostat/runtime"
+ * import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
+ * import { live } from "@homeostat/testkit/Test"
+ * import { Effect } from "effect"
+ *
+ * live("the cluster answers", () =>
+ *   Effect.gen(function* () {
+ *     const cluster = yield* EmbeddedCluster.make()
+ *     yield* Effect.provide(Client.get(BuiltIn.Namespace, { name: "default" }), cluster.client)
+ *   })
+ * )
+ * ```
+ */
 export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, never, Scope.Scope> =>
   Effect.gen(function* () {
     const server = yield* ApiServer.make(options)

@@ -1,7 +1,11 @@
 /** Waiting for what a cluster comes to by itself, and making sure that something stays as it is. */
 import { Clock, Data, Duration, Effect, Either, FiberRef } from "effect"
 
-/** How time passes between two looks: it is waited for, or, in virtual time, moved. */
+/**
+ * How time passes between two looks: it is waited for, or, in virtual time, moved.
+ *
+ * @internal
+ */
 export const pace: FiberRef.FiberRef<(duration: Duration.DurationInput) => Effect.Effect<void>> = FiberRef.unsafeMake(
   (duration: Duration.DurationInput) => Effect.sleep(duration)
 )
@@ -30,6 +34,11 @@ const presentable = (key: string, value: unknown): unknown =>
 /**
  * Looks every 50 ms until what is seen is as wanted, and gives that. A look that fails only says "not yet": what is waited
  * for often is not there at first. The limit is long by default: what comes costs none of it, and a machine may be slow.
+ *
+ * @example
+ * ```ts
+ * yield* eventually("the Deployment is ready", Client.get(BuiltIn.Deployment, { namespace: "default", name: "web" }), ({ status }) => status?.readyReplicas === 1)
+ * ```
  */
 export const eventually = <A, E, R>(
   description: string,
@@ -56,7 +65,15 @@ export const eventually = <A, E, R>(
     })
   })
 
-/** Looks every 100 ms for that long whether what is seen still equals what was seen first, and gives that. */
+/**
+ * Looks every 100 ms for that long whether what is seen still equals what was seen first, and gives that.
+ *
+ * @example
+ * ```ts
+ * const web = Client.get(BuiltIn.ConfigMap, { namespace: "default", name: "page" })
+ * yield* stays("nothing changes the page", web, "2 seconds")
+ * ```
+ */
 export const stays = <A, E, R>(
   description: string,
   look: Effect.Effect<A, E, R>,

@@ -39,7 +39,21 @@ export interface Options<E> extends EmbeddedCluster.Options {
 /** The body of a test: reads and writes with a client of its own, and may look into the cluster. */
 export type Body<A, E> = (cluster: EmbeddedCluster.EmbeddedCluster) => Effect.Effect<A, E, Client | Scope.Scope>
 
-/** Runs a body in a new cluster with the manager at work; to be run in virtual time (TestContext). */
+/**
+ * Runs a body in a new cluster with the manager at work; to be run in virtual time (TestContext).
+ *
+ * @example
+ * ```ts
+ * import { BuiltIn, Client } from "@homeostat/runtime"
+ * import * as Harness from "@homeostat/testkit/Harness"
+ * import { effect } from "@homeostat/testkit/Test"
+ * import { Effect } from "effect"
+ *
+ * effect("a cluster begins with its namespaces", () =>
+ *   Harness.run({ manager: Effect.void }, () => Client.get(BuiltIn.Namespace, { name: "default" }))
+ * )
+ * ```
+ */
 export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Effect<A, E | E2, Scope.Scope> =>
   Effect.gen(function* () {
     const cluster = yield* EmbeddedCluster.make({ seed: 1, ...options })
@@ -51,7 +65,33 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
     Logger.withMinimumLogLevel(options.logLevel ?? LogLevel.None)
   )
 
-/** Makes the function that declares a test of `bun test`. */
+/**
+ * Makes the function that declares a test of `bun test`.
+ *
+ * @example
+ * ```ts
+ * import { BuiltIn, Client, Controller, Manager, Owned, Result } from "@homeostat/runtime"
+ * import { eventually } from "@homeostat/testkit/Eventually"
+ * import * as Harness from "@homeostat/testkit/Harness"
+ * import { Effect } from "effect"
+ *
+ * const controller = Controller.make("copy", {
+ *   for: BuiltIn.Service,
+ *   owns: [BuiltIn.ConfigMap],
+ *   reconcile: (service) =>
+ *     Effect.as(Owned.apply(service, BuiltIn.ConfigMap, { metadata: { name: service.metadata.name } }), Result.done)
+ * })
+ *
+ * const test = Harness.make({ manager: Manager.launch([controller]) })
+ *
+ * test("each Service has a ConfigMap", () =>
+ *   Effect.gen(function* () {
+ *     const key = { namespace: "default", name: "shop" }
+ *     yield* Client.create(BuiltIn.Service, { metadata: key, spec: { ports: [{ port: 80 }] } })
+ *     yield* eventually("it exists", Client.get(BuiltIn.ConfigMap, key), () => true)
+ *   }))
+ * ```
+ */
 export const make =
   <E2>(options: Options<E2>) =>
   <A, E>(name: string, body: Body<A, E>, timeoutMillis?: number): void =>

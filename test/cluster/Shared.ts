@@ -27,6 +27,8 @@ const running = new Map<string, Running>()
 /**
  * The control plane with these options that all tests of this run share. One that failed to start is not tried again:
  * every test that wants it fails for the same reason.
+ *
+ * @internal
  */
 export const controlPlane = (
   options: Envtest.Options = {},
@@ -39,11 +41,19 @@ export const controlPlane = (
     return Effect.flatten(Effect.promise(() => found.started))
   })
 
-/** A control plane of the lane that no other test has, until the end of the Scope. */
+/**
+ * A control plane of the lane that no other test has, until the end of the Scope.
+ *
+ * @internal
+ */
 export const own = (options: Envtest.Options = {}): Effect.Effect<ControlPlane, Failure, Scope.Scope> =>
   start(options, Lane.current)
 
-/** Stops all of them. The next test that needs one starts it again. */
+/**
+ * Stops all of them. The next test that needs one starts it again.
+ *
+ * @internal
+ */
 export const stop: Effect.Effect<void> = Effect.suspend(() => {
   const all = [...running.values()]
   running.clear()
@@ -86,13 +96,41 @@ const on =
 /**
  * A test, in real time, on the real control plane that all tests with the same options share. When it fails, what the programs
  * of the control plane wrote meanwhile is shown. For files named `*.real.test.ts`.
+ *
+ * @example
+ * ```ts
+ * import { expect } from "bun:test"
+ * import { real } from "@homeostat/testkit/Shared"
+ * import { Effect } from "effect"
+ *
+ * real("a real API server answers", (cluster) =>
+ *   Effect.map(cluster.request("GET", "/readyz"), ({ status }) => expect(status).toBe(200))
+ * )
+ * ```
  */
 export const real = on("real")
 
-/** The same on the cluster of the lane, real or embedded. For files named `*.cluster.test.ts`. */
+/**
+ * The same on the cluster of the lane, real or embedded. For files named `*.cluster.test.ts`.
+ *
+ * @example
+ * ```ts
+ * import { expect } from "bun:test"
+ * import { cluster } from "@homeostat/testkit/Shared"
+ * import { Effect } from "effect"
+ *
+ * cluster("an API server answers", (cluster) =>
+ *   Effect.map(cluster.request("GET", "/readyz"), ({ status }) => expect(status).toBe(200))
+ * )
+ * ```
+ */
 export const cluster = on(Lane.current)
 
-/** The same on the embedded cluster, whatever the lane: what `*.real.test.ts` shows of the real one can be shown of it too. */
+/**
+ * The same on the embedded cluster, whatever the lane: what `*.real.test.ts` shows of the real one can be shown of it too.
+ *
+ * @internal
+ */
 export const embedded = on("embedded")
 
 /** The longest that `bun test` waits for the control plane to start, and for what the test leaves to be taken away. */

@@ -99,7 +99,11 @@ const sourceOf =
     watch: (options) => client.watch(resource, { ...options, namespace, labelSelector })
   })
 
-/** A cache over the Client of the context. Its informers are fibers of the scope. */
+/**
+ * A cache over the Client of the context. Its informers are fibers of the scope.
+ *
+ * @internal
+ */
 export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const client = yield* Client.Client
   const scope = yield* Effect.scope
@@ -278,33 +282,69 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   })
 })
 
-/** A cache over the Client. */
+/**
+ * A cache over the Client.
+ *
+ * @example
+ * ```ts
+ * const services = Layer.provideMerge(Cache.layer({ namespaces: ["default"] }), Client.layerKubeConfig())
+ * ```
+ */
 export const layer = (options?: Options): Layer.Layer<Cache, never, Client.Client> => Layer.scoped(Cache, make(options))
 
 /** One Effect operation, where the tag and `flatMap` need three: a reconcile reads the cache several times. */
 const using = <A, E>(use: (cache: Context.Tag.Service<Cache>) => Effect.Effect<A, E>): Effect.Effect<A, E, Cache> =>
   Effect.withFiberRuntime((fiber) => use(Context.get(fiber.currentContext as Context.Context<Cache>, Cache)))
 
-/** {@link Cache} `informer`. */
+/**
+ * {@link Cache} `informer`.
+ *
+ * @internal
+ */
 export const informer = (
   resource: Resource.Any,
   options?: InformerOptions
 ): Effect.Effect<Informer.Informer, never, Cache> => using((cache) => cache.informer(resource, options))
 
-/** {@link Cache} `get`. */
+/**
+ * {@link Cache} `get`.
+ *
+ * @example
+ * ```ts
+ * const page = yield* Cache.get(BuiltIn.ConfigMap, { namespace: "default", name: "page" })
+ * Option.map(page, ({ data }) => data) // => Option.some({ "index.html": "Hello" })
+ * ```
+ */
 export const get = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
   key: ObjectKey
 ): Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject, Cache> =>
   using((cache) => cache.get(resource, key))
 
-/** {@link Cache} `list`. */
+/**
+ * {@link Cache} `list`.
+ *
+ * @example
+ * ```ts
+ * const { items } = yield* Cache.list(Site, { namespace: "default" })
+ * items.map(({ metadata }) => metadata.name) // => ["shop"]
+ * ```
+ */
 export const list = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
   selection?: Selection
 ): Effect.Effect<List<A>, never, Cache> => using((cache) => cache.list(resource, selection))
 
-/** {@link Cache} `byOwner`. */
+/**
+ * {@link Cache} `byOwner`.
+ *
+ * @example
+ * ```ts
+ * yield* Owned.apply(site, BuiltIn.ConfigMap, { metadata: { name: "shop-page" } })
+ * const { items } = yield* Cache.byOwner(BuiltIn.ConfigMap, site)
+ * items.map(({ metadata }) => metadata.name) // => ["shop-page"]
+ * ```
+ */
 export const byOwner = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
   owner: KubernetesObject

@@ -23,6 +23,15 @@ export interface Transform {
  * ```ts
  * Transform.of(Pod, ({ metadata, status }) => ({ metadata, status }))
  * ```
+ *
+ * @example
+ * ```ts
+ * Controller.make("names", {
+ *   for: BuiltIn.Secret,
+ *   transforms: [Transform.of(BuiltIn.Secret, ({ data: _, ...rest }) => rest)],
+ *   reconcile: () => Effect.succeed(Result.done)
+ * })
+ * ```
  */
 export const of = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
@@ -35,7 +44,14 @@ export const of = <A extends KubernetesObject>(
 
 const partial = "PartialObjectMetadata"
 
-/** The identity of an object in about a hundred bytes, without labels, annotations and fields. */
+/**
+ * The identity of an object in about a hundred bytes, without labels, annotations and fields.
+ *
+ * @example
+ * ```ts
+ * const transform = Transform.of(BuiltIn.Pod, Transform.existence)
+ * ```
+ */
 export const existence = ({ metadata }: KubernetesObject): KubernetesObject => {
   const { creationTimestamp, name, namespace, resourceVersion, uid } = metadata
   return {
@@ -45,11 +61,19 @@ export const existence = ({ metadata }: KubernetesObject): KubernetesObject => {
   }
 }
 
-/** Whether the cache has only the {@link existence} of an object. */
+/**
+ * Whether the cache has only the {@link existence} of an object.
+ *
+ * @internal
+ */
 export const isPartial = (resource: Resource.Any, object: KubernetesObject): boolean =>
   object.kind === partial && resource.projection === "full"
 
-/** The source with `apply` called for each object. */
+/**
+ * The source with `apply` called for each object.
+ *
+ * @internal
+ */
 export const through = (source: Source, apply: Transform["apply"]): Source => ({
   page: (options) => Effect.map(source.page(options), (page) => ({ ...page, items: page.items.map(apply) })),
   watch: (options) =>

@@ -141,20 +141,63 @@ const classes = [
   Fenced
 ] as const
 
-/** Whether a value is one of these errors. */
+/**
+ * Whether a value is one of these errors.
+ *
+ * @example
+ * ```ts
+ * const error = yield* Effect.flip(Client.get(BuiltIn.ConfigMap, { namespace: "default", name: "gone" }))
+ * ApiError.isApiError(error) // => true
+ * ```
+ */
 export const isApiError = (u: unknown): u is ApiError => classes.some((type) => u instanceof type)
 
-/** The object does not exist. False if the server does not serve the kind. */
+/**
+ * The object does not exist. False if the server does not serve the kind.
+ *
+ * @example
+ * ```ts
+ * const gone = yield* Effect.flip(Client.scale.get(BuiltIn.Deployment, { namespace: "default", name: "gone" }))
+ * ApiError.isNotFound(gone) // => true
+ * ```
+ */
 export const isNotFound = (error: ApiError): error is NotFound => error._tag === "NotFound" && error.reason !== ""
 
-/** The server does not serve the path: the CRD is not installed, or not in that version. */
+/**
+ * The server does not serve the path: the CRD is not installed, or not in that version.
+ *
+ * @example
+ * ```ts
+ * const None = Resource.make({ group: "none.example.com", version: "v1", kind: "None", plural: "nones" })
+ * const error = yield* Effect.flip(Client.page(None))
+ * ApiError.isUnserved(error) // => true
+ * ```
+ */
 export const isUnserved = (error: ApiError): error is NotFound => error._tag === "NotFound" && error.reason === ""
 
-/** The namespace of the request is being deleted, so no object can be created in it. */
+/**
+ * The namespace of the request is being deleted, so no object can be created in it.
+ *
+ * @example
+ * ```ts
+ * yield* Client.deleteAll(BuiltIn.ConfigMap, { namespace: "default", labelSelector: "app=old" }).pipe(
+ *   Effect.catchIf(ApiError.isNamespaceTerminating, () => Effect.void)
+ * )
+ * ```
+ */
 export const isNamespaceTerminating = (error: ApiError): error is Forbidden =>
   error._tag === "Forbidden" && error.causes.some((cause) => cause.reason === "NamespaceTerminating")
 
-/** A conflict of server-side apply: `causes` names the fields and their managers. */
+/**
+ * A conflict of server-side apply: `causes` names the fields and their managers.
+ *
+ * @example
+ * ```ts
+ * const page = { metadata: { namespace: "default", name: "page" }, data: { "index.html": "Bye" } }
+ * const error = yield* Effect.flip(Client.apply(BuiltIn.ConfigMap, page, { fieldManager: "example" }))
+ * ApiError.isApiError(error) && ApiError.isFieldConflict(error) // => true
+ * ```
+ */
 export const isFieldConflict = (error: ApiError): error is Conflict =>
   error._tag === "Conflict" && error.causes.some((cause) => cause.reason === "FieldManagerConflict")
 
@@ -174,7 +217,11 @@ export interface Status {
   }
 }
 
-/** Whether a parsed body is a Status. */
+/**
+ * Whether a parsed body is a Status.
+ *
+ * @internal
+ */
 export const isStatus = (body: unknown): body is Status =>
   typeof body === "object" && body !== null && "kind" in body && body.kind === "Status"
 
@@ -226,7 +273,11 @@ const hint = (code: number, reason: string): string => {
   return ""
 }
 
-/** The error of a Status, from a body or from an ERROR event of a watch. `code` is the default for a Status without a code. */
+/**
+ * The error of a Status, from a body or from an ERROR event of a watch. `code` is the default for a Status without a code.
+ *
+ * @internal
+ */
 export const fromStatus = (
   request: RequestInfo,
   status: Status,
@@ -259,7 +310,11 @@ export const fromStatus = (
   })
 }
 
-/** A `Retry-After` header in ms. Only seconds are supported, because API servers send no dates. */
+/**
+ * A `Retry-After` header in ms. Only seconds are supported, because API servers send no dates.
+ *
+ * @internal
+ */
 export const retryAfter = (header: string | null): number | undefined =>
   header !== null && /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : undefined
 
@@ -281,7 +336,11 @@ const local = (request: RequestInfo, message: string, code: number, reason: stri
   request
 })
 
-/** The error of a response with any body: a Status, the plain text of a filter, or the page of a proxy. */
+/**
+ * The error of a response with any body: a Status, the plain text of a filter, or the page of a proxy.
+ *
+ * @internal
+ */
 export const fromResponse = (
   request: RequestInfo,
   response: {
@@ -304,11 +363,19 @@ export const fromResponse = (
   })
 }
 
-/** The error of a write that a fence stopped. */
+/**
+ * The error of a write that a fence stopped.
+ *
+ * @internal
+ */
 export const fenced = (request: RequestInfo, reason: string): Fenced =>
   new Fenced({ message: `${request.method} ${request.path}: not sent, ${reason}`, code: "FENCED", reason, request })
 
-/** Whether the error is a response of the server. */
+/**
+ * Whether the error is a response of the server.
+ *
+ * @internal
+ */
 export const isAnswer = (error: ApiError): error is Answered => error._tag !== "Transport" && error._tag !== "Fenced"
 
 /** See {@link askedMillis}. */
@@ -318,6 +385,8 @@ const longestUnavailableMillis = 2000
  * The delay that the server asks for, in ms; undefined without one. A starting kube-apiserver asks for five seconds, although it is
  * ready in one or two. So the delay is at most two seconds if the server is unavailable and not overloaded, and the caller's back-off
  * adds to it.
+ *
+ * @internal
  */
 export const askedMillis = (error: ApiError): number | undefined => {
   if (!isAnswer(error) || error.retryAfterMillis === undefined) return undefined
@@ -326,10 +395,18 @@ export const askedMillis = (error: ApiError): number | undefined => {
     : Math.min(error.retryAfterMillis, longestUnavailableMillis)
 }
 
-/** The error of a request that is invalid before it is sent, such as one without a namespace. */
+/**
+ * The error of a request that is invalid before it is sent, such as one without a namespace.
+ *
+ * @internal
+ */
 export const unusable = (request: RequestInfo, message: string): BadRequest =>
   new BadRequest(local(request, message, 400, "BadRequest"))
 
-/** The error of a successful response whose body is not from an API server. */
+/**
+ * The error of a successful response whose body is not from an API server.
+ *
+ * @internal
+ */
 export const unreadable = (request: RequestInfo, code: number): ServerError =>
   new ServerError(local(request, "the answer is not the JSON of an object: is this a Kubernetes API server?", code, ""))

@@ -42,7 +42,15 @@ export interface Cluster {
   readonly renew: Effect.Effect<Credentials, CredentialsError>
 }
 
-/** A cluster with fixed credentials, for tests and for programs with their own credentials. */
+/**
+ * A cluster with fixed credentials, for tests and for programs with their own credentials.
+ *
+ * @example
+ * ```ts
+ * const cluster = Cluster.make({ server: "http://127.0.0.1:8001", namespace: "default" })
+ * const client = Layer.provide(Client.layer(), Transport.layer(cluster))
+ * ```
+ */
 export const make = (options: {
   readonly server: string
   readonly tls?: Tls | undefined

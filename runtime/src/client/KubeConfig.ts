@@ -252,7 +252,14 @@ const podNamespace = (folder: string): Effect.Effect<string | undefined, never, 
     Effect.orElseSucceed(fs.readFileString(path.join(folder, "namespace")), () => "")
   ).pipe(Effect.map((namespace) => namespace.trim() || undefined))
 
-/** The cluster of the options, or else of the environment. Its credentials have been read once. */
+/**
+ * The cluster of the options, or else of the environment. Its credentials have been read once.
+ *
+ * @example
+ * ```ts
+ * const transport = Layer.unwrapEffect(Effect.map(KubeConfig.load({ context: "staging" }), (cluster) => Transport.layer(cluster)))
+ * ```
+ */
 export const load = (options: Options = {}): Effect.Effect<Cluster, KubeConfigError, FileSystem> =>
   Effect.gen(function* () {
     const place = yield* placeOf(options)
@@ -261,7 +268,14 @@ export const load = (options: Options = {}): Effect.Effect<Cluster, KubeConfigEr
       : yield* fromPod(place.folder, place.host, yield* variable("KUBERNETES_SERVICE_PORT"))
   })
 
-/** The namespace of that cluster's context, if it has one. Reads no credentials and runs no plugin. */
+/**
+ * The namespace of that cluster's context, if it has one. Reads no credentials and runs no plugin.
+ *
+ * @example
+ * ```ts
+ * const namespace = Effect.map(KubeConfig.namespaceOf(), (namespace) => namespace ?? "default")
+ * ```
+ */
 export const namespaceOf = (options: Options = {}): Effect.Effect<string | undefined, KubeConfigError, FileSystem> =>
   Effect.flatMap(placeOf(options), (place) =>
     place._tag === "Files"

@@ -1,6 +1,8 @@
 /**
  * Describes a forbidden request (403) or a rejected object (422) in one line: the request and the server's message, without long
  * values, objects, and values of secret fields.
+ *
+ * @internal
  */
 import * as Secrecy from "../telemetry/Secrecy.ts"
 import * as ApiError from "./ApiError.ts"

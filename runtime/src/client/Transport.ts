@@ -38,6 +38,8 @@ export class Transport extends Context.Tag("@homeostat/runtime/Transport")<
 /**
  * Makes an effect obey the `abort` of a request: for transports in memory. Also where the caller cannot be interrupted, such as the
  * last writes of a reconcile, because a race completes only after its loser was interrupted.
+ *
+ * @internal
  */
 export const abortable = <A, E, R>(
   request: Request,
@@ -86,7 +88,11 @@ const refused = (request: Request, server: string, error: CredentialsError): Api
     request: infoOf(request)
   })
 
-/** A transport to the cluster over the network. Its connections close with the scope. */
+/**
+ * A transport to the cluster over the network. Its connections close with the scope.
+ *
+ * @internal
+ */
 export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Options = {}) {
   const scope = yield* Effect.scope
   const environment = options.proxy ?? (yield* ProxySettings.environment)
@@ -250,6 +256,14 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
   })
 })
 
-/** The transport to a cluster over the network. */
+/**
+ * The transport to a cluster over the network.
+ *
+ * @example
+ * ```ts
+ * const transport = Transport.layer(Cluster.make({ server: "http://127.0.0.1:8001" }))
+ * const manager = Effect.provide(Manager.launch([controller]), transport)
+ * ```
+ */
 export const layer = (cluster: Cluster, options?: Options): Layer.Layer<Transport> =>
   Layer.scoped(Transport, make(cluster, options))

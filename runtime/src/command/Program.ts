@@ -46,7 +46,11 @@ const endAtSecondSignal = (name: string): void => {
   process.on("SIGINT", count).on("SIGTERM", count)
 }
 
-/** Runs the verb that the process's command line names. Call it once. */
+/**
+ * Runs the verb that the process's command line names. Call it once.
+ *
+ * @internal
+ */
 export const dispatch = (named: Verb.Named, verbs: ReadonlyArray<Verb.Verb<unknown, FileSystem>>): void => {
   const asked = Effect.suspend(() =>
     Effect.flatMap(Verb.select(named, verbs, process.argv.slice(2)), (request) =>
@@ -67,7 +71,32 @@ export const dispatch = (named: Verb.Named, verbs: ReadonlyArray<Verb.Verb<unkno
   })
 }
 
-/** Runs the program on the process's command line. Call it once, in the file that you compile. */
+/**
+ * Runs the program on the process's command line. Call it once, in the file that you compile.
+ *
+ * @example
+ * ```ts
+ * import { Logs, MetricsText, Traces } from "@homeostat/observability"
+ * import { BuiltIn, Controller, Program, Result } from "@homeostat/runtime"
+ * import { Effect, Layer } from "effect"
+ *
+ * const controller = Controller.make("deployment-logger", {
+ *   for: BuiltIn.Deployment,
+ *   reconcile: ({ metadata }) => Effect.as(Effect.logInfo(metadata.name), Result.done)
+ * })
+ *
+ * Program.main({
+ *   name: "logger",
+ *   version: "1.0.0",
+ *   description: "Logs Deployments",
+ *   controllers: [controller],
+ *   layer: Layer.empty,
+ *   logger: Logs.layer,
+ *   metrics: [MetricsText.format],
+ *   tracing: Traces.make
+ * })
+ * ```
+ */
 export const main = <R, E>(program: Run.Program<R, E>): void =>
   dispatch(program, [
     Run.verb(program),

@@ -66,7 +66,14 @@ export interface Access {
 
 const nameless: ReadonlyArray<Verb> = ["create", "deletecollection"]
 
-/** A verb that is neither of requests nor of Kubernetes: lower-case letters, digits, dashes and colons. */
+/**
+ * A verb that is neither of requests nor of Kubernetes: lower-case letters, digits, dashes and colons.
+ *
+ * @example
+ * ```ts
+ * const access = Access.of(BuiltIn.Secret, [Access.verb("sync")])
+ * ```
+ */
 export const verb = (name: string): Verb => {
   if (!/^[a-z][a-z0-9:-]*$/.test(name)) {
     throw new Error(`invalid verb: "${name}" (lower-case letters, digits, dashes and colons)`)
@@ -74,7 +81,14 @@ export const verb = (name: string): Verb => {
   return name as CustomVerb
 }
 
-/** Several verbs on a kind. */
+/**
+ * Several verbs on a kind.
+ *
+ * @example
+ * ```ts
+ * const access = [Access.of(BuiltIn.Secret, ["get", "list"], { namespace: "kube-system" })]
+ * ```
+ */
 export const of = (
   resource: Target,
   verbs: ReadonlyArray<Verb>,
@@ -91,34 +105,118 @@ const one =
   (resource: Target, options?: Options): Access =>
     of(resource, verbs, options)
 
-/** To read objects by name from the API server. */
+/**
+ * To read objects by name from the API server.
+ *
+ * @example
+ * ```ts
+ * const access = [Access.get(BuiltIn.Secret, { names: ["registry"] })]
+ * ```
+ */
 export const get = one("get")
-/** To list objects from the API server. */
+/**
+ * To list objects from the API server.
+ *
+ * @example
+ * ```ts
+ * const access = [Access.list(BuiltIn.Pod)]
+ * ```
+ */
 export const list = one("list")
-/** To watch objects without the cache. */
+/**
+ * To watch objects without the cache.
+ *
+ * @example
+ * ```ts
+ * const access = [Access.list(BuiltIn.Pod), Access.watch(BuiltIn.Pod)]
+ * ```
+ */
 export const watch = one("watch")
-/** To create objects. */
+/**
+ * To create objects.
+ *
+ * @example
+ * ```ts
+ * const access = [Access.create(BuiltIn.Job)]
+ * ```
+ */
 export const create = one("create")
-/** To replace objects. */
+/**
+ * To replace objects.
+ *
+ * @example
+ * ```ts
+ * const access = [Access.update(BuiltIn.ConfigMap)]
+ * ```
+ */
 export const update = one("update")
-/** To change existing objects. */
+/**
+ * To change existing objects.
+ *
+ * @example
+ * ```ts
+ * const access = [Access.patch(BuiltIn.Deployment, { subresource: "scale" })]
+ * ```
+ */
 export const patch = one("patch")
-/** Server-side apply, which creates or changes objects. */
+/**
+ * Server-side apply, which creates or changes objects.
+ *
+ * @example
+ * ```ts
+ * const access = [Access.apply(BuiltIn.ConfigMap)]
+ * ```
+ */
 export const apply = one("create", "patch")
 
-/** To create and change bindings that refer to these Roles or ClusterRoles: `Access.bind(ClusterRole, { names: ["edit"] })`. */
+/**
+ * To create and change bindings that refer to these Roles or ClusterRoles: `Access.bind(ClusterRole, { names: ["edit"] })`.
+ *
+ * @example
+ * ```ts
+ * const access = [Access.bind(BuiltIn.ClusterRole, { names: ["edit"] })]
+ * ```
+ */
 export const bind = one("bind")
-/** To write permissions into these Roles or ClusterRoles that the manager does not have. */
+/**
+ * To write permissions into these Roles or ClusterRoles that the manager does not have.
+ *
+ * @example
+ * ```ts
+ * const access = [Access.escalate(BuiltIn.Role)]
+ * ```
+ */
 export const escalate = one("escalate")
-/** To act as another user: `Access.impersonate({ group: "", plural: "users", namespaced: false }, { names: ["robot"] })`. */
+/**
+ * To act as another user: `Access.impersonate({ group: "", plural: "users", namespaced: false }, { names: ["robot"] })`.
+ *
+ * @example
+ * ```ts
+ * const access = [Access.impersonate({ group: "", plural: "users", namespaced: false }, { names: ["robot"] })]
+ * ```
+ */
 export const impersonate = one("impersonate")
-/** To use objects, such as of an admission plugin. */
+/**
+ * To use objects, such as of an admission plugin.
+ *
+ * @example
+ * ```ts
+ * const access = [Access.use({ group: "security.example.com", plural: "profiles", namespaced: false })]
+ * ```
+ */
 export const use = one("use")
 
 const remove = one("delete")
 
 export {
-  /** To delete objects by name. */
+  /**
+   * To delete objects by name.
+   *
+   * @example
+   * ```ts
+   * const access = [Access.delete(BuiltIn.Pod)]
+   * ```
+   */
   remove as delete
 }
 
@@ -138,6 +236,8 @@ const follow = one("list", "watch")
  * If the API server runs the admission plugin OwnerReferencesPermissionEnforcement, a controller with children must add
  * `Access.update(kind, { subresource: "finalizers" })`. A controller that creates bindings adds {@link bind}, and one that creates
  * roles adds {@link escalate}, unless it holds all permissions that they grant.
+ *
+ * @internal
  */
 export const implied = (declared: {
   readonly for: Resource.Any
@@ -160,7 +260,11 @@ export const implied = (declared: {
   ]
 }
 
-/** Whether one of these declarations contains the permission, with any names and namespaces. */
+/**
+ * Whether one of these declarations contains the permission, with any names and namespaces.
+ *
+ * @internal
+ */
 export const declares = (declared: ReadonlyArray<Access>, { group, resource, verb }: Right): boolean =>
   // `Right.describe` names the declaration for these itself.
   verb === "bind" ||
@@ -170,5 +274,12 @@ export const declares = (declared: ReadonlyArray<Access>, { group, resource, ver
     return target.group === group && name === resource && verbs.some((each) => each === verb)
   })
 
-/** The permissions to record Events, in one namespace or in all namespaces of the manager. */
+/**
+ * The permissions to record Events, in one namespace or in all namespaces of the manager.
+ *
+ * @example
+ * ```ts
+ * const access = [Access.events("default")]
+ * ```
+ */
 export const events = (namespace?: string | undefined): Access => of(Event, ["create", "patch"], { namespace })

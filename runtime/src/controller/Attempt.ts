@@ -114,7 +114,16 @@ export class Observers extends Context.Reference<Observers>()("@homeostat/runtim
   defaultValue: (): ReadonlyArray<Observer> => [log]
 }) {}
 
-/** Adds an observer of the attempts in an effect after all others, and one before them, which may add to the trace. */
+/**
+ * Adds an observer of the attempts in an effect after all others, and one before them, which may add to the trace.
+ *
+ * @example
+ * ```ts
+ * const manager = Manager.launch([controller]).pipe(
+ *   Attempt.observedBy(({ outcome }) => Effect.logDebug(`The attempt ended: ${outcome._tag}`))
+ * )
+ * ```
+ */
 export const observedBy =
   (last: Observer, ...first: ReadonlyArray<Observer>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -126,6 +135,8 @@ export const observedBy =
  * The outcome of a reconcile with this exit. `interrupted`: whether the worker was interrupted. A reconcile that interrupts itself
  * counts as failed, or it would not be retried. `server`: the API server of the manager. An attempt that another server did not answer
  * counts as failed.
+ *
+ * @internal
  */
 export const outcomeOf = (
   exit: Exit.Exit<Result, unknown>,
@@ -156,7 +167,11 @@ export const outcomeOf = (
     }
   })
 
-/** An error in one line, for a log or an Event. Fields with names of secrets are masked. */
+/**
+ * An error in one line, for a log or an Event. Fields with names of secrets are masked.
+ *
+ * @internal
+ */
 export const messageOf = (error: unknown): string =>
   error instanceof Error
     ? error.message || error.name

@@ -119,6 +119,19 @@ export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
  *
  * If a reconcile cannot continue, the runtime reports the reason on the object: see `Stalled`. An object that does not match its schema,
  * such as one stored before a schema change, is one such case.
+ *
+ * @example
+ * ```ts
+ * const controller = Controller.make("site", {
+ *   for: Site,
+ *   owns: [BuiltIn.ConfigMap],
+ *   reconcile: (site) =>
+ *     Effect.gen(function* () {
+ *       yield* Owned.apply(site, BuiltIn.ConfigMap, { metadata: { name: `${site.metadata.name}-page` } })
+ *       return Result.done
+ *     })
+ * })
+ * ```
  */
 export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, TR = never, SR = never>(
   name: string,

@@ -44,7 +44,11 @@ type Nothing = Effect.Effect.Success<typeof Effect.void>
 /** The errors of adding or removing a finalizer. */
 type Failure = ApiError | Resource.InvalidObject
 
-/** Adds the entry unless it exists. The resourceVersion guards against an edit of the list by another manager. */
+/**
+ * Adds the entry unless it exists. The resourceVersion guards against an edit of the list by another manager.
+ *
+ * @internal
+ */
 export const add = (
   object: KubernetesObject,
   name: string
@@ -76,6 +80,8 @@ const step = <A, E, R>(name: string, entries: ReadonlyArray<string>, effect: Eff
 /**
  * Removes the entries that exist and returns the new object. Fails with Conflict if the list has changed; the retry uses the new list.
  * Succeeds if the object is gone.
+ *
+ * @internal
  */
 export const remove = (
   object: KubernetesObject,
@@ -110,6 +116,8 @@ export const remove = (
 /**
  * Runs the clean-up of an object that is being deleted, and removes the entry when the clean-up has finished. Returns the result of a
  * clean-up that still waits.
+ *
+ * @internal
  */
 export const release = <A extends KubernetesObject, E, R>(
   object: A,
@@ -128,7 +136,11 @@ export const release = <A extends KubernetesObject, E, R>(
     return Result.done
   })
 
-/** The same for an object that does not match its schema. Fails with the schema error if no clean-up for such objects is declared. */
+/**
+ * The same for an object that does not match its schema. Fails with the schema error if no clean-up for such objects is declared.
+ *
+ * @internal
+ */
 export const releaseInvalid = <A, E, R, F>(
   object: KubernetesObject,
   { cleanupInvalid, name }: Finalizer<A, E, R>,

@@ -75,6 +75,15 @@ export interface Options<A> {
  *
  * @param owner the reconciled object
  * @param desired the whole intent. The namespace defaults to the owner's
+ *
+ * @example
+ * ```ts
+ * const child = yield* Owned.apply(site, BuiltIn.ConfigMap, {
+ *   metadata: { name: `${site.metadata.name}-page` },
+ *   data: { replicas: String(site.spec.replicas) }
+ * })
+ * child.data // => { replicas: "2" }
+ * ```
  */
 export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
   owner: KubernetesObject,

@@ -14,6 +14,14 @@ export interface Predicate {
 
 /**
  * The predicate with the text that `homeostat why` shows for a change that does not pass, such as `onlyReady: the pod is not ready`.
+ *
+ * @example
+ * ```ts
+ * const predicate = Predicate.named(
+ *   "onlyReady: the pod is not ready",
+ *   Predicate.object((pod) => Condition.isTrue(Status.conditions(pod), "Ready"))
+ * )
+ * ```
  */
 export const named = (refusal: string, predicate: Predicate): Predicate => telling(() => refusal, predicate)
 
@@ -21,7 +29,11 @@ const telling = (refusal: (change: Change) => string, predicate: (change: Change
   // A new function, because one predicate may be used under several names.
   Object.assign((change: Change) => predicate(change), { refusal })
 
-/** The reason why a change did not pass, if the predicate has one. */
+/**
+ * The reason why a change did not pass, if the predicate has one.
+ *
+ * @internal
+ */
 export const refusalOf = (predicate: Predicate | undefined, change: Change): string => {
   try {
     return predicate?.refusal?.(change) ?? "a predicate without a name"
@@ -31,7 +43,14 @@ export const refusalOf = (predicate: Predicate | undefined, change: Change): str
   }
 }
 
-/** True if all predicates are true. Without predicates: true. */
+/**
+ * True if all predicates are true. Without predicates: true.
+ *
+ * @example
+ * ```ts
+ * const predicate = Predicate.and(Predicate.generationChanged, Predicate.labels({ app: "shop" }))
+ * ```
+ */
 export const and = (...predicates: ReadonlyArray<Predicate>): Predicate =>
   telling(
     (change) => {
@@ -41,7 +60,14 @@ export const and = (...predicates: ReadonlyArray<Predicate>): Predicate =>
     (change) => predicates.every((predicate) => predicate(change))
   )
 
-/** True if one of the predicates is true. Without predicates: false. */
+/**
+ * True if one of the predicates is true. Without predicates: false.
+ *
+ * @example
+ * ```ts
+ * const predicate = Predicate.or(Predicate.generationChanged, Predicate.annotationsChanged)
+ * ```
+ */
 export const or = (...predicates: ReadonlyArray<Predicate>): Predicate =>
   telling(
     (change) =>
@@ -49,13 +75,27 @@ export const or = (...predicates: ReadonlyArray<Predicate>): Predicate =>
     (change) => predicates.some((predicate) => predicate(change))
   )
 
-/** True if the predicate is false. */
+/**
+ * True if the predicate is false.
+ *
+ * @example
+ * ```ts
+ * const predicate = Predicate.not(Predicate.labels({ paused: "true" }))
+ * ```
+ */
 export const not =
   (predicate: Predicate): Predicate =>
   (change) =>
     !predicate(change)
 
-/** A predicate of the object alone; for a deleted object, of its last known state. */
+/**
+ * A predicate of the object alone; for a deleted object, of its last known state.
+ *
+ * @example
+ * ```ts
+ * const predicate = Predicate.object(({ metadata }) => metadata.namespace !== "kube-system")
+ * ```
+ */
 export const object =
   (test: (object: KubernetesObject) => boolean): Predicate =>
   (change) =>
@@ -90,7 +130,18 @@ export const annotationsChanged: Predicate = named(
   facetChanged(({ metadata }) => text(metadata.annotations))
 )
 
-/** Passes an object that has all these labels in its new state. An object that no longer matches does not pass. */
+/**
+ * Passes an object that has all these labels in its new state. An object that no longer matches does not pass.
+ *
+ * @example
+ * ```ts
+ * Controller.make("shops", {
+ *   for: BuiltIn.ConfigMap,
+ *   predicate: Predicate.labels({ app: "shop" }),
+ *   reconcile: () => Effect.succeed(Result.done)
+ * })
+ * ```
+ */
 export const labels = (wanted: { readonly [key: string]: string }): Predicate =>
   named(
     `labels: it does not have ${Object.entries(wanted)

@@ -1,4 +1,8 @@
-/** The reconcile in progress, for the code that runs in it. */
+/**
+ * The reconcile in progress, for the code that runs in it.
+ *
+ * @internal
+ */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as EventRecorder from "../events/EventRecorder.ts"

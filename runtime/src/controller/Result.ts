@@ -30,6 +30,11 @@ export const requeue: Again = constructors.Requeue({})
 /**
  * Runs again after `duration`, or at an earlier trigger. Zero or less means no other run, as in controller-runtime, and so does
  * Infinity. Throws a `RangeError` for the number NaN.
+ *
+ * @example
+ * ```ts
+ * return Result.requeueAfter("10 minutes")
+ * ```
  */
 export const requeueAfter = (duration: Duration.DurationInput): Again => {
   // Duration.decode turns NaN into zero.
@@ -37,7 +42,11 @@ export const requeueAfter = (duration: Duration.DurationInput): Again => {
   return constructors.RequeueAfter({ after: Duration.decode(duration) })
 }
 
-/** Whether a result asks for another run. */
+/**
+ * Whether a result asks for another run.
+ *
+ * @internal
+ */
 export const isAgain = (value: unknown): value is Again =>
   constructors.$is("Requeue")(value) || constructors.$is("RequeueAfter")(value)
 
@@ -47,5 +56,10 @@ export const low = WorkQueue.low
 /**
  * The result with another priority: any finite number, higher first, 0 for new changes. A failure keeps the priority. Use few
  * different priorities, because the queue keeps a list for each.
+ *
+ * @example
+ * ```ts
+ * return Result.withPriority(Result.requeueAfter("1 hour"), Result.low)
+ * ```
  */
 export const withPriority = (result: Again, priority: number): Again => Data.struct({ ...result, priority })

@@ -19,6 +19,8 @@
  *
  * The runtime writes conditions only to kinds whose status declares them. It writes no report if the API server forbids the write
  * of the status, or because the namespace is being deleted.
+ *
+ * @internal
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

@@ -49,6 +49,13 @@ type Writing = Effect.Effect<void, Failure, Reconciliation | Client.Client | Cac
  * Fails with `OwnerGone` if the object was deleted: the attempt ends, and no attempt follows until the cache has the deletion. Fails
  * with `NotFound` if the CRD has no status subresource. Fails with `Conflict` if a patch with conditions meets an object that has
  * changed since the cached version.
+ *
+ * @example
+ * ```ts
+ * const now = Time.seconds(yield* Clock.currentTimeMillis)
+ * const ready = Condition.true("Ready", { reason: "Available", message: "The site answers" })
+ * yield* Status.update(site, { conditions: Condition.set(site.status?.conditions, ready, now) })
+ * ```
  */
 export const update = <S extends object>(object: KubernetesObject & { readonly status?: S }, desired: S): Writing =>
   Effect.withFiberRuntime((fiber) => {
@@ -132,18 +139,34 @@ const unwritten = (object: KubernetesObject, error: NotFound) =>
     return yield* new NotFound({ ...error, message })
   })
 
-/** Whether the status of a kind declares such a field; `undefined` for a kind without a schema in the program. */
+/**
+ * Whether the status of a kind declares such a field; `undefined` for a kind without a schema in the program.
+ *
+ * @internal
+ */
 export const declares = (kind: Resource.Any, field: string): boolean | undefined =>
   CustomResource.isCustomResource(kind) ? statusSchemaOf(kind)?.properties?.[field] !== undefined : undefined
 
 const statusSchemaOf = (kind: Resource.Any): StructuralSchema | undefined =>
   CustomResource.isCustomResource(kind) ? kind.definition.schema.properties?.status : undefined
 
-/** The conditions that an object carries. */
+/**
+ * The conditions that an object carries.
+ *
+ * @example
+ * ```ts
+ * const pod = yield* Client.list(BuiltIn.Pod)
+ * const ready = pod.items.filter((pod) => Condition.isTrue(Status.conditions(pod), "Ready"))
+ * ```
+ */
 export const conditions = (object: KubernetesObject): ReadonlyArray<Condition.Condition> =>
   conditionsOf(statusOf(object))
 
-/** The cached object with own writes; none if it is gone. */
+/**
+ * The cached object with own writes; none if it is gone.
+ *
+ * @internal
+ */
 export const cached = (
   object: KubernetesObject
 ): Effect.Effect<Option.Option<KubernetesObject>, ApiError | InvalidObject, Reconciliation | Cache.Cache> =>
@@ -154,7 +177,11 @@ export const cached = (
 const same = (found: Option.Option<KubernetesObject>, { metadata: { uid } }: KubernetesObject) =>
   Option.filter(found, ({ metadata }) => metadata.uid === uid)
 
-/** The status of an object; empty if it has none. */
+/**
+ * The status of an object; empty if it has none.
+ *
+ * @internal
+ */
 export const statusOf = (object: object): Drift.Fields => {
   const { status } = Drift.json(object)
   return Drift.isRecord(status) ? status : {}

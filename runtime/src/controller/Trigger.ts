@@ -79,7 +79,11 @@ export interface Fired {
 
 const verbs = { added: "added", updated: "modified", deleted: "deleted" } as const
 
-/** The name of a change, such as `watch.modified`. */
+/**
+ * The name of a change, such as `watch.modified`.
+ *
+ * @internal
+ */
 export const kindOf = (relation: Trigger["relation"], change: Change): Fired["kind"] =>
   change.initial ? "startup" : `${relation}.${verbs[change.type]}`
 
@@ -87,6 +91,8 @@ export const kindOf = (relation: Trigger["relation"], change: Change): Fired["ki
  * The record of a change.
  *
  * @param annotation the annotation of the source with the traceparent of its change; absent to ignore it
+ *
+ * @internal
  */
 export const fired = (
   relation: Trigger["relation"],
@@ -128,6 +134,16 @@ const brought = ({ initial, object, previous, type }: Change, annotation: string
  * only metadata.
  *
  * Needs the permissions to list and watch `resource`.
+ *
+ * @example
+ * ```ts
+ * const trigger = Trigger.on(BuiltIn.ConfigMap, {
+ *   map: ({ metadata: { name, namespace } }) =>
+ *     Effect.map(Cache.list(Site, { namespace }), ({ items }) =>
+ *       items.filter(({ spec }) => spec.host === name).map(KubernetesObject.keyOf)
+ *     )
+ * })
+ * ```
  */
 export const on = <A extends KubernetesObject, R = never>(
   resource: Resource.Resource<A, never>,
@@ -144,13 +160,29 @@ export const on = <A extends KubernetesObject, R = never>(
   }
 })
 
-/** Triggers by changes of metadata; the cache holds only metadata. Needs the permissions to list and watch the kind. */
+/**
+ * Triggers by changes of metadata; the cache holds only metadata. Needs the permissions to list and watch the kind.
+ *
+ * @example
+ * ```ts
+ * const trigger = Trigger.onMetadata(BuiltIn.Namespace, {
+ *   map: ({ metadata }) =>
+ *     Effect.map(Cache.list(Site, { namespace: metadata.name }), ({ items }) => items.map(KubernetesObject.keyOf))
+ * })
+ * ```
+ */
 export const onMetadata = <R = never>(resource: Resource.Any, options: Options<KubernetesObject, R>): Trigger<R> =>
   on(Resource.metadataOnly(resource), options)
 
 /**
  * The key of the object of a kind that controls a child; `undefined` if none does. The version is not compared, so that children keep
  * their owner over an upgrade.
+ *
+ * @example
+ * ```ts
+ * const child = yield* Owned.apply(site, BuiltIn.ConfigMap, { metadata: { name: "shop-page" } })
+ * Trigger.ownerOf(Site, child) // => { namespace: "default", name: "shop" }
+ * ```
  */
 export const ownerOf = (owner: Resource.Any, child: KubernetesObject): ObjectKey | undefined => {
   const reference = controllerOf(child)
@@ -162,7 +194,11 @@ export const ownerOf = (owner: Resource.Any, child: KubernetesObject): ObjectKey
     : { name: reference.name }
 }
 
-/** Changes of the children of `owner`: those that have one, see {@link ownerOf}. */
+/**
+ * Changes of the children of `owner`: those that have one, see {@link ownerOf}.
+ *
+ * @internal
+ */
 export const owned = (owner: Resource.Any, child: Resource.Any): Trigger => ({
   relation: "owned",
   resource: child,

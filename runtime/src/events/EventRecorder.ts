@@ -63,7 +63,14 @@ export class EventRecorder extends Context.Tag("@homeostat/runtime/EventRecorder
   }
 >() {}
 
-/** Records an event about `regarding`. */
+/**
+ * Records an event about `regarding`.
+ *
+ * @example
+ * ```ts
+ * yield* EventRecorder.record({ regarding: site, type: "Normal", reason: "Entered", note: "Entered in the directory" })
+ * ```
+ */
 export const record = (entry: Entry): Effect.Effect<void, never, EventRecorder> =>
   Effect.flatMap(EventRecorder, (recorder) => recorder.record(entry))
 
@@ -343,6 +350,10 @@ export const make = (options: {
     })
   })
 
-/** An EventRecorder for the lifetime of the layer. It writes the queued events at the end. */
+/**
+ * An EventRecorder for the lifetime of the layer. It writes the queued events at the end.
+ *
+ * @internal
+ */
 export const layer = (options: { readonly instance: string }): Layer.Layer<EventRecorder, never, Client.Client> =>
   Layer.scoped(EventRecorder, make(options))

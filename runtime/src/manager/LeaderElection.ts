@@ -62,7 +62,14 @@ export interface Settings {
 /** With these durations two leaders would be possible, or a long time without a leader. */
 export class InvalidSettings extends Data.TaggedError("InvalidSettings")<{ readonly message: string }> {}
 
-/** An identity that is unique per process: the instance and a random part. */
+/**
+ * An identity that is unique per process: the instance and a random part.
+ *
+ * @example
+ * ```ts
+ * const election = LeaderElection.make({ namespace: "sites", name: "sites", identity: LeaderElection.identityOf("sites-0") })
+ * ```
+ */
 export const identityOf = (instance: string): string => `${instance}_${crypto.randomUUID()}`
 
 /** The state of an election. */
@@ -106,7 +113,11 @@ export interface Times {
   readonly retryPeriodMillis: number
 }
 
-/** The durations of an election. The error names the two flags that contradict each other. */
+/**
+ * The durations of an election. The error names the two flags that contradict each other.
+ *
+ * @internal
+ */
 export const timesOf = (
   settings: Pick<Settings, "leaseDuration" | "renewDeadline" | "retryPeriod">
 ): Either.Either<Times, InvalidSettings> => {
@@ -133,7 +144,15 @@ export const timesOf = (
   })
 }
 
-/** An election with these settings. It sends no request before `run`. */
+/**
+ * An election with these settings. It sends no request before `run`.
+ *
+ * @example
+ * ```ts
+ * const election = LeaderElection.make({ namespace: "sites", name: "sites", identity: "sites-0" })
+ * const manager = Effect.flatMap(election, (leaderElection) => Manager.launch([controller], { leaderElection }))
+ * ```
+ */
 export const make = (settings: Settings): Either.Either<LeaderElection, InvalidSettings> =>
   Either.map(timesOf(settings), (times) => elect(settings, times))
 

@@ -44,7 +44,14 @@ import * as WhyPage from "./why/Page.ts"
 /** The services of reconciles, for one cluster. */
 export type Runtime = Services | Reachability.Reachability
 
-/** The services of a manager, over the transport to a cluster. Closing their scope closes every watch. */
+/**
+ * The services of a manager, over the transport to a cluster. Closing their scope closes every watch.
+ *
+ * @example
+ * ```ts
+ * const manager = Effect.provide(Manager.start([controller]), Manager.layer({ instance: "sites-0" }))
+ * ```
+ */
 export const layer = (options: {
   /** The namespaces that the manager follows; none means all. */
   readonly namespaces?: ReadonlyArray<string> | undefined
@@ -104,6 +111,11 @@ export interface Settings {
  * Starts controllers, which run until the scope closes. Leader-elected controllers run while this process leads, if there is an
  * election; others run at once. Returns at once; each runner logs its start. Dies if two controllers have the same name, or
  * the same kind and finalizer.
+ *
+ * @example
+ * ```ts
+ * const manager = Manager.start([controller], { syncPeriod: "1 hour" })
+ * ```
  */
 export const start = <R>(
   controllers: ReadonlyArray<Controller<R>>,
@@ -211,6 +223,11 @@ export const start = <R>(
 /**
  * Starts controllers on the cluster of the transport, with their own services, and returns when all of them have started. For tests,
  * and for programs with their own composition.
+ *
+ * @example
+ * ```ts
+ * const manager = Manager.launch([controller], { namespaces: ["default"] })
+ * ```
  */
 export const launch = (
   controllers: ReadonlyArray<Controller<Runtime>>,

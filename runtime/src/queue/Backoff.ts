@@ -58,7 +58,11 @@ export {
   schedule as default
 }
 
-/** The schedule for each key on its own. The services of the schedule come from the context of this call. */
+/**
+ * The schedule for each key on its own. The services of the schedule come from the context of this call.
+ *
+ * @internal
+ */
 export const make = <Out, In, R>(retry: Schedule.Schedule<Out, In, R>): Effect.Effect<Backoffs<In>, never, R> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock

@@ -55,21 +55,57 @@ const yes = (type: string, facts: Facts): Draft => ({ type, status: "True", ...f
 const no = (type: string, facts: Facts): Draft => ({ type, status: "False", ...facts })
 
 export {
-  /** A condition with status False. */
+  /**
+   * A condition with status False.
+   *
+   * @example
+   * ```ts
+   * const ready = Condition.false("Ready", { reason: "Rollout", message: "1 of 3 ready" })
+   * ready.status // => "False"
+   * ```
+   */
   no as false,
   /**
    * A condition with status True: `Condition.true("Ready", { reason: "Available", message: "3/3 ready", observedGeneration: 4 })`.
+   *
+   * @example
+   * ```ts
+   * const ready = Condition.true("Ready", { reason: "Available", message: "3 of 3 ready", observedGeneration: 2 })
+   * ready.status // => "True"
+   * ```
    */
   yes as true
 }
-/** A condition with status Unknown. */
+/**
+ * A condition with status Unknown.
+ *
+ * @example
+ * ```ts
+ * const ready = Condition.unknown("Ready", { reason: "NoAnswer", message: "The site does not answer" })
+ * ready.status // => "Unknown"
+ * ```
+ */
 export const unknown = (type: string, facts: Facts): Draft => ({ type, status: "Unknown", ...facts })
 
-/** The condition of this type, if any. */
+/**
+ * The condition of this type, if any.
+ *
+ * @example
+ * ```ts
+ * const reason = Condition.find(site.status?.conditions, "Ready")?.reason
+ * ```
+ */
 export const find = (conditions: ReadonlyArray<Condition> | undefined, type: string): Condition | undefined =>
   conditions?.find((condition) => condition.type === type)
 
-/** Whether the condition of this type has status True. */
+/**
+ * Whether the condition of this type has status True.
+ *
+ * @example
+ * ```ts
+ * Condition.isTrue(site.status?.conditions, "Ready") // => false
+ * ```
+ */
 export const isTrue = (conditions: ReadonlyArray<Condition> | undefined, type: string): boolean =>
   find(conditions, type)?.status === "True"
 
@@ -80,6 +116,13 @@ const none: ReadonlyArray<Condition> = []
  *
  * `lastTransitionTime` becomes `now` only if the status changes. Without any change it returns the same array, so `===` shows whether
  * a write is needed.
+ *
+ * @example
+ * ```ts
+ * const ready = Condition.true("Ready", { reason: "Available", message: "" })
+ * const conditions = Condition.set([], ready, "2026-11-20T09:00:00Z")
+ * conditions.map(({ lastTransitionTime }) => lastTransitionTime) // => ["2026-11-20T09:00:00Z"]
+ * ```
  */
 export const set = (
   conditions: ReadonlyArray<Condition> | undefined,
@@ -106,6 +149,13 @@ const setOne = (conditions: ReadonlyArray<Condition>, draft: Draft, now: string)
   return conditions.with(at, { ...draft, lastTransitionTime })
 }
 
-/** Removes the condition of this type. Returns the same array if there is none. */
+/**
+ * Removes the condition of this type. Returns the same array if there is none.
+ *
+ * @example
+ * ```ts
+ * const conditions = Condition.remove(site.status?.conditions ?? [], "Ready")
+ * ```
+ */
 export const remove = (conditions: ReadonlyArray<Condition>, type: string): ReadonlyArray<Condition> =>
   find(conditions, type) === undefined ? conditions : conditions.filter((condition) => condition.type !== type)

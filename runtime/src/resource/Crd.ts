@@ -14,6 +14,11 @@ export type Crd = Desired<CustomResourceDefinition> & {
  * The CRD of a custom kind, with its one declared version. Empty optional fields are omitted.
  *
  * @throws InvalidDefinition if a CRD cannot express the kind: see {@link CustomResource.check}
+ *
+ * @example
+ * ```ts
+ * Crd.of(Site).metadata.name // => "sites.example.com"
+ * ```
  */
 export const of = (resource: CustomResource.Any): Crd => {
   const { singular, listKind, shortNames, categories, schema, hasStatus, columns, scale } = resource.definition

@@ -133,10 +133,18 @@ export interface CustomResource<out Spec, in SpecEncoded, out Status>
 /** Any custom kind. */
 export type Any = CustomResource<unknown, never, unknown>
 
-/** Whether a kind was declared with {@link make}, and so has a CRD. */
+/**
+ * Whether a kind was declared with {@link make}, and so has a CRD.
+ *
+ * @internal
+ */
 export const isCustomResource = (resource: Resource.Any): resource is Any => "definition" in resource
 
-/** The same kind without decoding: its objects stay in their wire form. */
+/**
+ * The same kind without decoding: its objects stay in their wire form.
+ *
+ * @internal
+ */
 export const undecoded = (resource: Resource.Any): Resource.Any => {
   const wire = Resource.make({ ...resource, decode: undefined })
   return isCustomResource(resource) ? Object.assign(wire, { definition: resource.definition }) : wire
@@ -147,6 +155,17 @@ export const undecoded = (resource: Resource.Any): Resource.Any => {
  * {@link check}.
  *
  * @throws InvalidDefinition with the invalid name and the fix
+ *
+ * @example
+ * ```ts
+ * const Widget = CustomResource.make({
+ *   group: "example.com",
+ *   version: "v1",
+ *   kind: "Widget",
+ *   spec: Schema.Struct({ size: Schema.Int.pipe(Schema.between(1, 10)) })
+ * })
+ * Widget.plural // => "widgets"
+ * ```
  */
 export const make = <Spec, SpecEncoded, Status = never, StatusEncoded = never>(
   options: Options<Spec, SpecEncoded, Status, StatusEncoded>
@@ -171,6 +190,11 @@ export const make = <Spec, SpecEncoded, Status = never, StatusEncoded = never>(
 /**
  * Compiles the CRD of a kind. Fails if a CRD cannot express it, with the field and a fix. `crd`, `manifests`, `run --install-crds`
  * and the build call it. A start without `--install-crds` does not, because it would take longer than the rest of the start.
+ *
+ * @example
+ * ```ts
+ * yield* CustomResource.check(Site)
+ * ```
  */
 export const check = ({ definition }: Any): Effect.Effect<void, InvalidDefinition> =>
   Effect.try({
@@ -242,7 +266,14 @@ const refuse = (kind: string, field: string, problem: string, fix: string): neve
   throw new InvalidDefinition({ kind, field, problem, fix })
 }
 
-/** The default plural of a kind: in lower case, by the English rules for its last letters: `policies` for `Policy`. */
+/**
+ * The default plural of a kind: in lower case, by the English rules for its last letters: `policies` for `Policy`.
+ *
+ * @example
+ * ```ts
+ * CustomResource.pluralOf("Policy") // => "policies"
+ * ```
+ */
 export const pluralOf = (kind: string): string => {
   const word = kind.toLowerCase()
   if (/(s|x|z|ch|sh)$/.test(word)) return `${word}es`

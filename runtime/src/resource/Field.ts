@@ -45,7 +45,11 @@ export interface Facts {
 
 const FactsId: unique symbol = Symbol.for("@homeostat/runtime/Field")
 
-/** The facts in annotations. */
+/**
+ * The facts in annotations.
+ *
+ * @internal
+ */
 export const factsOf = (annotations: AST.Annotations): Facts => {
   const facts = annotations[FactsId]
   // Only `annotate` below writes this symbol.
@@ -74,32 +78,97 @@ const annotate =
     return self.annotations({ [FactsId]: merged(factsOf(annotations), facts) }) as ReturnType<S["annotations"]>
   }
 
-/** A list whose items merge by these keys, so that several managers can own entries. Each key must be required or have a default. */
+/**
+ * A list whose items merge by these keys, so that several managers can own entries. Each key must be required or have a default.
+ *
+ * @example
+ * ```ts
+ * const ports = Schema.Array(Schema.Struct({ name: Schema.String, port: Schema.Int })).pipe(Field.listMap("name"))
+ * ```
+ */
 export const listMap = (...keys: readonly [string, ...ReadonlyArray<string>]): Annotator =>
   annotate({ listType: "map", listMapKeys: keys })
 
-/** A list of scalars without duplicates, in which several managers can own entries. */
+/**
+ * A list of scalars without duplicates, in which several managers can own entries.
+ *
+ * @example
+ * ```ts
+ * const hosts = Schema.Array(Schema.String).pipe(Field.listSet)
+ * ```
+ */
 export const listSet: Annotator = annotate({ listType: "set" })
 
-/** A list that one manager owns as a whole, the default for lists. */
+/**
+ * A list that one manager owns as a whole, the default for lists.
+ *
+ * @example
+ * ```ts
+ * const command = Schema.Array(Schema.String).pipe(Field.listAtomic)
+ * ```
+ */
 export const listAtomic: Annotator = annotate({ listType: "atomic" })
 
-/** A struct or record that one manager owns as a whole, instead of each field. */
+/**
+ * A struct or record that one manager owns as a whole, instead of each field.
+ *
+ * @example
+ * ```ts
+ * const selector = Schema.Record({ key: Schema.String, value: Schema.String }).pipe(Field.mapAtomic)
+ * ```
+ */
 export const mapAtomic: Annotator = annotate({ mapType: "atomic" })
 
-/** The server and the decoding keep fields that the struct does not declare. */
+/**
+ * The server and the decoding keep fields that the struct does not declare.
+ *
+ * @example
+ * ```ts
+ * const values = Schema.Struct({}).pipe(Field.preserveUnknown)
+ * ```
+ */
 export const preserveUnknown: Annotator = annotate({ preserveUnknown: true })
 
-/** A whole Kubernetes object, such as a template: the server checks apiVersion, kind and metadata, and keeps the other fields. */
+/**
+ * A whole Kubernetes object, such as a template: the server checks apiVersion, kind and metadata, and keeps the other fields.
+ *
+ * @example
+ * ```ts
+ * const template = Schema.Struct({}).pipe(Field.embeddedResource, Field.preserveUnknown)
+ * ```
+ */
 export const embeddedResource: Annotator = annotate({ embeddedResource: true, preserveUnknown: true })
 
-/** An OpenAPI format that the server checks, such as `ipv4`, `cidr`, `uri`, `date-time` or `int32`. */
+/**
+ * An OpenAPI format that the server checks, such as `ipv4`, `cidr`, `uri`, `date-time` or `int32`.
+ *
+ * @example
+ * ```ts
+ * const address = Schema.String.pipe(Field.format("ipv4"))
+ * ```
+ */
 export const format = (name: string): Annotator => annotate({ format: name })
 
-/** A CEL rule. Rules on one field add up. The server limits their cost, so bound the strings and lists that they iterate. */
+/**
+ * A CEL rule. Rules on one field add up. The server limits their cost, so bound the strings and lists that they iterate.
+ *
+ * @example
+ * ```ts
+ * const range = Schema.Struct({ min: Schema.Int, max: Schema.Int }).pipe(
+ *   Field.rule({ rule: "self.min <= self.max", message: "min must be at most max" })
+ * )
+ * ```
+ */
 export const rule = (rule: Rule): Annotator => annotate({ rules: [rule] })
 
-/** A field whose value cannot change after it was set. An optional field can still be removed, unless it is required as well. */
+/**
+ * A field whose value cannot change after it was set. An optional field can still be removed, unless it is required as well.
+ *
+ * @example
+ * ```ts
+ * const storageClass = Schema.String.pipe(Field.immutable)
+ * ```
+ */
 export const immutable: Annotator = rule({ rule: "self == oldSelf", message: "is immutable" })
 
 /** One message instead of one per member of a union. */

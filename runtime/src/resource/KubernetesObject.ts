@@ -63,22 +63,51 @@ export interface ObjectKey {
   readonly name: string
 }
 
-/** The key of an object. */
+/**
+ * The key of an object.
+ *
+ * @example
+ * ```ts
+ * KubernetesObject.keyOf(site) // => { namespace: "default", name: "shop" }
+ * ```
+ */
 export const keyOf = (object: KubernetesObject): ObjectKey =>
   object.metadata.namespace === undefined
     ? { name: object.metadata.name }
     : { namespace: object.metadata.namespace, name: object.metadata.name }
 
-/** `namespace/name`, or `name` for a cluster-scoped object. All maps of the runtime use this key. */
+/**
+ * `namespace/name`, or `name` for a cluster-scoped object. All maps of the runtime use this key.
+ *
+ * @example
+ * ```ts
+ * KubernetesObject.keyString({ namespace: "default", name: "shop" }) // => "default/shop"
+ * ```
+ */
 export const keyString = (key: ObjectKey): string =>
   key.namespace === undefined || key.namespace === "" ? key.name : `${key.namespace}/${key.name}`
 
-/** The inverse of {@link keyString}. Names contain no slash. */
+/**
+ * The inverse of {@link keyString}. Names contain no slash.
+ *
+ * @example
+ * ```ts
+ * KubernetesObject.parseKey("default/shop") // => { namespace: "default", name: "shop" }
+ * ```
+ */
 export const parseKey = (key: string): ObjectKey => {
   const slash = key.indexOf("/")
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
-/** The owner that controls the object, if any. */
+/**
+ * The owner that controls the object, if any.
+ *
+ * @example
+ * ```ts
+ * const child = yield* Owned.apply(site, BuiltIn.ConfigMap, { metadata: { name: "shop-page" } })
+ * KubernetesObject.controllerOf(child)?.name // => "shop"
+ * ```
+ */
 export const controllerOf = (object: KubernetesObject): OwnerReference | undefined =>
   object.metadata.ownerReferences?.find((reference) => reference.controller === true)

@@ -52,17 +52,33 @@ export interface Resource<out A extends KubernetesObject, in D = Desired<A>> {
 /** Any kind. */
 export type Any = Resource<KubernetesObject, never>
 
-/** `apps/v1`, or `v1` for the core group. */
+/**
+ * `apps/v1`, or `v1` for the core group.
+ *
+ * @example
+ * ```ts
+ * Resource.apiVersionOf(BuiltIn.Deployment) // => "apps/v1"
+ * ```
+ */
 export const apiVersionOf = (resource: Pick<Any, "group" | "version">): string =>
   resource.group === "" ? resource.version : `${resource.group}/${resource.version}`
 
-/** The name in errors and RBAC rules: `deployments.apps`, or `services` for the core group. */
+/**
+ * The name in errors and RBAC rules: `deployments.apps`, or `services` for the core group.
+ *
+ * @example
+ * ```ts
+ * Resource.nameOf(BuiltIn.Deployment) // => "deployments.apps"
+ * ```
+ */
 export const nameOf = (resource: Pick<Any, "group" | "plural">): string =>
   resource.group === "" ? resource.plural : `${resource.plural}.${resource.group}`
 
 /**
  * The text of a key of an object of a kind. A namespace of a cluster-scoped kind is left out. Throws if the kind is namespaced and
  * the key has no namespace: no object has such a key.
+ *
+ * @internal
  */
 export const keyStringOf = (resource: Any, key: ObjectKey): string => {
   if (!resource.namespaced) return key.name
@@ -70,7 +86,11 @@ export const keyStringOf = (resource: Any, key: ObjectKey): string => {
   throw new Error(`namespace required: key of ${nameOf(resource)} ${key.name} (the kind is namespaced)`)
 }
 
-/** The identity of a kind and its projection: the key of an informer. */
+/**
+ * The identity of a kind and its projection: the key of an informer.
+ *
+ * @internal
+ */
 export const identityOf = (resource: Any): string =>
   `${nameOf(resource)}/${resource.version}${resource.projection === "metadata" ? ":metadata" : ""}`
 
@@ -115,10 +135,31 @@ class Kind<A extends KubernetesObject, D> implements Resource<A, D> {
   }
 }
 
-/** A kind from its coordinates. */
+/**
+ * A kind from its coordinates.
+ *
+ * @example
+ * ```ts
+ * const Certificate = Resource.make<KubernetesObject.KubernetesObject & { readonly spec: { readonly secretName: string } }>({
+ *   group: "cert-manager.io",
+ *   version: "v1",
+ *   kind: "Certificate",
+ *   plural: "certificates"
+ * })
+ * ```
+ */
 export const make = <A extends KubernetesObject, D = Desired<A>>(options: Options<A>): Resource<A, D> =>
   new Kind(options)
 
-/** The same kind with metadata only: for triggers and existence checks, at a third of the memory. */
+/**
+ * The same kind with metadata only: for triggers and existence checks, at a third of the memory.
+ *
+ * @example
+ * ```ts
+ * const key = { namespace: "default", name: "page" }
+ * const { metadata } = yield* Client.get(Resource.metadataOnly(BuiltIn.ConfigMap), key)
+ * metadata.labels // => { app: "shop" }
+ * ```
+ */
 export const metadataOnly = (resource: Any): Resource<KubernetesObject, never> =>
   new Kind({ ...resource, projection: "metadata", decode: undefined })

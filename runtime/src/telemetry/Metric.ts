@@ -1,10 +1,8 @@
 /**
  * The definition of a metric, and all metrics of the runtime: name, help, type, labels, buckets. A controller defines its own metrics
  * with {@link counter}, {@link gauge} and {@link histogram}. Metrics of controller-runtime and client-go have the same names, labels
- * and buckets here, so that existing dashboards and alerts work; ours begin with `homeostat_`.
- *
- * Missing compared to them: the metrics of the client's rate limiter (the client has none), of DNS lookups (Bun makes them), and of
- * Go's runtime.
+ * and buckets here, so that existing dashboards and alerts work; ours begin with `homeostat_`. Metrics of a client-side rate limiter, of
+ * DNS lookups and of Go's runtime are missing.
  */
 
 /** The value of each label of a series. */
@@ -67,6 +65,11 @@ const checked = <M extends Metric>(metric: M): M => {
 /**
  * Defines a counter. Throws if the definition is invalid. A name begins with that of the program and ends with the unit:
  * `homeostat_backup_bytes_added_total`. Each combination of label values is a series, so use labels with few values.
+ *
+ * @example
+ * ```ts
+ * const renewals = Metric.counter("sites_renewals_total", "Renewed certificates", ["namespace"])
+ * ```
  */
 export const counter = <const L extends string = never>(
   name: string,
@@ -74,14 +77,28 @@ export const counter = <const L extends string = never>(
   labels: ReadonlyArray<L> = []
 ): Counter<L> => checked({ type: "counter", name, help, labels })
 
-/** Defines a gauge. Otherwise like {@link counter}. */
+/**
+ * Defines a gauge. Otherwise like {@link counter}.
+ *
+ * @example
+ * ```ts
+ * const size = Metric.gauge("sites_size_bytes", "The size of a site", ["namespace", "name"])
+ * ```
+ */
 export const gauge = <const L extends string = never>(
   name: string,
   help: string,
   labels: ReadonlyArray<L> = []
 ): Gauge<L> => checked({ type: "gauge", name, help, labels })
 
-/** Defines a histogram with these upper bounds, ascending, in the unit at the end of its name. Otherwise like {@link counter}. */
+/**
+ * Defines a histogram with these upper bounds, ascending, in the unit at the end of its name. Otherwise like {@link counter}.
+ *
+ * @example
+ * ```ts
+ * const duration = Metric.histogram("sites_build_duration_seconds", "How long builds took", [1, 10, 60])
+ * ```
+ */
 export const histogram = <const L extends string = never>(
   name: string,
   help: string,

@@ -180,7 +180,15 @@ const isSame = (one: Metric, other: Metric): boolean =>
     areSame(one.labels, other.labels) &&
     areSame("buckets" in one ? one.buckets : [], "buckets" in other ? other.buckets : []))
 
-/** An empty registry. */
+/**
+ * An empty registry.
+ *
+ * @example
+ * ```ts
+ * const registry = Metrics.make()
+ * registry.counter(Metric.counter("sites_renewals_total", "Renewed certificates"), {}).add()
+ * ```
+ */
 export const make = (): Registry => {
   const singles = new Map<string, Single>()
   const distributions = new Map<string, Buckets>()
@@ -292,6 +300,16 @@ export const scoped: Effect.Effect<Registry, never, Scope.Scope> = Effect.acquir
  * Creates a controller's instruments once per registry: at the first reconcile, and again in each later leadership.
  *
  * @param make also gets the services of the first caller, such as the Cache, for collectors
+ *
+ * @example
+ * ```ts
+ * const size = Metric.gauge("sites_size_bytes", "The size of a site", ["name"])
+ * const metrics = Metrics.once((registry) => ({
+ *   record: (name: string, bytes: number) => registry.gauge(size, { name }).set(bytes)
+ * }))
+ * const { record } = yield* metrics
+ * record("shop", 512)
+ * ```
  */
 export const once = <A, R = never>(
   make: (registry: Registry, services: Context.Context<R>) => A
@@ -309,6 +327,8 @@ export const once = <A, R = never>(
 
 /**
  * Adds the growth of a total to a counter. If the total is smaller than before, it has restarted from 0 (a new queue, a new watch).
+ *
+ * @internal
  */
 export const following = (counter: Counting): ((total: number) => void) => {
   let last = 0

@@ -22,6 +22,22 @@ export const everything: Options = { controllers: true, scheduler: true, kwok: t
  *
  * With `USE_EXISTING_CLUSTER=true`, the cluster of the current context is taken instead: it is expected to have
  * controllers, a scheduler and nodes, and flags of its own: asking for `audit` or `apiServerFlags` is an error then.
+ *
+ * @example
+ * ```ts
+ * import { expect } from "bun:test"
+ * import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+ * import { live } from "@homeostat/testkit/Test"
+ * import { Effect } from "effect"
+ *
+ * live("a real API server answers", () =>
+ *   Effect.gen(function* () {
+ *     const cluster = yield* Envtest.start()
+ *     const { status } = yield* cluster.request("GET", "/readyz")
+ *     expect(status).toBe(200)
+ *   })
+ * )
+ * ```
  */
 export const start = (options: Options = {}): Effect.Effect<ControlPlane.ControlPlane, Failure, Scope.Scope> =>
   Effect.gen(function* () {

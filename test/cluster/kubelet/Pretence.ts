@@ -56,7 +56,11 @@ export type Pods = (pod: Pod) => Plan | undefined
 /** Between two looks whether a container may start now. */
 export const patience = Duration.seconds(10)
 
-/** The plan for the containers of a pod. Those of a Job's pods complete; so do all that come before the others. */
+/**
+ * The plan for the containers of a pod. Those of a Job's pods complete; so do all that come before the others.
+ *
+ * @internal
+ */
 export const plan = (pod: Pod, times: Times, isInit: boolean, pods: Pods = () => undefined): Plan => {
   if (isInit) return { ends: { after: 0, exitCode: 0 } }
   const asked = pods(pod)
@@ -71,7 +75,11 @@ export const plan = (pod: Pod, times: Times, isInit: boolean, pods: Pods = () =>
     : {}
 }
 
-/** When the kubelet evicts a pod, and what it says then; undefined: it does not. */
+/**
+ * When the kubelet evicts a pod, and what it says then; undefined: it does not.
+ *
+ * @internal
+ */
 export const eviction = (pod: Pod, times: Times, pods: Pods = () => undefined): Plan["evicted"] => {
   const asked = pods(pod)?.evicted
   const message = pod.metadata.annotations?.[evicted]

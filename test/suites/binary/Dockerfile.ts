@@ -1,19 +1,22 @@
-/** The Dockerfile of the manager's image, read as a builder reads it. */
+/** Dockerfiles, read as a builder reads them, and that of the manager's image. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { DockerfileParser } from "dockerfile-ast"
 
-/** The whole file. */
+/** The arguments of each instruction of a file with a keyword, without flags. */
+export const of = (file: string) => {
+  const instructions = DockerfileParser.parse(file)
+    .getInstructions()
+    .map((one) => ({ keyword: one.getKeyword(), rest: one.getRawArgumentsContent() ?? "" }))
+  return (keyword: string): ReadonlyArray<string> =>
+    instructions.filter((one) => one.keyword === keyword).map(({ rest }) => rest)
+}
+
+/** The Dockerfile of the manager. */
 export const text = readFileSync(join(import.meta.dir, "../../../deploy/Dockerfile"), "utf8")
 
-/** The instructions by keyword: what follows each, its flags not counted. */
-const instructions = DockerfileParser.parse(text)
-  .getInstructions()
-  .map((one) => ({ keyword: one.getKeyword(), rest: one.getRawArgumentsContent() ?? "" }))
-
-/** What follows each instruction with this keyword. */
-export const all = (keyword: string): ReadonlyArray<string> =>
-  instructions.filter((one) => one.keyword === keyword).map(({ rest }) => rest)
+/** The arguments of each instruction of the manager's Dockerfile with a keyword. */
+export const all = of(text)
 
 /** Where a COPY takes its file, and where it puts it. */
 export const copied = all("COPY").map((rest) => rest.split(/\s+/).filter((word) => !word.startsWith("--")))

@@ -31,7 +31,7 @@ const author = [
 ] as const
 
 /** A repository with the sources as they are now, committed. */
-const commit = (folder: string) =>
+export const commit = (folder: string) =>
   Effect.gen(function* () {
     const listed = yield* run([
       "git",

@@ -12,7 +12,9 @@ import * as Setting from "@homeostat/runtime/command/Setting"
 import * as Connections from "@homeostat/runtime/manager/Connections"
 import { live } from "@homeostat/testkit/Test"
 import { ConfigProvider, Duration, Effect, Either } from "effect"
+import { loadAll } from "js-yaml"
 import { program } from "../../../controllers/main.ts"
+import * as Binary from "../binary/Binary.ts"
 import * as Markdown from "../docs/Markdown.ts"
 import * as Overlay from "./Overlay.ts"
 
@@ -373,3 +375,27 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     expect(rendered.one<BuiltIn.ConfigMap>("ConfigMap").data?.["homeostat.json"]).toContain('"panels"')
   })
 })
+
+live(
+  "manifests --image prints everything of the default overlay but the Service, the NetworkPolicy and the roles for users",
+  () =>
+    Effect.gen(function* () {
+      const flags = ["--leader-elect", "--metrics-secure", "--image=homeostat"]
+      const { stdout } = yield* Binary.run(["manifests", ...flags], Binary.bare("/"))
+      const { all } = yield* Overlay.render(Overlay.path("default"))
+      const named = (objects: ReadonlyArray<Overlay.Manifest>) =>
+        objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
+      const printed = named(loadAll(stdout) as ReadonlyArray<Overlay.Manifest>)
+      const left = named(all).filter((name) => !printed.includes(name))
+      expect(left.toSorted()).toEqual([
+        "ClusterRole homeostat-edit",
+        "ClusterRole homeostat-loglevel-writer",
+        "ClusterRole homeostat-metrics-reader",
+        "ClusterRole homeostat-view",
+        "ClusterRole homeostat-why-reader",
+        "NetworkPolicy homeostat",
+        "Service homeostat-metrics"
+      ])
+    }),
+  60_000
+)

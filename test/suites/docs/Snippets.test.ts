@@ -1,4 +1,7 @@
-/** The TypeScript examples of pages compile: blocks with `check="FILE.ts"`, all of a page in one folder. */
+/**
+ * The TypeScript examples of pages. Blocks with `check="FILE.ts"` compile, all of a page in one folder. Blocks with `mistake="FILE.ts"` do
+ * not, and the next text block of the page shows a message of the compiler or of `@effect/tsgo`, in which `…` stands for any text.
+ */
 import { describe, expect, test } from "bun:test"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -8,28 +11,77 @@ const root = join(import.meta.dir, "../../..")
 
 const pages = ["docs/controller-runtime.md", "docs/effect.md"]
 
+const read = async (page: string) => Markdown.blocks(await Bun.file(join(root, page)).text())
+
+interface File {
+  readonly name: string
+  readonly text: string
+}
+
+/** Writes a project into a new folder, and removes it at the end. */
+const project = <A>(files: ReadonlyArray<File>, use: (run: (...words: ReadonlyArray<string>) => string) => A): A => {
+  mkdirSync(join(root, "dist"), { recursive: true })
+  const folder = mkdtempSync(join(root, "dist", "snippets-"))
+  try {
+    for (const { name, text } of files) writeFileSync(join(folder, name), text)
+    const settings = { extends: "../../tsconfig.json", include: ["*.ts"], exclude: [] }
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings))
+    return use((...words) => {
+      const { stderr, stdout } = Bun.spawnSync([process.execPath, "x", ...words], { cwd: folder, stdin: "ignore" })
+      return `${stdout}${stderr}`
+    })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const tsc = ["tsc", "-p", "tsconfig.json", "--noEmit", "--checkers", "1"]
+const effect = ["effect-tsgo", "diagnostics", "--project", "tsconfig.json", "--strict"]
+
 describe("The examples compile:", () => {
   for (const page of pages) {
     test(page, async () => {
-      const files = Markdown.blocks(await Bun.file(join(root, page)).text()).flatMap(({ attributes, text }) =>
+      const files = (await read(page)).flatMap(({ attributes, text }) =>
         attributes.check === undefined ? [] : [{ name: attributes.check, text }]
       )
       expect(files.length).toBeGreaterThan(3)
-      mkdirSync(join(root, "dist"), { recursive: true })
-      const folder = mkdtempSync(join(root, "dist", "snippets-"))
-      try {
-        for (const { name, text } of files) writeFileSync(join(folder, name), text)
-        const settings = { extends: "../../tsconfig.json", include: ["*.ts"], exclude: [] }
-        writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings))
-        const { exitCode, stdout } = Bun.spawnSync(
-          [process.execPath, "x", "tsc", "-p", join(folder, "tsconfig.json"), "--noEmit", "--checkers", "1"],
-          { cwd: root, stdin: "ignore" }
-        )
-        expect(stdout.toString()).toBe("")
-        expect(exitCode).toBe(0)
-      } finally {
-        rmSync(folder, { recursive: true, force: true })
-      }
+      project(files, (run) => expect(run(...tsc)).toBe(""))
     }, 120_000)
   }
+})
+
+describe("The mistakes in docs/effect.md", () => {
+  const mistakes = read("docs/effect.md").then((blocks) =>
+    blocks.flatMap(({ attributes: { mistake }, text }, index) => {
+      const shown = blocks
+        .slice(index)
+        .find(({ language }) => language === "text")
+        ?.text.trim()
+      return mistake === undefined || shown === undefined ? [] : [{ name: mistake, text, shown }]
+    })
+  )
+
+  /** The messages about a file, which begin with its name. */
+  const about = (output: string, name: string): string =>
+    Bun.stripANSI(output)
+      .split(/^(?=\S*?\w+\.ts[(:])/m)
+      .filter((message) => new RegExp(`^\\S*\\b${name}[(:]`).test(message))
+      .join("")
+
+  test("give the messages of the page", async () => {
+    const files = await mistakes
+    expect(files.length).toBeGreaterThan(6)
+    const { compiler, diagnostics } = project(files, (run) => ({ compiler: run(...tsc), diagnostics: run(...effect) }))
+    for (const { name, shown } of files) {
+      const messages = about(compiler, name) + about(diagnostics, name)
+      const pattern = shown
+        .split("…")
+        .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"))
+        .join(".*")
+      expect([name, messages]).toEqual([name, expect.stringMatching(new RegExp(pattern))])
+    }
+    // Only @effect/tsgo finds this one.
+    expect(about(compiler, "Yield.ts")).toBe("")
+    expect(Bun.stripANSI(diagnostics)).toContain("1 errors")
+  }, 120_000)
 })

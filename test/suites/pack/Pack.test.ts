@@ -1,5 +1,6 @@
 /** The packages, installed, compiled and run in a project outside of this repository. */
 import { describe, expect, test } from "bun:test"
+import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import * as Client from "@homeostat/runtime/client/Client"
 import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
@@ -9,11 +10,13 @@ import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import * as Kubeconfig from "@homeostat/testkit/envtest/Kubeconfig"
 import { live } from "@homeostat/testkit/Test"
 import { Glob } from "bun"
+import { validate } from "dockerfile-utils"
 import { Effect } from "effect"
 import { loadAll } from "js-yaml"
 import { publint } from "publint"
 import { formatMessage } from "publint/utils"
 import * as Binary from "../binary/Binary.ts"
+import * as Dockerfile from "../binary/Dockerfile.ts"
 import * as Running from "../binary/Running.ts"
 import * as Markdown from "../docs/Markdown.ts"
 import * as Managed from "../Managed.ts"
@@ -86,6 +89,24 @@ describe("A project outside of this repository", () => {
   )
 
   live(
+    "fails its check for a forgotten yield*, which tsc does not report",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* Project.project
+        const [mistake] = yield* Effect.promise(() => mistakes())
+        const file = join(folder, "forgotten.ts")
+        yield* Effect.acquireRelease(
+          Effect.promise(() => Bun.write(file, mistake ?? "")),
+          () => Effect.promise(() => rm(file))
+        )
+        yield* Project.run(folder, "bunx tsc")
+        const failed = yield* Effect.flip(Project.run(folder, "bun run check"))
+        expect(Bun.stripANSI(failed.message)).toMatch(/forgotten\.ts:\d+:\d+ - error effect\(floatingEffect\)/)
+      }),
+    120_000
+  )
+
+  live(
     "type-checks under TypeScript 6, also with Node modules",
     () =>
       Effect.gen(function* () {
@@ -148,7 +169,11 @@ describe("A project outside of this repository", () => {
     () =>
       Effect.gen(function* () {
         const folder = yield* Project.project
-        const printed = (yield* Project.follow("Build and run the program")).slice(1).flatMap((text) => loadAll(text))
+        const outputs = [
+          ...(yield* Project.follow("Build and run the program")),
+          ...(yield* Project.follow("Deploy the program"))
+        ]
+        const printed = outputs.slice(1).flatMap((text) => loadAll(text))
         expect(printed.slice(0, 3)).toMatchObject([
           { kind: "CustomResourceDefinition", metadata: { name: "sites.web.example.org" } },
           { kind: "Role", metadata: { namespace: "sites" } },
@@ -187,6 +212,26 @@ describe("A project outside of this repository", () => {
   )
 })
 
+live("The Dockerfile of the page has no fault, and runs the program as that of this repository does", () =>
+  Effect.gen(function* () {
+    const text = yield* Effect.flatMap(Project.project, (folder) =>
+      Effect.promise(() => Bun.file(join(folder, "Dockerfile")).text())
+    )
+    expect(validate(text)).toEqual([])
+    const theirs = Dockerfile.of(text)
+    expect(theirs("FROM")).toEqual(
+      Dockerfile.all("ARG")
+        .slice(0, 1)
+        .map((rest) => rest.replace("BASE=", ""))
+    )
+    for (const keyword of ["ENV", "USER", "CMD"]) expect(theirs(keyword)).toEqual(Dockerfile.all(keyword))
+    expect(theirs("COPY").concat(theirs("ENTRYPOINT"))).toEqual([
+      "dist/sites /usr/local/bin/sites",
+      '["/usr/local/bin/sites"]'
+    ])
+  })
+)
+
 test("the page names the versions of this repository", async () => {
   const { workspaces } = await Bun.file(join(root, "package.json")).json()
   const page = await Bun.file(join(root, Project.page)).text()
@@ -204,6 +249,12 @@ const Site = Resource.make<
     readonly status?: { readonly configMap?: string; readonly conditions?: ReadonlyArray<object> }
   }
 >({ group: "web.example.org", version: "v1", kind: "Site", plural: "sites" })
+
+/** The mistakes of docs/effect.md; the first one is a forgotten yield*. */
+const mistakes = async (): Promise<ReadonlyArray<string>> =>
+  Markdown.blocks(await Bun.file(join(root, "docs/effect.md")).text()).flatMap(({ attributes: { mistake }, text }) =>
+    mistake === undefined ? [] : [text]
+  )
 
 /** Writes the examples of the READMEs as files of the project. */
 const readmes = async (folder: string): Promise<ReadonlyArray<string>> => {

@@ -5,6 +5,11 @@ import * as Evidence from "../../../docs/generate/Evidence.ts"
 import { all, root } from "./Modules.ts"
 
 const parity = await Bun.file(join(root, "docs/parity.md")).text()
+const topics = await Promise.all(
+  ["manager", "controller", "cache", "client", "webhooks", "metrics"].map((topic) =>
+    Bun.file(join(root, `docs/parity/${topic}.md`)).text()
+  )
+)
 const concepts = await Bun.file(join(root, "docs/concepts.md")).text()
 
 /** A row of a table of two columns, with the heading above it. */
@@ -18,6 +23,7 @@ const rowsOf = (page: string): ReadonlyArray<Row> => {
   let heading = ""
   return page.split("\n").flatMap((line, at, lines) => {
     if (line.startsWith("## ")) heading = line.slice(3)
+    if (line.startsWith("# Parity: ")) heading = line.slice("# Parity: ".length)
     const [, id = "", text = ""] = /^\| ([^|]+?) +\| ([^|]*?) *\|$/.exec(line) ?? []
     const isHead = /^\| -+ \|/.test(lines[at + 1] ?? "") || /^\|\s*-/.test(lines[at + 1] ?? "")
     return id === "" || id.startsWith("-") || isHead ? [] : [{ heading, id, text }]
@@ -54,11 +60,11 @@ describe("docs/evidence.md", () => {
   })
 })
 
-describe("docs/parity.md", () => {
-  const rows = rowsOf(parity)
+describe("The pages of docs/parity", () => {
+  const rows = topics.flatMap(rowsOf)
   const verdictOf = ({ text }: Row) => /^\*\*(has|differently|has not)\*\*(: .|$)/.exec(text)?.[1] ?? "none"
 
-  test("has a row for each feature of controller-runtime, by topic", () => {
+  test("have a row for each listed feature of controller-runtime, by topic", () => {
     const counts = new Map<string, number>()
     for (const { heading } of rows) counts.set(heading, (counts.get(heading) ?? 0) + 1)
     expect([...counts]).toEqual([
@@ -67,11 +73,11 @@ describe("docs/parity.md", () => {
       ["Cache", 15],
       ["Client, helpers", 27],
       ["Webhooks, certificates", 3],
-      ["Metrics, events, test kits", 14]
+      ["Metrics, events, test kits", 15]
     ])
   })
 
-  test("has evidence for each feature, and a reason for each difference", () => {
+  test("have evidence for each feature, and a reason for each difference", () => {
     for (const row of rows) {
       const verdict = verdictOf(row)
       expect([row.id, verdict]).not.toEqual([row.id, "none"])
@@ -81,11 +87,30 @@ describe("docs/parity.md", () => {
     }
   })
 
-  test("has the right counts", () => {
+  test("have no alignment blanks", () => {
+    expect([parity, ...topics].join("\n")).not.toMatch(/[^\n] {2,}\||-{4,}/)
+  })
+
+  test("are counted and linked by docs/parity.md, which lists the missing features", () => {
     const count = (verdict: string) => rows.filter((row) => verdictOf(row) === verdict).length
     expect(parity).toContain(
       `${rows.length} features: ${count("has")} are here as they are, ${count("differently")} in another way, and ${count("has not")} are missing`
     )
+    const missing = rows.filter((row) => verdictOf(row) === "has not").map(({ id }) => id)
+    expect(
+      rowsOf(parity)
+        .filter(({ heading }) => heading === "Missing")
+        .map(({ id }) => id)
+    ).toEqual(missing)
+    for (const heading of new Set(rows.map((row) => row.heading))) {
+      const counts = ["has", "differently", "has not"].map(
+        (verdict) => rows.filter((row) => row.heading === heading && verdictOf(row) === verdict).length
+      )
+      const [has = 0, differently = 0, hasNot = 0] = counts
+      expect(parity).toMatch(
+        new RegExp(`\\[${heading}\\].* \\| ${has + differently + hasNot} \\| ${counts.join(" \\| ")} \\|`)
+      )
+    }
   })
 })
 

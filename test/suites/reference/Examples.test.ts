@@ -1,0 +1,100 @@
+/** Every public function has an `@example`, and each example compiles and runs. */
+import { afterAll, describe, expect, test } from "bun:test"
+import { rmSync } from "node:fs"
+import { join } from "node:path"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Access from "@homeostat/runtime/controller/Access"
+import * as Controller from "@homeostat/runtime/controller/Controller"
+import * as Result from "@homeostat/runtime/controller/Result"
+import * as Manager from "@homeostat/runtime/manager/Manager"
+import * as BuiltIn from "@homeostat/runtime/resource/BuiltIn"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import * as Harness from "@homeostat/testkit/Harness"
+import { effect } from "@homeostat/testkit/Test"
+import { Cause, Deferred, Effect, Exit, TestClock } from "effect"
+import { functions } from "../../../docs/generate/Api.ts"
+import * as Example from "./Example.ts"
+import { Site } from "./Site.ts"
+
+const folder = Example.write(Example.all)
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const run = (...words: ReadonlyArray<string>) => Example.run(folder, ...words)
+
+const of = (form: Example.Form) =>
+  Example.all.filter((example) => example.form === form && !Example.real.includes(example))
+
+test("every function of the reference has an example", () => {
+  expect(functions.length).toBeGreaterThan(100)
+  expect(functions.filter(({ example }) => example === undefined).map(({ name }) => name)).toEqual([])
+})
+
+test("the examples compile", () => {
+  const { exitCode, output } = run("x", "tsc", "-p", ".", "--noEmit", "--checkers", "1")
+  expect(output).toBe("")
+  expect(exitCode).toBe(0)
+}, 120_000)
+
+const access = [Access.of(BuiltIn.ConfigMap, ["create", "update", "patch", "delete", "deletecollection"])]
+
+const objects = Effect.gen(function* () {
+  const namespace = "default"
+  yield* Client.create(BuiltIn.ConfigMap, {
+    metadata: { namespace, name: "page", labels: { app: "shop" } },
+    data: { "index.html": "Hello" }
+  })
+  yield* Client.create(BuiltIn.Deployment, {
+    metadata: { namespace, name: "web" },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: { app: "web" } },
+      template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "app", image: "nginx:1.27" }] } }
+    }
+  })
+  yield* Client.create(Site, { metadata: { namespace, name: "shop" }, spec: { replicas: 2 } })
+})
+
+describe("The example runs in a reconcile:", () => {
+  for (const { file, name } of of("body")) {
+    effect(name, () =>
+      Effect.gen(function* () {
+        const { default: body } = yield* Effect.promise(() => import(join(folder, file)))
+        const exit = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
+        const controller = Controller.make("site", {
+          for: Site,
+          owns: [BuiltIn.ConfigMap, BuiltIn.Deployment],
+          access,
+          reconcile: (site) =>
+            Effect.as(
+              Effect.flatMap(Effect.exit(body(site) as Effect.Effect<unknown>), (it) => Deferred.succeed(exit, it)),
+              Result.done
+            )
+        })
+        const options = { crds: [Crd.of(Site)], manager: Effect.void }
+        const ended = yield* Harness.run(options, ({ transport }) =>
+          Effect.gen(function* () {
+            yield* objects
+            yield* Effect.provide(Manager.launch([controller]), transport)
+            return yield* Effect.zipRight(TestClock.adjust("10 seconds"), Deferred.await(exit))
+          })
+        )
+        expect(Exit.isSuccess(ended) ? "" : Cause.pretty(ended.cause)).toBe("")
+      })
+    )
+  }
+})
+
+test("the examples of tests pass", () => {
+  const files = of("test").map(({ file }) => `./${file}`)
+  expect(files.length).toBeGreaterThan(3)
+  const { exitCode, output } = run("test", ...files)
+  expect(output).toContain(" 0 fail")
+  expect(exitCode).toBe(0)
+}, 60_000)
+
+for (const { file, name } of of("program")) {
+  test(`the example is a program: ${name}`, () => {
+    expect(run(file, "version")).toMatchObject({ exitCode: 0 })
+  })
+}
