@@ -17,9 +17,9 @@ import * as Client from "../client/Client.ts"
 import * as Decoding from "../resource/Decoding.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
+import * as CacheMetrics from "./CacheMetrics.ts"
 import * as Index from "./Index.ts"
 import * as Informer from "./Informer.ts"
-import * as Metered from "./Metered.ts"
 import type { Source } from "./Source.ts"
 import type { Selection, Store } from "./Store.ts"
 import * as Transform from "./Transform.ts"
@@ -108,7 +108,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const definitions = new Map<string, Index.Definition>()
   /** The kinds for which `list` has logged that it omitted objects. */
   const reportedPartial = new Set<string>()
-  const metered = yield* Metered.make(() => Array.from(handles.values(), ({ informer }) => informer))
+  const metered = yield* CacheMetrics.make(() => Array.from(handles.values(), ({ informer }) => informer))
   const namespaces: ReadonlyArray<string | undefined> =
     options.namespaces === undefined || options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)]
 

@@ -4,7 +4,7 @@ import * as Clock from "effect/Clock"
 import * as FastCheck from "effect/FastCheck"
 import type * as Watch from "../client/Watch.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
-import * as Replica from "./Replica.ts"
+import * as Mirror from "./Mirror.ts"
 import { owner as ownerOf, web } from "./Scripted.fixture.ts"
 import * as Store from "./Store.ts"
 
@@ -92,8 +92,8 @@ type Listing =
 const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) => string): void => {
   const numeric = version(1) === "1"
   const table = Store.make()
-  const replica = Replica.make({ table, namespace: undefined, clock: Clock.make() })
-  const { overlay } = replica
+  const mirror = Mirror.make({ table, namespace: undefined, clock: Clock.make() })
+  const { overlay } = mirror
   const histories = new Map<string, Array<Moment>>()
   const log: Array<{
     readonly revision: number
@@ -205,13 +205,13 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
 
   const stage = (count: number): void => {
     if (server.listing === "no" || server.listing === "asked") return
-    follow(replica.edit({ _tag: "Stage", objects: server.listing.objects.splice(0, count) }))
+    follow(mirror.edit({ _tag: "Stage", objects: server.listing.objects.splice(0, count) }))
   }
 
   const commit = (): void => {
     if (server.listing === "no" || server.listing === "asked") return
     stage(server.listing.objects.length)
-    follow(replica.edit({ _tag: "Commit", resourceVersion: version(server.listing.revision) }))
+    follow(mirror.edit({ _tag: "Commit", resourceVersion: version(server.listing.revision) }))
     for (const [key, moment] of server.listing.moments) heard(key, moment)
     toldTo = server.listing.at
     server.listing = "no"
@@ -235,7 +235,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     const last = next.at(-1)
     if (last === undefined) return
     toldTo += next.length
-    const changes = replica.edit({
+    const changes = mirror.edit({
       _tag: "Apply",
       events: next.map(({ event }) => event),
       resourceVersion: version(last.revision)
@@ -249,7 +249,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     for (const { key, moment } of next) heard(key, moment)
   }
 
-  replica.edit({ _tag: "Begin" })
+  mirror.edit({ _tag: "Begin" })
   for (const command of commands) {
     switch (command._tag) {
       case "write":
@@ -269,14 +269,14 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
         break
       case "bookmark":
         if (server.listing === "no" && toldTo === log.length)
-          replica.edit({
+          mirror.edit({
             _tag: "Apply",
             events: [{ type: "BOOKMARK", resourceVersion: version(revision), initialEventsEnd: false }],
             resourceVersion: version(revision)
           })
         break
       case "begin":
-        replica.edit({ _tag: "Begin" })
+        mirror.edit({ _tag: "Begin" })
         server.listing = "asked"
         break
       case "snapshot":

@@ -6,8 +6,8 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Alarm from "../resource/Alarm.ts"
 import * as Time from "../resource/Time.ts"
+import * as Timer from "../resource/Timer.ts"
 import type { ApiError } from "./ApiError.ts"
 import * as Disconnect from "./Disconnect.ts"
 import type { Handler } from "./Handler.ts"
@@ -45,7 +45,7 @@ export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope
     const millis = () => Time.monotonic(clock)
     const pending = new Set<Entry>()
 
-    const alarm = yield* Alarm.make(clock, () => {
+    const timer = yield* Timer.make(clock, () => {
       const now = millis()
       let next = Number.POSITIVE_INFINITY
       for (const entry of pending) {
@@ -66,7 +66,7 @@ export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope
       const entry: Entry = { last, at, until: request.until, abort, expired: false }
       pending.add(entry)
       // Requests almost always have the same timeout: only the first request in 30 seconds wakes the fiber.
-      alarm.set(at)
+      timer.set(at)
       return entry
     }
 

@@ -30,7 +30,7 @@ import type { Response } from "./Response.ts"
 import type { Scale } from "./Scale.ts"
 import type { Stack } from "./Stack.ts"
 import * as Watch from "./Watch.ts"
-import * as Writes from "./Writes.ts"
+import * as WriteBroadcaster from "./WriteBroadcaster.ts"
 
 /** A page of a list. */
 export interface Page<A> {
@@ -135,7 +135,7 @@ export interface Operations {
     request: RawRequest
   ) => Effect.Effect<{ readonly status: number; readonly body: string }, ApiError.ApiError>
   /** Calls the listener after each successful write, before the writer continues, until the scope closes. */
-  readonly onWrite: (listener: Writes.Listener) => Effect.Effect<void, never, Scope.Scope>
+  readonly onWrite: (listener: WriteBroadcaster.Listener) => Effect.Effect<void, never, Scope.Scope>
 }
 
 /** Objects per page, as in client-go's pager: few enough to bound the memory, and enough to make paging cheap. */
@@ -192,7 +192,7 @@ const ageOf = (
 
 /** The operations on a stack. */
 export const make = (stack: Stack): Operations => {
-  const writes = Writes.make()
+  const writes = WriteBroadcaster.make()
 
   const sendAs = <T extends object>(request: Request): Effect.Effect<T, ApiError.ApiError> =>
     Effect.flatMap(stack.send(request), (response) => parse<T>(request, response))
@@ -204,7 +204,7 @@ export const make = (stack: Stack): Operations => {
 
   const publish = (
     call: Request,
-    write: Pick<Writes.Write, "resource" | "verb" | "subresource" | "uid">,
+    write: Pick<WriteBroadcaster.Write, "resource" | "verb" | "subresource" | "uid">,
     object: KubernetesObject | undefined
   ) => {
     if (call.dryRun === true) return
@@ -221,7 +221,7 @@ export const make = (stack: Stack): Operations => {
   /** Sends a write and publishes its response, without an interruption between the two. */
   const write = <T extends KubernetesObject>(
     resource: Any,
-    verb: Writes.Write["verb"],
+    verb: WriteBroadcaster.Write["verb"],
     subresource: string | undefined,
     { before, ...options }: WriteOptions,
     call: (fieldManager: string) => Call.Call

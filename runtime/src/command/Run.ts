@@ -27,7 +27,7 @@ import * as Health from "../manager/Health.ts"
 import * as LeaderElection from "../manager/LeaderElection.ts"
 import * as Manager from "../manager/Manager.ts"
 import * as MetricsPage from "../manager/MetricsPage.ts"
-import * as Permission from "../manager/Permission.ts"
+import * as Permissions from "../manager/Permissions.ts"
 import * as Preflight from "../manager/Preflight.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import * as LogLevels from "../telemetry/LogLevels.ts"
@@ -133,7 +133,7 @@ const during = <A, E, R>(check: string, what: string, step: Effect.Effect<A, E, 
 
 /** The election among the managers with this Lease; none without a Lease. */
 const electionOf = (
-  lease: Permission.Settings["lease"],
+  lease: Permissions.Settings["lease"],
   settings: Settings,
   instance: string,
   controllers: ReadonlyArray<Pick<Controller<unknown>, "name" | "leaderElected">>
@@ -227,7 +227,7 @@ const start = <R, E>(
       yield* Cache.Cache.pipe(
         Effect.flatMap(({ synced }) => Effect.timeoutOption(synced, "5 seconds")),
         Effect.delay("1 second"),
-        Effect.zipRight(Effect.suspend(() => Preflight.warn(Permission.all(controllers, { ...settings, lease })))),
+        Effect.zipRight(Effect.suspend(() => Preflight.warn(Permissions.all(controllers, { ...settings, lease })))),
         Effect.forkScoped
       )
     }).pipe(Effect.mapInputContext((scope: Context.Context<Scope.Scope>) => Context.merge(all, scope)))

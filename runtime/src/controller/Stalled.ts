@@ -27,8 +27,8 @@ import type * as Cache from "../cache/Cache.ts"
 import { Undeclared } from "../cache/Undeclared.ts"
 import * as ApiError from "../client/ApiError.ts"
 import type * as Client from "../client/Client.ts"
+import { missing, type Permission } from "../client/Permission.ts"
 import * as Refusal from "../client/Refusal.ts"
-import { type Right, wanting } from "../client/Right.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import * as Condition from "../resource/Condition.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
@@ -63,7 +63,7 @@ const report = (reason: Report["reason"], text: string): Report => ({
 })
 
 /** Whether the controller declares that it needs a permission. */
-type Declares = (right: Right) => boolean
+type Declares = (permission: Permission) => boolean
 
 const isOwnSpec = (error: unknown, resource: Resource.Any, { metadata }: KubernetesObject): boolean =>
   error instanceof Resource.InvalidObject && error.kind === resource.kind && error.key === keyString(metadata)
@@ -75,7 +75,7 @@ const reportOf = (
   declares: Declares
 ): Report | undefined => {
   if (error instanceof ApiError.Forbidden) {
-    const isStatus = wanting(error)?.resource === `${resource.plural}/status`
+    const isStatus = missing(error)?.resource === `${resource.plural}/status`
     return isStatus || ApiError.isNamespaceTerminating(error)
       ? undefined
       : { reason: "Forbidden", message: Refusal.describe(error, declares) }

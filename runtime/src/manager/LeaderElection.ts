@@ -29,7 +29,7 @@ import * as Schedule from "effect/Schedule"
 import type { ApiError } from "../client/ApiError.ts"
 import { Client } from "../client/Client.ts"
 import type * as Fence from "../client/Fence.ts"
-import * as Right from "../client/Right.ts"
+import * as Permission from "../client/Permission.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
@@ -273,8 +273,8 @@ type Verb = "get" | "watch" | "take" | "renew"
 
 /** One line that names the failed request and, for Forbidden, the missing permission. */
 const describe = (lease: string, verb: Verb, error: ApiError): string => {
-  const right = error._tag === "Forbidden" ? Right.wanting(error) : undefined
-  return right !== undefined
-    ? `cannot ${verb} the Lease ${lease}: ${Right.describe(right)}; ${error.message}`
+  const permission = error._tag === "Forbidden" ? Permission.missing(error) : undefined
+  return permission !== undefined
+    ? `cannot ${verb} the Lease ${lease}: ${Permission.describe(permission)}; ${error.message}`
     : `cannot ${verb} the Lease ${lease}, trying again: ${error.message}`
 }

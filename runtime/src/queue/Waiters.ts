@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 
 /** See the top of this file. */
-export interface Takers<out A> {
+export interface Waiters<out A> {
   /** Fetches now or waits in line. To be run uninterruptibly; only the waiting can be interrupted. */
   readonly take: Effect.Effect<A>
   /** Calls as many workers as there are keys. Synchronous, and cheap if no worker waits. */
@@ -13,7 +13,7 @@ export interface Takers<out A> {
 }
 
 /** A worker that waits or has been called. */
-interface Taker {
+interface Waiter {
   called: boolean
   readonly call: () => void
 }
@@ -22,18 +22,18 @@ interface Taker {
  * An empty line. `available` counts what can be fetched; `fetch` fetches, and may return undefined only when nothing is
  * available.
  */
-export const make = <A>(available: () => number, fetch: () => A | undefined): Takers<A> => {
-  const line = new Set<Taker>()
-  /** Takers that were called and have not fetched yet; they no longer wait. */
+export const make = <A>(available: () => number, fetch: () => A | undefined): Waiters<A> => {
+  const line = new Set<Waiter>()
+  /** Waiters that were called and have not fetched yet; they no longer wait. */
   let called = 0
 
   const call = (): void => {
-    for (const taker of line) {
+    for (const waiter of line) {
       if (available() <= called) return
-      line.delete(taker)
-      taker.called = true
+      line.delete(waiter)
+      waiter.called = true
       called++
-      taker.call()
+      waiter.call()
     }
   }
 
@@ -43,20 +43,20 @@ export const make = <A>(available: () => number, fetch: () => A | undefined): Ta
   }
 
   const wait: Effect.Effect<A> = Effect.suspend(() => {
-    let taker: Taker | undefined
+    let waiter: Waiter | undefined
     const turn = Effect.async<void>((resume) => {
-      taker = { called: false, call: () => resume(Effect.void) }
-      line.add(taker)
+      waiter = { called: false, call: () => resume(Effect.void) }
+      line.add(waiter)
       // Something may be there already: a fiber can be made to yield between looking and lining up. But called at once,
       // it would run before those that are called and wait for their fibers' turn; they call it when they have fetched.
       if (called === 0) call()
     })
     return Effect.matchCauseEffect(Effect.interruptible(turn), {
       onFailure: (cause) => {
-        if (taker?.called === true) {
+        if (waiter?.called === true) {
           called--
           call()
-        } else if (taker !== undefined) line.delete(taker)
+        } else if (waiter !== undefined) line.delete(waiter)
         return Effect.failCause(cause)
       },
       onSuccess: () => {
