@@ -17,9 +17,9 @@ import * as Either from "effect/Either"
 import * as Files from "./Files.ts"
 import * as Listing from "./Listing.ts"
 import * as Names from "./Names.ts"
-import * as Papers from "./Papers.ts"
 import * as Root from "./Root.ts"
 import * as Snapshot from "./Snapshot.ts"
+import * as Templates from "./Templates.ts"
 
 /** The controller cannot be generated. The message is one line with what to do. */
 export class NotMade extends Data.TaggedError("NotMade")<{ readonly message: string }> {}
@@ -159,11 +159,11 @@ const make = (root: string, existing: ReadonlyArray<Existing>, names: Names.Name
     }).pipe(Effect.onError(() => undo))
   })
 
-const told = ({ kind, name }: Names.Names): string =>
+const nextSteps = ({ kind, name }: Names.Names): string =>
   [
     `The controller of ${kind} is there: controllers/${name}, listed in ${mainFile}. Next:`,
     "",
-    Papers.columns([
+    Templates.columns([
       [`  bun test controllers/${name}`, "its tests, on the embedded cluster"],
       ["  bun run check", "types, lint, format"],
       ["  bun controllers/main.ts run --install-crds", "runs it, on the cluster of your kubeconfig"],
@@ -204,6 +204,6 @@ export const verb = (root: string, existing: () => Promise<ReadonlyArray<Existin
             })
         })
         yield* make(root, controllers, names)
-        yield* Console.log(told(names))
+        yield* Console.log(nextSteps(names))
       })
   })

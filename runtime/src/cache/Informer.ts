@@ -12,19 +12,19 @@ import * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
 import type * as Index from "./Index.ts"
 import * as LabelSelector from "./LabelSelector.ts"
+import type { ListerWatcher } from "./ListerWatcher.ts"
 import * as Mirror from "./Mirror.ts"
 import * as Problem from "./Problem.ts"
 import type * as Reflector from "./Reflector.ts"
 import * as ResourceVersion from "./ResourceVersion.ts"
 import * as Sample from "./Sample.ts"
-import type { Source } from "./Source.ts"
 import * as Store from "./Store.ts"
 import * as Transform from "./Transform.ts"
 import * as Watcher from "./Watcher.ts"
 import * as WriteEffect from "./WriteEffect.ts"
 
 /** The state of an informer. */
-export interface State {
+export interface InformerState {
   /**
    * - `syncing`: the first list is not complete, and no request has failed
    * - `synced`: the informer follows the server
@@ -74,7 +74,7 @@ export interface Informer {
   readonly subscribe: (listener: Listener, options?: { readonly existing?: boolean }) => () => void
   /** Waits until the first list is complete and the listeners have received it. Has no timeout: `state` has the problem. */
   readonly synced: Effect.Effect<void>
-  readonly state: () => State
+  readonly state: () => InformerState
 }
 
 /** An informer, and the operations of the cache that owns it. */
@@ -94,7 +94,7 @@ export interface Options {
   readonly indexes?: ReadonlyArray<Index.Definition> | undefined
   /** Each has its own watch; `undefined` stands for all namespaces. */
   readonly namespaces: ReadonlyArray<string | undefined>
-  readonly source: (namespace: string | undefined) => Source
+  readonly source: (namespace: string | undefined) => ListerWatcher
   /** The parts of each object that are kept; all of them by default. */
   readonly transform?: Transform.Transform["apply"] | undefined
   readonly clock: Clock.Clock
@@ -228,14 +228,14 @@ export const make = (options: Options): Handle => {
     }
   })
 
-  const sourceOf = ({ mirror: { namespace } }: Feed): Source => {
+  const listerWatcherOf = ({ mirror: { namespace } }: Feed): ListerWatcher => {
     const source = options.source(namespace)
     return options.transform === undefined ? source : Transform.through(source, keep)
   }
 
   /** Restarts a watch after a defect, which would otherwise leave a stale copy unnoticed. */
   const follow = (feed: Feed): Effect.Effect<never> =>
-    Watcher.run(sourceOf(feed), sink(feed)).pipe(
+    Watcher.run(listerWatcherOf(feed), sink(feed)).pipe(
       Effect.catchAllDefect((defect) =>
         Effect.zipRight(
           Effect.logError(`the watch of ${Resource.nameOf(resource)} failed unexpectedly, retrying in 5 s`, defect),
@@ -245,7 +245,7 @@ export const make = (options: Options): Handle => {
       Effect.forever
     )
 
-  const state = (): State => {
+  const state = (): InformerState => {
     const synced = isSynced()
     const troubled = feeds.find((feed) => problemOf(feed) !== undefined)
     const cause = troubled?.state?.problem

@@ -27,7 +27,7 @@ export interface Deadline {
   readonly layer: (send: Handler) => Handler
 }
 
-interface Entry {
+interface Pending {
   /** The end of the full timeout. */
   readonly last: number
   /** The deadline: the end of the timeout, or of the leadership if that is sooner. */
@@ -43,7 +43,7 @@ export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope
     const clock = yield* Effect.clock
     // The monotonic clock, because a change of the machine's time must not affect timeouts.
     const millis = () => Time.monotonic(clock)
-    const pending = new Set<Entry>()
+    const pending = new Set<Pending>()
 
     const timer = yield* Timer.make(clock, () => {
       const now = millis()
@@ -60,10 +60,10 @@ export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope
       return next
     })
 
-    const add = (request: Request, abort: AbortController): Entry => {
+    const add = (request: Request, abort: AbortController): Pending => {
       const last = millis() + (request.timeoutMillis ?? defaultTimeoutMillis)
       const at = request.until === undefined ? last : Math.min(last, request.until())
-      const entry: Entry = { last, at, until: request.until, abort, expired: false }
+      const entry: Pending = { last, at, until: request.until, abort, expired: false }
       pending.add(entry)
       // Requests almost always have the same timeout: only the first request in 30 seconds wakes the fiber.
       timer.set(at)

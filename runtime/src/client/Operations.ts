@@ -51,7 +51,7 @@ export interface List<A> extends Page<A>, Decoding.Decoded<A> {
 type Readable<A extends KubernetesObject> = Resource<A, never>
 
 /** The object of a write. Its type comes only from the kind, so that an unknown field is a type error. */
-type Written<D> = NoInfer<D>
+type Input<D> = NoInfer<D>
 
 /** The result of a typed request. */
 type Typed<A> = Effect.Effect<A, ApiError.ApiError | InvalidObject>
@@ -72,13 +72,13 @@ export interface Operations {
   /** Creates an object. Fails with `AlreadyExists` if the name exists. */
   readonly create: <A extends KubernetesObject, D extends Call.Placed>(
     resource: Resource<A, D>,
-    object: Written<D>,
+    object: Input<D>,
     options?: WriteOptions
   ) => Typed<A>
   /** Replaces an object. Fails with `Conflict` if its `metadata.resourceVersion` is not the newest. */
   readonly replace: <A extends KubernetesObject, D extends Call.Placed>(
     resource: Resource<A, D>,
-    object: Written<D>,
+    object: Input<D>,
     options?: WriteOptions
   ) => Typed<A>
   /** Changes parts of an object. */
@@ -91,7 +91,7 @@ export interface Operations {
   /** Server-side apply: creates or changes the object, and removes the fields that the field manager no longer applies. */
   readonly apply: <A extends KubernetesObject, D extends Call.Placed>(
     resource: Resource<A, D>,
-    object: Written<D>,
+    object: Input<D>,
     options?: ApplyOptions
   ) => Typed<A>
   /** Deletes an object. Returns the object if it still exists (finalizers, a pod that stops), or none if it is gone. */
@@ -180,7 +180,7 @@ const plainly = (kind: string, verb: string) => ({
  */
 const ageOf = (
   { metadata: { managedFields = [] } }: KubernetesObject,
-  { fieldManager, subresource }: Pick<Exchange.Written, "fieldManager" | "subresource">,
+  { fieldManager, subresource }: Pick<Exchange.WriteOutcome, "fieldManager" | "subresource">,
   { headers }: Response
 ): number | undefined => {
   const times = managedFields.flatMap((entry) =>
@@ -214,7 +214,11 @@ export const make = (stack: Stack): Operations => {
   }
 
   /** Records a write in the current reconcile. A dry run is not recorded. */
-  const enter = (context: Context.Context<never>, request: Request, write: Omit<Exchange.Written, "changed">): void => {
+  const enter = (
+    context: Context.Context<never>,
+    request: Request,
+    write: Omit<Exchange.WriteOutcome, "changed">
+  ): void => {
     if (request.dryRun !== true) Context.get(context, Exchange.Exchanges)?.wrote(request, write)
   }
 

@@ -19,12 +19,12 @@ import type { Exchange } from "../client/Exchange.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type { Span } from "../telemetry/Recording.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
-import { OwnerGone } from "./Claim.ts"
 import type { Change } from "./HotLoop.ts"
+import { OwnerGone } from "./Ownership.ts"
 import type { Correction } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
 import { TerminalError } from "./TerminalError.ts"
-import type { Fired } from "./Trigger.ts"
+import type { TriggerEvent } from "./Trigger.ts"
 
 /** The controller's `timeout` passed before the reconcile ended; it was interrupted. */
 export class ReconcileTimeout extends Data.TaggedError("ReconcileTimeout")<{ readonly after: Duration.Duration }> {
@@ -80,7 +80,7 @@ export interface Attempt {
   /** The priority in the queue: higher first, 0 for new changes. */
   readonly priority: number
   /** The newest triggers; `dropped` counts the older ones. */
-  readonly triggers: ReadonlyArray<Fired>
+  readonly triggers: ReadonlyArray<TriggerEvent>
   readonly dropped: number
   /** The dropped triggers that were not echoes of own writes for this object. */
   readonly droppedNews: number

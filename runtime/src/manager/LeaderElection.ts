@@ -202,7 +202,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
       })
 
       /** One leadership. Returns whether all its work has ended, or undefined if the leadership was lost. */
-      const reign = (sentAt: number) =>
+      const leadUntilEnd = (sentAt: number) =>
         Effect.gen(function* () {
           const leadership = Leadership.make(lock, { lease, identity, ...times }, sentAt, {
             renewed: (millis) => {
@@ -231,7 +231,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
         const sentAt = yield* Effect.raceFirst(acquire, Effect.as(Deferred.await(stop), undefined))
         // Both may have happened at once: after `stop` no leadership starts.
         if (sentAt === undefined || (yield* Deferred.isDone(stop))) break
-        const drained = yield* reign(sentAt)
+        const drained = yield* leadUntilEnd(sentAt)
         patience = Option.getOrElse(drained, () => false) ? releaseTimeout : undefined
         if (Option.isSome(drained)) break
       }

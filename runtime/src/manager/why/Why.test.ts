@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
-import type { Fired } from "../../controller/Trigger.ts"
+import type { TriggerEvent } from "../../controller/Trigger.ts"
 import type { Verdict } from "./Answer.ts"
 import type { Facts } from "./Facts.ts"
 import { setterOf, writersOf } from "./Fields.ts"
@@ -242,7 +242,7 @@ describe("an explanation", () => {
 
 test("every trigger has words", () => {
   const self = { kind: "WebApp", namespace: "default", name: "shop" }
-  const words = (kind: Fired["kind"], key?: string, of = "Pod"): string =>
+  const words = (kind: TriggerEvent["kind"], key?: string, of = "Pod"): string =>
     wordsOf({ kind, at: 0, ...(key !== undefined && { source: { kind: of, key, resourceVersion: "1" } }) }, self)
   expect(words("watch.added", "default/shop", "WebApp")).toBe("it was created")
   expect(words("watch.deleted", "default/a")).toBe("Pod a was deleted")

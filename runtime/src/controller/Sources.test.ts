@@ -9,10 +9,10 @@ import * as Fence from "../client/Fence.ts"
 import type { ApiServer } from "../events/ApiServer.fixture.ts"
 import { ConfigMap } from "../resource/BuiltIn.ts"
 import * as Controller from "./Controller.ts"
-import type * as Intake from "./Intake.ts"
 import * as Predicate from "./Predicate.ts"
 import * as Result from "./Result.ts"
 import * as Runner from "./Runner.ts"
+import type * as Sources from "./Sources.ts"
 import * as Trigger from "./Trigger.ts"
 import { counted, ended, pass, run, settle, Widget, widget, withWorld } from "./World.fixture.ts"
 
@@ -68,7 +68,7 @@ describe("a change of another kind", () => {
         const ignored: Array<string> = []
         const { reconcile } = done()
         const none = Predicate.named("never: it is a test", () => false)
-        const ignoredElsewhere: Intake.History["ignoredElsewhere"] = (_, kind, source, { object }, predicate) => {
+        const ignoredElsewhere: Sources.History["ignoredElsewhere"] = (_, kind, source, { object }, predicate) => {
           ignored.push(`${kind} ${source} ${object.metadata.name} ${predicate}`)
         }
         const history = { record: () => {}, ignored: () => {}, ignoredElsewhere, deleted: () => {} }
