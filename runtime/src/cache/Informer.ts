@@ -314,11 +314,11 @@ export const make = (options: Options): Handle => {
       if (overlay === undefined) return
       switch (effect._tag) {
         case "Present":
-          return overlay.lay(effect.key, effect.object.metadata.resourceVersion, keep(effect.object))
+          return overlay.written(effect.key, effect.object.metadata.resourceVersion, keep(effect.object))
         case "Outside":
-          return overlay.lay(effect.key, effect.resourceVersion, undefined)
+          return overlay.written(effect.key, effect.resourceVersion, undefined)
         case "Removed":
-          return overlay.bury(effect.key, effect.uid, effect.resourceVersion)
+          return overlay.deleted(effect.key, effect.uid, effect.resourceVersion)
       }
     },
     addIndex: table.addIndex

@@ -21,7 +21,7 @@ effect("what becomes available while a waiter is between looking and lining up i
         const waiter = yield* Effect.fork(Effect.withMaxOpsBeforeYield(Effect.uninterruptible(waiters.take), steps))
         yield* yields(pause)
         stock.push(pause)
-        waiters.call()
+        waiters.signal()
         yield* yields(50)
         expect(waiter.unsafePoll()).toEqual(Exit.succeed(pause))
       }
@@ -43,7 +43,7 @@ effect("a waiter is served again and again, and each as often as there is someth
     )
     for (let one = 0; one < 100; one++) {
       stock.push(one)
-      waiters.call()
+      waiters.signal()
       if (one % 7 === 0) yield* yields(3)
     }
     yield* yields(1000)

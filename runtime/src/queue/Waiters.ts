@@ -1,6 +1,6 @@
 /**
- * The waiting workers in order. A worker that is *called* fetches a key when its fiber runs. So an interrupted fiber never gets a key,
- * and the worker gets the best key of that moment. A later worker cannot take the key of a called one.
+ * The waiting workers in order. A worker that is *signaled* fetches a key when its fiber runs. So an interrupted fiber never gets a key,
+ * and the worker gets the best key of that moment. A later worker cannot take the key of a signaled one.
  */
 import * as Effect from "effect/Effect"
 
@@ -9,13 +9,13 @@ export interface Waiters<out A> {
   /** Fetches now or waits in line. To be run uninterruptibly; only the waiting can be interrupted. */
   readonly take: Effect.Effect<A>
   /** Calls as many workers as there are keys. Synchronous, and cheap if no worker waits. */
-  readonly call: () => void
+  readonly signal: () => void
 }
 
-/** A worker that waits or has been called. */
+/** A worker that waits or has been signaled. */
 interface Waiter {
-  called: boolean
-  readonly call: () => void
+  signaled: boolean
+  readonly signal: () => void
 }
 
 /**
@@ -24,16 +24,16 @@ interface Waiter {
  */
 export const make = <A>(available: () => number, fetch: () => A | undefined): Waiters<A> => {
   const line = new Set<Waiter>()
-  /** Waiters that were called and have not fetched yet; they no longer wait. */
-  let called = 0
+  /** Waiters that were signaled and have not fetched yet; they no longer wait. */
+  let signaled = 0
 
-  const call = (): void => {
+  const signal = (): void => {
     for (const waiter of line) {
-      if (available() <= called) return
+      if (available() <= signaled) return
       line.delete(waiter)
-      waiter.called = true
-      called++
-      waiter.call()
+      waiter.signaled = true
+      signaled++
+      waiter.signal()
     }
   }
 
@@ -45,28 +45,28 @@ export const make = <A>(available: () => number, fetch: () => A | undefined): Wa
   const wait: Effect.Effect<A> = Effect.suspend(() => {
     let waiter: Waiter | undefined
     const turn = Effect.async<void>((resume) => {
-      waiter = { called: false, call: () => resume(Effect.void) }
+      waiter = { signaled: false, signal: () => resume(Effect.void) }
       line.add(waiter)
-      // Something may be there already: a fiber can be made to yield between looking and lining up. But called at once,
-      // it would run before those that are called and wait for their fibers' turn; they call it when they have fetched.
-      if (called === 0) call()
+      // Something may be there already: a fiber can be made to yield between looking and lining up. But signaled at once,
+      // it would run before those that are signaled and wait for their fibers' turn; they signal it when they have fetched.
+      if (signaled === 0) signal()
     })
     return Effect.matchCauseEffect(Effect.interruptible(turn), {
       onFailure: (cause) => {
-        if (waiter?.called === true) {
-          called--
-          call()
+        if (waiter?.signaled === true) {
+          signaled--
+          signal()
         } else if (waiter !== undefined) line.delete(waiter)
         return Effect.failCause(cause)
       },
       onSuccess: () => {
-        called--
+        signaled--
         const mine = fetchOrWait()
-        call()
+        signal()
         return mine
       }
     })
   })
 
-  return { take: Effect.suspend(() => (called > 0 ? wait : fetchOrWait())), call }
+  return { take: Effect.suspend(() => (signaled > 0 ? wait : fetchOrWait())), signal }
 }

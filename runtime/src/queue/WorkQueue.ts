@@ -208,7 +208,7 @@ export const make = <T>(options?: {
 
     const makeAvailable = (): void => {
       available++
-      waiters.call()
+      waiters.signal()
     }
 
     const makeReady = (entry: Entry<T>, since: number): void => {
@@ -390,7 +390,7 @@ export const make = <T>(options?: {
       for (const entry of running) empty(entry)
       if (running.size === 0) drained.unsafeOpen()
       available = 0
-      waiters.call()
+      waiters.signal()
     }
 
     const snapshot = (): Snapshot => {
