@@ -39,13 +39,13 @@ const flags = {
   }),
   version: Flag.parsed("version", {
     placeholder: "VERSION",
-    description: "The API version of the kind (default: v1alpha1)",
+    description: "The API version of the kind (default v1alpha1)",
     parse: Names.versionOf,
     otherwise: "v1alpha1"
   }),
   plural: Flag.parsed("plural", {
     placeholder: "WORD",
-    description: "The plural of the kind (default: the English plural)",
+    description: "The plural of the kind (default the English plural)",
     parse: Names.pluralOf,
     otherwise: undefined
   })
@@ -187,12 +187,12 @@ export const verb = (root: string, existing: () => Promise<ReadonlyArray<Existin
     run: ({ group, ...wanted }, [kind]) =>
       Effect.gen(function* () {
         if (kind === undefined) {
-          return yield* new Verb.UsageError({ message: "say which kind it is for: controller KIND, such as Cache" })
+          return yield* new Verb.UsageError({ message: "a kind is required: controller KIND, such as Cache" })
         }
         const valid = Names.kindOf(kind)
         if (Either.isLeft(valid)) return yield* new Verb.UsageError({ message: valid.left })
         if (group === undefined) {
-          const message = "--group: say which API group the kind is of, a domain such as cache.example.com"
+          const message = "--group: required (the API group of the kind, a domain such as cache.example.com)"
           return yield* new Verb.UsageError({ message })
         }
         const names = Names.of({ ...wanted, kind, group })

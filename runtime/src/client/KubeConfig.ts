@@ -119,7 +119,7 @@ const sourceOf = (
     }
     return ProxySettings.isExposed(new URL(server)) && (source.token ?? source.basic ?? source.plugin) !== undefined
       ? yield* new CredentialsError({
-          message: `${within}: credentials are not sent to ${server} in clear (use https://, or a user without a token and password)`
+          message: `${within}: cannot send credentials to ${server} without TLS (use https://, or a user without a token and password)`
         })
       : source
   })

@@ -38,10 +38,14 @@ export const verb = (program: Program & Build.Built) =>
         Flag.choice<"text" | "json", "text" | "json">(
           "output",
           { text: "text", json: "json" },
-          { placeholder: "text|json", description: "The output format (default: text)", otherwise: "text" }
+          { placeholder: "text|json", description: "The output format (default text)", otherwise: "text" }
         )
       )
     },
+    examples: [
+      ["Check the permissions of your own user.", "preflight"],
+      ["Check one namespace, with the output for a script.", "preflight --namespace=shop -o json"]
+    ],
     run: (settings) =>
       Effect.gen(function* () {
         // First, because the error is on the command line.

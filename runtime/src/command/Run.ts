@@ -70,7 +70,7 @@ const bindAddress = (
 ): Flag.Flag<BindAddress.BindAddress | undefined> =>
   Flag.parsed(name, {
     placeholder: "ADDRESS",
-    description: `The address that serves ${options.what}, or 0 for none (default: :${options.port})`,
+    description: `The address that serves ${options.what}, or 0 for none (default :${options.port})`,
     parse: (text) => Either.map(BindAddress.parse(text), Option.getOrUndefined),
     otherwise: { hostname: undefined, port: options.port }
   })
@@ -80,7 +80,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
   ...Flags.scope(names),
   workers: Flag.parsed("workers", {
     placeholder: "N",
-    description: `Concurrent reconciles, for all controllers or by name, such as ${names[0]}=16 (default: the controller's own)`,
+    description: `Concurrent reconciles, for all controllers or by name, such as ${names[0]}=16 (default the controller's own)`,
     parse: (text) =>
       Either.filterOrLeft(
         Workers.parse(text),
@@ -252,6 +252,10 @@ export const verb = <R, E>(program: Program<R, E>) =>
     description: "Run the controllers until SIGTERM or SIGINT; a second signal stops immediately",
     flags: flagsOf(program.controllers.map(({ name }) => name)),
     settings: program.settings,
+    examples: [
+      ["Run all controllers on the cluster of your kubeconfig.", "run --install-crds"],
+      ["Run one replica of several, in a cluster.", "run --leader-elect --log-level=debug"]
+    ],
     logsWarnings: true,
     run: (settings, _, deprecated) =>
       Effect.gen(function* () {

@@ -94,13 +94,13 @@ describe("The program", () => {
         Array.from(page.matchAll(/^\| `--([a-z-]+)` +\| (.*?) +\|/gm), ([, name, cell]) => [name, cell])
       )
       expect([...documented.keys()].sort()).toEqual(flags.toSorted())
-      const defaults = Array.from(help.matchAll(/^ {6}--([a-z-]+) .* \(default: (\S+)\)$/gm), ([, ...parts]) => parts)
+      const defaults = Array.from(help.matchAll(/^ {6}--([a-z-]+) .* \(default (\S+)\)$/gm), ([, ...parts]) => parts)
       expect(defaults.length).toBeGreaterThan(10)
       for (const [name, value] of defaults) {
         expect([name, documented.get(name)]).toEqual([name, value === "all" ? value : `\`${value}\``])
       }
       const settings = Array.from(
-        help.matchAll(/^ {2}(HOMEOSTAT_\S+) {2,}(.*) \(default: (.*)\)$/gm),
+        help.matchAll(/^ {2}(HOMEOSTAT_\S+) {2,}(.*) \(default (.*)\)$/gm),
         ([, ...parts]) => parts
       )
       expect(settings.map(([variable, , otherwise]) => [variable, otherwise])).toEqual([
@@ -136,10 +136,16 @@ const noAddress = (flag: string, text: string): string =>
 
 describe("A mistake on the command line is exit code 2 and one line that names it", () => {
   const mistakes: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [
-    [[], "command required (must be one of run, crd, rbac, manifests, preflight, why, version, mover)"],
+    [
+      ["help", "start"],
+      `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, why, version, mover)`
+    ],
     [["start"], `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, why, version, mover)`],
     [["run", "--bogus"], "unknown flag: --bogus (see homeostat run --help)"],
-    [["run", "--zap-log-level=debug"], "unknown flag: --zap-log-level=debug (see homeostat run --help)"],
+    [
+      ["run", "--zap-log-level=debug"],
+      "unknown flag: --zap-log-level (did you mean --log-level? or see homeostat run --help)"
+    ],
     [["crd", "--context", "x"], "unknown flag: --context (see homeostat crd --help)"],
     [["run", "webapp"], `unexpected argument: "webapp"`],
     [
@@ -152,7 +158,10 @@ describe("A mistake on the command line is exit code 2 and one line that names i
     ],
     [["run", "--namespace"], "value required: --namespace NAME"],
     [["run", "--controllers", "webapp,cron"], `--controllers: unknown controller: "cron" (must be one of ${names})`],
-    [["run", "--workers", "0"], `--workers: invalid number of workers: "0" (write 16, or webapp=16,backup=4)`],
+    [
+      ["run", "--workers", "0"],
+      `--workers: invalid number of workers: "0" (must be from 1 to 9999, or NAME=NUMBER pairs such as webapp=16,backup=4)`
+    ],
     [["run", "--workers", "cron=3"], `--workers: unknown controller: "cron=3" (must be one of ${names})`],
     [["run", "--sync-period", "soon"], `--sync-period: invalid duration: "soon" (write it like 15s, 1m30s or 10h)`],
     [["run", "--sync-period", "0s"], `--sync-period: invalid duration: "0s" (must be at least 1s)`],
@@ -191,7 +200,7 @@ describe("A mistake on the command line is exit code 2 and one line that names i
     ),
     [
       ["run", "--leader-elect-retry-period", "2"],
-      `--leader-elect-retry-period: invalid duration: "2" (write it like 15s, 1m30s or 10h)`
+      `--leader-elect-retry-period: invalid duration: "2" (missing unit; write it like 15s, 1m30s or 10h)`
     ],
     [
       ["run", "--leader-elect", "--leader-elect-lease-duration=10s"],
@@ -258,7 +267,7 @@ describe("A setting of a controller that makes no sense is exit code 2 and one l
     ["MOVER_IMAGE", "my image", `invalid image: "my image" (must not contain spaces)`],
     ["MAX_JOBS", "0", `invalid number of movers: "0" (must be a whole number, at least 1)`],
     ["MAX_JOBS", "many", `invalid number of movers: "many" (must be a whole number, at least 1)`],
-    ["START_TIMEOUT", "10", `invalid duration: "10" (write it like 15s, 1m30s or 10h)`],
+    ["START_TIMEOUT", "10", `invalid duration: "10" (missing unit; write it like 15s, 1m30s or 10h)`],
     ["RETRY_PERIOD", "500ms", `invalid duration: "500ms" (must be at least 1s)`],
     ["PREFLIGHT_TIMEOUT", "soon", `invalid duration: "soon" (write it like 15s, 1m30s or 10h)`]
   ]

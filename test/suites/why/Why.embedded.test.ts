@@ -347,8 +347,8 @@ describe("The page", () => {
     Effect.gen(function* () {
       const { served } = yield* Asked.start(place, [controller()])
       const refused: ReadonlyArray<readonly [query: string, line: string]> = [
-        ["", "object required: /why?kind=webapp&namespace=default&name=shop"],
-        ["?kind=chore", "object required: /why?kind=webapp&namespace=default&name=shop"],
+        ["", "an object is required: /why?kind=webapp&namespace=default&name=shop"],
+        ["?kind=chore", "an object is required: /why?kind=webapp&namespace=default&name=shop"],
         ["?kind=dog&name=rex", `no controller here reconciles a kind "dog", but Chore (chores.suites.homeostat.dev)`],
         ["?kind=chore&name=../../secrets", `invalid name: "../../secrets"`],
         ["?kind=chore&name=a&namespace=a/b", `invalid namespace: "a/b"`],
