@@ -184,13 +184,13 @@ describe("the root of an attempt's trace", () => {
       "Transport"
     ],
     [
-      "failed for good",
+      "failed permanently",
       { outcome: Outcome.Terminal({ error: new TerminalError({ message: "x" }) }), next: { _tag: "Wait" } },
       "terminal",
       "TerminalError"
     ],
     [
-      "failed for good, for a reason that is known",
+      "failed permanently, for a reason that is known",
       {
         outcome: Outcome.Terminal({ error: new TerminalError({ message: "x", cause: unreachable }) }),
         next: { _tag: "Wait" }

@@ -9,6 +9,7 @@ import { hostname } from "node:os"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
@@ -45,6 +46,7 @@ import * as MetricsPort from "./MetricsPort.ts"
 import * as Setting from "./Setting.ts"
 import * as Tracing from "./Tracing.ts"
 import * as Verb from "./Verb.ts"
+import * as Verdict from "./Verdict.ts"
 import * as Workers from "./Workers.ts"
 
 /** The parts of a program. */
@@ -260,6 +262,7 @@ export const verb = <R, E>(program: Program<R, E>) =>
     run: (settings, _, deprecated) =>
       Effect.gen(function* () {
         const levels = yield* LogLevels.make(settings.logLevel)
+        const logging = Logging.settingsOf(settings, levels)
         const warned = Effect.forEach(deprecated, (warning) => Effect.logWarning(warning), { discard: true })
         const served = (exporting: Tracing.Exporting | undefined) =>
           Effect.gen(function* () {
@@ -285,10 +288,11 @@ export const verb = <R, E>(program: Program<R, E>) =>
           Effect.zipLeft(Environment.settle(process.env)),
           Effect.flatMap(served),
           Effect.onInterrupt(() => Effect.logInfo("Stopped")),
+          logging.format === "json" ? Verdict.logged : identity,
           // Services that start before the manager use it too.
           Effect.provideService(Metrics.Metrics, Metrics.make()),
           Effect.provideService(LogLevels.LogLevels, levels),
-          Effect.provide(program.logger(Logging.settingsOf(settings, levels)))
+          Effect.provide(program.logger(logging))
         )
       }).pipe(Effect.scoped)
   })

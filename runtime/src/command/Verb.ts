@@ -10,6 +10,9 @@ import * as Setting from "./Setting.ts"
 /** The command line or one of its variables is invalid. The message is one line with the accepted values. */
 export class UsageError extends Data.TaggedError("UsageError")<{ readonly message: string }> {}
 
+/** A failure that is already in the log, so that the program only exits. */
+export class Logged extends Data.TaggedError("Logged")<{ readonly code: number }> {}
+
 /** A command line for the help: its purpose, and its words after the program's name. */
 export type Example = readonly [purpose: string, words: string]
 

@@ -191,7 +191,7 @@ const write: Observer = (attempt) => {
   const line = Outcome.$match(attempt.outcome, {
     Vanished: () => Effect.void,
     Interrupted: () => Effect.logInfo(`Reconcile interrupted after ${took}`),
-    Terminal: ({ error }) => Effect.logError(`Reconcile failed for good: ${error.message}`),
+    Terminal: ({ error }) => Effect.logError(`Reconcile failed permanently: ${error.message}`),
     Unreachable: ({ error }) => Effect.logDebug(`Reconcile found no API server: ${error.message}`),
     Failed: ({ cause, error, defect }) => {
       const text = `Reconcile ${defect ? "died" : "failed"}${next}: ${messageOf(error)}`
@@ -199,17 +199,26 @@ const write: Observer = (attempt) => {
       if (error instanceof Conflict && attempt.number === 1 && attempt.next._tag === "Run") return Effect.logDebug(text)
       const line = attempt.next._tag === "GiveUp" || defect ? Effect.logError(text) : Effect.logWarning(text)
       // Only a defect needs its stack: the message of an error says what happened.
-      return defect ? Effect.annotateLogs(line, "cause", Cause.pretty(cause, { renderErrorCause: true })) : line
+      if (!defect) return line
+      return Effect.annotateLogs(line, {
+        error: messageOf(error),
+        stacktrace: Cause.pretty(cause, { renderErrorCause: true })
+      })
     },
     RequeueAfter: () => Effect.logDebug(`Reconciled in ${took}${next}`),
     Requeue: () => Effect.logDebug(`Reconciled in ${took}, not there yet${next}`),
     Done: () => Effect.logDebug(`Reconciled in ${took}`)
   })
   return Effect.annotateLogs(line, {
-    controller: attempt.controller,
-    object: `${attempt.kind} ${attempt.key}`,
-    reconcileID: attempt.id,
-    attempt: attempt.number,
-    ...(attempt.root !== undefined && { trace_id: attempt.root.traceId, span_id: attempt.root.spanId })
+    ...logFields(attempt),
+    attempt: attempt.number
   })
 }
+
+/** The fields of every log line about an attempt. The kind, namespace and name are in `object`, which costs less in each attempt. */
+export const logFields = ({ controller, id, key, kind, root }: Attempt): { readonly [field: string]: string } => ({
+  controller,
+  object: `${kind} ${key}`,
+  reconcileID: id,
+  ...(root !== undefined && { trace_id: root.traceId, span_id: root.spanId })
+})

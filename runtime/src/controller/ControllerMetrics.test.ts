@@ -60,7 +60,7 @@ describe("a reconcile is counted", () => {
       { [total("error")]: 2, [own("reconcile_errors_total")]: 2 }
     ],
     [
-      "that failed for good as an error and a terminal one",
+      "that failed permanently as an error and a terminal one",
       () => Effect.fail(new TerminalError({ message: "never" })),
       {
         [total("error")]: 1,

@@ -36,9 +36,10 @@ export class NotOwned extends Data.TaggedError("NotOwned")<{
   readonly news: boolean
 }> {
   override get message(): string {
-    return `${this.kind} ${this.key} exists and is ${
-      this.holder === undefined ? "not controlled by any owner" : `controlled by ${this.holder}`
-    }; it is left alone until it is removed or given away`
+    const { holder, key, kind } = this
+    return holder === undefined
+      ? `${kind} ${key} already exists and has no controller: leaving it alone (delete it, or hand it over with the adopt annotation)`
+      : `${kind} ${key} already exists and is controlled by ${holder}: leaving it alone (delete it, or use another name)`
   }
 }
 

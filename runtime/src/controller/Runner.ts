@@ -242,7 +242,7 @@ export const prepare = <R>(
         const ended = yield* abandon(queue, fiber)
         if (!ended) {
           yield* Effect.logError(
-            `Controller ${controller.name} leaves ${queue.snapshot().processing} reconciles behind, which do not end although they were interrupted`
+            `Controller ${controller.name}: ${queue.snapshot().processing} reconciles did not stop after being interrupted; abandoning them`
           )
         }
         return ended

@@ -172,7 +172,7 @@ describe("A mistake on the command line is exit code 2 and one line that names i
     [["run", "--log-format", "xml"], `--log-format: invalid value: "xml" (must be one of json, pretty)`],
     [
       ["run", "--log-level", "loud"],
-      `--log-level: invalid value: "loud" (must be one of trace, debug, info, warning, error)`
+      `--log-level: invalid value: "loud" (must be one of trace, debug, info, warn, error)`
     ],
     [
       ["run", "--selector", "app in web"],

@@ -238,7 +238,7 @@ export const cases = {
       busy: 1
     }
   }),
-  "failed for good": facts({
+  "failed permanently": facts({
     cached: shop({}, invalid),
     entry: {
       runs: [

@@ -30,7 +30,7 @@ describe("an explanation", () => {
     const verdicts: { readonly [title in keyof typeof cases]: Verdict } = {
       reconciled: "reconciled",
       backoff: "backoff",
-      "failed for good": "failed-for-good",
+      "failed permanently": "failed-permanently",
       queued: "queued",
       filtered: "filtered",
       "never seen": "absent",
@@ -143,7 +143,7 @@ describe("an explanation", () => {
     expect(explain(facts({ queue, entry }))).toMatchObject({
       verdict: "given-up",
       answer:
-        "WebApp default/shop was given up 2m ago (10:19:13Z) after 6 attempts, and is not tried again before something changes: the tap is dry.",
+        "WebApp default/shop was given up 2m ago (10:19:13Z) after 6 attempts, and will not be retried until something changes: the tap is dry.",
       next: { at: undefined, why: "nothing before something changes" }
     })
   })

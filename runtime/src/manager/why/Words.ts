@@ -84,7 +84,7 @@ export const inBrief = (run: Run): string => {
     case "Unreachable":
       return "no API server answered"
     case "Terminal":
-      return `failed for good: ${run.message ?? ""}`
+      return `failed permanently: ${run.message ?? ""}`
     case "Failed":
       return `failed: ${run.message ?? ""}`
   }
