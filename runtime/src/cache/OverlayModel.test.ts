@@ -321,7 +321,7 @@ test("a read never shows an older state than an earlier answer, event or read, i
   )
 })
 
-test("with resourceVersions that are no numbers the watch wins, and the cache ends up right", () => {
+test("with resourceVersions that are not numbers the watch wins, and the cache converges", () => {
   FastCheck.assert(
     FastCheck.property(commands, (all) => simulate(all, (revision) => `v${revision}`)),
     { numRuns: 500, seed: Seed.current() }

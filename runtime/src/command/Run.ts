@@ -280,12 +280,12 @@ export const verb = <R, E>(program: Program<R, E>) =>
         // First, because the error is on the command line or in the environment.
         return yield* Effect.zipRight(Election.check(program, settings), MetricsPort.check(settings)).pipe(
           Effect.zipRight(warned),
-          Effect.zipRight(Environment.check(process.env)),
+          Effect.zipRight(Environment.check(program.name, process.env)),
           Effect.zipRight(
             Effect.mapError(Setting.read(program.settings ?? {}), ({ message }) => new Verb.UsageError({ message }))
           ),
           Effect.zipRight(exportingOf(program, process.env)),
-          Effect.zipLeft(Environment.settle(process.env)),
+          Effect.zipLeft(Environment.settle(program.name, process.env)),
           Effect.flatMap(served),
           Effect.onInterrupt(() => Effect.logInfo("Stopped")),
           logging.format === "json" ? Verdict.logged : identity,

@@ -160,7 +160,7 @@ describe("a change of another kind", () => {
   )
 
   effect(
-    "that its predicate or its selector leaves out wakes nobody",
+    "that its predicate or its selector leaves out triggers no reconcile",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a")
@@ -273,7 +273,7 @@ describe("a child that exists when a term begins", () => {
 
 describe("a change of an object itself", () => {
   effect(
-    "that the controller's predicate leaves out is none of its business; a deletion and a retry always are",
+    "that the controller's predicate leaves out does not trigger it; a deletion and a retry always do",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a")

@@ -220,7 +220,7 @@ describe("A mistake on the command line is exit code 2 and one line that names i
   ]
   live("for every flag", () =>
     Effect.gen(function* () {
-      const environment = Binary.bare(yield* Directory.make)
+      const environment = Binary.plain(yield* Directory.make)
       yield* each(mistakes, ([args, line]) =>
         Effect.map(Binary.run(args, environment), (end) =>
           expect(end).toMatchObject({ code: 2, stdout: "", stderr: `homeostat: ${line}\n` })
@@ -231,7 +231,7 @@ describe("A mistake on the command line is exit code 2 and one line that names i
 
   live("for every flag that is given as an environment variable, which is named", () =>
     Effect.gen(function* () {
-      const environment = Binary.bare(yield* Directory.make)
+      const environment = Binary.plain(yield* Directory.make)
       const variables: ReadonlyArray<readonly [name: string, value: string, line: string]> = [
         ["NAMESPACE", "a,B", `invalid namespace: "B"`],
         ["CONTROLLERS", "cron", `unknown controller: "cron"`],
@@ -262,6 +262,40 @@ describe("A mistake on the command line is exit code 2 and one line that names i
   )
 })
 
+live("An error after the flags is a line of the log where the log is JSON", () =>
+  Effect.gen(function* () {
+    const environment = Binary.bare(yield* Directory.make)
+    const cases: ReadonlyArray<readonly [code: number, args: ReadonlyArray<string>, variables: object, msg: string]> = [
+      [
+        1,
+        ["--kubeconfig=/dev/null"],
+        {},
+        "kubeconfig /dev/null has no current-context: name one with --context (there are none)"
+      ],
+      [
+        2,
+        ["--leader-elect", "--selector=a=b"],
+        {},
+        "--leader-elect-resource-name: required with --leader-elect and --selector ("
+      ],
+      [2, [], { HOMEOSTAT_BACKUP_MAX_JOBS: "x" }, `HOMEOSTAT_BACKUP_MAX_JOBS: invalid number of movers: "x" (`],
+      [2, [], { BUN_OPTIONS: "--smol" }, "forbidden environment variable: BUN_OPTIONS ("]
+    ]
+    yield* each(cases, ([code, args, variables, msg]) =>
+      Effect.map(Binary.run(["run", "--log-format=json", ...args], { ...environment, ...variables }), (end) => {
+        expect([end.code, end.stdout]).toEqual([code, ""])
+        const lines = end.stderr
+          .trimEnd()
+          .split("\n")
+          .map((line): { readonly level: string; readonly msg: string } => JSON.parse(line))
+        expect(lines.filter(({ level }) => level === "error")).toEqual([
+          expect.objectContaining({ msg: expect.stringContaining(msg) })
+        ])
+      })
+    )
+  })
+)
+
 describe("A setting of a controller that makes no sense is exit code 2 and one line that names it", () => {
   const wrong: ReadonlyArray<readonly [name: string, value: string, line: string]> = [
     ["MOVER_IMAGE", "my image", `invalid image: "my image" (must not contain spaces)`],
@@ -273,7 +307,7 @@ describe("A setting of a controller that makes no sense is exit code 2 and one l
   ]
   live("before anything is opened, and no cluster is asked for", () =>
     Effect.gen(function* () {
-      const environment = Binary.bare(yield* Directory.make)
+      const environment = Binary.plain(yield* Directory.make)
       yield* each(wrong, ([name, value, line]) => {
         const variable = `HOMEOSTAT_BACKUP_${name}`
         return Effect.map(Binary.run(["run"], { ...environment, [variable]: value }), (end) =>
@@ -293,7 +327,7 @@ describe("A port that is in use is exit code 1 and one line that names the flag"
           (listener) => Effect.sync(() => listener.stop(true))
         )
         const address = `${Port.host}:${taken.port}`
-        const end = yield* Binary.run(["run", flag, address], Binary.bare(yield* Directory.make))
+        const end = yield* Binary.run(["run", flag, address], Binary.plain(yield* Directory.make))
         expect(end).toMatchObject({
           code: 1,
           stdout: "",
@@ -318,7 +352,7 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
   live("in the kubeconfig", () =>
     Effect.gen(function* () {
       const home = yield* Directory.make
-      const environment = Binary.bare(home)
+      const environment = Binary.plain(home)
       const good = yield* kubeconfigIn(home, Kubeconfig.render(access))
       const list = yield* kubeconfigIn(home, "- not\n- a mapping\n")
       const torn = yield* kubeconfigIn(home, "clusters: [\n")
@@ -370,7 +404,7 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
     Effect.gen(function* () {
       const home = yield* Directory.make
       const path = yield* kubeconfigIn(home, Kubeconfig.render(access))
-      const end = yield* Binary.run(["run", "--kubeconfig", path, "--leader-elect"], Binary.bare(home))
+      const end = yield* Binary.run(["run", "--kubeconfig", path, "--leader-elect"], Binary.plain(home))
       expect(end).toMatchObject({
         code: 2,
         stderr:
@@ -420,7 +454,7 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
       yield* each(cases, ([server, ca, reason, user]) =>
         Effect.gen(function* () {
           const path = yield* kubeconfigIn(home, Kubeconfig.render({ ...access, ...user, server, ca }))
-          const end = yield* Binary.run(["run", "--kubeconfig", path], Binary.bare(home))
+          const end = yield* Binary.run(["run", "--kubeconfig", path], Binary.plain(home))
           expect(end.code).toBe(1)
           expect(end.stderr.trimEnd().split("\n").at(-1)).toBe(
             `homeostat: cannot work on ${server}, from context "envtest" of ${path} (--kubeconfig): ${reason}`
