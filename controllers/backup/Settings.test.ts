@@ -104,7 +104,7 @@ describe("One that is wrong ends the start with one line that names it and says 
 })
 
 test("Help says of each variable what holds without it", () => {
-  for (const { description } of Object.values(Settings.variables)) expect(description).toMatch(/ \(default: \S+\)$/)
+  for (const { description } of Object.values(Settings.variables)) expect(description).toMatch(/ \(default \S+\)$/)
 })
 
 test("Three tries of a repository that does not answer are over within three minutes", () =>

@@ -17,9 +17,9 @@ import * as Either from "effect/Either"
 import * as Files from "./Files.ts"
 import * as Listing from "./Listing.ts"
 import * as Names from "./Names.ts"
-import * as Papers from "./Papers.ts"
 import * as Root from "./Root.ts"
 import * as Snapshot from "./Snapshot.ts"
+import * as Templates from "./Templates.ts"
 
 /** The controller cannot be generated. The message is one line with what to do. */
 export class NotMade extends Data.TaggedError("NotMade")<{ readonly message: string }> {}
@@ -39,13 +39,13 @@ const flags = {
   }),
   version: Flag.parsed("version", {
     placeholder: "VERSION",
-    description: "The API version of the kind (default: v1alpha1)",
+    description: "The API version of the kind (default v1alpha1)",
     parse: Names.versionOf,
     otherwise: "v1alpha1"
   }),
   plural: Flag.parsed("plural", {
     placeholder: "WORD",
-    description: "The plural of the kind (default: the English plural)",
+    description: "The plural of the kind (default the English plural)",
     parse: Names.pluralOf,
     otherwise: undefined
   })
@@ -159,11 +159,11 @@ const make = (root: string, existing: ReadonlyArray<Existing>, names: Names.Name
     }).pipe(Effect.onError(() => undo))
   })
 
-const told = ({ kind, name }: Names.Names): string =>
+const nextSteps = ({ kind, name }: Names.Names): string =>
   [
     `The controller of ${kind} is there: controllers/${name}, listed in ${mainFile}. Next:`,
     "",
-    Papers.columns([
+    Templates.columns([
       [`  bun test controllers/${name}`, "its tests, on the embedded cluster"],
       ["  bun run check", "types, lint, format"],
       ["  bun controllers/main.ts run --install-crds", "runs it, on the cluster of your kubeconfig"],
@@ -187,12 +187,12 @@ export const verb = (root: string, existing: () => Promise<ReadonlyArray<Existin
     run: ({ group, ...wanted }, [kind]) =>
       Effect.gen(function* () {
         if (kind === undefined) {
-          return yield* new Verb.UsageError({ message: "say which kind it is for: controller KIND, such as Cache" })
+          return yield* new Verb.UsageError({ message: "a kind is required: controller KIND, such as Cache" })
         }
         const valid = Names.kindOf(kind)
         if (Either.isLeft(valid)) return yield* new Verb.UsageError({ message: valid.left })
         if (group === undefined) {
-          const message = "--group: say which API group the kind is of, a domain such as cache.example.com"
+          const message = "--group: required (the API group of the kind, a domain such as cache.example.com)"
           return yield* new Verb.UsageError({ message })
         }
         const names = Names.of({ ...wanted, kind, group })
@@ -204,6 +204,6 @@ export const verb = (root: string, existing: () => Promise<ReadonlyArray<Existin
             })
         })
         yield* make(root, controllers, names)
-        yield* Console.log(told(names))
+        yield* Console.log(nextSteps(names))
       })
   })

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test"
 import { Conflict } from "@homeostat/runtime/client/ApiError"
-import type { Exchange, Written } from "@homeostat/runtime/client/Exchange"
+import type { Exchange, WriteOutcome } from "@homeostat/runtime/client/Exchange"
 import { type Attempt, Outcome } from "@homeostat/runtime/controller/Attempt"
 import * as Fixture from "@homeostat/runtime/controller/Attempt.fixture"
 import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
-import type { Fired } from "@homeostat/runtime/controller/Trigger"
+import type { TriggerEvent } from "@homeostat/runtime/controller/Trigger"
 import { unreachable } from "@homeostat/runtime/controller/World.fixture"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Recording from "@homeostat/runtime/telemetry/Recording"
@@ -36,14 +36,14 @@ const completed = (over: Partial<Attempt> = {}) => {
   return { recording, root, wait, attributes: Object.fromEntries(root.attributes) }
 }
 
-const change = (over: Partial<Fired> = {}): Fired => ({
+const change = (over: Partial<TriggerEvent> = {}): TriggerEvent => ({
   kind: "watch.modified",
   source: { kind: "Widget", key: "default/a", resourceVersion: "7" },
   at: 4,
   ...over
 })
 
-const wrote = (write: Partial<Written>): Exchange =>
+const wrote = (write: Partial<WriteOutcome>): Exchange =>
   Fixture.exchange({
     write: {
       kind: "ConfigMap",
@@ -184,13 +184,13 @@ describe("the root of an attempt's trace", () => {
       "Transport"
     ],
     [
-      "failed for good",
+      "failed permanently",
       { outcome: Outcome.Terminal({ error: new TerminalError({ message: "x" }) }), next: { _tag: "Wait" } },
       "terminal",
       "TerminalError"
     ],
     [
-      "failed for good, for a reason that is known",
+      "failed permanently, for a reason that is known",
       {
         outcome: Outcome.Terminal({ error: new TerminalError({ message: "x", cause: unreachable }) }),
         next: { _tag: "Wait" }
@@ -267,7 +267,7 @@ describe("the wait in the queue", () => {
 })
 
 describe("the links of the root", () => {
-  const linksOf = (...triggers: ReadonlyArray<Fired>) => {
+  const linksOf = (...triggers: ReadonlyArray<TriggerEvent>) => {
     const { root, wait } = completed({ triggers })
     return root.links.map(({ attributes, span }) => ({
       to: span === wait ? "wait" : `${span.traceId} ${span.spanId}`,

@@ -8,7 +8,7 @@
 
 import { Conflict } from "@homeostat/runtime/client/ApiError"
 import type { Attempt, Outcome } from "@homeostat/runtime/controller/Attempt"
-import type { Fired } from "@homeostat/runtime/controller/Trigger"
+import type { TriggerEvent } from "@homeostat/runtime/controller/Trigger"
 import { type KubernetesObject, parseKey } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
 import { type Recording, Span } from "@homeostat/runtime/telemetry/Recording"
@@ -119,7 +119,7 @@ const waiting = (attempt: Attempt, root: Span): Span => {
   return wait
 }
 
-const factsOf = ({ at, kind, source }: Fired): Record<string, string> => {
+const factsOf = ({ at, kind, source }: TriggerEvent): Record<string, string> => {
   const facts = { [Attribute.triggerKind]: kind, [Attribute.triggerTime]: new Date(at).toISOString() }
   if (source === undefined) return facts
   const { name, namespace } = parseKey(source.key)
@@ -132,7 +132,7 @@ const factsOf = ({ at, kind, source }: Fired): Record<string, string> => {
   }
 }
 
-const relationOf = (kind: Fired["kind"]): "retry_of" | "requeue_of" | "cause" => {
+const relationOf = (kind: TriggerEvent["kind"]): "retry_of" | "requeue_of" | "cause" => {
   switch (kind) {
     case "retry":
     case "unreachable":
@@ -150,7 +150,7 @@ const relationOf = (kind: Fired["kind"]): "retry_of" | "requeue_of" | "cause" =>
  * A trigger without a trace links to the queue wait, because OpenTelemetry drops links without a valid target, and their attributes
  * with them.
  */
-const linkTo = (trigger: Fired, wait: Span): Tracer.SpanLink => {
+const linkTo = (trigger: TriggerEvent, wait: Span): Tracer.SpanLink => {
   const origin = TraceParent.parse(trigger.traceparent)
   return {
     _tag: "SpanLink",

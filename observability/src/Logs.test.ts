@@ -47,7 +47,10 @@ describe("a line for machines", () => {
       level: "warn",
       msg: "Reconciled",
       controller: "widgets",
+      controllerKind: "Widget",
       object: "Widget shop/cart",
+      namespace: "shop",
+      name: "cart",
       attempt: 2
     })
   })
@@ -62,7 +65,10 @@ describe("a line for machines", () => {
     })
     expect(read({ annotations: HashMap.make(["error", new Error("boom")]) })).toMatchObject({ error: "Error: boom" })
     const cause = Cause.die(new Error("boom"))
-    expect(read({ cause })).toMatchObject({ cause: expect.stringContaining("Error: boom") })
+    expect(read({ cause })).toMatchObject({
+      error: "Error: boom",
+      stacktrace: expect.stringMatching(/^Error: boom\n +at /)
+    })
   })
   test("keeps to itself what is secret, in message, annotation or cause", () => {
     const secret = { kind: "Secret", data: { key: "aHVudGVyMg==" } }
@@ -104,6 +110,13 @@ describe("a line for machines", () => {
     const written = line({ message })
     expect(written).not.toMatch(/[\p{Cc}\u2028\u202e]/u)
     expect(JSON.parse(written)).toMatchObject({ msg: message })
+  })
+  test("has the kind, namespace and name of its object as fields", () => {
+    const fields = (object: string) => read({ annotations: HashMap.make(["object", object]) })
+    expect(fields("WebApp shop/cart")).toMatchObject({ controllerKind: "WebApp", namespace: "shop", name: "cart" })
+    expect(fields("Node a")).toMatchObject({ controllerKind: "Node", name: "a" })
+    expect(fields("Node a")).not.toHaveProperty("namespace")
+    for (const other of ["a", "two words more", "a b/c/d"]) expect(fields(other)).not.toHaveProperty("name")
   })
   test("keeps its own fields, though an annotation has the same name", () => {
     const annotations = HashMap.make(["msg", "mine"], ["level", "mine"], ["time", "mine"])
@@ -186,9 +199,9 @@ describe("a line for people", () => {
     Logs.pretty({ colour }).log(options(over))
 
   test("has time, level and message in columns, and then what it is about", () => {
-    expect(line({})).toBe("14:05:31.042 INFO  Reconciled")
+    expect(line({})).toBe("14:05:31.042Z INFO  Reconciled")
     const text = line({ logLevel: LogLevel.Error, annotations: about })
-    expect(text).toStartWith("14:05:31.042 ERROR Reconciled ")
+    expect(text).toStartWith("14:05:31.042Z ERROR Reconciled ")
     expect(text).toContain(' object="Widget shop/cart"')
     expect(text).toContain(" controller=widgets")
     expect(text).toContain(" attempt=2")
@@ -200,8 +213,12 @@ describe("a line for people", () => {
   test("says what an error says", () => {
     expect(line({ message: ["A listener threw", new Error("boom")] })).toEndWith("A listener threw Error: boom")
   })
+  test("names an object once", () => {
+    expect(line({ annotations: HashMap.make(["object", "WebApp shop/cart"]) })).toEndWith(' object="WebApp shop/cart"')
+    expect(line({ annotations: HashMap.make(["name", "cart"]) })).toEndWith(" name=cart")
+  })
   test("puts what takes several lines below", () => {
-    expect(line({ annotations: HashMap.make(["cause", "Error: boom\n    at x"]) })).toEndWith(
+    expect(line({ annotations: HashMap.make(["error", "boom"], ["stacktrace", "Error: boom\n    at x"]) })).toEndWith(
       "\n    Error: boom\n        at x"
     )
   })

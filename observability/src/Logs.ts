@@ -1,6 +1,6 @@
 /**
  * Logs to standard error, one line per fact, as JSON or as aligned text. The annotations of a line (controller, object, reconcileID)
- * become fields beside its message, and so do its trace and span.
+ * become fields beside its message, and so do its trace and span. A cause becomes the fields `error` and `stacktrace`.
  */
 import * as Text from "@homeostat/runtime/resource/Text"
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
@@ -13,6 +13,7 @@ import * as DefaultServices from "effect/DefaultServices"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as FiberRefs from "effect/FiberRefs"
+import * as HashMap from "effect/HashMap"
 import * as HashSet from "effect/HashSet"
 import * as Inspectable from "effect/Inspectable"
 import * as Layer from "effect/Layer"
@@ -66,8 +67,20 @@ const tracedBy = (context: FiberRefs.FiberRefs): Traced => {
   return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId }
 }
 
+/**
+ * The parts of a line's `object`, such as `WebApp shop/cart`, as separate fields for queries. They are made for each line that is
+ * written, because an attempt usually writes none.
+ */
+const partsOf = (object: unknown): { readonly [key: string]: string } => {
+  const [, controllerKind, namespace, name] = /^(\S+) (?:([^\s/]+)\/)?([^\s/]+)$/.exec(String(object ?? "")) ?? []
+  return controllerKind === undefined || name === undefined
+    ? {}
+    : { controllerKind, ...(namespace !== undefined && { namespace }), name }
+}
+
 const fieldsOf = (options: Logger.Logger.Options<unknown>): { readonly [key: string]: Field } => ({
   ...tracedBy(options.context),
+  ...partsOf(Option.getOrUndefined(HashMap.get(options.annotations, "object"))),
   ...Object.fromEntries(
     Object.entries(Secrecy.fields(options.annotations)).map(([key, value]): [string, Field] => [
       key,
@@ -76,7 +89,10 @@ const fieldsOf = (options: Logger.Logger.Options<unknown>): { readonly [key: str
   ),
   ...(Cause.isEmpty(options.cause)
     ? {}
-    : { cause: Secrecy.masked(Cause.pretty(options.cause, { renderErrorCause: true })) })
+    : {
+        error: textOf(Cause.squash(options.cause)),
+        stacktrace: Secrecy.masked(Cause.pretty(options.cause, { renderErrorCause: true }))
+      })
 })
 
 /** `{"time":"…","level":"info","msg":"…","controller":"webapp",…}`, which log collectors parse without configuration. */
@@ -99,8 +115,11 @@ const colours: { readonly [label: string]: string } = {
   TRACE: "\u001b[90m"
 }
 
+/** The fields that `object` contains, which a person does not read twice. */
+const inObject: ReadonlySet<string> = new Set(["controllerKind", "namespace", "name"])
+
 /**
- * `14:05:31.042 WARN Reconcile failed … controller=webapp object="WebApp shop/cart"`, with colours on a terminal.
+ * `14:05:31.042Z WARN Reconcile failed … controller=webapp object="WebApp shop/cart"`, with colours on a terminal.
  *
  * @example
  * ```ts
@@ -111,17 +130,21 @@ export const pretty = (options: { readonly colour: boolean }): Logger.Logger<unk
   Logger.make((line) => {
     const level = line.logLevel.label.padEnd(5)
     const shown = options.colour ? `${colours[line.logLevel.label] ?? ""}${level}\u001b[0m` : level
-    const fields = Object.entries(fieldsOf(line)).map(([key, value]) => {
+    const all = fieldsOf(line)
+    const fields = Object.entries(all).flatMap(([key, value]) => {
+      const isTwice =
+        (all.object !== undefined && inObject.has(key)) || (all.stacktrace !== undefined && key === "error")
+      if (isTwice) return []
       const text = String(value)
       const shown = /^$|[\s"=]/.test(text) ? JSON.stringify(text) : text
-      return text.includes("\n") ? indented(Text.printable(`\n${text}`)) : ` ${key}=${Text.printable(shown)}`
+      return text.includes("\n") ? [indented(Text.printable(`\n${text}`))] : [` ${key}=${Text.printable(shown)}`]
     })
     const message = indented(Text.printable(messageOf(line.message)))
-    return `${line.date.toISOString().slice(11, 23)} ${shown} ${message}${fields.length === 0 ? "" : ` ${fields.join("")}`}`
+    return `${line.date.toISOString().slice(11)} ${shown} ${message}${fields.length === 0 ? "" : ` ${fields.join("")}`}`
   })
 
 /** The annotations that the root of the trace already has. */
-const known = new Set(["controller", "object", "reconcileID", "trace_id", "span_id"])
+const known = new Set(["controller", "object", ...inObject, "reconcileID", "trace_id", "span_id"])
 
 /** Adds lines as events to their spans. */
 const events: Logger.Logger<unknown, void> = Logger.make((line) => {

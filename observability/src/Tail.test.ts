@@ -65,7 +65,7 @@ describe("A trace is", () => {
       "failed"
     ],
     [
-      "sent of a failure for good",
+      "sent of a permanent failure",
       at(seen, { outcome: Outcome.Terminal({ error: new TerminalError({ message: "no" }) }) }),
       "failed"
     ],

@@ -25,7 +25,7 @@ export const decisions = ["wrote", "failed", "event", "slow", "first", "sampled"
 export const slowMillis = 1000
 
 /** The number of objects whose last generation is kept. Only needed for objects without an observed generation. */
-const mostRemembered = 4096
+const mostKept = 4096
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -74,7 +74,7 @@ export const make = ({ ratio }: { readonly ratio: number }): ((attempt: Attempt)
     if (typeof observed === "number" && observed >= generation) return false
     const before = seen.get(uid)
     if (before === generation) return false
-    Bounded.put(seen, uid, generation, mostRemembered)
+    Bounded.put(seen, uid, generation, mostKept)
     return status === undefined || typeof observed === "number" || before !== undefined
   }
 

@@ -16,8 +16,8 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as AttemptTrace from "./AttemptTrace.ts"
-import * as Occasionally from "./Occasionally.ts"
 import type { Pipeline, Reports } from "./OpenTelemetry.ts"
+import * as RateLimitedLog from "./RateLimitedLog.ts"
 import * as Resource from "./Resource.ts"
 import * as Tail from "./Tail.ts"
 import * as TraceSettings from "./TraceSettings.ts"
@@ -86,7 +86,7 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
     )
     const decide = Tail.make(settings)
     // One limit for all messages: any problem with the collector is one line per minute.
-    const say = yield* Occasionally.make
+    const say = yield* RateLimitedLog.make
     let lastFailure: string | undefined
 
     /** Traces to export that wait for the delay. */

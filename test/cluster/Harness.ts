@@ -32,7 +32,7 @@ import { effect } from "./Test.ts"
 export interface Options<E> extends EmbeddedCluster.Options {
   /** Starts what is tested, on the cluster that the transport leads to: `Manager.launch([controller])`. */
   readonly manager: Effect.Effect<unknown, E, Transport | Scope.Scope>
-  /** What it logs, from this level on. Default: nothing. */
+  /** The least severe level of its log. Default: no log. */
   readonly logLevel?: LogLevel.LogLevel | undefined
 }
 

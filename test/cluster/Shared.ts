@@ -21,7 +21,7 @@ interface Running {
   readonly started: Promise<Exit.Exit<ControlPlane, Failure>>
 }
 
-/** By what was asked for. Of the process and no test's: a test that is interrupted shall not take it away from the next. */
+/** By their options. They belong to the process, so that an interrupted test does not stop one that the next test uses. */
 const running = new Map<string, Running>()
 
 /**

@@ -198,7 +198,7 @@ describe("A TcpProxy", () => {
       yield* until(() => caller.end() !== undefined)
     }))
 
-  test("half-open, leaves old clients in the dark for ever and serves new ones", ({ proxy, target }) =>
+  test("half-open, never answers old clients and serves new ones", ({ proxy, target }) =>
     Effect.gen(function* () {
       const old = yield* call(proxy.port)
       yield* until(() => target.sockets.size === 1)

@@ -6,7 +6,7 @@ import { connect, createServer, type Server, type Socket } from "node:net"
 import { Effect, type Scope } from "effect"
 import * as Port from "./envtest/Port.ts"
 
-/** What went over the wire so far. */
+/** The traffic so far. */
 export interface Count {
   /** Connections that clients made, answered by the target or not. */
   readonly connections: number
@@ -22,7 +22,7 @@ export interface Count {
   readonly held: number
 }
 
-/** The wire, and what can be done to it. What is done lasts until `heal`, and adds to what was done before. */
+/** A proxy with faults. A fault lasts until `heal`, and adds to the earlier faults. */
 export interface TcpProxy {
   /** Where it listens, on `Port.host`; the same after `refuse` and `heal`. */
   readonly port: number
@@ -40,11 +40,11 @@ export interface TcpProxy {
    */
   readonly blackhole: Effect.Effect<void>
   /**
-   * The target forgets the connections that are open, and clients are not told: they hear nothing any more, not even after
-   * `heal`. New connections are fine.
+   * The target drops its open connections without a word to the clients, which receive nothing more, even after `heal`. New
+   * connections work.
    */
   readonly halfOpen: Effect.Effect<void>
-  /** The wire is as new. */
+  /** Ends all faults. */
   readonly heal: Effect.Effect<void>
   readonly counted: () => Count
 }
@@ -133,7 +133,7 @@ export const make = (target: { readonly port: number }): Effect.Effect<TcpProxy,
       client.pause()
       let server: Socket | undefined
       let ways: ReadonlyArray<Way> = []
-      /** One end is gone, and the other is to be told of it as soon as it may. */
+      /** One end is gone; the proxy resets the other end as soon as it may. */
       let broken = false
       const reset = (): void => {
         connections.delete(connection)
@@ -179,7 +179,7 @@ export const make = (target: { readonly port: number }): Effect.Effect<TcpProxy,
             .on("error", () => undefined)
             .resetAndDestroy()
           client.removeAllListeners("data").removeAllListeners("end")
-          // What it still says is taken, as by a network that knows no way to the target.
+          // Its further data is dropped, as by a network without a route to the target.
           client.on("data", () => undefined)
           client.on("end", () => client.destroy())
           client.resume()

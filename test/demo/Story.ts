@@ -33,7 +33,7 @@ export const tell = (narrator: Narrator, namespace: string, sample: Parameters<t
     yield* Client.create(WebApp, { ...sample, metadata: { ...sample.metadata, namespace } })
     yield* timed("everything runs", runs)
 
-    yield* narrator.part("Somebody deletes the Deployment")
+    yield* narrator.part("A user deletes the Deployment")
     const first = yield* deployment
     yield* narrator.say("you", `delete deployment ${name}`)
     yield* Client.delete(Deployment, key, { uid: first.metadata.uid })
@@ -43,7 +43,7 @@ export const tell = (narrator: Narrator, namespace: string, sample: Parameters<t
     )
     yield* runs
 
-    yield* narrator.part("Somebody scales the Deployment behind its back")
+    yield* narrator.part("A user scales the Deployment")
     const replicas = (yield* get).spec.replicas
     yield* narrator.say("you", `scale deployment ${name} --replicas=1`)
     yield* Client.scale.patch(Deployment, key, Patch.merge({ spec: { replicas: 1 } }))
@@ -62,7 +62,7 @@ export const tell = (narrator: Narrator, namespace: string, sample: Parameters<t
       )
     yield* setImage(unpullable)
     yield* eventually(
-      "the trouble is told",
+      "the WebApp reports the trouble",
       get,
       ({ status }) => status?.conditions?.some(({ message }) => message.includes(unpullable)) === true,
       patience

@@ -35,7 +35,7 @@ export interface Managed {
   /** What its workers did so far, oldest first. */
   readonly attempts: () => ReadonlyArray<Attempt.Attempt>
   /** The events it recorded so far, repeats too, which the cluster shows as a count some seconds later. */
-  readonly recorded: () => ReadonlyArray<EventRecorder.Entry>
+  readonly recorded: () => ReadonlyArray<EventRecorder.EventFields>
   /** The requests that it sent so far without the permission for them. */
   readonly refused: () => ReadonlyArray<string>
   /** How many requests are on the way, watches not counted. */
@@ -70,7 +70,7 @@ export const start = (
     const counter = { pending: 0 }
     const noting = Layer.provide(noteRequests(refused, counter), transport(user))
     const built = yield* Layer.build(Manager.layer({ namespaces, instance: "test" }).pipe(Layer.provide(noting)))
-    const recorded: Array<EventRecorder.Entry> = []
+    const recorded: Array<EventRecorder.EventFields> = []
     const recorder = Context.get(built, EventRecorder.EventRecorder)
     const services = Context.add(built, EventRecorder.EventRecorder, {
       ...recorder,

@@ -46,7 +46,7 @@ describe("A Backup that has not run", () => {
     expect(draft.status).toMatchObject({
       observedGeneration: 1,
       phase: "Pending",
-      message: "It runs by 0 2 * * * (UTC).",
+      message: "Scheduled: 0 2 * * * (UTC).",
       nextBackupTime: "2026-11-21T02:00:00Z",
       effectiveSchedule: "0 2 * * *",
       repositoryHash: understood(backup()).repository.hash
@@ -55,7 +55,7 @@ describe("A Backup that has not run", () => {
   })
   test("says in which time zone, and what a random schedule came to", () => {
     expect(says(whole(backup({ timeZone: "Europe/Berlin" })).status, "Ready")).toBe(
-      "True Scheduled: It runs by 0 2 * * * (Europe/Berlin)."
+      "True Scheduled: Scheduled: 0 2 * * * (Europe/Berlin)."
     )
     expect(whole(backup({ schedule: "@daily-random" })).status.effectiveSchedule).toMatch(/^\d+ \d+ \* \* \*$/)
   })
@@ -118,12 +118,12 @@ describe("An obstacle is reported", () => {
 
 describe("Others on the same repository", () => {
   const shared = whole(backup(), { sharing: ["shop/db", "shop/web"] })
-  const sentence = "It runs by 0 2 * * * (UTC). The repository is shared with shop/db, shop/web: they take turns."
+  const sentence = "Scheduled: 0 2 * * * (UTC). The repository is shared with shop/db, shop/web: they take turns."
   test("are named", () => expect(condition(shared.status, "Ready")?.message).toBe(sentence))
   test("stay in the message until a lookup finds none", () => {
     const of = written(backup(), shared)
     expect(condition(whole(of).status, "Ready")?.message).toBe(sentence)
-    expect(condition(whole(of, { sharing: [] }).status, "Ready")?.message).toBe("It runs by 0 2 * * * (UTC).")
+    expect(condition(whole(of, { sharing: [] }).status, "Ready")?.message).toBe("Scheduled: 0 2 * * * (UTC).")
   })
 })
 

@@ -139,7 +139,7 @@ const readiness = (backup: Backup, { obstacle, understood }: Facts, sharedWith: 
     type,
     status: "True",
     reason: "Scheduled",
-    message: `It runs by ${understood.table.effective} (${zone}).${shared}`
+    message: `Scheduled: ${understood.table.effective} (${zone}).${shared}`
   }
 }
 

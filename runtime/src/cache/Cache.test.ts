@@ -78,7 +78,7 @@ describe("a read", () => {
   )
 
   effect(
-    "of a kind that nobody declared dies and says what to do",
+    "of an undeclared kind dies and says what to do",
     withServer([], () =>
       Effect.gen(function* () {
         const exit = yield* Effect.exit(Cache.get(WebApp, a))

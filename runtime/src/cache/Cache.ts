@@ -18,16 +18,16 @@ import * as Client from "../client/Client.ts"
 import * as Decoding from "../resource/Decoding.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
+import * as CacheMetrics from "./CacheMetrics.ts"
 import * as Index from "./Index.ts"
 import * as Informer from "./Informer.ts"
-import * as Metered from "./Metered.ts"
-import type { Source } from "./Source.ts"
-import type { Selection, Store } from "./Store.ts"
+import type { ListerWatcher } from "./ListerWatcher.ts"
+import type { Filter, Store } from "./Store.ts"
 import * as Transform from "./Transform.ts"
 import { Undeclared } from "./Undeclared.ts"
 
-export type { Informer, Listener, State } from "./Informer.ts"
-export type { Change, Selection } from "./Store.ts"
+export type { Informer, InformerState, Listener } from "./Informer.ts"
+export type { Change, Filter } from "./Store.ts"
 
 /** The `items` that match their schema, and `invalid`, as `Client.list` gives them: a controller that counts objects needs both. */
 export type List<A> = Decoding.Decoded<A>
@@ -69,7 +69,7 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
      */
     readonly list: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
-      selection?: Selection
+      filter?: Filter
     ) => Effect.Effect<List<A>>
     /**
      * Returns the objects whose ownerReferences contain the UID of `owner`, as a controller or not. A namespaced owner has dependents
@@ -91,9 +91,9 @@ export interface Options {
   readonly namespaces?: ReadonlyArray<string> | undefined
 }
 
-const sourceOf =
+const listerWatcherOf =
   (client: Context.Tag.Service<Client.Client>, resource: Resource.Any, labelSelector: string | undefined) =>
-  (namespace: string | undefined): Source => ({
+  (namespace: string | undefined): ListerWatcher => ({
     // The reflector has its own rules for retries, so it must see each error.
     page: (options) => client.page(resource, { ...options, namespace, labelSelector, retry: false }),
     watch: (options) => client.watch(resource, { ...options, namespace, labelSelector })
@@ -115,7 +115,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const unnamed = new Map<Transform.Transform["apply"], number>()
   /** The kinds for which `list` has logged that it omitted objects. */
   const reportedPartial = new Set<string>()
-  const metered = yield* Metered.make(() => Array.from(handles.values(), ({ informer }) => informer))
+  const metered = yield* CacheMetrics.make(() => Array.from(handles.values(), ({ informer }) => informer))
   const namespaces: ReadonlyArray<string | undefined> =
     options.namespaces === undefined || options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)]
 
@@ -162,7 +162,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         labelSelector,
         indexes,
         namespaces: resource.namespaced ? namespaces : [undefined],
-        source: sourceOf(client, resource, labelSelector),
+        source: listerWatcherOf(client, resource, labelSelector),
         transform: transform?.apply,
         clock,
         counted: metered.counted(Resource.nameOf(resource))
@@ -252,10 +252,10 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         }
         return object === undefined ? Effect.succeedNone : Either.map(resource.decode(object), Option.some)
       }),
-    list: (resource, selection) =>
+    list: (resource, filter) =>
       Effect.suspend(() => {
-        mustFollow(resource, selection?.namespace)
-        const all = together(resource, stores(resource, selection?.index?.name), (store) => store.list(selection))
+        mustFollow(resource, filter?.namespace)
+        const all = together(resource, stores(resource, filter?.index?.name), (store) => store.list(filter))
         const whole = all.filter((object) => !Transform.isPartial(resource, object))
         const listed = Decoding.all(resource, whole)
         const name = Resource.nameOf(resource)
@@ -332,8 +332,8 @@ export const get = <A extends KubernetesObject>(
  */
 export const list = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
-  selection?: Selection
-): Effect.Effect<List<A>, never, Cache> => using((cache) => cache.list(resource, selection))
+  filter?: Filter
+): Effect.Effect<List<A>, never, Cache> => using((cache) => cache.list(resource, filter))
 
 /**
  * {@link Cache} `byOwner`.

@@ -14,7 +14,7 @@ import { label, lines, Node, settle, WebApp, withServer } from "./Server.fixture
 
 describe("an informer", () => {
   effect(
-    "syncs, then tells of what happens, without managedFields",
+    "syncs, then reports changes, without managedFields",
     withServer([], (server) =>
       Effect.gen(function* () {
         server.put({ name: "a" })

@@ -6,25 +6,25 @@ import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
-import type * as Writes from "../client/Writes.ts"
+import type * as WriteBroadcaster from "../client/WriteBroadcaster.ts"
 import { type KubernetesObject, parseKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
 import type * as Index from "./Index.ts"
 import * as LabelSelector from "./LabelSelector.ts"
+import type { ListerWatcher } from "./ListerWatcher.ts"
+import * as Mirror from "./Mirror.ts"
 import * as Problem from "./Problem.ts"
 import type * as Reflector from "./Reflector.ts"
-import * as Replica from "./Replica.ts"
 import * as ResourceVersion from "./ResourceVersion.ts"
 import * as Sample from "./Sample.ts"
-import type { Source } from "./Source.ts"
 import * as Store from "./Store.ts"
 import * as Transform from "./Transform.ts"
 import * as Watcher from "./Watcher.ts"
-import * as Write from "./Write.ts"
+import * as WriteEffect from "./WriteEffect.ts"
 
 /** The state of an informer. */
-export interface State {
+export interface InformerState {
   /**
    * - `syncing`: the first list is not complete, and no request has failed
    * - `synced`: the informer follows the server
@@ -74,7 +74,7 @@ export interface Informer {
   readonly subscribe: (listener: Listener, options?: { readonly existing?: boolean }) => () => void
   /** Waits until the first list is complete and the listeners have received it. Has no timeout: `state` has the problem. */
   readonly synced: Effect.Effect<void>
-  readonly state: () => State
+  readonly state: () => InformerState
 }
 
 /** An informer, and the operations of the cache that owns it. */
@@ -83,7 +83,7 @@ export interface Handle {
   /** Watches the server until interrupted. Run it once. */
   readonly run: Effect.Effect<void>
   /** Takes the answer to an own write. */
-  readonly written: (write: Writes.Write) => void
+  readonly written: (write: WriteBroadcaster.Write) => void
   readonly addIndex: (definition: Index.Definition) => void
 }
 
@@ -94,7 +94,7 @@ export interface Options {
   readonly indexes?: ReadonlyArray<Index.Definition> | undefined
   /** Each has its own watch; `undefined` stands for all namespaces. */
   readonly namespaces: ReadonlyArray<string | undefined>
-  readonly source: (namespace: string | undefined) => Source
+  readonly source: (namespace: string | undefined) => ListerWatcher
   /** The parts of each object that are kept; all of them by default. */
   readonly transform?: Transform.Transform["apply"] | undefined
   readonly clock: Clock.Clock
@@ -104,7 +104,7 @@ export interface Options {
 
 /** The copy of one namespace, and the state of its reflector. */
 interface Feed {
-  readonly replica: Replica.Replica
+  readonly mirror: Mirror.Mirror
   state: Reflector.State | undefined
   reported: string | undefined
   /** When the server last sent anything, in monotonic ms. */
@@ -123,7 +123,7 @@ const unbrokenMillis = 10_000
 export const make = (options: Options): Handle => {
   const { clock, labelSelector, resource } = options
   const table = Store.make(options.indexes)
-  const scope: Write.Scope = { resource, matches: LabelSelector.parse(labelSelector) }
+  const kind: WriteEffect.CachedKind = { resource, matches: LabelSelector.parse(labelSelector) }
   const listeners = new Set<Listener>()
   const defects: Array<unknown> = []
   const done = Deferred.unsafeMake<void>(FiberId.none)
@@ -135,7 +135,7 @@ export const make = (options: Options): Handle => {
   let isTransformReported = false
 
   const feeds: ReadonlyArray<Feed> = options.namespaces.map((namespace) => ({
-    replica: Replica.make({ table, namespace, clock }),
+    mirror: Mirror.make({ table, namespace, clock }),
     state: undefined,
     reported: undefined,
     heardAt: Time.monotonic(clock),
@@ -164,7 +164,7 @@ export const make = (options: Options): Handle => {
     }
   }
 
-  const isSynced = (): boolean => feeds.every(({ replica }) => replica.synced())
+  const isSynced = (): boolean => feeds.every(({ mirror }) => mirror.synced())
 
   /** The problem of a resumed watch is over when the watch has held for {@link unbrokenMillis}, with or without events. */
   const problemOf = ({ movedAt, state }: Feed): Problem.Problem | undefined => {
@@ -178,7 +178,7 @@ export const make = (options: Options): Handle => {
   const describe = (feed: Feed): string | undefined =>
     feed.state?.problem === undefined
       ? undefined
-      : Problem.describe(feed.state.problem, resource, feed.replica.namespace)
+      : Problem.describe(feed.state.problem, resource, feed.mirror.namespace)
 
   /** One answer of 429 is not worth a report: the server sends it while it creates the storage of a new kind. */
   const isBrief = ({ state }: Feed): boolean => state?.problem?.kind === "throttled" && state.failures < 2
@@ -208,7 +208,7 @@ export const make = (options: Options): Handle => {
       if (edit._tag === "Apply" || edit._tag === "Stage") lastEventAt = clock.unsafeCurrentTimeMillis()
       if (edit._tag === "Stage") for (const object of edit.objects) sample.take(object)
       if (edit._tag === "Apply") for (const event of edit.events) if ("object" in event) sample.take(event.object)
-      const changes = feed.replica.edit(edit)
+      const changes = feed.mirror.edit(edit)
       if (changes.length > 0) for (const listener of listeners) notify(listener, changes)
       if (edit._tag === "Commit" && isSynced()) Deferred.unsafeDone(done, Effect.void)
     },
@@ -228,14 +228,14 @@ export const make = (options: Options): Handle => {
     }
   })
 
-  const sourceOf = ({ replica: { namespace } }: Feed): Source => {
+  const listerWatcherOf = ({ mirror: { namespace } }: Feed): ListerWatcher => {
     const source = options.source(namespace)
     return options.transform === undefined ? source : Transform.through(source, keep)
   }
 
   /** Restarts a watch after a defect, which would otherwise leave a stale copy unnoticed. */
   const follow = (feed: Feed): Effect.Effect<never> =>
-    Watcher.run(sourceOf(feed), sink(feed)).pipe(
+    Watcher.run(listerWatcherOf(feed), sink(feed)).pipe(
       Effect.catchAllDefect((defect) =>
         Effect.zipRight(
           Effect.logError(`the watch of ${Resource.nameOf(resource)} failed unexpectedly, retrying in 5 s`, defect),
@@ -245,7 +245,7 @@ export const make = (options: Options): Handle => {
       Effect.forever
     )
 
-  const state = (): State => {
+  const state = (): InformerState => {
     const synced = isSynced()
     const troubled = feeds.find((feed) => problemOf(feed) !== undefined)
     const cause = troubled?.state?.problem
@@ -268,16 +268,16 @@ export const make = (options: Options): Handle => {
       relists,
       reasons: { ...reasons },
       lastEventAt,
-      overlaid: feeds.reduce((sum, { replica }) => sum + replica.overlay.size(), 0),
+      overlaid: feeds.reduce((sum, { mirror }) => sum + mirror.overlay.size(), 0),
       idleMillis: Time.monotonic(clock) - Math.min(...feeds.map(({ heardAt }) => heardAt)),
       meanSize: sample.mean()
     }
   }
 
   /** The copy that holds objects with this key. */
-  const replicaOf = (key: string): Replica.Replica | undefined => {
+  const mirrorOf = (key: string): Mirror.Mirror | undefined => {
     const namespace = parseKey(key).namespace
-    return feeds.find(({ replica }) => replica.namespace === undefined || replica.namespace === namespace)?.replica
+    return feeds.find(({ mirror }) => mirror.namespace === undefined || mirror.namespace === namespace)?.mirror
   }
 
   const informer: Informer = {
@@ -308,17 +308,17 @@ export const make = (options: Options): Handle => {
     informer,
     run: Effect.forEach(feeds, follow, { concurrency: "unbounded", discard: true }),
     written: (write) => {
-      const meaning = Write.meaning(write, scope)
-      if (meaning === undefined) return
-      const overlay = replicaOf(meaning.key)?.overlay
+      const effect = WriteEffect.of(write, kind)
+      if (effect === undefined) return
+      const overlay = mirrorOf(effect.key)?.overlay
       if (overlay === undefined) return
-      switch (meaning._tag) {
+      switch (effect._tag) {
         case "Present":
-          return overlay.lay(meaning.key, meaning.object.metadata.resourceVersion, keep(meaning.object))
+          return overlay.written(effect.key, effect.object.metadata.resourceVersion, keep(effect.object))
         case "Outside":
-          return overlay.lay(meaning.key, meaning.resourceVersion, undefined)
+          return overlay.written(effect.key, effect.resourceVersion, undefined)
         case "Removed":
-          return overlay.bury(meaning.key, meaning.uid, meaning.resourceVersion)
+          return overlay.deleted(effect.key, effect.uid, effect.resourceVersion)
       }
     },
     addIndex: table.addIndex

@@ -23,7 +23,7 @@ const fixture = (namespace?: string) => {
       overlay.watched(key, undefined)
       overlay.passed(rv)
     },
-    answered: (rv: string, uid?: string) => overlay.lay(key, rv, a(rv, uid))
+    answered: (rv: string, uid?: string) => overlay.written(key, rv, a(rv, uid))
   }
 }
 
@@ -80,7 +80,7 @@ describe("an own write", () => {
 
   test("is found in indexes and lists, and is gone from them when the watch says otherwise", () => {
     const { overlay, table } = fixture()
-    overlay.lay(key, "7", web({ name: "a", rv: "7", owner: "o", labels: { app: "a" } }))
+    overlay.written(key, "7", web({ name: "a", rv: "7", owner: "o", labels: { app: "a" } }))
     expect(table.byOwner(owner("o"))).toHaveLength(1)
     expect(table.list({ namespace: "default", labels: { app: "a" } })).toHaveLength(1)
     overlay.passed("8")
@@ -99,7 +99,7 @@ describe("an own write", () => {
   test("that took the object out of the selector hides it until the watch has told so", () => {
     const { deleted, event, overlay, seen } = fixture()
     event("5")
-    overlay.lay(key, "7", undefined)
+    overlay.written(key, "7", undefined)
     expect(seen()).toBeUndefined()
     event("6")
     expect(seen()).toBeUndefined()
@@ -114,7 +114,7 @@ describe("an own write", () => {
     const { overlay, table } = fixture()
     const sizes: Array<number> = []
     for (let n = 0; n < 20_000; n++) {
-      overlay.lay(`default/n${n}`, `${n + 1}`, web({ name: `n${n}`, rv: `${n + 1}` }))
+      overlay.written(`default/n${n}`, `${n + 1}`, web({ name: `n${n}`, rv: `${n + 1}` }))
       sizes.push(overlay.size())
     }
     expect(Math.max(...sizes)).toBe(8192)
@@ -128,7 +128,7 @@ describe("an own deletion", () => {
   test("is read at once, whatever older events come before the one that tells it", () => {
     const { deleted, event, overlay, seen } = fixture()
     event("5")
-    overlay.bury(key, "u1", undefined)
+    overlay.deleted(key, "u1", undefined)
     expect(seen()).toBeUndefined()
     event("6")
     expect(seen()).toBeUndefined()
@@ -143,7 +143,7 @@ describe("an own deletion", () => {
     const names = Array.from({ length: 20_000 }, (_, n) => `n${n}`)
     for (const name of names) overlay.watched(`default/${name}`, web({ name, rv: "1", uid: name }))
     const sizes = names.map((name) => {
-      overlay.bury(`default/${name}`, name, undefined)
+      overlay.deleted(`default/${name}`, name, undefined)
       return overlay.size()
     })
     expect(Math.max(...sizes)).toBe(8192)
@@ -157,7 +157,7 @@ describe("an own deletion", () => {
   test("is forgotten, oldest first, after thousands of deletions that the watch has not shown", () => {
     const { overlay, table } = fixture()
     const names = Array.from({ length: 20_000 }, (_, n) => `n${n}`)
-    for (const name of names) overlay.bury(`default/${name}`, name, undefined)
+    for (const name of names) overlay.deleted(`default/${name}`, name, undefined)
     const last = names.at(-1) ?? ""
     for (const name of ["n0", last]) overlay.watched(`default/${name}`, web({ name, rv: "1", uid: name }))
     expect(table.get("default/n0")).toBeDefined()
@@ -168,13 +168,13 @@ describe("an own deletion", () => {
     const { deleted, event, overlay } = fixture()
     event("5")
     deleted("6")
-    overlay.bury(key, "u1", undefined)
+    overlay.deleted(key, "u1", undefined)
     expect(overlay.size()).toBe(0)
   })
 
   test("of an object that the watch has not shown yet keeps it hidden when it does", () => {
     const { deleted, event, overlay, seen } = fixture()
-    overlay.bury(key, "u1", undefined)
+    overlay.deleted(key, "u1", undefined)
     event("5")
     expect(seen()).toBeUndefined()
     deleted("6")
@@ -184,7 +184,7 @@ describe("an own deletion", () => {
   test("does not hide a new object of the same name", () => {
     const { answered, event, overlay, seen, deleted } = fixture()
     event("5", "u1")
-    overlay.bury(key, "u1", undefined)
+    overlay.deleted(key, "u1", undefined)
     answered("9", "u2")
     expect(seen()).toBe("9")
     event("6", "u1")
@@ -199,7 +199,7 @@ describe("an own deletion", () => {
     const { answered, event, overlay, seen } = fixture()
     event("5", "u1")
     answered("9", "u2")
-    overlay.bury(key, "u1", undefined)
+    overlay.deleted(key, "u1", undefined)
     expect(seen()).toBe("9")
     event("9", "u2")
     expect(seen()).toBe("9")
@@ -209,7 +209,7 @@ describe("an own deletion", () => {
   test("is not undone by the late answer to an older write", () => {
     const { answered, event, overlay, seen } = fixture()
     event("5")
-    overlay.bury(key, "u1", undefined)
+    overlay.deleted(key, "u1", undefined)
     answered("7")
     expect(seen()).toBeUndefined()
     expect(overlay.size()).toBe(1)
@@ -219,7 +219,7 @@ describe("an own deletion", () => {
     const { answered, deleted, event, overlay, seen } = fixture()
     event("5", "u1")
     answered("7", "u2")
-    overlay.bury(key, "u2", undefined)
+    overlay.deleted(key, "u2", undefined)
     expect(seen()).toBeUndefined()
     deleted("6")
     event("7", "u2")
@@ -231,14 +231,14 @@ describe("an own deletion", () => {
   test("that was only taken for one, of an object that lives on, hides it no longer than to its next event", () => {
     const { event, overlay, seen } = fixture()
     event("5")
-    overlay.bury(key, "u1", "6")
+    overlay.deleted(key, "u1", "6")
     expect(seen()).toBeUndefined()
     event("6")
     expect(seen()).toBeUndefined()
     event("7")
     expect(seen()).toBe("7")
     expect(overlay.size()).toBe(0)
-    overlay.bury(key, "u1", "6")
+    overlay.deleted(key, "u1", "6")
     expect(seen()).toBe("7")
   })
 })
@@ -285,7 +285,7 @@ describe("a list", () => {
     const { event, overlay, seen } = fixture()
     event("5")
     overlay.relisting()
-    overlay.bury(key, "u1", undefined)
+    overlay.deleted(key, "u1", undefined)
     overlay.relisted("5")
     overlay.watched(key, a("5"))
     expect(seen()).toBeUndefined()
@@ -301,8 +301,8 @@ test("the overlay of one namespace knows the keys of that namespace only", () =>
   const { overlay, table } = fixture("default")
   table.set("other/x", web({ name: "x", namespace: "other", rv: "1" }))
   overlay.watched(key, a("5"))
-  overlay.lay("default/b", "9", web({ name: "b", rv: "9" }))
+  overlay.written("default/b", "9", web({ name: "b", rv: "9" }))
   overlay.watched("default/c", web({ name: "c", rv: "4" }))
-  overlay.lay("default/c", "8", undefined)
+  overlay.written("default/c", "8", undefined)
   expect([...overlay.keys()].sort()).toEqual(["default/a", "default/c"])
 })

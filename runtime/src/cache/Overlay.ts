@@ -32,69 +32,69 @@ export interface Overlay {
    * Takes the answer to a write: `key` is `object`, or, without `object`, no longer matches the selector. Ignored if the watch is
    * past that resourceVersion.
    */
-  readonly lay: (key: string, resourceVersion: string, object: KubernetesObject | undefined) => void
+  readonly written: (key: string, resourceVersion: string, object: KubernetesObject | undefined) => void
   /**
    * Takes the answer to a deletion of the object with `uid`. `resourceVersion` is that of the last state, if the answer contained it.
    * If the watch delivers the object at a later resourceVersion, the object still exists.
    */
-  readonly bury: (key: string, uid: string, resourceVersion: string | undefined) => void
+  readonly deleted: (key: string, uid: string, resourceVersion: string | undefined) => void
   /** The number of keys whose shown state differs from the watch. Returns to zero when the watch has caught up. */
   readonly size: () => number
 }
 
-interface Laid {
+interface OptimisticUpdate {
   readonly object: KubernetesObject | undefined
   readonly order: number
   readonly sequence: number
 }
 
 /** A key whose shown state differs from its `base`. */
-interface Cover {
+interface PendingKey {
   base: KubernetesObject | undefined
-  laid: Laid | undefined
+  optimistic: OptimisticUpdate | undefined
   /** An own write deleted the object in `base`, and the watch has not delivered the deletion. */
-  buried: boolean
+  tombstoned: boolean
 }
 
-/** An own write that covers a key until the watch has passed it. */
-interface Expected {
+/** An own write whose key stays pending until the watch has passed it. */
+interface PendingWrite {
   readonly key: string
   readonly order: number
   readonly sequence: number
 }
 
-interface Death {
+interface Tombstone {
   readonly order: number | undefined
   readonly sequence: number
 }
 
 /** The number of deleted UIDs that the overlay keeps for late events and answers, which arrive within seconds. */
-const deaths = 8192
+const mostTombstones = 8192
 
 /**
- * The limit of covered keys. It is reached only when a watch has been down for long and writes continued. Then the oldest covers are
- * dropped, {@link givenUp} at a time, so that the cost per write stays small.
+ * The limit of pending keys. It is reached only when a watch has been down for long and writes continued. Then the oldest keys are
+ * dropped, {@link droppedAtOnce} at a time, so that the cost per write stays small.
  */
-const covers = 8192
-const givenUp = 1024
+const mostPending = 8192
+const droppedAtOnce = 1024
 
 /** An overlay that writes to `table`, for the objects of `namespace` (default: all namespaces). */
 export const make = (table: Table, namespace?: string): Overlay => {
-  const covered = new Map<string, Cover>()
-  const dead = new Map<string, Death>()
+  const pending = new Map<string, PendingKey>()
+  const tombstones = new Map<string, Tombstone>()
   /**
-   * The answers in the order in which the watch will pass them, from `passing` on. An event then costs only the entries that it ends
+   * The answers in the order in which the watch will pass them, from `firstWrite` on. An event then costs only the entries that it ends
    * (4,000 answers one by one: 10 ms instead of 200). Entries that a later answer replaced stay in the list.
    */
-  let expected: Array<Expected> = []
-  let passing = 0
+  let writes: Array<PendingWrite> = []
+  let firstWrite = 0
   let position: number | undefined
   let sequence = 0
   let listing = 0
 
   const base = (key: string): KubernetesObject | undefined => {
-    const cover = covered.size === 0 ? undefined : covered.get(key)
-    return cover === undefined ? table.get(key) : cover.base
+    const found = pending.size === 0 ? undefined : pending.get(key)
+    return found === undefined ? table.get(key) : found.base
   }
 
   const show = (key: string, object: KubernetesObject | undefined): void => {
@@ -102,94 +102,93 @@ export const make = (table: Table, namespace?: string): Overlay => {
     else table.set(key, object)
   }
 
-  const refresh = (key: string, cover: Cover): void => {
-    if (cover.laid !== undefined) show(key, cover.laid.object)
-    else if (cover.buried) show(key, undefined)
+  const refresh = (key: string, each: PendingKey): void => {
+    if (each.optimistic !== undefined) show(key, each.optimistic.object)
+    else if (each.tombstoned) show(key, undefined)
     else {
-      covered.delete(key)
-      show(key, cover.base)
+      pending.delete(key)
+      show(key, each.base)
     }
   }
 
-  const isDead = (object: KubernetesObject): boolean => {
+  const hasTombstone = (object: KubernetesObject): boolean => {
     const { uid, resourceVersion } = object.metadata
-    const death = dead.get(uid)
-    if (death === undefined) return false
-    if (!ResourceVersion.isLater(ResourceVersion.order(resourceVersion), death.order)) return true
-    dead.delete(uid)
+    const tombstone = tombstones.get(uid)
+    if (tombstone === undefined) return false
+    if (!ResourceVersion.isLater(ResourceVersion.order(resourceVersion), tombstone.order)) return true
+    tombstones.delete(uid)
     return false
   }
 
-  const cover = (key: string): Cover => {
-    let found = covered.get(key)
+  const pendingOf = (key: string): PendingKey => {
+    let found = pending.get(key)
     if (found === undefined) {
-      found = { base: table.get(key), laid: undefined, buried: false }
-      covered.set(key, found)
+      found = { base: table.get(key), optimistic: undefined, tombstoned: false }
+      pending.set(key, found)
     }
     return found
   }
 
-  const unlay = (key: string, each: Cover): void => {
-    each.laid = undefined
+  const revert = (key: string, each: PendingKey): void => {
+    each.optimistic = undefined
     refresh(key, each)
   }
 
-  /** Drops the oldest covers when there are too many. */
+  /** Drops the oldest pending keys when there are too many. */
   const bound = (): void => {
-    if (covered.size <= covers) return
-    for (const [key, each] of covered) {
-      each.buried = false
-      unlay(key, each)
-      if (covered.size <= covers - givenUp) return
+    if (pending.size <= mostPending) return
+    for (const [key, each] of pending) {
+      each.tombstoned = false
+      revert(key, each)
+      if (pending.size <= mostPending - droppedAtOnce) return
     }
   }
 
-  const expect = (entry: Expected): void => {
-    if (expected.length >= 2 * covers) {
-      expected = expected.filter(({ key, sequence }) => covered.get(key)?.laid?.sequence === sequence)
-      passing = 0
+  const enqueue = (entry: PendingWrite): void => {
+    if (writes.length >= 2 * mostPending) {
+      writes = writes.filter(({ key, sequence }) => pending.get(key)?.optimistic?.sequence === sequence)
+      firstWrite = 0
     }
     // Answers arrive nearly in the order of their writes, so the position is at the end or close to it.
-    let at = expected.length
-    for (let before = expected[at - 1]; before !== undefined && before.order > entry.order; before = expected[at - 1])
-      at--
-    expected.splice(Math.max(at, passing), 0, entry)
+    let at = writes.length
+    for (let before = writes[at - 1]; before !== undefined && before.order > entry.order; before = writes[at - 1]) at--
+    writes.splice(Math.max(at, firstWrite), 0, entry)
   }
 
   /** Removes the answers up to this resourceVersion. */
-  const pass = (reached: number): void => {
+  const advance = (reached: number): void => {
     position = reached
-    for (let next = expected[passing]; next !== undefined && next.order <= reached; next = expected[++passing]) {
-      const each = covered.get(next.key)
-      if (each?.laid?.sequence === next.sequence) unlay(next.key, each)
+    for (let next = writes[firstWrite]; next !== undefined && next.order <= reached; next = writes[++firstWrite]) {
+      const each = pending.get(next.key)
+      if (each?.optimistic?.sequence === next.sequence) revert(next.key, each)
     }
-    if (passing === expected.length && passing > 0) {
-      expected = []
-      passing = 0
+    if (firstWrite === writes.length && firstWrite > 0) {
+      writes = []
+      firstWrite = 0
     }
   }
 
   return {
     base,
     keys: function* () {
-      for (const key of table.keys(namespace)) if (!covered.has(key)) yield key
-      for (const [key, each] of covered) if (each.base !== undefined) yield key
+      for (const key of table.keys(namespace)) if (!pending.has(key)) yield key
+      for (const [key, each] of pending) if (each.base !== undefined) yield key
     },
     watched: (key, object) => {
-      const dying = object !== undefined && dead.size > 0 && isDead(object)
-      const existing = covered.size === 0 ? undefined : covered.get(key)
-      if (existing === undefined && !dying) {
+      const isDeleted = object !== undefined && tombstones.size > 0 && hasTombstone(object)
+      const existing = pending.size === 0 ? undefined : pending.get(key)
+      if (existing === undefined && !isDeleted) {
         show(key, object)
         return
       }
-      const target = existing ?? cover(key)
+      const target = existing ?? pendingOf(key)
       target.base = object
-      target.buried = dying
+      target.tombstoned = isDeleted
       refresh(key, target)
     },
     passed: (resourceVersion) => {
       const reached = ResourceVersion.order(resourceVersion)
-      if (reached !== undefined) pass(reached)
+      if (reached !== undefined) advance(reached)
     },
     relisting: () => {
       listing = sequence
@@ -198,44 +197,47 @@ export const make = (table: Table, namespace?: string): Overlay => {
       position = ResourceVersion.order(resourceVersion)
       // The list contains every write that was answered before the request. Numbers cannot decide this: a server that was restored
       // from a backup counts from an earlier resourceVersion, and may have a deleted object again.
-      for (const [uid, death] of dead) if (death.sequence <= listing) dead.delete(uid)
-      for (const [key, each] of covered) {
-        const { laid } = each
-        if (laid === undefined) continue
-        if (laid.sequence <= listing || (position !== undefined && laid.order <= position)) unlay(key, each)
+      for (const [uid, tombstone] of tombstones) if (tombstone.sequence <= listing) tombstones.delete(uid)
+      for (const [key, each] of pending) {
+        const { optimistic } = each
+        if (optimistic === undefined) continue
+        if (optimistic.sequence <= listing || (position !== undefined && optimistic.order <= position))
+          revert(key, each)
       }
-      if (position !== undefined) pass(position)
+      if (position !== undefined) advance(position)
     },
-    lay: (key, resourceVersion, object) => {
+    written: (key, resourceVersion, object) => {
       const order = ResourceVersion.order(resourceVersion)
       if (order === undefined || (position !== undefined && order <= position)) return
       // Before the first list there is no position, but the table may hold a newer object.
-      const current = covered.get(key)?.laid?.order ?? ResourceVersion.order(table.get(key)?.metadata.resourceVersion)
+      const current =
+        pending.get(key)?.optimistic?.order ?? ResourceVersion.order(table.get(key)?.metadata.resourceVersion)
       if (current !== undefined && current >= order) return
-      const target = cover(key)
+      const target = pendingOf(key)
       // A late answer to a write of an object that an own write has deleted since.
-      const dying = object !== undefined && dead.size > 0 && isDead(object)
-      target.laid = { object: dying ? undefined : object, order, sequence: ++sequence }
-      expect({ key, order, sequence })
+      const isDeleted = object !== undefined && tombstones.size > 0 && hasTombstone(object)
+      target.optimistic = { object: isDeleted ? undefined : object, order, sequence: ++sequence }
+      enqueue({ key, order, sequence })
       refresh(key, target)
       bound()
     },
-    bury: (key, uid, resourceVersion) => {
+    deleted: (key, uid, resourceVersion) => {
       const order = ResourceVersion.order(resourceVersion)
       const known = base(key)
       const shown = known?.metadata.uid === uid ? known : undefined
       if (shown !== undefined && ResourceVersion.isLater(ResourceVersion.order(shown.metadata.resourceVersion), order))
         return
-      Bounded.put(dead, uid, { order, sequence: ++sequence }, deaths)
-      const existing = covered.get(key)
+      Bounded.put(tombstones, uid, { order, sequence: ++sequence }, mostTombstones)
+      const existing = pending.get(key)
       if (shown === undefined && existing === undefined) return
-      const target = existing ?? cover(key)
+      const target = existing ?? pendingOf(key)
       // The state below is older: reads show no object until the watch is past the write.
-      if (target.laid?.object?.metadata.uid === uid) target.laid = { ...target.laid, object: undefined }
-      if (shown !== undefined) target.buried = true
+      if (target.optimistic?.object?.metadata.uid === uid)
+        target.optimistic = { ...target.optimistic, object: undefined }
+      if (shown !== undefined) target.tombstoned = true
       refresh(key, target)
       bound()
     },
-    size: () => covered.size
+    size: () => pending.size
   }
 }

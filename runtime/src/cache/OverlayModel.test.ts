@@ -4,7 +4,7 @@ import * as Clock from "effect/Clock"
 import * as FastCheck from "effect/FastCheck"
 import type * as Watch from "../client/Watch.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
-import * as Replica from "./Replica.ts"
+import * as Mirror from "./Mirror.ts"
 import { owner as ownerOf, web } from "./Scripted.fixture.ts"
 import * as Store from "./Store.ts"
 
@@ -72,7 +72,7 @@ interface Answer {
   /** Which moment of the key it tells of. */
   readonly moment: number
   /** The object that was deleted. */
-  readonly dead: string | undefined
+  readonly deleted: string | undefined
   readonly deliver: () => void
 }
 
@@ -92,8 +92,8 @@ type Listing =
 const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) => string): void => {
   const numeric = version(1) === "1"
   const table = Store.make()
-  const replica = Replica.make({ table, namespace: undefined, clock: Clock.make() })
-  const { overlay } = replica
+  const mirror = Mirror.make({ table, namespace: undefined, clock: Clock.make() })
+  const { overlay } = mirror
   const histories = new Map<string, Array<Moment>>()
   const log: Array<{
     readonly revision: number
@@ -101,17 +101,17 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     readonly key: string
     readonly moment: number
   }> = []
-  /** The oldest moment that a reader may still see: of what was answered, what the watch has told, and what was read. */
+  /** The oldest moment that a reader may still see: of what was answered, what the watch has delivered, and what was read. */
   const floors = new Map<string, number>()
   /** Objects whose deletion has been answered. */
-  const dead = new Set<string>()
+  const deleted = new Set<string>()
   const answers: Array<Answer> = []
   let revision = 100
   let uids = 0
-  /** How much of the log the watch has told. */
-  let toldTo = 0
+  /** How much of the log the watch has delivered. */
+  let deliveredTo = 0
   const server: { listing: Listing } = { listing: { at: 0, revision, objects: [], moments: new Map() } }
-  const told = new Map<string, KubernetesObject>()
+  const delivered = new Map<string, KubernetesObject>()
 
   const history = (key: string): Array<Moment> => {
     const found = histories.get(key) ?? [{ object: undefined }]
@@ -122,14 +122,14 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
   const same = (one: KubernetesObject | undefined, other: KubernetesObject | undefined): boolean =>
     one?.metadata.uid === other?.metadata.uid && one?.metadata.resourceVersion === other?.metadata.resourceVersion
 
-  /** What the subscribers know must be what the watch has told, told in steps that fit together. */
+  /** What the subscribers know must be what the watch has delivered, delivered in steps that fit together. */
   const follow = (changes: ReadonlyArray<Store.Change>): void => {
     for (const { object, previous, type } of changes) {
       const key = `${object.metadata.namespace}/${object.metadata.name}`
-      expect(type === "added").toBe(told.get(key) === undefined)
-      if (type === "updated") expect(previous).toBe(told.get(key) as KubernetesObject)
-      if (type === "deleted") told.delete(key)
-      else told.set(key, object)
+      expect(type === "added").toBe(delivered.get(key) === undefined)
+      if (type === "updated") expect(previous).toBe(delivered.get(key) as KubernetesObject)
+      if (type === "deleted") delivered.delete(key)
+      else delivered.set(key, object)
     }
   }
 
@@ -138,23 +138,23 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     log.push({ revision, event, key, moment: history(key).length - 1 })
   }
 
-  const answer = (key: string, dead: string | undefined, deliver: () => void): void => {
-    answers.push({ key, moment: history(key).length - 1, dead, deliver })
+  const answer = (key: string, deleted: string | undefined, deliver: () => void): void => {
+    answers.push({ key, moment: history(key).length - 1, deleted, deliver })
   }
 
   /** What a reader knows once an answer has arrived. */
-  const learn = ({ dead: uid, deliver, key, moment }: Answer): void => {
+  const deliverAnswer = ({ deleted: uid, deliver, key, moment }: Answer): void => {
     deliver()
     const floor = floors.get(key) ?? 0
     if (uid !== undefined) {
-      dead.add(uid)
+      deleted.add(uid)
       // Who deletes by name what the cache has not shown yet learns that this object is gone, not what else was there.
       if (history(key).findIndex(({ object }) => object?.metadata.uid === uid) > floor) return
     }
     floors.set(key, Math.max(floor, moment))
   }
 
-  /** What a reader knows once the watch, or a list, has told a moment. */
+  /** What a reader knows once the watch, or a list, has delivered a moment. */
   const heard = (key: string, moment: number): void => {
     floors.set(key, Math.max(floors.get(key) ?? 0, moment))
   }
@@ -167,7 +167,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     remember(key, { type: before === undefined ? "ADDED" : "MODIFIED", object }, object)
     if (by === "us")
       answer(key, undefined, () => {
-        overlay.lay(key, rv, { ...object })
+        overlay.written(key, rv, { ...object })
       })
   }
 
@@ -179,14 +179,14 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     const last = web({ name, rv: version(revision), uid })
     remember(key, { type: "DELETED", object: last }, undefined)
     // Taking the last finalizer off is answered with the state before, a deletion with a Status.
-    if (by === "us") answer(key, uid, () => overlay.bury(key, uid, how === "object" ? resourceVersion : undefined))
+    if (by === "us") answer(key, uid, () => overlay.deleted(key, uid, how === "object" ? resourceVersion : undefined))
   }
 
   const check = (): void => {
     for (const [key, moments] of histories) {
       const shown = table.get(key)
-      if (shown !== undefined && dead.has(shown.metadata.uid))
-        throw new Error(`${key} shows ${shown.metadata.uid}, which is dead`)
+      if (shown !== undefined && deleted.has(shown.metadata.uid))
+        throw new Error(`${key} shows ${shown.metadata.uid}, which is deleted`)
       const floor = numeric ? (floors.get(key) ?? 0) : 0
       const found = moments.findIndex((moment, index) => index >= floor && same(moment.object, shown))
       if (found < 0) {
@@ -194,9 +194,13 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
           `${key} shows ${shown?.metadata.uid ?? "nothing"} at ${shown?.metadata.resourceVersion}, but moment ${floor} was known`
         )
       }
-      // A version that compares with nothing is the watch's to tell, but for what is dead.
-      const known = told.get(key)
-      if (!numeric && shown !== known && !(shown === undefined && known !== undefined && dead.has(known.metadata.uid)))
+      // A version that compares with nothing is the watch's to tell, but for what is deleted.
+      const known = delivered.get(key)
+      if (
+        !numeric &&
+        shown !== known &&
+        !(shown === undefined && known !== undefined && deleted.has(known.metadata.uid))
+      )
         throw new Error(`${key} shows ${shown?.metadata.resourceVersion}, the watch says otherwise`)
       // Reads do not go back either.
       floors.set(key, Math.max(floor, found))
@@ -205,15 +209,15 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
 
   const stage = (count: number): void => {
     if (server.listing === "no" || server.listing === "asked") return
-    follow(replica.edit({ _tag: "Stage", objects: server.listing.objects.splice(0, count) }))
+    follow(mirror.edit({ _tag: "Stage", objects: server.listing.objects.splice(0, count) }))
   }
 
   const commit = (): void => {
     if (server.listing === "no" || server.listing === "asked") return
     stage(server.listing.objects.length)
-    follow(replica.edit({ _tag: "Commit", resourceVersion: version(server.listing.revision) }))
+    follow(mirror.edit({ _tag: "Commit", resourceVersion: version(server.listing.revision) }))
     for (const [key, moment] of server.listing.moments) heard(key, moment)
-    toldTo = server.listing.at
+    deliveredTo = server.listing.at
     server.listing = "no"
   }
 
@@ -231,16 +235,16 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
 
   const events = (count: number): void => {
     if (server.listing !== "no") return
-    const next = log.slice(toldTo, toldTo + count)
+    const next = log.slice(deliveredTo, deliveredTo + count)
     const last = next.at(-1)
     if (last === undefined) return
-    toldTo += next.length
-    const changes = replica.edit({
+    deliveredTo += next.length
+    const changes = mirror.edit({
       _tag: "Apply",
       events: next.map(({ event }) => event),
       resourceVersion: version(last.revision)
     })
-    // Every event is told, our own writes and what they hide included, as itself and in its place.
+    // Every event is delivered, our own writes and what they hide included, as itself and in its place.
     expect(changes.length).toBe(next.length)
     next.forEach(({ event }, index) => {
       expect("object" in event && changes[index]?.object === event.object).toBe(true)
@@ -249,7 +253,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     for (const { key, moment } of next) heard(key, moment)
   }
 
-  replica.edit({ _tag: "Begin" })
+  mirror.edit({ _tag: "Begin" })
   for (const command of commands) {
     switch (command._tag) {
       case "write":
@@ -261,22 +265,22 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
       case "answer": {
         const [arrived] = answers.splice(command.which % Math.max(answers.length, 1), 1)
         if (arrived === undefined) break
-        learn(arrived)
+        deliverAnswer(arrived)
         break
       }
       case "events":
         events(command.count)
         break
       case "bookmark":
-        if (server.listing === "no" && toldTo === log.length)
-          replica.edit({
+        if (server.listing === "no" && deliveredTo === log.length)
+          mirror.edit({
             _tag: "Apply",
             events: [{ type: "BOOKMARK", resourceVersion: version(revision), initialEventsEnd: false }],
             resourceVersion: version(revision)
           })
         break
       case "begin":
-        replica.edit({ _tag: "Begin" })
+        mirror.edit({ _tag: "Begin" })
         server.listing = "asked"
         break
       case "snapshot":
@@ -293,7 +297,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
   }
 
   // In the end everything arrives, and the cache is the server's state with nothing laid over it.
-  for (const each of answers) learn(each)
+  for (const each of answers) deliverAnswer(each)
   snapshot()
   commit()
   events(log.length)
@@ -301,7 +305,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
   expect(overlay.size()).toBe(0)
   for (const key of histories.keys()) {
     expect(same(table.get(key), current(key))).toBe(true)
-    expect(same(told.get(key), current(key))).toBe(true)
+    expect(same(delivered.get(key), current(key))).toBe(true)
   }
   for (const owner of ["o0", "o1"]) {
     expect(table.byOwner(ownerOf(owner)).length).toBe(
@@ -317,7 +321,7 @@ test("a read never shows an older state than an earlier answer, event or read, i
   )
 })
 
-test("with resourceVersions that are no numbers the watch wins, and the cache ends up right", () => {
+test("with resourceVersions that are not numbers the watch wins, and the cache converges", () => {
   FastCheck.assert(
     FastCheck.property(commands, (all) => simulate(all, (revision) => `v${revision}`)),
     { numRuns: 500, seed: Seed.current() }

@@ -17,8 +17,8 @@
 import type { ApiError } from "../client/ApiError.ts"
 import type * as Watch from "../client/Watch.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import type { Page } from "./ListerWatcher.ts"
 import * as Problem from "./Problem.ts"
-import type { Page } from "./Source.ts"
 
 /** A request to the server. */
 export type Request =

@@ -6,7 +6,7 @@ import * as Queue from "effect/Queue"
 import * as ApiError from "../client/ApiError.ts"
 import * as Watch from "../client/Watch.ts"
 import type { KubernetesObject, ObjectMeta } from "../resource/KubernetesObject.ts"
-import type { Page, Source } from "./Source.ts"
+import type { ListerWatcher, Page } from "./ListerWatcher.ts"
 
 const freeze = <A extends object>(value: A): A => {
   for (const part of Object.values(value)) if (typeof part === "object" && part !== null) freeze(part)
@@ -97,7 +97,7 @@ export type Asked =
 
 /** A server whose every answer a test gives. */
 export interface Scripted {
-  readonly source: Source
+  readonly source: ListerWatcher
   /** The next request, when it comes. */
   readonly asked: Effect.Effect<Asked>
   /** Requests that no test has looked at. */
@@ -115,7 +115,7 @@ const settle = <A>(answers: Queue.Queue<Answer<A>>): Effect.Effect<A, ApiError.A
 export const scripted: Effect.Effect<Scripted> = Effect.gen(function* () {
   const requests = yield* Queue.unbounded<Asked>()
   let open = 0
-  const source: Source = {
+  const source: ListerWatcher = {
     page: (options) =>
       Effect.gen(function* () {
         const answers = yield* Queue.unbounded<Answer<Page>>()

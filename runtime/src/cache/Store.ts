@@ -26,7 +26,7 @@ export interface Change {
 }
 
 /** Which objects to list: those that meet all conditions. Labels match by equality. */
-export interface Selection {
+export interface Filter {
   readonly namespace?: string | undefined
   readonly labels?: Labels | undefined
   readonly index?: { readonly name: string; readonly value: string } | undefined
@@ -41,7 +41,7 @@ export interface Store {
   /** The keys, of one namespace if given. Valid until the next change. */
   readonly keys: (namespace?: string) => Iterable<string>
   /** The objects that match, in no particular order. Throws {@link Undeclared} for an unknown index. */
-  readonly list: (selection?: Selection) => ReadonlyArray<KubernetesObject>
+  readonly list: (filter?: Filter) => ReadonlyArray<KubernetesObject>
   /** The objects whose ownerReferences contain `owner`, as a controller or not, in its namespace if it has one. */
   readonly byOwner: (owner: KubernetesObject) => ReadonlyArray<KubernetesObject>
   readonly hasIndex: (name: string) => boolean
@@ -97,9 +97,9 @@ export const make = (indexes: ReadonlyArray<Index.Definition> = []): Table => {
   return {
     get: (key) => objects.get(key),
     size: () => objects.size,
-    list: (selection = {}) => {
-      const { namespace, labels } = selection
-      const named = selection.index
+    list: (filter = {}) => {
+      const { namespace, labels } = filter
+      const named = filter.index
       const candidates =
         named !== undefined
           ? pick(index(named.name).keys(named.value))

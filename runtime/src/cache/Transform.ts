@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
-import type { Source } from "./Source.ts"
+import type { ListerWatcher } from "./ListerWatcher.ts"
 
 /** The transform of a kind. */
 export interface Transform {
@@ -74,7 +74,7 @@ export const isPartial = (resource: Resource.Any, object: KubernetesObject): boo
  *
  * @internal
  */
-export const through = (source: Source, apply: Transform["apply"]): Source => ({
+export const through = (source: ListerWatcher, apply: Transform["apply"]): ListerWatcher => ({
   page: (options) => Effect.map(source.page(options), (page) => ({ ...page, items: page.items.map(apply) })),
   watch: (options) =>
     Effect.map(source.watch(options), ({ next }) => ({

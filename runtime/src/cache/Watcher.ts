@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type { ApiError } from "../client/ApiError.ts"
 import * as Time from "../resource/Time.ts"
+import type { ListerWatcher } from "./ListerWatcher.ts"
 import * as Reflector from "./Reflector.ts"
-import type { Source } from "./Source.ts"
 
 /** Receives the actions. All functions are synchronous and must not throw. */
 export interface Sink {
@@ -37,7 +37,7 @@ type Next = Extract<Reflector.Action, { readonly _tag: "Ask" | "Read" | "Wait" }
  *
  * The watcher runs one Effect for each chunk that arrives, and none for each event.
  */
-export const run = (source: Source, sink: Sink): Effect.Effect<never> =>
+export const run = (source: ListerWatcher, sink: Sink): Effect.Effect<never> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
     let state = Reflector.initial

@@ -5,7 +5,7 @@
 import type { User } from "@kubernetes/client-node/dist/config_types.js"
 import * as Effect from "effect/Effect"
 import { CredentialsError } from "./Cluster.ts"
-import type { Issued, Source } from "./Credentials.ts"
+import type { CredentialSource, Issued } from "./Credentials.ts"
 import * as ExecPlugin from "./ExecPlugin.ts"
 import { mapping, type Selected } from "./KubeConfigFile.ts"
 
@@ -25,7 +25,11 @@ const firstLine = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).trim().split("\n", 1)[0] ?? ""
 
 /** A plugin that caches its credentials until they expire. A renewal makes a new plugin without cached credentials. */
-export const run = (what: string, user: User, make: () => Promise<Authenticator>): NonNullable<Source["plugin"]> => {
+export const run = (
+  what: string,
+  user: User,
+  make: () => Promise<Authenticator>
+): NonNullable<CredentialSource["plugin"]> => {
   let instance: Authenticator | undefined
   return Effect.tryPromise({
     try: async (): Promise<Issued> => {
@@ -49,7 +53,7 @@ export const run = (what: string, user: User, make: () => Promise<Authenticator>
 }
 
 /** The plugin of a user, if it has one. Fails for the auth-providers that Kubernetes has removed. */
-export const of = (selected: Selected): Effect.Effect<Source["plugin"], CredentialsError> =>
+export const of = (selected: Selected): Effect.Effect<CredentialSource["plugin"], CredentialsError> =>
   Effect.gen(function* () {
     const user = selected.user
     if (user === undefined) return undefined

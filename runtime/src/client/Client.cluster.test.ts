@@ -18,7 +18,7 @@ import * as Cluster from "./Cluster.ts"
 import * as Patch from "./Patch.ts"
 import * as Transport from "./Transport.ts"
 import type * as Watch from "./Watch.ts"
-import type { Write } from "./Writes.ts"
+import type { Write } from "./WriteBroadcaster.ts"
 
 const clusterOf = (user: User) =>
   Cluster.make({ server: user.server, tls: { ca: user.ca, cert: user.cert, key: user.key }, token: user.token })

@@ -10,7 +10,7 @@ import { FieldManager } from "./FieldManager.ts"
 import * as Patch from "./Patch.ts"
 import * as Scripted from "./Scripted.fixture.ts"
 import { answer, ClusterRole, ConfigMap, configMap, Deployment, failure } from "./Scripted.fixture.ts"
-import type { Write } from "./Writes.ts"
+import type { Write } from "./WriteBroadcaster.ts"
 
 const key = { namespace: "a", name: "b" }
 

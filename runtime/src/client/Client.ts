@@ -38,7 +38,7 @@ import type { Scale } from "./Scale.ts"
 import * as Stack from "./Stack.ts"
 import * as Transport from "./Transport.ts"
 import type { Connection } from "./Watch.ts"
-import type { Listener } from "./Writes.ts"
+import type { Listener } from "./WriteBroadcaster.ts"
 
 /** The client. Its operations are documented in `Operations`; each is also a function of this module. */
 export class Client extends Context.Tag("@homeostat/runtime/Client")<Client, Operations.Operations>() {}

@@ -8,7 +8,7 @@ import * as KubeConfig from "./KubeConfig.fixture.ts"
 describe("a client certificate", () => {
   const { pki, write } = KubeConfig.make()
 
-  effect("of which only the chain was renewed, leaf and key being the same, is used all the same", () =>
+  effect("whose chain alone was renewed is used too", () =>
     Effect.gen(function* () {
       const user = { "client-certificate": write(pki.client.certificate), "client-key": write(pki.client.key) }
       const cluster = yield* KubeConfig.load({ kubeconfig: write(KubeConfig.config({ user })) })

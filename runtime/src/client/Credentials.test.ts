@@ -9,7 +9,7 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import * as WallClock from "../resource/WallClock.fixture.ts"
 import { CredentialsError } from "./Cluster.ts"
-import { rotating, type Source } from "./Credentials.ts"
+import { type CredentialSource, rotating } from "./Credentials.ts"
 import { base64, config, load, make } from "./KubeConfig.fixture.ts"
 
 const { pki, places, write } = make()
@@ -122,7 +122,7 @@ describe("Credentials", () => {
 })
 
 /** Credentials that come only from a plugin. */
-const from = (plugin: NonNullable<Source["plugin"]>): Source => ({
+const from = (plugin: NonNullable<CredentialSource["plugin"]>): CredentialSource => ({
   ca: undefined,
   cert: undefined,
   key: undefined,

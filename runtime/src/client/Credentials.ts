@@ -33,7 +33,7 @@ export interface Impersonation {
 }
 
 /** The source of each part of the credentials. `what` and the like name the part and its setting. */
-export interface Source {
+export interface CredentialSource {
   readonly ca: Material | undefined
   readonly cert: Material | undefined
   readonly key: Material | undefined
@@ -117,7 +117,7 @@ interface Reading {
 }
 
 /** Reads all parts once. */
-const read = (source: Source): Effect.Effect<Reading, CredentialsError, FileSystem> =>
+const read = (source: CredentialSource): Effect.Effect<Reading, CredentialsError, FileSystem> =>
   Effect.gen(function* () {
     const issued: Issued = source.plugin === undefined ? {} : yield* source.plugin
     const certOf = issuedPart("certificate", issued.cert) ?? source.cert
@@ -156,7 +156,7 @@ const sameTls = (a: Tls, b: Tls): boolean =>
   a.ca === b.ca && a.cert === b.cert && a.key === b.key && a.serverName === b.serverName && a.insecure === b.insecure
 
 /** Whether any part can change without another read of the configuration. */
-const rotates = (source: Source): boolean =>
+const rotates = (source: CredentialSource): boolean =>
   source.plugin !== undefined ||
   [source.ca, source.cert, source.key, source.token].some((material) => material !== undefined && "file" in material)
 
@@ -168,7 +168,7 @@ const rotates = (source: Source): boolean =>
  * no cached credentials
  */
 export const rotating = (
-  load: Effect.Effect<Source, CredentialsError, FileSystem>
+  load: Effect.Effect<CredentialSource, CredentialsError, FileSystem>
 ): Effect.Effect<Pick<Cluster, "credentials" | "current" | "renew">, CredentialsError, FileSystem> =>
   Effect.gen(function* () {
     const fs = yield* FileSystem

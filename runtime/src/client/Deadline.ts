@@ -6,8 +6,8 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Alarm from "../resource/Alarm.ts"
 import * as Time from "../resource/Time.ts"
+import * as Timer from "../resource/Timer.ts"
 import type { ApiError } from "./ApiError.ts"
 import * as Disconnect from "./Disconnect.ts"
 import type { Handler } from "./Handler.ts"
@@ -27,7 +27,7 @@ export interface Deadline {
   readonly layer: (send: Handler) => Handler
 }
 
-interface Entry {
+interface Pending {
   /** The end of the full timeout. */
   readonly last: number
   /** The deadline: the end of the timeout, or of the leadership if that is sooner. */
@@ -43,9 +43,9 @@ export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope
     const clock = yield* Effect.clock
     // The monotonic clock, because a change of the machine's time must not affect timeouts.
     const millis = () => Time.monotonic(clock)
-    const pending = new Set<Entry>()
+    const pending = new Set<Pending>()
 
-    const alarm = yield* Alarm.make(clock, () => {
+    const timer = yield* Timer.make(clock, () => {
       const now = millis()
       let next = Number.POSITIVE_INFINITY
       for (const entry of pending) {
@@ -60,13 +60,13 @@ export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope
       return next
     })
 
-    const add = (request: Request, abort: AbortController): Entry => {
+    const add = (request: Request, abort: AbortController): Pending => {
       const last = millis() + (request.timeoutMillis ?? defaultTimeoutMillis)
       const at = request.until === undefined ? last : Math.min(last, request.until())
-      const entry: Entry = { last, at, until: request.until, abort, expired: false }
+      const entry: Pending = { last, at, until: request.until, abort, expired: false }
       pending.add(entry)
       // Requests almost always have the same timeout: only the first request in 30 seconds wakes the fiber.
-      alarm.set(at)
+      timer.set(at)
       return entry
     }
 

@@ -21,11 +21,11 @@ export interface Exchange {
   /** The span of the request. */
   readonly span: Tracer.Span | undefined
   /** The effect of a write; absent for reads and failed writes. */
-  write?: Written | undefined
+  write?: WriteOutcome | undefined
 }
 
 /** The effect of a write. */
-export interface Written {
+export interface WriteOutcome {
   readonly kind: string
   /** The UID of the written object; absent if the response does not have the object. */
   readonly uid?: string | undefined
@@ -60,7 +60,7 @@ export class Ledger {
     if (nth <= most) this.exchanges.set(exchange.request, exchange)
   }
   /** Records the effect of a write after its answer is read, also if its span has already ended. */
-  readonly wrote = (request: Request, write: Omit<Written, "changed">): void => {
+  readonly wrote = (request: Request, write: Omit<WriteOutcome, "changed">): void => {
     const { after, age = 0, before, fieldManager, uid } = write
     const exchange = this.exchanges.get(request)
     // The response to a write without changes has the version of another writer.

@@ -147,7 +147,7 @@ describe("KubeConfig reads", () => {
       ]
       for (const user of users) {
         expect(yield* failureOf(loadText(config({ server: "http://10.0.0.7:8080", user })))).toBe(
-          'context "main" of DIR/FILE (--kubeconfig): credentials are not sent to http://10.0.0.7:8080 in clear (use https://, or a user without a token and password)'
+          'context "main" of DIR/FILE (--kubeconfig): cannot send credentials to http://10.0.0.7:8080 without TLS (use https://, or a user without a token and password)'
         )
       }
       for (const [server, user] of [

@@ -15,7 +15,7 @@ import * as Effect from "effect/Effect"
 import * as AuthPlugin from "./AuthPlugin.ts"
 import { type Cluster, CredentialsError } from "./Cluster.ts"
 import * as Credentials from "./Credentials.ts"
-import { type Entry, KubeConfigError, mapping, type Selected, select } from "./KubeConfigFile.ts"
+import { KubeConfigError, mapping, type Named, type Selected, select } from "./KubeConfigFile.ts"
 import * as ProxySettings from "./ProxySettings.ts"
 
 export { KubeConfigError } from "./KubeConfigFile.ts"
@@ -102,11 +102,11 @@ const sourceOf = (
   selected: Selected,
   server: string,
   within: string
-): Effect.Effect<Credentials.Source, CredentialsError> =>
+): Effect.Effect<Credentials.CredentialSource, CredentialsError> =>
   Effect.gen(function* () {
     const cluster = selected.cluster
     const user = selected.user
-    const source: Credentials.Source = {
+    const source: Credentials.CredentialSource = {
       ca: material("certificate-authority", cluster.file, cluster.value.caData, cluster.value.caFile),
       cert: user && material("client-certificate", user.file, user.value.certData, user.value.certFile),
       key: user && material("client-key", user.file, user.value.keyData, user.value.keyFile),
@@ -119,13 +119,13 @@ const sourceOf = (
     }
     return ProxySettings.isExposed(new URL(server)) && (source.token ?? source.basic ?? source.plugin) !== undefined
       ? yield* new CredentialsError({
-          message: `${within}: credentials are not sent to ${server} in clear (use https://, or a user without a token and password)`
+          message: `${within}: cannot send credentials to ${server} without TLS (use https://, or a user without a token and password)`
         })
       : source
   })
 
 /** kubectl accepts `host:port` too. A password in the URL is an error, because every message that names the server would show it. */
-const serverOf = ({ file, value }: Entry<{ readonly name: string; readonly server: string }>) => {
+const serverOf = ({ file, value }: Named<{ readonly name: string; readonly server: string }>) => {
   const written = /^[a-z]+:\/\//i.test(value.server) ? value.server : `https://${value.server}`
   const url = URL.parse(written)
   const wrong = (words: string) =>
@@ -190,7 +190,7 @@ const fromFiles = (
 const fromPod = (folder: string, host: string, port: string): Effect.Effect<Cluster, KubeConfigError, FileSystem> =>
   Effect.gen(function* () {
     const what = "the pod's service account"
-    const source: Credentials.Source = {
+    const source: Credentials.CredentialSource = {
       ca: { file: path.join(folder, "ca.crt"), what },
       cert: undefined,
       key: undefined,

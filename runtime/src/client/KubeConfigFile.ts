@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 export class KubeConfigError extends Data.TaggedError("KubeConfigError")<{ readonly message: string }> {}
 
 /** An entry and its file. Paths in the entry are relative to the file. */
-export interface Entry<A> {
+export interface Named<A> {
   readonly value: A
   readonly file: string
   /** The entry as in the file, for fields that client-node does not read. */
@@ -23,15 +23,15 @@ export interface Entry<A> {
 export interface Selected {
   readonly context: string
   readonly namespace: string | undefined
-  readonly cluster: Entry<Cluster>
-  readonly user: Entry<User> | undefined
+  readonly cluster: Named<Cluster>
+  readonly user: Named<User> | undefined
 }
 
 interface Parsed {
   readonly currentContext: string | undefined
-  readonly contexts: ReadonlyArray<Entry<Context>>
-  readonly clusters: ReadonlyArray<Entry<Cluster>>
-  readonly users: ReadonlyArray<Entry<User>>
+  readonly contexts: ReadonlyArray<Named<Context>>
+  readonly clusters: ReadonlyArray<Named<Cluster>>
+  readonly users: ReadonlyArray<Named<User>>
 }
 
 const wrong = (message: string) => new KubeConfigError({ message })
@@ -48,7 +48,7 @@ const entries = <A extends { readonly name: string }>(
   list: unknown,
   key: "cluster" | "user" | "context",
   values: ReadonlyArray<A>
-): ReadonlyArray<Entry<A>> =>
+): ReadonlyArray<Named<A>> =>
   values.map((value, i) => ({ value, file, raw: mapping(mapping(Array.isArray(list) ? list[i] : undefined)[key]) }))
 
 const parse = (file: string, text: string): Effect.Effect<Parsed, KubeConfigError> =>
@@ -79,7 +79,7 @@ const parse = (file: string, text: string): Effect.Effect<Parsed, KubeConfigErro
     })
   })
 
-const find = <A extends { readonly name: string }>(list: ReadonlyArray<Entry<A>>, name: string): Entry<A> | undefined =>
+const find = <A extends { readonly name: string }>(list: ReadonlyArray<Named<A>>, name: string): Named<A> | undefined =>
   list.find((entry) => entry.value.name === name)
 
 const choose = (files: string, parsed: ReadonlyArray<Parsed>, wanted: string | undefined) =>

@@ -30,7 +30,7 @@ import type { Response } from "./Response.ts"
 import type { Scale } from "./Scale.ts"
 import type { Stack } from "./Stack.ts"
 import * as Watch from "./Watch.ts"
-import * as Writes from "./Writes.ts"
+import * as WriteBroadcaster from "./WriteBroadcaster.ts"
 
 /** A page of a list. */
 export interface Page<A> {
@@ -51,7 +51,7 @@ export interface List<A> extends Page<A>, Decoding.Decoded<A> {
 type Readable<A extends KubernetesObject> = Resource<A, never>
 
 /** The object of a write. Its type comes only from the kind, so that an unknown field is a type error. */
-type Written<D> = NoInfer<D>
+type Input<D> = NoInfer<D>
 
 /** The result of a typed request. */
 type Typed<A> = Effect.Effect<A, ApiError.ApiError | InvalidObject>
@@ -72,13 +72,13 @@ export interface Operations {
   /** Creates an object. Fails with `AlreadyExists` if the name exists. */
   readonly create: <A extends KubernetesObject, D extends Call.Placed>(
     resource: Resource<A, D>,
-    object: Written<D>,
+    object: Input<D>,
     options?: WriteOptions
   ) => Typed<A>
   /** Replaces an object. Fails with `Conflict` if its `metadata.resourceVersion` is not the newest. */
   readonly replace: <A extends KubernetesObject, D extends Call.Placed>(
     resource: Resource<A, D>,
-    object: Written<D>,
+    object: Input<D>,
     options?: WriteOptions
   ) => Typed<A>
   /** Changes parts of an object. */
@@ -91,7 +91,7 @@ export interface Operations {
   /** Server-side apply: creates or changes the object, and removes the fields that the field manager no longer applies. */
   readonly apply: <A extends KubernetesObject, D extends Call.Placed>(
     resource: Resource<A, D>,
-    object: Written<D>,
+    object: Input<D>,
     options?: ApplyOptions
   ) => Typed<A>
   /** Deletes an object. Returns the object if it still exists (finalizers, a pod that stops), or none if it is gone. */
@@ -135,7 +135,7 @@ export interface Operations {
     request: RawRequest
   ) => Effect.Effect<{ readonly status: number; readonly body: string }, ApiError.ApiError>
   /** Calls the listener after each successful write, before the writer continues, until the scope closes. */
-  readonly onWrite: (listener: Writes.Listener) => Effect.Effect<void, never, Scope.Scope>
+  readonly onWrite: (listener: WriteBroadcaster.Listener) => Effect.Effect<void, never, Scope.Scope>
 }
 
 /** Objects per page, as in client-go's pager: few enough to bound the memory, and enough to make paging cheap. */
@@ -180,7 +180,7 @@ const plainly = (kind: string, verb: string) => ({
  */
 const ageOf = (
   { metadata: { managedFields = [] } }: KubernetesObject,
-  { fieldManager, subresource }: Pick<Exchange.Written, "fieldManager" | "subresource">,
+  { fieldManager, subresource }: Pick<Exchange.WriteOutcome, "fieldManager" | "subresource">,
   { headers }: Response
 ): number | undefined => {
   const times = managedFields.flatMap((entry) =>
@@ -192,7 +192,7 @@ const ageOf = (
 
 /** The operations on a stack. */
 export const make = (stack: Stack): Operations => {
-  const writes = Writes.make()
+  const writes = WriteBroadcaster.make()
 
   const sendAs = <T extends object>(request: Request): Effect.Effect<T, ApiError.ApiError> =>
     Effect.flatMap(stack.send(request), (response) => parse<T>(request, response))
@@ -204,7 +204,7 @@ export const make = (stack: Stack): Operations => {
 
   const publish = (
     call: Request,
-    write: Pick<Writes.Write, "resource" | "verb" | "subresource" | "uid">,
+    write: Pick<WriteBroadcaster.Write, "resource" | "verb" | "subresource" | "uid">,
     object: KubernetesObject | undefined
   ) => {
     if (call.dryRun === true) return
@@ -214,14 +214,18 @@ export const make = (stack: Stack): Operations => {
   }
 
   /** Records a write in the current reconcile. A dry run is not recorded. */
-  const enter = (context: Context.Context<never>, request: Request, write: Omit<Exchange.Written, "changed">): void => {
+  const enter = (
+    context: Context.Context<never>,
+    request: Request,
+    write: Omit<Exchange.WriteOutcome, "changed">
+  ): void => {
     if (request.dryRun !== true) Context.get(context, Exchange.Exchanges)?.wrote(request, write)
   }
 
   /** Sends a write and publishes its response, without an interruption between the two. */
   const write = <T extends KubernetesObject>(
     resource: Any,
-    verb: Writes.Write["verb"],
+    verb: WriteBroadcaster.Write["verb"],
     subresource: string | undefined,
     { before, ...options }: WriteOptions,
     call: (fieldManager: string) => Call.Call

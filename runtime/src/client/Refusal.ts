@@ -6,7 +6,7 @@
  */
 import * as Secrecy from "../telemetry/Secrecy.ts"
 import * as ApiError from "./ApiError.ts"
-import * as Right from "./Right.ts"
+import * as Permission from "./Permission.ts"
 
 /** The beginning of each description. */
 export const opening = "The API server refuses "
@@ -32,14 +32,16 @@ export const line = (text: string, most = longest): string => {
  */
 export const describe = (
   error: ApiError.Forbidden | ApiError.Invalid,
-  declares: (right: Right.Right) => boolean = () => true
+  declares: (permission: Permission.Permission) => boolean = () => true
 ): string => {
   if (error instanceof ApiError.Invalid) return line(opening + rejection(error))
-  const right = Right.wanting(error)
+  const permission = Permission.missing(error)
   // The server may list all rules of a role, so the rule to add comes after them.
-  const hint = right === undefined || declares(right) ? "" : undeclared
+  const hint = permission === undefined || declares(permission) ? "" : undeclared
   const text =
-    right === undefined ? error.message : `${line(error.message, longest / 2)}; ${Right.describe(right)}${hint}`
+    permission === undefined
+      ? error.message
+      : `${line(error.message, longest / 2)}; ${Permission.describe(permission)}${hint}`
   return line(opening + text)
 }
 

@@ -24,5 +24,9 @@ export const verb = (program: { readonly controllers: ReadonlyArray<Controller<u
   Verb.make("crd", {
     description: "Print the CustomResourceDefinitions, for kubectl apply -f -",
     flags: { output: Yaml.flag },
+    examples: [
+      ["Install the CRDs.", "crd | kubectl apply --server-side -f -"],
+      ["Print the CRDs as one JSON list.", "crd -o json"]
+    ],
     run: ({ output }) => Effect.flatMap(definitionsOf(program.controllers), (crds) => Yaml.print(crds, output))
   })

@@ -23,7 +23,10 @@ export const parse =
   (options: { readonly atLeast?: string | undefined } = {}) =>
   (text: string): Either.Either<EffectDuration.Duration, string> => {
     const millis = millisOf(text)
-    if (millis === undefined) return Either.left(`invalid duration: "${text}" (write it like 15s, 1m30s or 10h)`)
+    if (millis === undefined) {
+      const problem = /^\d+(\.\d+)?$/.test(text) ? "missing unit; " : ""
+      return Either.left(`invalid duration: "${text}" (${problem}write it like 15s, 1m30s or 10h)`)
+    }
     const { atLeast } = options
     return atLeast !== undefined && millis < (millisOf(atLeast) ?? 0)
       ? Either.left(`invalid duration: "${text}" (must be at least ${atLeast})`)

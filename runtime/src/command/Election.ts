@@ -15,7 +15,7 @@ export const flags = {
     "leader-elect-lease-name",
     Flag.parsed("leader-elect-resource-name", {
       placeholder: "NAME",
-      description: `Name of the Lease, required with ${partial.join(", ")} (default: the program's name)`,
+      description: `Name of the Lease, required with ${partial.join(", ")} (default the program's name)`,
       parse: Flags.objectName,
       otherwise: undefined
     })
@@ -24,7 +24,7 @@ export const flags = {
     "leader-elect-namespace",
     Flag.parsed("leader-elect-resource-namespace", {
       placeholder: "NAME",
-      description: "Namespace of the Lease (default: that of the pod, or else of the kubeconfig context)",
+      description: "Namespace of the Lease (default that of the pod, or else of the kubeconfig context)",
       parse: Flags.namespaceName,
       otherwise: undefined
     })

@@ -6,13 +6,13 @@ import * as Logger from "effect/Logger"
 import * as Environment from "./Environment.ts"
 
 /** The refusal or the warnings of `run` for these variables. */
-const runWith = (environment: { [name: string]: string }) => {
+const runWith = (environment: { [name: string]: string }, program = "homeostat") => {
   const lines: Array<unknown> = []
   const keeping = Logger.replace(
     Logger.defaultLogger,
     Logger.make(({ message }) => void lines.push(...[message].flat()))
   )
-  return Effect.zipRight(Environment.check(environment), Environment.settle(environment)).pipe(
+  return Effect.zipRight(Environment.check(program, environment), Environment.settle(program, environment)).pipe(
     Effect.provide(keeping),
     Effect.either,
     Effect.map(Either.match({ onLeft: ({ message }) => message, onRight: () => lines }))
@@ -36,6 +36,8 @@ describe("A variable that Bun reads", () => {
           `${name} is set, and HOMEOSTAT_ALLOW_DEBUG=1 allows it: ${what}`
         ])
         expect(yield* runWith({ [name]: "" })).toEqual([])
+        expect(yield* runWith({ [name]: value }, "sites")).toContain("or set SITES_ALLOW_DEBUG=1)")
+        expect(yield* runWith({ [name]: value, SITES_ALLOW_DEBUG: "1" }, "sites")).toHaveLength(1)
       })
     )
   }

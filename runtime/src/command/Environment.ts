@@ -5,10 +5,11 @@
  * This protects against copied snippets and forgotten settings, not against an attacker: code that Bun loads first can skip the check.
  */
 import * as Effect from "effect/Effect"
+import * as Flag from "./Flag.ts"
 import * as Verb from "./Verb.ts"
 
-/** With the value `1`, this variable allows all others here. */
-export const allowance = "HOMEOSTAT_ALLOW_DEBUG"
+/** The variable that, with the value `1`, allows all others here: `SITES_ALLOW_DEBUG` of a program `sites`. */
+export const allowance = (program: string): string => Flag.variableOf(program, "allow-debug")
 
 /** Variables, or prefixes of their names (`…*`), and the effect of each. */
 export const refused: { readonly [name: string]: string } = {
@@ -34,21 +35,23 @@ const found = (environment: Variables): ReadonlyArray<readonly [name: string, wh
     )
 
 /** Fails if a rejected variable is set, unless all are allowed. */
-export const check = (environment: Variables): Effect.Effect<void, Verb.UsageError> => {
+export const check = (program: string, environment: Variables): Effect.Effect<void, Verb.UsageError> => {
   const [first] = found(environment)
-  if (first === undefined || environment[allowance] === "1") return Effect.void
+  if (first === undefined || environment[allowance(program)] === "1") return Effect.void
   const [name, what] = first
   return new Verb.UsageError({
-    message: `forbidden environment variable: ${name} (${what}; unset it, or set ${allowance}=1)`
+    message: `forbidden environment variable: ${name} (${what}; unset it, or set ${allowance(program)}=1)`
   })
 }
 
 /**
  * Logs a warning for each allowed variable, and resets `NODE_TLS_REJECT_UNAUTHORIZED=0`, so that the whole process verifies TLS.
  */
-export const settle = (environment: Variables & { [tls]?: string | undefined }): Effect.Effect<void> =>
+export const settle = (program: string, environment: Variables & { [tls]?: string | undefined }): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const warnings = found(environment).map(([name, what]) => `${name} is set, and ${allowance}=1 allows it: ${what}`)
+    const warnings = found(environment).map(
+      ([name, what]) => `${name} is set, and ${allowance(program)}=1 allows it: ${what}`
+    )
     if (environment[tls] === "0") {
       environment[tls] = "1"
       warnings.push(`${tls}=0 has no effect: certificates are verified. Remove it`)

@@ -109,7 +109,7 @@ export const duration = (
   return {
     name,
     placeholder: "DURATION",
-    description: `${options.description} (default: ${options.otherwise})`,
+    description: `${options.description} (default ${options.otherwise})`,
     read: (given) => parse(given.at(-1) ?? options.otherwise)
   }
 }
@@ -154,6 +154,14 @@ const named = (flags: ReadonlyArray<Flag<unknown>>, arg: string) => {
   return { flag: flags.find(({ short }) => short !== undefined && short === letter), inline }
 }
 
+/** The message for an unknown flag, with the flag that it resembles: `--zap-log-level` resembles `--log-level`. */
+const unknown = (flags: ReadonlyArray<Flag<unknown>>, arg: string): string => {
+  const [given = ""] = arg.split("=", 1)
+  const name = given.slice(2)
+  const alike = flags.find((flag) => name.endsWith(`-${flag.name}`) || flag.name.endsWith(`-${name}`))
+  return `unknown flag: ${given}${alike === undefined ? "" : ` (did you mean --${alike.name}?)`}`
+}
+
 /** The given values of each flag, in order, and the positional arguments. */
 const collect = (
   flags: ReadonlyArray<Flag<unknown>>,
@@ -174,7 +182,7 @@ const collect = (
     const arg = args[index] ?? ""
     const { flag, inline } = named(flags, arg)
     if (flag === undefined) {
-      if (arg.startsWith("-")) return Either.left(`unknown flag: ${arg}`)
+      if (arg.startsWith("-")) return Either.left(unknown(flags, arg))
       if (words.length === mostWords) return Either.left(`unexpected argument: "${arg}"`)
       words.push(arg)
       continue

@@ -28,13 +28,13 @@ export const unknownController = (text: string, names: ReadonlyArray<string>): s
 export const cluster = {
   kubeconfig: Flag.parsed("kubeconfig", {
     placeholder: "FILE",
-    description: "A kubeconfig (default: KUBECONFIG, or else the pod's service account, or else ~/.kube/config)",
+    description: "A kubeconfig (default KUBECONFIG, or else the pod's service account, or else ~/.kube/config)",
     parse: (kubeconfig, origin) => Either.right({ kubeconfig, origin }),
     otherwise: {}
   }),
   context: Flag.text("context", {
     placeholder: "NAME",
-    description: "The context of the kubeconfig (default: its current context)"
+    description: "The context of the kubeconfig (default its current context)"
   })
 } as const
 
@@ -43,17 +43,17 @@ export const scope = (names: ReadonlyArray<string>) =>
   ({
     namespaces: Flag.list("namespace", {
       placeholder: "NAME",
-      description: "The namespaces of the manager, repeated or separated by commas (default: all)",
+      description: "The namespaces of the manager, repeated or separated by commas (default all)",
       check: namespaceName
     }),
     controllers: Flag.list("controllers", {
       placeholder: "NAME,…",
-      description: `The controllers to run, of ${names.join(", ")} (default: all)`,
+      description: `The controllers to run, of ${names.join(", ")} (default all)`,
       check: (name) => (names.includes(name) ? Either.right(name) : Either.left(unknownController(name, names)))
     }),
     selector: Flag.parsed("selector", {
       placeholder: "LABELS",
-      description: "The labels of the objects to reconcile, such as team=shop (default: all objects)",
+      description: "The labels of the objects to reconcile, such as team=shop (default all objects)",
       parse: selectorOf,
       otherwise: undefined
     })

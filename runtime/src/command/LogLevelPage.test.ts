@@ -60,18 +60,18 @@ describe("the page of log levels", () => {
     const logs: Array<string> = []
     return Effect.gen(function* () {
       const { ask } = yield* world()
-      expect((yield* ask("PUT", "?level=warning")).body).toStartWith("all: warning, started with info\n")
+      expect((yield* ask("PUT", "?level=warning")).body).toStartWith("all: warn, started with info\n")
       expect((yield* ask("POST", "?level=debug&controller=webapp")).body).toBe(
-        "all: warning, started with info\ncontroller=webapp: debug\ncontroller=backup: as above"
+        "all: warn, started with info\ncontroller=webapp: debug\ncontroller=backup: as above"
       )
       expect((yield* ask("DELETE", "?controller=webapp")).body).toBe(
-        "all: warning, started with info\ncontroller=webapp: as above\ncontroller=backup: as above"
+        "all: warn, started with info\ncontroller=webapp: as above\ncontroller=backup: as above"
       )
       expect((yield* ask("PUT", "?level=default")).body).toBe(started)
       yield* ask("PUT", "?level=debug&controller=webapp")
       expect((yield* ask("DELETE")).body).toBe(started)
       expect(logs).toEqual([
-        "INFO The log level of everything is warning",
+        "INFO The log level of everything is warn",
         "INFO The log level of controller webapp is debug",
         "INFO The log level of controller webapp is reset",
         "INFO The log level of everything is reset",
@@ -125,7 +125,7 @@ describe("the page of log levels", () => {
       }).pipe(Effect.locally(FiberRef.currentMinimumLogLevel, levels.level))
       expect(logs).toEqual([
         "INFO The log level of everything is error",
-        "INFO The log level of everything is warning for 1m",
+        "INFO The log level of everything is warn for 1m",
         "INFO The log level of everything has expired and is reset",
         "INFO The log level of controller webapp is error"
       ])
@@ -133,8 +133,8 @@ describe("the page of log levels", () => {
   })
 
   for (const [query, message] of [
-    ["", 'level: invalid value: "" (must be one of trace, debug, info, warning, error, default)'],
-    ["?level=loud", 'level: invalid value: "loud" (must be one of trace, debug, info, warning, error, default)'],
+    ["", 'level: invalid value: "" (must be one of trace, debug, info, warn, error, default)'],
+    ["?level=loud", 'level: invalid value: "loud" (must be one of trace, debug, info, warn, error, default)'],
     ["?level=debug&controller=web", 'controller: invalid value: "web" (must be one of webapp, backup)'],
     ["?level=debug&for=long", 'for: invalid duration: "long" (write it like 15s, 1m30s or 10h)'],
     ["?level=debug&for=0s", 'for: invalid duration: "0s" (must be at least 1s)'],

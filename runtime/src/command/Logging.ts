@@ -19,7 +19,7 @@ const formats: { readonly [name: string]: Settings["format"] } = { json: "json",
 export const flags = {
   logLevel: Flag.parsed("log-level", {
     placeholder: "LEVEL",
-    description: `The least severe level to log: ${LogLevels.names.join(", ")} (default: info)`,
+    description: `The least severe level to log: ${LogLevels.names.join(", ")} (default info)`,
     parse: (word) =>
       Either.fromNullable(
         LogLevels.nameOf(word),
@@ -29,7 +29,7 @@ export const flags = {
   }),
   logFormat: Flag.choice("log-format", formats, {
     placeholder: "FORMAT",
-    description: "The format of log lines: json or pretty (default: pretty on a terminal, otherwise json)",
+    description: "The format of log lines: json or pretty (default pretty on a terminal, otherwise json)",
     otherwise: undefined
   })
 } as const

@@ -19,6 +19,10 @@ export const verb = (program: Rbac.Program) =>
     description:
       "Print CRDs, namespace, service account, roles and, with --image, a Deployment, for kubectl apply -f -",
     flags: { ...Rbac.flags(program), ...ManagerDeployment.flags, output: Yaml.flag },
+    examples: [
+      ["Install everything.", `manifests --image=registry.example.com/${program.name}:1.0 | kubectl apply -f -`],
+      ["Print everything except the Deployment, as JSON.", "manifests -o json"]
+    ],
     run: (settings) =>
       Effect.gen(function* () {
         const crds = yield* definitionsOf(Flags.chosen(program.controllers, settings.controllers))

@@ -13,7 +13,7 @@ export const flags = {
   metricsCertDir: Flag.text("metrics-cert-dir", {
     placeholder: "DIR",
     description:
-      "Folder of tls.crt and tls.key for --metrics-secure, reloaded on change (default: a self-signed certificate)"
+      "Folder of tls.crt and tls.key for --metrics-secure, reloaded on change (default a self-signed certificate)"
   })
 } as const
 

@@ -7,7 +7,7 @@ import * as Client from "../client/Client.ts"
 import * as KubeConfig from "../client/KubeConfig.ts"
 import * as Transport from "../client/Transport.ts"
 import * as FirstContact from "../manager/FirstContact.ts"
-import * as Permission from "../manager/Permission.ts"
+import * as Permissions from "../manager/Permissions.ts"
 import * as Preflight from "../manager/Preflight.ts"
 import * as Build from "./Build.ts"
 import * as Election from "./Election.ts"
@@ -38,10 +38,14 @@ export const verb = (program: Program & Build.Built) =>
         Flag.choice<"text" | "json", "text" | "json">(
           "output",
           { text: "text", json: "json" },
-          { placeholder: "text|json", description: "The output format (default: text)", otherwise: "text" }
+          { placeholder: "text|json", description: "The output format (default text)", otherwise: "text" }
         )
       )
     },
+    examples: [
+      ["Check the permissions of your own user.", "preflight"],
+      ["Check one namespace, with the output for a script.", "preflight --namespace=shop -o json"]
+    ],
     run: (settings) =>
       Effect.gen(function* () {
         // First, because the error is on the command line.
@@ -49,7 +53,7 @@ export const verb = (program: Program & Build.Built) =>
         const cluster = yield* KubeConfig.load({ ...settings.kubeconfig, context: settings.context })
         const lease = yield* Election.leaseOf(program, settings, cluster.namespace)
         const controllers = Flags.chosen(program.controllers, settings.controllers)
-        const permissions = Permission.all(controllers, { ...settings, lease })
+        const permissions = Permissions.all(controllers, { ...settings, lease })
         const client = Client.layer({ userAgent: Build.userAgent(program) })
         const { missing, unanswered } = yield* Preflight.review(permissions).pipe(
           Effect.provide(Layer.provide(client, Transport.layer(cluster)))
@@ -67,7 +71,7 @@ export const verb = (program: Program & Build.Built) =>
         const asked = permissions.length
         if (missing.length > 0) return yield* new NotAllowed({ missing: missing.length, asked })
         if (!isText) return
-        for (const hint of Permission.hints(controllers)) yield* Console.log(`note: ${hint}`)
+        for (const hint of Permissions.hints(controllers)) yield* Console.log(`note: ${hint}`)
         yield* Console.log(`All ${asked} permissions that ${program.name} needs are granted on ${cluster.server}`)
       })
   })

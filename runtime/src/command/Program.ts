@@ -1,17 +1,15 @@
 /**
  * A program made of controllers: its verbs and its exit codes.
  *
- * Exit codes: 0 for success and for a clean shutdown, 1 for a failure, 2 for wrong usage. A failure prints one line to standard error.
+ * Exit codes: 0 for success and for a clean shutdown, 1 for a failure, 2 for wrong usage. A failure prints one line to standard error;
+ * `run` logs it instead if its log lines are JSON.
  */
 import type { FileSystem } from "@effect/platform/FileSystem"
 // The unused parts of BunContext take 20 ms to load at every start.
 import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
 import * as BunRuntime from "@effect/platform-bun/BunRuntime"
-import * as Cause from "effect/Cause"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 import * as FairScheduler from "../manager/FairScheduler.ts"
 import * as Crd from "./Crd.ts"
 import * as Manifests from "./Manifests.ts"
@@ -19,17 +17,9 @@ import * as Preflight from "./Preflight.ts"
 import * as Rbac from "./Rbac.ts"
 import * as Run from "./Run.ts"
 import * as Verb from "./Verb.ts"
+import * as Verdict from "./Verdict.ts"
 import * as Version from "./Version.ts"
 import * as Why from "./Why.ts"
-
-/** The end of a command: its exit code, and the line to print if it failed. */
-const verdict = (exit: Exit.Exit<unknown, unknown>): { readonly code: number; readonly line?: string } => {
-  if (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause)) return { code: 0 }
-  const failure = Option.getOrUndefined(Cause.failureOption(exit.cause))
-  if (failure instanceof Verb.UsageError) return { code: 2, line: failure.message }
-  if (failure instanceof Error) return { code: 1, line: failure.message }
-  return { code: 1, line: Cause.pretty(exit.cause) }
-}
 
 /**
  * The first signal interrupts the program, by `runMain`. A second one exits the process. The default action of the system would not,
@@ -64,7 +54,7 @@ export const dispatch = (named: Verb.Named, verbs: ReadonlyArray<Verb.Verb<unkno
     disableErrorReporting: true,
     disablePrettyLogger: true,
     teardown: (exit, onExit) => {
-      const { code, line } = verdict(exit)
+      const { code, line } = Verdict.of(exit)
       if (line !== undefined) process.stderr.write(`${named.name}: ${line}\n`)
       onExit(code)
     }

@@ -21,7 +21,7 @@ export const flags = ({ controllers, name }: Program) => ({
   ...Election.flags,
   leaseNamespace: {
     ...Election.flags.leaseNamespace,
-    description: "Namespace of the Lease (default: that of the service account)"
+    description: "Namespace of the Lease (default that of the service account)"
   },
   installCrds: Flags.installCrds,
   metricsSecure: Flags.metricsSecure,
@@ -31,7 +31,7 @@ export const flags = ({ controllers, name }: Program) => ({
 const account = (otherwise: Rbac.Account) =>
   Flag.parsed("service-account", {
     placeholder: "NAMESPACE/NAME",
-    description: `The service account of the program (default: ${otherwise.namespace}/${otherwise.name})`,
+    description: `The service account of the program (default ${otherwise.namespace}/${otherwise.name})`,
     parse: (text): Either.Either<Rbac.Account, string> => {
       const [namespace = "", name, ...rest] = text.split("/")
       return name === undefined || rest.length > 0
@@ -55,5 +55,9 @@ export const verb = (program: Program) =>
   Verb.make("rbac", {
     description: "Print the minimal RBAC roles, for kubectl apply -f -",
     flags: { ...flags(program), output: Yaml.flag },
+    examples: [
+      ["Print the roles of a manager for all namespaces.", "rbac --leader-elect"],
+      ["Print the roles of a manager for one namespace.", "rbac --namespace=shop"]
+    ],
     run: (settings) => Effect.flatMap(objects(program, settings), (objects) => Yaml.print(objects, settings.output))
   })

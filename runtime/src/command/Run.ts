@@ -9,6 +9,7 @@ import { hostname } from "node:os"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
@@ -27,7 +28,7 @@ import * as Health from "../manager/Health.ts"
 import * as LeaderElection from "../manager/LeaderElection.ts"
 import * as Manager from "../manager/Manager.ts"
 import * as MetricsPage from "../manager/MetricsPage.ts"
-import * as Permission from "../manager/Permission.ts"
+import * as Permissions from "../manager/Permissions.ts"
 import * as Preflight from "../manager/Preflight.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import * as LogLevels from "../telemetry/LogLevels.ts"
@@ -45,6 +46,7 @@ import * as MetricsPort from "./MetricsPort.ts"
 import * as Setting from "./Setting.ts"
 import * as Tracing from "./Tracing.ts"
 import * as Verb from "./Verb.ts"
+import * as Verdict from "./Verdict.ts"
 import * as Workers from "./Workers.ts"
 
 /** The parts of a program. */
@@ -70,7 +72,7 @@ const bindAddress = (
 ): Flag.Flag<BindAddress.BindAddress | undefined> =>
   Flag.parsed(name, {
     placeholder: "ADDRESS",
-    description: `The address that serves ${options.what}, or 0 for none (default: :${options.port})`,
+    description: `The address that serves ${options.what}, or 0 for none (default :${options.port})`,
     parse: (text) => Either.map(BindAddress.parse(text), Option.getOrUndefined),
     otherwise: { hostname: undefined, port: options.port }
   })
@@ -80,7 +82,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
   ...Flags.scope(names),
   workers: Flag.parsed("workers", {
     placeholder: "N",
-    description: `Concurrent reconciles, for all controllers or by name, such as ${names[0]}=16 (default: the controller's own)`,
+    description: `Concurrent reconciles, for all controllers or by name, such as ${names[0]}=16 (default the controller's own)`,
     parse: (text) =>
       Either.filterOrLeft(
         Workers.parse(text),
@@ -133,7 +135,7 @@ const during = <A, E, R>(check: string, what: string, step: Effect.Effect<A, E, 
 
 /** The election among the managers with this Lease; none without a Lease. */
 const electionOf = (
-  lease: Permission.Settings["lease"],
+  lease: Permissions.Settings["lease"],
   settings: Settings,
   instance: string,
   controllers: ReadonlyArray<Pick<Controller<unknown>, "name" | "leaderElected">>
@@ -227,7 +229,7 @@ const start = <R, E>(
       yield* Cache.Cache.pipe(
         Effect.flatMap(({ synced }) => Effect.timeoutOption(synced, "5 seconds")),
         Effect.delay("1 second"),
-        Effect.zipRight(Effect.suspend(() => Preflight.warn(Permission.all(controllers, { ...settings, lease })))),
+        Effect.zipRight(Effect.suspend(() => Preflight.warn(Permissions.all(controllers, { ...settings, lease })))),
         Effect.forkScoped
       )
     }).pipe(Effect.mapInputContext((scope: Context.Context<Scope.Scope>) => Context.merge(all, scope)))
@@ -252,10 +254,15 @@ export const verb = <R, E>(program: Program<R, E>) =>
     description: "Run the controllers until SIGTERM or SIGINT; a second signal stops immediately",
     flags: flagsOf(program.controllers.map(({ name }) => name)),
     settings: program.settings,
+    examples: [
+      ["Run all controllers on the cluster of your kubeconfig.", "run --install-crds"],
+      ["Run one replica of several, in a cluster.", "run --leader-elect --log-level=debug"]
+    ],
     logsWarnings: true,
     run: (settings, _, deprecated) =>
       Effect.gen(function* () {
         const levels = yield* LogLevels.make(settings.logLevel)
+        const logging = Logging.settingsOf(settings, levels)
         const warned = Effect.forEach(deprecated, (warning) => Effect.logWarning(warning), { discard: true })
         const served = (exporting: Tracing.Exporting | undefined) =>
           Effect.gen(function* () {
@@ -273,18 +280,19 @@ export const verb = <R, E>(program: Program<R, E>) =>
         // First, because the error is on the command line or in the environment.
         return yield* Effect.zipRight(Election.check(program, settings), MetricsPort.check(settings)).pipe(
           Effect.zipRight(warned),
-          Effect.zipRight(Environment.check(process.env)),
+          Effect.zipRight(Environment.check(program.name, process.env)),
           Effect.zipRight(
             Effect.mapError(Setting.read(program.settings ?? {}), ({ message }) => new Verb.UsageError({ message }))
           ),
           Effect.zipRight(exportingOf(program, process.env)),
-          Effect.zipLeft(Environment.settle(process.env)),
+          Effect.zipLeft(Environment.settle(program.name, process.env)),
           Effect.flatMap(served),
           Effect.onInterrupt(() => Effect.logInfo("Stopped")),
+          logging.format === "json" ? Verdict.logged : identity,
           // Services that start before the manager use it too.
           Effect.provideService(Metrics.Metrics, Metrics.make()),
           Effect.provideService(LogLevels.LogLevels, levels),
-          Effect.provide(program.logger(Logging.settingsOf(settings, levels)))
+          Effect.provide(program.logger(logging))
         )
       }).pipe(Effect.scoped)
   })

@@ -41,7 +41,7 @@ export const make = <A>(
   }
 ): Setting<A> => ({
   variable,
-  description: `${options.description} (default: ${options.otherwise})`,
+  description: `${options.description} (default ${options.otherwise})`,
   config: Config.string(variable).pipe(
     Config.withDefault(""),
     Config.mapOrFail((text) =>

@@ -35,12 +35,12 @@ const annotationKey = (key: string): Either.Either<string, string> => {
 export const flags = {
   tracePropagation: Flag.choice<Tracing.Propagation, Tracing.Propagation>("trace-propagation", propagations, {
     placeholder: "HOW",
-    description: "How traces continue across written objects: link, parent or off (default: link)",
+    description: "How traces continue across written objects: link, parent or off (default link)",
     otherwise: "link"
   }),
   traceAnnotation: Flag.parsed("trace-annotation", {
     placeholder: "KEY",
-    description: `The annotation that carries the trace (default: ${Tracing.annotation})`,
+    description: `The annotation that carries the trace (default ${Tracing.annotation})`,
     parse: annotationKey,
     otherwise: Tracing.annotation
   })

@@ -25,14 +25,14 @@ describe("A command line", () => {
     expect(ask("run", "--max-speed", "3")).toBe("run(--max-speed 3)")
   })
 
-  test("without a command, or with an unknown one, fails with the list of commands", () => {
-    expect(ask()).toBe("wrong: command required (must be one of run, stop)")
+  test("with an unknown command fails with the list of commands", () => {
+    expect(ask("help", "nothing")).toBe(`wrong: unknown command: "nothing" (must be one of run, stop)`)
     expect(ask("runn")).toBe(`wrong: unknown command: "runn" (must be one of run, stop)`)
     expect(ask("--max-speed", "3")).toBe(`wrong: unknown command: "--max-speed" (must be one of run, stop)`)
   })
 
-  test("prints help wherever `--help` is", () => {
-    for (const args of [["help"], ["--help"], ["-h"], ["help", "nothing"], ["nothing", "--help"]]) {
+  test("prints help without a command, and wherever `--help` is", () => {
+    for (const args of [[], ["help"], ["--help"], ["-h"], ["help", "help"], ["nothing", "--help"]]) {
       expect(ask(...args)).toBe(
         [
           "A program",
@@ -45,8 +45,8 @@ describe("A command line", () => {
           "  stop  Stop it",
           "",
           "Flags:",
-          "  -h, --help     help for prog",
-          "      --version  print the version",
+          "  -h, --help     Help for prog",
+          "      --version  Print the version",
           "",
           'Use "prog [command] --help" for more information about a command.'
         ].join("\n")
@@ -66,12 +66,13 @@ describe("A command line", () => {
           "",
           "Flags:",
           "      --max-speed KMH  How fast",
+          "  -h, --help           Help for run",
           "",
           "Environment variables set flags too: --max-speed is PROG_MAX_SPEED."
         ].join("\n")
       )
     }
-    expect(ask("stop", "--help")).toBe("Stop it\n\nUsage:\n  prog stop")
+    expect(ask("stop", "--help")).toBe("Stop it\n\nUsage:\n  prog stop [flags]\n\nFlags:\n  -h, --help  Help for stop")
   })
 
   test("prints the variables of the controllers below the flags", () => {
@@ -83,9 +84,32 @@ describe("A command line", () => {
     expect(request._tag === "Print" ? request.text.split("\n").slice(-4) : []).toEqual([
       "",
       "Environment variables of the controllers:",
-      "  PROG_LOAD         How much (default: 2t)",
-      "  PROG_COLOR_OF_IT  Which (default: red)"
+      "  PROG_LOAD         How much (default 2t)",
+      "  PROG_COLOR_OF_IT  Which (default red)"
     ])
+  })
+
+  test("prints examples with the name of the program", () => {
+    const set = Verb.make("run", {
+      description: "Run it",
+      flags: {},
+      examples: [["Run.", "run --all"]],
+      run: () => Effect.void
+    })
+    const request = Either.getOrThrow(Verb.select(program, [set], ["run", "--help"], 80))
+    expect(request._tag === "Print" ? request.text : "").toContain(
+      "\nExamples:\n  # Run.\n  prog run --all\n\nFlags:\n"
+    )
+  })
+
+  test("names the flag that an unknown flag resembles", () => {
+    const input = { program: "prog", environment: {} }
+    const refusal = (flag: string) => Effect.runSync(Effect.flip(run.run({ ...input, args: [flag] }))).message
+    expect(refusal("--zap-max-speed=3")).toBe(
+      "unknown flag: --zap-max-speed (did you mean --max-speed? or see prog run --help)"
+    )
+    expect(refusal("--speed")).toBe("unknown flag: --speed (did you mean --max-speed? or see prog run --help)")
+    expect(refusal("--peed=3")).toBe("unknown flag: --peed (see prog run --help)")
   })
 
   test("prints the version", () => {

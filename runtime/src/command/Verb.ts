@@ -10,6 +10,12 @@ import * as Setting from "./Setting.ts"
 /** The command line or one of its variables is invalid. The message is one line with the accepted values. */
 export class UsageError extends Data.TaggedError("UsageError")<{ readonly message: string }> {}
 
+/** A failure that is already in the log, so that the program only exits. */
+export class Logged extends Data.TaggedError("Logged")<{ readonly code: number }> {}
+
+/** A command line for the help: its purpose, and its words after the program's name. */
+export type Example = readonly [purpose: string, words: string]
+
 /** A verb. */
 export interface Verb<E, R> {
   readonly name: string
@@ -18,6 +24,7 @@ export interface Verb<E, R> {
   /** The positional arguments, as in the help. */
   readonly words?: string | undefined
   readonly flags: ReadonlyArray<Flag.Flag<unknown>>
+  readonly examples?: ReadonlyArray<Example> | undefined
   /** Further environment variables, as in the help. */
   readonly settings?: Setting.Settings | undefined
   readonly run: (input: Flag.Input) => Effect.Effect<void, E | UsageError, R>
@@ -31,6 +38,8 @@ export const make = <F extends Flag.Flags, E, R>(
     /** The positional arguments. Default: none. */
     readonly words?: { readonly placeholder: string; readonly most: number } | undefined
     readonly flags: F
+    /** For the help. Default: none. */
+    readonly examples?: ReadonlyArray<Example> | undefined
     /** Environment variables without a flag, for the help. Default: none. */
     readonly settings?: Setting.Settings | undefined
     readonly run: (
@@ -46,12 +55,18 @@ export const make = <F extends Flag.Flags, E, R>(
   description: options.description,
   words: options.words?.placeholder,
   flags: Object.values(options.flags),
+  examples: options.examples,
   settings: options.settings,
   run: (input) =>
     Either.match(Flag.read(options.flags, input, options.words?.most), {
       onLeft: (message) =>
         Effect.fail(
-          new UsageError({ message: message.replace(/^unknown flag: .*$/, `$& (see ${input.program} ${name} --help)`) })
+          new UsageError({
+            message: message.replace(/^(unknown flag: \S+)(?: \((.*)\))?$/, (_, problem, hint) => {
+              const see = `see ${input.program} ${name} --help`
+              return `${problem} (${hint === undefined ? see : `${hint} or ${see}`})`
+            })
+          })
         ),
       onRight: ({ deprecated, values, words }) => {
         const warned = options.logsWarnings ? [] : deprecated
@@ -71,14 +86,15 @@ export interface Named {
   readonly description: string
 }
 
-const helpWords = new Set(["help", "--help", "-h"])
+const helpFlags = new Set(["--help", "-h"])
+const helpWords = new Set(["help", ...helpFlags])
 
 /** The meaning of a command line: a text to print, or a verb to run. */
 export type Request<E, R> =
   | { readonly _tag: "Print"; readonly text: string }
   | { readonly _tag: "Run"; readonly verb: Verb<E, R>; readonly args: ReadonlyArray<string> }
 
-/** Parses a command line. `--help` has precedence over everything else, including invalid arguments. */
+/** Parses a command line. `--help` has precedence over invalid arguments. Without a command, prints the help. */
 export const select = <E, R>(
   program: Named,
   verbs: ReadonlyArray<Verb<E, R>>,
@@ -89,7 +105,11 @@ export const select = <E, R>(
   const [word, ...rest] = args
   const asked = word === "help" ? rest[0] : word
   const verb = verbs.find(({ name }) => name === asked)
-  if (args.some((arg, index) => (index === 0 ? helpWords.has(arg) : arg === "--help" || arg === "-h"))) {
+  const there = verbs.map(({ name }) => name).join(", ")
+  const unknown = (word: string) =>
+    Either.left(new UsageError({ message: `unknown command: "${word}" (must be one of ${there})` }))
+  if (word === "help" && verb === undefined && asked !== undefined && !helpWords.has(asked)) return unknown(asked)
+  if (word === undefined || args.some((arg, index) => (index === 0 ? helpWords : helpFlags).has(arg))) {
     return Either.right({
       _tag: "Print",
       text: verb === undefined ? overview(program, verbs, width) : helpOf(program, verb, width)
@@ -97,15 +117,7 @@ export const select = <E, R>(
   }
   if (word === "--version") return Either.right({ _tag: "Print", text: `${program.name} ${program.version}` })
   if (verb !== undefined) return Either.right({ _tag: "Run", verb, args: rest })
-  const there = verbs.map(({ name }) => name).join(", ")
-  return Either.left(
-    new UsageError({
-      message:
-        word === undefined
-          ? `command required (must be one of ${there})`
-          : `unknown command: "${word}" (must be one of ${there})`
-    })
-  )
+  return unknown(word)
 }
 
 type Any = Verb<never, never> | Verb<unknown, unknown>
@@ -129,8 +141,8 @@ const overview = (program: Named, verbs: ReadonlyArray<Any>, width: number): str
     "Flags:",
     ...Help.columns(
       [
-        ["-h, --help", `help for ${program.name}`],
-        ["    --version", "print the version"]
+        ["-h, --help", `Help for ${program.name}`],
+        ["    --version", "Print the version"]
       ],
       width
     ),
@@ -138,20 +150,37 @@ const overview = (program: Named, verbs: ReadonlyArray<Any>, width: number): str
     more(program, "[command] ")
   ].join("\n")
 
+/** `--help` as a line of help; {@link select} handles it. */
+const help = (command: string): Flag.Flag<boolean> =>
+  Flag.short("h", Flag.toggle("help", { description: `Help for ${command}` }))
+
 const helpOf = (program: Named, verb: Any, width: number): string => {
   const [first] = verb.flags
   const called = [program.name, verb.name, ...(verb.words === undefined ? [] : [verb.words])].join(" ")
-  const usage = [...Help.wrapped(verb.description, width), "", "Usage:"]
-  if (first === undefined) return [...usage, `  ${called}`].join("\n")
-  const variable = Flag.variableOf(program.name, first.name)
   return [
-    ...usage,
+    ...Help.wrapped(verb.description, width),
+    "",
+    "Usage:",
     `  ${called} [flags]`,
+    ...(verb.examples === undefined
+      ? []
+      : [
+          "",
+          "Examples:",
+          ...verb.examples.flatMap(([purpose, words]) => [`  # ${purpose}`, `  ${program.name} ${words}`])
+        ]),
     "",
     "Flags:",
-    ...Flag.describe(verb.flags, width),
-    "",
-    ...Help.wrapped(`Environment variables set flags too: --${first.name} is ${variable}.`, width),
+    ...Flag.describe([...verb.flags, help(verb.name)], width),
+    ...(first === undefined
+      ? []
+      : [
+          "",
+          ...Help.wrapped(
+            `Environment variables set flags too: --${first.name} is ${Flag.variableOf(program.name, first.name)}.`,
+            width
+          )
+        ]),
     ...(verb.settings === undefined
       ? []
       : ["", "Environment variables of the controllers:", ...Setting.describe(verb.settings, width)])

@@ -28,9 +28,13 @@ export const verb = (program: Build.Built) =>
         Flag.choice(
           "output",
           { text, json },
-          { placeholder: "text|json", description: "The output format (default: text)", otherwise: text }
+          { placeholder: "text|json", description: "The output format (default text)", otherwise: text }
         )
       )
     },
+    examples: [
+      ["Print the version and the build.", "version"],
+      ["Print them for a script.", "version -o json"]
+    ],
     run: ({ write }) => Console.log(write(program))
   })

@@ -19,9 +19,11 @@ test("An object has kubectl's format, or is two arguments", () => {
 })
 
 test("An invalid object fails with one line about the format", () => {
-  expect(Why.objectOf([])).toEqual(Either.left("object required: KIND/NAME, such as webapp/shop"))
+  expect(Why.objectOf([])).toEqual(Either.left("an object is required: KIND/NAME, such as webapp/shop"))
   for (const words of [["shop"], ["webapp/"], ["/shop"], ["a/b/c"], ["webapp", "a/b"]]) {
-    expect(Why.objectOf(words)).toEqual(Either.left(`invalid object: "${words.join(" ")}" (write it like webapp/shop)`))
+    expect(Why.objectOf(words)).toEqual(
+      Either.left(`invalid object: "${words.join(" ")}" (must be KIND/NAME, such as webapp/shop)`)
+    )
   }
   expect(Either.getOrThrow(Either.flip(Why.objectOf(["webapp/Shop"])))).toContain(`invalid object name: "Shop"`)
 })
@@ -41,7 +43,7 @@ test("A token is sent only over https, or to this machine", () => {
     "http://127.0.0.1.example.com",
     "http://why"
   ]) {
-    expect(Why.exposure(new URL(address))).toBe(`--token-file: a token is not sent to ${address} in clear`)
+    expect(Why.exposure(new URL(address))).toBe(`--token-file: cannot send a token to ${address} without TLS`)
   }
 })
 
@@ -131,10 +133,15 @@ describe("An error has one line of the response, and what to do", () => {
       401,
       "a token\n",
       "NotAnswered",
-      "ORIGIN does not answer us: a token (--token-file FILE, or ask from its own machine: "
+      "ORIGIN rejected the request: a token (use --token-file FILE, or forward its port: "
     ],
-    [403, "forbidden", "NotAnswered", "ORIGIN does not answer us: forbidden (--token-file FILE, or ask from its own"],
-    [404, "", "NotAnswered", "ORIGIN explains nothing: it is a manager that has not started its controllers yet"],
+    [
+      403,
+      "forbidden",
+      "NotAnswered",
+      "ORIGIN rejected the request: forbidden (use --token-file FILE, or forward its port"
+    ],
+    [404, "", "NotAnswered", "ORIGIN has no /why endpoint: the manager may still be starting"],
     [500, "x".repeat(400), "NotAnswered", `ORIGIN answered with 500: ${"x".repeat(300)}…`],
     [302, "", "NotAnswered", "ORIGIN answered with 302: "]
   ]
@@ -170,7 +177,7 @@ describe("An error has one line of the response, and what to do", () => {
       yield* Effect.promise(() => taken.stop(true))
       const { error, tag } = yield* ask(() => new Response("ok"), `--probe-address=http://127.0.0.1:${port}`)
       expect(tag).toBe("NotAnswered")
-      expect(error).toStartWith(`cannot ask the manager at http://127.0.0.1:${port}: nothing listens there. If it runs`)
+      expect(error).toStartWith(`cannot reach the manager at http://127.0.0.1:${port}: connection refused (if it runs`)
       expect(error).toContain(way)
     })
   )

@@ -37,9 +37,9 @@ export const objectOf = (
   words: ReadonlyArray<string>
 ): Either.Either<{ readonly kind: string; readonly name: string }, string> => {
   const [kind = "", name = "", ...rest] = words.flatMap((word) => word.split("/"))
-  if (words.length === 0) return Either.left("object required: KIND/NAME, such as webapp/shop")
+  if (words.length === 0) return Either.left("an object is required: KIND/NAME, such as webapp/shop")
   return kind === "" || name === "" || rest.length > 0
-    ? Either.left(`invalid object: "${words.join(" ")}" (write it like webapp/shop)`)
+    ? Either.left(`invalid object: "${words.join(" ")}" (must be KIND/NAME, such as webapp/shop)`)
     : Either.map(Flags.objectName(name), () => ({ kind, name }))
 }
 
@@ -49,7 +49,7 @@ const flags = {
     "n",
     Flag.parsed("namespace", {
       placeholder: "NAME",
-      description: "The namespace of the object (default: that of the kubeconfig context, or else default)",
+      description: "The namespace of the object (default that of the kubeconfig context, or else default)",
       parse: Flags.namespaceName,
       otherwise: undefined
     })
@@ -60,7 +60,7 @@ const flags = {
   }),
   probeAddress: Flag.parsed("probe-address", {
     placeholder: "URL",
-    description: `The address of the manager's probes (default: http://127.0.0.1:${probePort})`,
+    description: `The address of the manager's probes (default http://127.0.0.1:${probePort})`,
     parse: addressOf,
     otherwise: new URL(`http://127.0.0.1:${probePort}`)
   }),
@@ -73,7 +73,7 @@ const flags = {
     Flag.choice(
       "output",
       { text: "text", json: "json" },
-      { placeholder: "FORMAT", description: "text or json (default: text)", otherwise: "text" }
+      { placeholder: "FORMAT", description: "text or json (default text)", otherwise: "text" }
     )
   )
 }
@@ -92,7 +92,7 @@ const namespaceOf = ({ context, kubeconfig, namespace }: Settings) => {
 
 /** Why a token must not be sent to this address: others could read it on the way. Undefined if it may. */
 export const exposure = (url: URL): string | undefined =>
-  ProxySettings.isExposed(url) ? `--token-file: a token is not sent to ${url.origin} in clear` : undefined
+  ProxySettings.isExposed(url) ? `--token-file: cannot send a token to ${url.origin} without TLS` : undefined
 
 const tokenIn = (path: string) =>
   Effect.gen(function* () {
@@ -124,7 +124,7 @@ const reasonOf = (error: unknown): string => {
   switch (codeOf(error)) {
     case "ConnectionRefused":
     case "ECONNREFUSED":
-      return "nothing listens there"
+      return "connection refused"
     case "FailedToOpenSocket":
     case "ENOTFOUND":
       return "host not found"
@@ -152,7 +152,7 @@ const get = (program: string, url: URL, token: string | undefined) =>
       },
       catch: (error) =>
         new NotAnswered({
-          message: `cannot ask the manager at ${url.origin}: ${reasonOf(error)}. If it runs in a cluster: ${forward(program)}`
+          message: `cannot reach the manager at ${url.origin}: ${reasonOf(error)} (if it runs in a cluster, forward its port first: ${forward(program)})`
         })
     })
   })
@@ -173,13 +173,13 @@ const textOf = (program: string, origin: string, { body, status }: Answer) => {
     case 403:
       return Effect.fail(
         new NotAnswered({
-          message: `${origin} does not answer us: ${lineOf(body)} (--token-file FILE, or ask from its own machine: ${forward(program)})`
+          message: `${origin} rejected the request: ${lineOf(body)} (use --token-file FILE, or forward its port: ${forward(program)})`
         })
       )
     case 404:
       return Effect.fail(
         new NotAnswered({
-          message: `${origin} explains nothing: it is a manager that has not started its controllers yet, or of an older version, or something else`
+          message: `${origin} has no /why endpoint: the manager may still be starting, may be an older version, or may be a different program`
         })
       )
     default:
@@ -193,6 +193,10 @@ export const verb = (program: Verb.Named) =>
     description: "Explain what a running manager did about an object, and what is next",
     words: { placeholder: "KIND/NAME", most: 2 },
     flags,
+    examples: [
+      ["Explain an object in a namespace.", "why webapp/shop -n default"],
+      ["Ask a manager at another address.", "why webapp/shop --probe-address=http://127.0.0.1:9081"]
+    ],
     run: (settings, words) =>
       Effect.gen(function* () {
         const object = objectOf(words)
@@ -201,7 +205,7 @@ export const verb = (program: Verb.Named) =>
         const { controller, output, probeAddress, tokenFile } = settings
         const exposed = tokenFile === undefined ? undefined : exposure(probeAddress)
         if (exposed !== undefined) {
-          const message = `${exposed}; ask from its own machine, without a token: ${forward(program.name)}`
+          const message = `${exposed} (omit the token, and forward the manager's port: ${forward(program.name)})`
           return yield* new Verb.UsageError({ message })
         }
         const url = new URL("/why", probeAddress)

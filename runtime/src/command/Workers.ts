@@ -15,7 +15,9 @@ export const parse = (text: string): Either.Either<Workers, string> => {
     const [, name = "", number = ""] = /^([a-z][-a-z0-9]*)=(\d+)$/.exec(part) ?? []
     const workers = count(number)
     if (workers === undefined || each[name] !== undefined) {
-      return Either.left(`invalid number of workers: "${text}" (write 16, or webapp=16,backup=4)`)
+      return Either.left(
+        `invalid number of workers: "${text}" (must be from 1 to 9999, or NAME=NUMBER pairs such as webapp=16,backup=4)`
+      )
     }
     each[name] = workers
   }

@@ -12,7 +12,7 @@ export const flag: Flag.Flag<Format> = Flag.short(
   Flag.choice<Format, Format>(
     "output",
     { yaml: "yaml", json: "json" },
-    { placeholder: "yaml|json", description: "The output format (default: yaml)", otherwise: "yaml" }
+    { placeholder: "yaml|json", description: "The output format (default yaml)", otherwise: "yaml" }
   )
 )
 

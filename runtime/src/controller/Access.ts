@@ -9,7 +9,7 @@
  * ```
  */
 import type * as Brand from "effect/Brand"
-import type { Right } from "../client/Right.ts"
+import type { Permission } from "../client/Permission.ts"
 import { Event } from "../resource/BuiltIn.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import type * as Resource from "../resource/Resource.ts"
@@ -265,8 +265,8 @@ export const implied = (declared: {
  *
  * @internal
  */
-export const declares = (declared: ReadonlyArray<Access>, { group, resource, verb }: Right): boolean =>
-  // `Right.describe` names the declaration for these itself.
+export const declares = (declared: ReadonlyArray<Access>, { group, resource, verb }: Permission): boolean =>
+  // `Permission.describe` names the declaration for these itself.
   verb === "bind" ||
   verb === "escalate" ||
   declared.some(({ resource: target, subresource, verbs }) => {

@@ -97,11 +97,11 @@ describe("the line of an attempt", () => {
     ],
     [
       attempt(failed(true), { _tag: "Run", afterMillis: 5 }),
-      ["ERROR Reconcile died, again in 5 ms: boom (with its cause)"]
+      ["ERROR Reconcile died, again in 5 ms: boom (with its stack)"]
     ],
     [
       attempt(Outcome.Terminal({ error: new TerminalError({ message: "never" }) })),
-      ["ERROR Reconcile failed for good: never"]
+      ["ERROR Reconcile failed permanently: never"]
     ]
   ]
   for (const [of, lines] of table) {

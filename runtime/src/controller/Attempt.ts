@@ -19,12 +19,12 @@ import type { Exchange } from "../client/Exchange.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type { Span } from "../telemetry/Recording.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
-import { OwnerGone } from "./Claim.ts"
 import type { Change } from "./HotLoop.ts"
+import { OwnerGone } from "./Ownership.ts"
 import type { Correction } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
 import { TerminalError } from "./TerminalError.ts"
-import type { Fired } from "./Trigger.ts"
+import type { TriggerEvent } from "./Trigger.ts"
 
 /** The controller's `timeout` passed before the reconcile ended; it was interrupted. */
 export class ReconcileTimeout extends Data.TaggedError("ReconcileTimeout")<{ readonly after: Duration.Duration }> {
@@ -80,7 +80,7 @@ export interface Attempt {
   /** The priority in the queue: higher first, 0 for new changes. */
   readonly priority: number
   /** The newest triggers; `dropped` counts the older ones. */
-  readonly triggers: ReadonlyArray<Fired>
+  readonly triggers: ReadonlyArray<TriggerEvent>
   readonly dropped: number
   /** The dropped triggers that were not echoes of own writes for this object. */
   readonly droppedNews: number
@@ -206,7 +206,7 @@ const write: Observer = (attempt) => {
   const line = Outcome.$match(attempt.outcome, {
     Vanished: () => Effect.void,
     Interrupted: () => Effect.logInfo(`Reconcile interrupted after ${took}`),
-    Terminal: ({ error }) => Effect.logError(`Reconcile failed for good: ${error.message}`),
+    Terminal: ({ error }) => Effect.logError(`Reconcile failed permanently: ${error.message}`),
     Unreachable: ({ error }) => Effect.logDebug(`Reconcile found no API server: ${error.message}`),
     Failed: ({ cause, error, defect }) => {
       const text = `Reconcile ${defect ? "died" : "failed"}${next}: ${messageOf(error)}`
@@ -214,17 +214,26 @@ const write: Observer = (attempt) => {
       if (error instanceof Conflict && attempt.number === 1 && attempt.next._tag === "Run") return Effect.logDebug(text)
       const line = attempt.next._tag === "GiveUp" || defect ? Effect.logError(text) : Effect.logWarning(text)
       // Only a defect needs its stack: the message of an error says what happened.
-      return defect ? Effect.annotateLogs(line, "cause", Cause.pretty(cause, { renderErrorCause: true })) : line
+      if (!defect) return line
+      return Effect.annotateLogs(line, {
+        error: messageOf(error),
+        stacktrace: Cause.pretty(cause, { renderErrorCause: true })
+      })
     },
     RequeueAfter: () => Effect.logDebug(`Reconciled in ${took}${next}`),
     Requeue: () => Effect.logDebug(`Reconciled in ${took}, not there yet${next}`),
     Done: () => Effect.logDebug(`Reconciled in ${took}`)
   })
   return Effect.annotateLogs(line, {
-    controller: attempt.controller,
-    object: `${attempt.kind} ${attempt.key}`,
-    reconcileID: attempt.id,
-    attempt: attempt.number,
-    ...(attempt.root !== undefined && { trace_id: attempt.root.traceId, span_id: attempt.root.spanId })
+    ...logFields(attempt),
+    attempt: attempt.number
   })
 }
+
+/** The fields of every log line about an attempt. The kind, namespace and name are in `object`, which costs less in each attempt. */
+export const logFields = ({ controller, id, key, kind, root }: Attempt): { readonly [field: string]: string } => ({
+  controller,
+  object: `${kind} ${key}`,
+  reconcileID: id,
+  ...(root !== undefined && { trace_id: root.traceId, span_id: root.spanId })
+})

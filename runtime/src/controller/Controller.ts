@@ -9,7 +9,7 @@ import type * as Scope from "effect/Scope"
 import type * as Cache from "../cache/Cache.ts"
 import type * as Transform from "../cache/Transform.ts"
 import type * as Client from "../client/Client.ts"
-import type { Right } from "../client/Right.ts"
+import type { Permission } from "../client/Permission.ts"
 import type * as EventRecorder from "../events/EventRecorder.ts"
 import * as Backoff from "../queue/Backoff.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
@@ -178,7 +178,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     }),
     ...(options.access ?? [])
   ]
-  const declares = (right: Right) => Access.declares(access, right)
+  const declares = (permission: Permission) => Access.declares(access, permission)
   const allowing = (verb: Access.Verb) =>
     access.flatMap(({ resource, subresource, verbs }) =>
       subresource === undefined && verbs.includes(verb) ? [Resource.nameOf(resource)] : []

@@ -46,7 +46,7 @@ const mostPlaces = 128
 export const existence = "metadata.uid"
 
 /** A field, and a text that stands for what was written there. */
-export type Written = readonly [field: string, value: string]
+export type WrittenField = readonly [field: string, value: string]
 
 /** An object that is about to be repaired: in the cache, and on the server, or the tag of the error that the read met. */
 export interface Seen {
@@ -68,7 +68,7 @@ export interface Change {
   /** The object that was written: `Deployment default/shop`. */
   readonly place: string
   /** The fields that it changed. */
-  readonly written: () => ReadonlyArray<Written>
+  readonly written: () => ReadonlyArray<WrittenField>
   /** The object before the write, where a report may follow. */
   readonly seen?: Seen | undefined
   readonly altered?: Altered | undefined
@@ -82,7 +82,7 @@ export interface HotLoop {
   /** Counts an attempt that wrote, and returns whether its object is suspicious now. */
   readonly wrote: (uid: string, generation: number | undefined, now: number) => boolean
   /** Enters a write of a place. Returns the fields that the previous write set to the same value: another manager changed them since. */
-  readonly repeated: (uid: string, place: string, written: ReadonlyArray<Written>) => ReadonlyArray<string>
+  readonly repeated: (uid: string, place: string, written: ReadonlyArray<WrittenField>) => ReadonlyArray<string>
   /** Counts a write of these fields. Returns those that reach the limit and were not reported lately. */
   readonly count: (
     uid: string,
@@ -106,7 +106,7 @@ export interface HotLoop {
 interface Counter {
   readonly reason: Counted
   times: ReadonlyArray<number>
-  toldAt: number
+  reportedAt: number
 }
 
 interface Place {
@@ -134,7 +134,7 @@ const bytesOf = ({ places }: Known): number => {
 
 const none: ReadonlySet<number> = new Set()
 
-const isSilent = ({ toldAt }: Counter, now: number): boolean => now - toldAt < silenceMillis
+const isSilent = ({ reportedAt }: Counter, now: number): boolean => now - reportedAt < silenceMillis
 
 const lately = ({ times }: Counter, now: number): ReadonlyArray<number> =>
   times.filter((time) => now - time < windowMillis)
@@ -191,11 +191,11 @@ export const make = (most: number = capacity): HotLoop => {
       changePlace(uid, name, ({ counters }) =>
         fields.slice(0, mostFields).filter((field) => {
           const key = hash(reason, field)
-          const counter = counters.get(key) ?? { reason, times: [], toldAt: Number.NEGATIVE_INFINITY }
+          const counter = counters.get(key) ?? { reason, times: [], reportedAt: Number.NEGATIVE_INFINITY }
           counter.times = [...lately(counter, now), now].slice(-limits[reason])
           Bounded.put(counters, key, counter, mostFields)
           if (counter.times.length < limits[reason] || isSilent(counter, now)) return false
-          counter.toldAt = now
+          counter.reportedAt = now
           return true
         })
       ),

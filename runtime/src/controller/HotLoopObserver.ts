@@ -115,7 +115,7 @@ const patches = (
 }
 
 /** The paths that a patch changed, with the values. */
-const patched = ({ body, headers }: Exchange["request"], before: Drift.Json): ReadonlyArray<HotLoop.Written> => {
+const patched = ({ body, headers }: Exchange["request"], before: Drift.Json): ReadonlyArray<HotLoop.WrittenField> => {
   // The fields of a patch are those of a moment ago: JSON.
   const patch: Drift.Json = body === undefined ? {} : (JSON.parse(body) as Drift.Json)
   const values: ReadonlyArray<readonly [string, Drift.Json | undefined]> = Array.isArray(patch)

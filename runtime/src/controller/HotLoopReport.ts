@@ -10,7 +10,7 @@ import { type KubernetesObject, keyString } from "../resource/KubernetesObject.t
 import * as Text from "../resource/Text.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
-import type { Attempt } from "./Attempt.ts"
+import { type Attempt, logFields } from "./Attempt.ts"
 import * as HotLoop from "./HotLoop.ts"
 import * as Rival from "./Rival.ts"
 
@@ -93,12 +93,7 @@ export const report = (attempt: Attempt, object: KubernetesObject, finding: Find
     const { root } = attempt
     if (root !== undefined) root.remark(SpanName.hotLoop, clock.unsafeCurrentTimeNanos(), factsOf(finding))
     if (finding.isQuiet !== true) {
-      yield* Effect.annotateLogs(Effect.logWarning(finding.note), {
-        controller: attempt.controller,
-        object: `${attempt.kind} ${attempt.key}`,
-        reconcileID: attempt.id,
-        ...(root !== undefined && { trace_id: root.traceId, span_id: root.spanId })
-      })
+      yield* Effect.annotateLogs(Effect.logWarning(finding.note), logFields(attempt))
     }
     // In the trace of the attempt, so that the Event links to it.
     const recorded = record(object, finding)

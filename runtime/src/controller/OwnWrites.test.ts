@@ -13,11 +13,11 @@ import * as WorkQueue from "../queue/WorkQueue.ts"
 import { ConfigMap } from "../resource/BuiltIn.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import * as Controller from "./Controller.ts"
-import * as Intake from "./Intake.ts"
 import * as Memory from "./Memory.ts"
 import * as OwnWrites from "./OwnWrites.ts"
 import * as Result from "./Result.ts"
 import * as RunnerFixture from "./Runner.fixture.ts"
+import * as Sources from "./Sources.ts"
 import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
 import * as Trigger from "./Trigger.ts"
@@ -198,9 +198,9 @@ effect(
         listeners.push(listener)
         return () => {}
       }
-      const queue = yield* WorkQueue.make<Trigger.Fired>()
+      const queue = yield* WorkQueue.make<Trigger.TriggerEvent>()
       const controller = Controller.make("widgets", { for: Widget, reconcile: () => Effect.succeed(Result.done) })
-      yield* Intake.connect(controller, {
+      yield* Sources.connect(controller, {
         queue,
         memory: Memory.make(),
         // Nothing else of it is used.

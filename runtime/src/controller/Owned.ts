@@ -35,18 +35,18 @@ import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import { type Settings, Tracing } from "../telemetry/Tracing.ts"
-import * as Claim from "./Claim.ts"
 import * as Drift from "./Drift.ts"
+import * as Equivalence from "./Equivalence.ts"
 import * as HotLoop from "./HotLoop.ts"
 import * as Intent from "./Intent.ts"
 import type { Memory } from "./Memory.ts"
+import * as Ownership from "./Ownership.ts"
 import { type Correction, Reconciliation } from "./Reconciliation.ts"
 import * as Rival from "./Rival.ts"
-import * as Spelling from "./Spelling.ts"
 import { TerminalError } from "./TerminalError.ts"
 
-export { NotOwned, OwnerGone } from "./Claim.ts"
 export { intentAnnotation } from "./Intent.ts"
+export { NotOwned, OwnerGone } from "./Ownership.ts"
 
 /** The options of {@link apply}. */
 export interface Options<A> {
@@ -92,7 +92,7 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
   options: Options<A> = {}
 ): Effect.Effect<
   A,
-  ApiError | Claim.NotOwned | Claim.OwnerGone | Resource.InvalidObject | TerminalError,
+  ApiError | Ownership.NotOwned | Ownership.OwnerGone | Resource.InvalidObject | TerminalError,
   Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 > =>
   Effect.withFiberRuntime((fiber) => {
@@ -101,7 +101,7 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
     const { applied, controller, memory, resource } = Context.get(services, Reconciliation)
     const tracing = Context.get(services, Tracing)
     const key = Intent.keyOf(owner, kind, desired)
-    const mistake = Claim.mistakeIn(owner, resource, kind, key)
+    const mistake = Ownership.mistakeIn(owner, resource, kind, key)
     if (mistake !== undefined) return Effect.fail(new TerminalError({ message: mistake }))
     const name = Resource.nameOf(kind)
     if (!applied.has(name)) {
@@ -138,7 +138,7 @@ interface Aim<A extends KubernetesObject, D> {
 /** The current child: from the cache, or from the server if the cache did not have it. */
 interface Found<A> {
   readonly cached: A | undefined
-  readonly claim: Claim.Claim
+  readonly claim: Ownership.Ownership
   readonly lacking: ReadonlyArray<Drift.Difference>
   readonly drifted: boolean
   /** The foreign fields in the parts that the controller owns alone. */
@@ -162,7 +162,7 @@ const look = <A extends KubernetesObject, D extends Intent.Intended>(
   const lacking = unmet(kind, intent, cached, memory, missing(intent, cached))
   const drifted = lacking.length > 0 && !memory.accepted(owner.metadata.uid, place, lacking)
   const foreignFields = Intent.foreignFieldsIn(intent, cached, options.exclusive, tracing)
-  return { cached, claim: Claim.of(owner, resource, cached, options), lacking, drifted, foreignFields }
+  return { cached, claim: Ownership.of(owner, resource, cached, options), lacking, drifted, foreignFields }
 }
 
 /** Creates or corrects a child, and records the Event. */
@@ -176,12 +176,12 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     for (const [name, value] of Object.entries(placeOf(kind, key))) span?.attribute(name, value)
 
     if (cached !== undefined && claim === "none") {
-      return yield* Claim.refuse(owner, kind, cached, task.news ?? block())
+      return yield* Ownership.refuse(owner, kind, cached, task.news ?? block())
     }
-    if (cached !== undefined && claim === "orphan" && !(yield* Claim.wasOurs(kind, cached, fieldManager))) {
-      return yield* Claim.refuse(owner, kind, cached, task.news ?? block())
+    if (cached !== undefined && claim === "orphan" && !(yield* Ownership.wasOurs(kind, cached, fieldManager))) {
+      return yield* Ownership.refuse(owner, kind, cached, task.news ?? block())
     }
-    if (claim !== "ours") yield* Claim.confirm(owner, resource)
+    if (claim !== "ours") yield* Ownership.confirm(owner, resource)
     const written = `${kind.kind} ${keyString(key)}`
     const seen = cached === undefined ? undefined : yield* Rival.look(kind, cached)
     // The garbage collector deletes every child of a deleted owner, even if the cache does not have the deletion yet.
@@ -190,7 +190,7 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
       cached === undefined &&
       memory.hotLoop.isCreated(owner.metadata.uid, written, clock.unsafeCurrentTimeMillis())
     ) {
-      yield* Claim.live(owner)
+      yield* Ownership.live(owner)
     }
 
     const sent = (child: A | undefined) => Intent.traced(intent, child, tracing, span)
@@ -207,7 +207,8 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
       cached !== undefined && drifted
         ? yield* correct(kind, intent, sent, cached, options, tracing)
         : { child: made.child, expelled: [] }
-    const learnt = cached === undefined || drifted ? yield* learn(owner, kind, place, intent, answer.child) : none
+    const serverChanges =
+      cached === undefined || drifted ? yield* recordServerChanges(owner, kind, place, intent, answer.child) : none
 
     const foreignFields =
       answer.child === cached
@@ -216,7 +217,7 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     const current =
       foreignFields.length === 0
         ? answer.child
-        : yield* amend(
+        : yield* applyCorrection(
             kind,
             answer.child,
             foreignFields.map(({ pointer }) => ({ op: "remove", path: pointer }))
@@ -231,13 +232,13 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     if (span !== undefined) describe(span, isWritten ? reason : undefined, fields)
     if (!isWritten) return current
     corrected({ kind: kind.kind, key: keyString(key), reason, fields })
-    const put = fields.length === 0 ? ["metadata"] : fields.filter((field) => !learnt.unmet.has(field))
+    const put = fields.length === 0 ? ["metadata"] : fields.filter((field) => !serverChanges.unmet.has(field))
     const hash = Intent.hashOf(intent) ?? ""
     changed({
       place: written,
       written: () => (cached === undefined ? [[HotLoop.existence, ""]] : put.map((field) => [field, hash])),
       seen,
-      altered: learnt.altered
+      altered: serverChanges.altered
     })
     if (reason !== "created") {
       const what = fields.join(", ") || "metadata"
@@ -268,7 +269,7 @@ const unmet = (
   const isApplied = Intent.hashOf(child) === Intent.hashOf(intent)
   return differences.filter(
     (each) =>
-      !(isApplied && Spelling.isStored(each)) &&
+      !(isApplied && Equivalence.isStored(each)) &&
       !(isEmptied(each) && memory.isDropped(Resource.identityOf(kind), each.path))
   )
 }
@@ -318,7 +319,7 @@ const correct = <A extends KubernetesObject, D extends Intent.Intended>(
     const expelled = Intent.foreignFieldsIn(intent, base, exclusive, tracing)
     if (expelled.length === 0) return { child: yield* claim(base), expelled }
 
-    const restore = amend(kind, base, Intent.restorationOf(intent, base, exclusive, tracing))
+    const restore = applyCorrection(kind, base, Intent.restorationOf(intent, base, exclusive, tracing))
     const restored = Effect.flatMap(restore, claim)
     if (!isNew) return { child: yield* restored, expelled }
     // With a new intent, these are mostly fields of the old intent, which the apply removes unless another manager owns them too.
@@ -370,7 +371,7 @@ interface Learnt {
 const none: Learnt = { unmet: new Set() }
 
 /** Compares the stored object with the intent. It reports the fields that the server dropped once per kind. */
-const learn = (
+const recordServerChanges = (
   owner: KubernetesObject,
   kind: Resource.Any,
   place: string,
@@ -393,7 +394,7 @@ const learn = (
           )
         : Effect.void
     const fields = answer
-      .filter(({ have, want }) => have !== undefined && !Spelling.isSame(want, have))
+      .filter(({ have, want }) => have !== undefined && !Equivalence.isSame(want, have))
       .map(({ path }) => path)
     // It holds for every object of the kind.
     const isNews = fields.length > 0 && memory.isNews(`altered ${kind.kind} ${fields.join()}`)
@@ -404,7 +405,7 @@ const learn = (
   })
 
 /** Changes parts of a child. Fails with Conflict if the child has changed since it was read. */
-const amend = <A extends KubernetesObject>(
+const applyCorrection = <A extends KubernetesObject>(
   kind: Resource.Resource<A, never>,
   child: A,
   operations: ReadonlyArray<Patch.Operation>

@@ -37,7 +37,7 @@ describe("the algebra", () => {
       false
     ])
   })
-  test("tells why a change does not pass: the first that refuses of and, each of or, and a stranger as what it is", () => {
+  test("gives the reason for a change that does not pass: the first predicate of and, each predicate of or", () => {
     const red = Predicate.named("red: it is not red", no)
     const blue = Predicate.named("blue: it is not blue", no)
     const told = (predicate: Predicate.Predicate | undefined) => Predicate.refusalOf(predicate, any)

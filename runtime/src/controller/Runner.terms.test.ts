@@ -296,7 +296,7 @@ describe("a term that is stopped", () => {
         yield* pass("200 millis")
         expect(yield* Fiber.join(fiber)).toBe(false)
         expect(logs).toContain(
-          "ERROR Controller widgets leaves 1 reconciles behind, which do not end although they were interrupted"
+          "ERROR Controller widgets: 1 reconciles did not stop after being interrupted; abandoning them"
         )
       })
     )

@@ -29,16 +29,16 @@ import * as LogLevels from "../telemetry/LogLevels.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as Attempt from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
+import * as ControllerMetrics from "./ControllerMetrics.ts"
 import * as HotLoop from "./HotLoop.ts"
 import * as HotLoopObserver from "./HotLoopObserver.ts"
-import * as Intake from "./Intake.ts"
 import * as Memory from "./Memory.ts"
-import * as Metered from "./Metered.ts"
 import * as OwnWrites from "./OwnWrites.ts"
+import * as PendingChanges from "./PendingChanges.ts"
 import type { Reachability } from "./Reachability.ts"
-import * as Recent from "./Recent.ts"
+import * as Sources from "./Sources.ts"
 import * as Timeouts from "./Timeouts.ts"
-import type { Fired } from "./Trigger.ts"
+import type { TriggerEvent } from "./Trigger.ts"
 import * as Worker from "./Worker.ts"
 
 /** The settings of a runner. */
@@ -54,7 +54,7 @@ export interface Settings {
   /** The time that reconciles in progress have when a term is stopped, before they are interrupted. Default 30 seconds. */
   readonly gracePeriod?: Duration.DurationInput | undefined
   /** Receives the attempts and changes of all terms. */
-  readonly history?: Intake.History | undefined
+  readonly history?: Sources.History | undefined
 }
 
 /** The time that an interrupted reconcile has to end: enough for a request or two of a finalizer. */
@@ -77,7 +77,7 @@ export interface Runner {
   /** Completes when all caches of the controller are synced and its workers have started, in its first term. */
   readonly started: Effect.Effect<void>
   /** The queue of the current term. */
-  readonly queue: () => Option.Option<WorkQueue.WorkQueue<Fired>>
+  readonly queue: () => Option.Option<WorkQueue.WorkQueue<TriggerEvent>>
   /** The latest writes of its reconciles in all terms. */
   readonly writes: OwnWrites.OwnWrites
 }
@@ -133,7 +133,7 @@ export const prepare = <R>(
     const gracePeriod = Duration.decode(settings.gracePeriod ?? "30 seconds")
     const syncPeriod = Duration.decode(settings.syncPeriod ?? "10 hours")
     const writes = OwnWrites.make()
-    const metered = yield* Metered.make(controller.name, concurrency, writes)
+    const metered = yield* ControllerMetrics.make(controller.name, concurrency, writes)
     const hotLoop = HotLoop.make()
     const detect = HotLoopObserver.observer(hotLoop, {
       fieldManager: controller.fieldManager,
@@ -141,15 +141,15 @@ export const prepare = <R>(
       found: metered.found,
       isThere: ({ metadata }) => primary.store.get(keyString(metadata))?.metadata.uid === metadata.uid
     })
-    const recent = Recent.make()
+    const recent = PendingChanges.make()
     /** Open during a term, and between terms. */
     const during = yield* Effect.makeLatch(false)
     const between = yield* Effect.makeLatch(true)
-    let current = Option.none<WorkQueue.WorkQueue<Fired>>()
+    let current = Option.none<WorkQueue.WorkQueue<TriggerEvent>>()
     let hangs = false
 
-    const connect = (part: Pick<Parameters<typeof Intake.connect>[1], "queue" | "memory" | "gone" | "news">) =>
-      Intake.connect(controller, { ...part, history: settings.history, primary, informers })
+    const connect = (part: Pick<Parameters<typeof Sources.connect>[1], "queue" | "memory" | "gone" | "news">) =>
+      Sources.connect(controller, { ...part, history: settings.history, primary, informers })
 
     const standBy = connect({ queue: recent, memory: Memory.make(hotLoop), gone: () => {}, news: true }).pipe(
       (intake) => Fence.within(intake, behindLeader),
@@ -163,7 +163,7 @@ export const prepare = <R>(
     const begin = Effect.gen(function* () {
       const shared: Worker.Shared<R> = {
         controller,
-        queue: yield* WorkQueue.make<Fired>(),
+        queue: yield* WorkQueue.make<TriggerEvent>(),
         informer: primary,
         wire: CustomResource.undecoded(controller.resource),
         backoffs: yield* Backoff.make(controller.retry),
@@ -219,13 +219,13 @@ export const prepare = <R>(
         Effect.forkScoped
       )
 
-    const abandon = (queue: WorkQueue.WorkQueue<Fired>, fiber: Fiber.Fiber<void>) =>
+    const abandon = (queue: WorkQueue.WorkQueue<TriggerEvent>, fiber: Fiber.Fiber<void>) =>
       Effect.suspend(() => {
         queue.shutDown()
         return Effect.zipRight(Fiber.interrupt(fiber), settled)
       })
 
-    const drain = (queue: WorkQueue.WorkQueue<Fired>, fiber: Fiber.Fiber<void>) =>
+    const drain = (queue: WorkQueue.WorkQueue<TriggerEvent>, fiber: Fiber.Fiber<void>) =>
       Effect.gen(function* () {
         queue.shutDown()
         const inFlight = queue.snapshot().processing
@@ -242,7 +242,7 @@ export const prepare = <R>(
         const ended = yield* abandon(queue, fiber)
         if (!ended) {
           yield* Effect.logError(
-            `Controller ${controller.name} leaves ${queue.snapshot().processing} reconciles behind, which do not end although they were interrupted`
+            `Controller ${controller.name}: ${queue.snapshot().processing} reconciles did not stop after being interrupted; abandoning them`
           )
         }
         return ended

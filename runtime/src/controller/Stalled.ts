@@ -29,16 +29,16 @@ import type * as Cache from "../cache/Cache.ts"
 import { Undeclared } from "../cache/Undeclared.ts"
 import * as ApiError from "../client/ApiError.ts"
 import type * as Client from "../client/Client.ts"
+import { missing, type Permission } from "../client/Permission.ts"
 import * as Refusal from "../client/Refusal.ts"
-import { type Right, wanting } from "../client/Right.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import * as Condition from "../resource/Condition.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
 import { messageOf } from "./Attempt.ts"
-import * as Claim from "./Claim.ts"
 import * as FieldOwner from "./FieldOwner.ts"
+import * as Ownership from "./Ownership.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
@@ -65,7 +65,7 @@ const report = (reason: Report["reason"], text: string): Report => ({
 })
 
 /** Whether the controller declares that it needs a permission. */
-type Declares = (right: Right) => boolean
+type Declares = (permission: Permission) => boolean
 
 const isOwnSpec = (error: unknown, resource: Resource.Any, { metadata }: KubernetesObject): boolean =>
   error instanceof Resource.InvalidObject && error.kind === resource.kind && error.key === keyString(metadata)
@@ -77,13 +77,13 @@ const reportOf = (
   declares: Declares
 ): Report | undefined => {
   if (error instanceof ApiError.Forbidden) {
-    const isStatus = wanting(error)?.resource === `${resource.plural}/status`
+    const isStatus = missing(error)?.resource === `${resource.plural}/status`
     return isStatus || ApiError.isNamespaceTerminating(error)
       ? undefined
       : { reason: "Forbidden", message: Refusal.describe(error, declares) }
   }
   if (Refusal.isRejection(error)) return { reason: "Invalid", message: Refusal.describe(error) }
-  if (error instanceof Claim.NotOwned) return report("NotOwned", error.message)
+  if (error instanceof Ownership.NotOwned) return report("NotOwned", error.message)
   if (error instanceof TerminalError || error instanceof Undeclared) return report("TerminalError", error.message)
   return isOwnSpec(error, resource, object) ? report("InvalidSpec", messageOf(error)) : undefined
 }
@@ -139,7 +139,7 @@ const retract = (object: KubernetesObject) =>
     const left = conditions.filter((each) => !isReported(each) || (latest && latest.message !== each.message))
     if (left.length < conditions.length) {
       // The server knows who wrote a report that this process has not written.
-      const { managedFields = [] } = latest === undefined ? (yield* Claim.live(object)).metadata : {}
+      const { managedFields = [] } = latest === undefined ? (yield* Ownership.live(object)).metadata : {}
       const owners = FieldOwner.owners(managedFields, `status.conditions[${Condition.Stalled}]`)
       const isOwn = owners.every(({ manager }) => manager === fieldManager)
       if (isOwn) yield* Status.update(object, { ...Status.statusOf(current), conditions: left })
@@ -163,7 +163,8 @@ export const reported =
         Option.isNone(failure) && !isUndeclared
           ? report("InternalError", messageOf(error))
           : reportOf(error, resource, object, declares)
-      if (found === undefined && (isFleeting(error) || error instanceof Claim.OwnerGone)) return Effect.failCause(cause)
+      if (found === undefined && (isFleeting(error) || error instanceof Ownership.OwnerGone))
+        return Effect.failCause(cause)
       const isFinal = found !== undefined && found.reason !== "Forbidden" && found.reason !== "InternalError"
       const reporting =
         found === undefined
@@ -177,7 +178,7 @@ export const reported =
           const unwritten = Cause.squash(problem)
           // Such a failure of the attempt ends the retries, and nothing would write the report.
           const isLost = (isUndeclared || error instanceof TerminalError) && isFleeting(unwritten)
-          return isLost || unwritten instanceof Claim.OwnerGone
+          return isLost || unwritten instanceof Ownership.OwnerGone
             ? Effect.failCause(problem)
             : Effect.zipRight(
                 Effect.logDebug(`The conditions of the failure were not written: ${messageOf(unwritten)}`),

@@ -30,14 +30,14 @@ import type { StructuralSchema } from "../resource/StructuralSchema.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
-import * as Claim from "./Claim.ts"
 import * as Drift from "./Drift.ts"
-import type { Written } from "./HotLoop.ts"
+import type { WrittenField } from "./HotLoop.ts"
+import * as Ownership from "./Ownership.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 import * as Rival from "./Rival.ts"
 
 /** The errors of a status write. */
-export type Failure = ApiError | Claim.OwnerGone | InvalidObject
+export type Failure = ApiError | Ownership.OwnerGone | InvalidObject
 
 /** A write of a status. */
 type Writing = Effect.Effect<void, Failure, Reconciliation | Client.Client | Cache.Cache>
@@ -121,12 +121,14 @@ const write = (
   })
 
 /** The fields that a write changed, with their values, without those that the server stores otherwise. */
-const changesOf = (before: Drift.Fields, wanted: Drift.Fields, after: Drift.Fields): ReadonlyArray<Written> => {
+const changesOf = (before: Drift.Fields, wanted: Drift.Fields, after: Drift.Fields): ReadonlyArray<WrittenField> => {
   const unmet = new Set(Drift.missing(wanted, after, "status").map(({ path }) => path))
   const gone = Drift.missing(before, wanted, "status").filter(({ have }) => have === undefined)
   return [
-    ...Drift.missing(wanted, before, "status").map(({ path, want }): Written => [path, JSON.stringify(want) ?? ""]),
-    ...gone.map(({ path }): Written => [path, ""])
+    ...Drift.missing(wanted, before, "status").map(
+      ({ path, want }): WrittenField => [path, JSON.stringify(want) ?? ""]
+    ),
+    ...gone.map(({ path }): WrittenField => [path, ""])
   ].filter(([path]) => !unmet.has(path))
 }
 
@@ -134,7 +136,7 @@ const changesOf = (before: Drift.Fields, wanted: Drift.Fields, after: Drift.Fiel
 const unwritten = (object: KubernetesObject, error: NotFound) =>
   Effect.gen(function* () {
     const { resource } = yield* Reconciliation
-    yield* Claim.live(object)
+    yield* Ownership.live(object)
     const message = `${error.request.method} ${error.request.path}: the ${resource.kind} exists, but version ${resource.version} of its CRD has no status subresource (add subresources.status to the CRD)`
     return yield* new NotFound({ ...error, message })
   })

@@ -5,8 +5,8 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import type * as Scope from "effect/Scope"
-import * as Alarm from "../resource/Alarm.ts"
 import * as Time from "../resource/Time.ts"
+import * as Timer from "../resource/Timer.ts"
 
 /** An attempt in progress. */
 export interface Limit {
@@ -30,7 +30,7 @@ export const make = (clock: Clock.Clock, timeout: Duration.Duration): Effect.Eff
     const millis = Duration.toMillis(timeout)
     // All limits have one length: the first one in is the first one due.
     const pending = new Set<Limit>()
-    const ring = (): number => {
+    const onDue = (): number => {
       const now = Time.monotonic(clock)
       for (const limit of pending) {
         if (limit.dueAt > now) return limit.dueAt
@@ -40,11 +40,11 @@ export const make = (clock: Clock.Clock, timeout: Duration.Duration): Effect.Eff
       }
       return Number.POSITIVE_INFINITY
     }
-    return Effect.map(Alarm.make(clock, ring), (alarm) => ({
+    return Effect.map(Timer.make(clock, onDue), (timer) => ({
       begin: (fiber) => {
         const limit: Limit = { fiber, dueAt: Time.monotonic(clock) + millis, isOver: false }
         pending.add(limit)
-        alarm.set(limit.dueAt)
+        timer.set(limit.dueAt)
         return limit
       },
       end: (limit) => void pending.delete(limit)

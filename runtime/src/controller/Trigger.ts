@@ -48,7 +48,7 @@ export interface Options<A, R> {
 /**
  * Why an object is in the queue: a span link, a log field and a line of `why`. A key with `given_up` waits for one of the others.
  */
-export interface Fired {
+export interface TriggerEvent {
   /** Such as `watch.modified`, `owned.deleted`, `startup`, `retry`. */
   readonly kind:
     | `${"watch" | "owned"}.${"added" | "modified" | "deleted"}`
@@ -84,7 +84,7 @@ const verbs = { added: "added", updated: "modified", deleted: "deleted" } as con
  *
  * @internal
  */
-export const kindOf = (relation: Trigger["relation"], change: Change): Fired["kind"] =>
+export const kindOf = (relation: Trigger["relation"], change: Change): TriggerEvent["kind"] =>
   change.initial ? "startup" : `${relation}.${verbs[change.type]}`
 
 /**
@@ -99,8 +99,8 @@ export const fired = (
   resource: Resource.Any,
   change: Change,
   annotation?: string | undefined
-): Fired => {
-  const trigger: Fired = {
+): TriggerEvent => {
+  const trigger: TriggerEvent = {
     kind: kindOf(relation, change),
     source: {
       kind: resource.kind,

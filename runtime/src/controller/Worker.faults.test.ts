@@ -36,7 +36,7 @@ describe("a defect", () => {
           expect(runs.filter((each) => each.name === name).map(({ at }) => at)).toEqual([0, 1000, 2000])
         }
         expect(attempts.filter(({ outcome }) => is("Failed")(outcome) && outcome.defect)).toHaveLength(3)
-        expect(logs).toContain("ERROR Reconcile died, again in 1000 ms: boom (with its cause)")
+        expect(logs).toContain("ERROR Reconcile died, again in 1000 ms: boom (with its stack)")
       })
     )
   )
@@ -289,7 +289,7 @@ describe("what no declaration covers", () => {
           yield* run({ reconcile, watches, retry: Schedule.spaced("1 second") })
           yield* pass("1 hour")
           expect(story(attempts)).toEqual(["Terminal"])
-          expect(logs).toContain(`ERROR Reconcile failed for good: ${sentence}`)
+          expect(logs).toContain(`ERROR Reconcile failed permanently: ${sentence}`)
           const message = `The reconcile stopped: ${sentence}`
           expect(server.get(Widget, "a")?.status).toMatchObject({
             conditions: [

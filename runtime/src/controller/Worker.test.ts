@@ -165,7 +165,7 @@ describe("what follows a reconcile", () => {
   )
 
   effect(
-    "that failed for good is nothing until the object changes, and an error in the log",
+    "that failed permanently is nothing until the object changes, and an error in the log",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -174,7 +174,7 @@ describe("what follows a reconcile", () => {
         yield* pass("1 minute")
         expect(times()).toEqual([0])
         expect(story(attempts)).toEqual(["Terminal"])
-        expect(logs).toContain("ERROR Reconcile failed for good: there is no such size")
+        expect(logs).toContain("ERROR Reconcile failed permanently: there is no such size")
         server.change(Widget, "a", { spec: { size: 2 } })
         yield* settle
         expect(times()).toHaveLength(2)
@@ -184,7 +184,7 @@ describe("what follows a reconcile", () => {
 
   for (const [how, error] of [
     ["was given up", broken],
-    ["failed for good", new TerminalError({ message: "there is no such size" })]
+    ["failed permanently", new TerminalError({ message: "there is no such size" })]
   ] as const) {
     effect(
       `that ${how} is nothing, though it told of that in the status, until somebody else changes the object`,

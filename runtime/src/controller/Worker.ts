@@ -45,12 +45,12 @@ import { announce, type Correction, Reconciliation } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
 import * as Scopes from "./Scopes.ts"
 import type { Timeouts } from "./Timeouts.ts"
-import type { Fired } from "./Trigger.ts"
+import type { TriggerEvent } from "./Trigger.ts"
 
 /** The state that the workers of one controller share. */
 export interface Shared<R> {
   readonly controller: Controller<R>
-  readonly queue: WorkQueue<Fired>
+  readonly queue: WorkQueue<TriggerEvent>
   readonly informer: Informer
   /** The kind of the controller, without decoding. */
   readonly wire: Resource.Any
@@ -209,7 +209,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           : exit
       }
 
-      const attempt = function* (item: Item<Fired>) {
+      const attempt = function* (item: Item<TriggerEvent>) {
         const startedAt = clock.unsafeCurrentTimeMillis()
         const began = Time.monotonic(clock)
         const id = crypto.randomUUID()
@@ -332,7 +332,7 @@ const observedBy = (observe: Observer, record: Attempt): Effect.Effect<void> => 
 const rootOf = (
   controller: string,
   id: string,
-  triggers: ReadonlyArray<Fired>,
+  triggers: ReadonlyArray<TriggerEvent>,
   { propagation }: Settings,
   clock: Clock.Clock
 ): Recording.Span => {
@@ -359,7 +359,7 @@ const askedMillis = (error: unknown): number =>
 /** Adds the key to the queue again if the outcome needs it. */
 const settle = <R>(
   shared: Shared<R>,
-  { key, priority }: Item<Fired>,
+  { key, priority }: Item<TriggerEvent>,
   outcome: Outcome,
   state: {
     readonly generation: number | undefined
@@ -370,7 +370,7 @@ const settle = <R>(
 ): Next | Effect.Effect<Next> => {
   const { controller, queue, backoffs, trouble } = shared
   const { generation } = state
-  const fired = (kind: Fired["kind"]): Fired => ({
+  const fired = (kind: TriggerEvent["kind"]): TriggerEvent => ({
     kind,
     at: state.clock.unsafeCurrentTimeMillis(),
     traceparent: state.root === undefined ? undefined : TraceParent.format(state.root)
@@ -381,7 +381,7 @@ const settle = <R>(
     queue.addAfter(key, Number.POSITIVE_INFINITY, fired("given_up"), { priority })
     return next
   }
-  const again = (kind: Fired["kind"], input: unknown, at = priority): Effect.Effect<Next> =>
+  const again = (kind: TriggerEvent["kind"], input: unknown, at = priority): Effect.Effect<Next> =>
     backoffs.next(key, input).pipe(
       Effect.catchAllCause((cause) =>
         Effect.as(

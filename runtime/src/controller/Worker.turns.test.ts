@@ -90,7 +90,7 @@ describe("another run that a reconcile asks for", () => {
   })
 })
 
-describe("an object that failed for good", () => {
+describe("an object that failed permanently", () => {
   effect(
     "leaves nothing of its failures behind: the next one is a first",
     withWorld(({ attempts, server }) =>

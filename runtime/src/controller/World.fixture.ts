@@ -90,7 +90,7 @@ export const capture = (lines: Array<string>): Layer.Layer<never> =>
       Logger.defaultLogger,
       Logger.make(({ annotations, logLevel, message }) => {
         const text = (Array.isArray(message) ? message : [message]).map(String).join(" ")
-        const cause = HashMap.has(annotations, "cause") ? " (with its cause)" : ""
+        const cause = HashMap.has(annotations, "stacktrace") ? " (with its stack)" : ""
         lines.push(`${logLevel.label} ${text}${cause}`)
       })
     ),

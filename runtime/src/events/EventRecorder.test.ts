@@ -29,7 +29,7 @@ const object = (name = "a", namespace: string | undefined = "shop"): KubernetesO
   }
 })
 
-const entry = (over: Partial<EventRecorder.Entry> = {}): EventRecorder.Entry => ({
+const entry = (over: Partial<EventRecorder.EventFields> = {}): EventRecorder.EventFields => ({
   regarding: object(),
   type: "Normal",
   reason: "PartMade",
@@ -47,7 +47,7 @@ const start = Effect.gen(function* () {
     Layer.buildWithScope(scope)
   )
   const recorder = Context.get(context, EventRecorder.EventRecorder)
-  const record = (over?: Partial<EventRecorder.Entry>) => recorder.record(entry(over))
+  const record = (over?: Partial<EventRecorder.EventFields>) => recorder.record(entry(over))
   return { server, recorder, record, close: Effect.fork(Scope.close(scope, Exit.void)) }
 })
 
@@ -161,7 +161,7 @@ describe("the trace that an event is recorded in", () => {
   effect("is known to be told of, unless the event only counts up one that bears another trace", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
-      const told = (over?: Partial<EventRecorder.Entry>) =>
+      const told = (over?: Partial<EventRecorder.EventFields>) =>
         Effect.gen(function* () {
           const root = Recording.root("reconcile widgets", { startTime: 0n })
           if (over !== undefined) yield* Effect.provideService(record(over), Tracer.ParentSpan, root)

@@ -38,7 +38,7 @@ import * as TraceParent from "../telemetry/TraceParent.ts"
 import { type Settings, Tracing, annotation as traceAnnotation } from "../telemetry/Tracing.ts"
 
 /** An Event to record. */
-export interface Entry {
+export interface EventFields {
   /** The object of the event. It needs `apiVersion` and `kind`, like an object in `reconcile`. */
   readonly regarding: KubernetesObject
   readonly type: "Normal" | "Warning"
@@ -55,7 +55,7 @@ export class EventRecorder extends Context.Tag("@homeostat/runtime/EventRecorder
   EventRecorder,
   {
     /** Never waits and never fails. */
-    readonly record: (entry: Entry) => Effect.Effect<void>
+    readonly record: (entry: EventFields) => Effect.Effect<void>
     /** Waits until all recorded events are written or dropped, but at most {@link flushTimeout}. */
     readonly flush: Effect.Effect<void>
     /** The number of events that were lost, because the queue was full or a write failed permanently. */
@@ -71,7 +71,7 @@ export class EventRecorder extends Context.Tag("@homeostat/runtime/EventRecorder
  * yield* EventRecorder.record({ regarding: site, type: "Normal", reason: "Entered", note: "Entered in the directory" })
  * ```
  */
-export const record = (entry: Entry): Effect.Effect<void, never, EventRecorder> =>
+export const record = (entry: EventFields): Effect.Effect<void, never, EventRecorder> =>
   Effect.flatMap(EventRecorder, (recorder) => recorder.record(entry))
 
 /** A repeat within this time after the last one belongs to the same series: ten minutes, within an Event's lifetime of an hour. */
@@ -107,7 +107,7 @@ interface Series {
 interface Pending {
   readonly key: bigint
   readonly regarding: Regarding
-  readonly type: Entry["type"]
+  readonly type: EventFields["type"]
   readonly reason: string
   readonly action: string
   readonly note: string
@@ -148,7 +148,7 @@ const keyOf = ({ note, reason, regarding, type }: Pick<Pending, "regarding" | "t
 
 /** Adds the event to the current trace, if there is one, and returns the annotation with the trace. */
 const traced = (
-  { reason, type }: Pick<Entry, "reason" | "type">,
+  { reason, type }: Pick<EventFields, "reason" | "type">,
   parent: Recording.Span | undefined,
   settings: Settings | undefined,
   clock: Clock.Clock

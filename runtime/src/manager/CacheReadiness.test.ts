@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test"
-import type { State } from "../cache/Cache.ts"
+import type { InformerState } from "../cache/Cache.ts"
 import type { Kind } from "../cache/Problem.ts"
 import { ConfigMap } from "../resource/BuiltIn.ts"
 import * as CacheReadiness from "./CacheReadiness.ts"
 
-const stateOf = (synced: boolean, kind?: Kind): State => ({
+const stateOf = (synced: boolean, kind?: Kind): InformerState => ({
   status: kind === undefined ? (synced ? "synced" : "syncing") : kind === "missing" ? "missing" : "failing",
   synced,
   problem: kind === undefined ? undefined : "what is in the way",
@@ -19,7 +19,7 @@ const stateOf = (synced: boolean, kind?: Kind): State => ({
   meanSize: 0
 })
 
-const hindrance = (state: State) => CacheReadiness.hindrance({ resource: ConfigMap, state: () => state })
+const hindrance = (state: InformerState) => CacheReadiness.hindrance({ resource: ConfigMap, state: () => state })
 
 const kinds: ReadonlyArray<Kind> = [
   "expired",

@@ -24,7 +24,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type * as ApiError from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
-import * as Right from "../client/Right.ts"
+import * as Permission from "../client/Permission.ts"
 import * as Access from "../controller/Access.ts"
 import * as Bounded from "../resource/Bounded.ts"
 import { SubjectAccessReview, TokenReview } from "../resource/BuiltIn.ts"
@@ -217,8 +217,8 @@ export const make = ({
         Effect.mapError(
           (error) =>
             new Unanswered({
-              reason: Right.reasonOf(error),
-              forbidden: error._tag === "Forbidden" && Right.wanting(error) !== undefined
+              reason: Permission.reasonOf(error),
+              forbidden: error._tag === "Forbidden" && Permission.missing(error) !== undefined
             })
         ),
         answered

@@ -159,9 +159,7 @@ describe("the certificate of a folder", () => {
         // At the first read, one file may be newer than the other.
         expect(logs).toHaveLength(looks === 0 ? 0 : 1)
       }
-      expect(logs[0]).toMatch(
-        /^ERROR The new certificate can't be used, the one before is shown on: .*tls\.key is not the key of/
-      )
+      expect(logs[0]).toMatch(/^ERROR Invalid certificate, keeping the previous one: .*tls\.key is not the key of/)
       put(b)
       yield* nextLook(next)
       expect(yield* Fiber.join(next)).toEqual(b)

@@ -124,7 +124,7 @@ export const ofDir = (dir: string): Effect.Effect<Source, Unusable, FileSystem> 
         if (wrong?.message !== message) wrong = { message, logged: false }
         else if (!wrong.logged) {
           wrong.logged = true
-          return Effect.logError(`The new certificate can't be used, the one before is shown on: ${message}`)
+          return Effect.logError(`Invalid certificate, keeping the previous one: ${message}`)
         }
         return Effect.void
       })

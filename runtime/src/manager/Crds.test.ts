@@ -66,12 +66,12 @@ describe("installing CRDs", () => {
     "creates each, and waits until the kind is served",
     withServer((server) =>
       Effect.gen(function* () {
-        const installing = yield* Effect.fork(Crds.install([Widget]))
+        const installing = yield* Effect.fork(Crds.install([Widget], { program: "sites" }))
         yield* settle
         establish(server, "False")
         const [write] = server.writes()
         expect(write?.what).toBe("POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions")
-        expect(write?.query.get("fieldManager")).toBe("homeostat")
+        expect(write?.query.get("fieldManager")).toBe("sites")
         yield* TestClock.adjust("2 seconds")
         expect(yield* ended(installing)).toBe(false)
         const unserved = server.fail(/GET .*\/v1\/widgets/, 404)

@@ -27,13 +27,13 @@ const patience = Duration.seconds(30)
 export interface Settings {
   /** The namespaces in which the kinds are listed; empty for all. */
   readonly namespaces?: ReadonlyArray<string> | undefined
-  /** The program whose verb `crd` prints these CRDs. */
+  /** The name of the program, which is the field manager, and whose verb `crd` prints these CRDs. Default: `homeostat`. */
   readonly program?: string | undefined
 }
 
 /**
  * Applies the CRD of each kind, and waits until the API server serves the kind, which happens a moment after the condition
- * `Established`. The field manager is `homeostat`.
+ * `Established`.
  *
  * A CRD that the apply would narrow stays unchanged, and one warning names the fields and versions that would be lost. So an older
  * program does not break a newer one beside it. Concurrent installers decide by each other's writes and never overwrite them.
@@ -42,14 +42,14 @@ export interface Settings {
  */
 export const install = (
   kinds: ReadonlyArray<CustomResource.Any>,
-  { namespaces = [], program = fieldManager }: Settings = {}
+  { namespaces = [], program = "homeostat" }: Settings = {}
 ): Effect.Effect<void, ApiError | InvalidObject | NotEstablished, Client.Client> =>
   Effect.forEach(
     kinds,
     (kind) =>
       Effect.gen(function* () {
         const name = nameOf(kind)
-        const outcome = yield* write(name, Crd.of(kind))
+        const outcome = yield* write(name, Crd.of(kind), program)
         // The other owner decides whether our version is served. Each controller waits for its own kind.
         if (outcome._tag === "Left") return yield* Effect.logWarning(refusal(name, outcome.narrowings, program))
         yield* served(kind, kind.namespaced ? namespaces[0] : undefined)
@@ -60,8 +60,6 @@ export const install = (
     { discard: true }
   )
 
-const fieldManager = "homeostat"
-
 /** The outcome for a CRD: written, already up to date, or kept because the apply would narrow it. */
 type Outcome =
   | { readonly _tag: "Applied" | "Kept" }
@@ -71,7 +69,11 @@ type Outcome =
  * Writes a CRD if it differs, guarded by the resourceVersion of the read. If the CRD appears or changes meanwhile, as when two
  * versions start at once, the manager reads it again.
  */
-const write = (name: string, crd: Crd.Crd): Effect.Effect<Outcome, ApiError | InvalidObject, Client.Client> =>
+const write = (
+  name: string,
+  crd: Crd.Crd,
+  fieldManager: string
+): Effect.Effect<Outcome, ApiError | InvalidObject, Client.Client> =>
   Effect.gen(function* () {
     const found = yield* Client.get(BuiltIn.CustomResourceDefinition, { name }).pipe(
       Effect.catchTag("NotFound", () => Effect.succeed(undefined))

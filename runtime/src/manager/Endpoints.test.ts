@@ -177,7 +177,7 @@ describe("a request", () => {
     })
   )
 
-  live("is answered no more when the scope of its route has closed", () =>
+  live("is no longer answered when the scope of its route has closed", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
       yield* Effect.scoped(route("metrics", "/a", hello))

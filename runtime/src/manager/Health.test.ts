@@ -41,7 +41,7 @@ describe("/healthz", () => {
 })
 
 describe("/readyz", () => {
-  live("is not well until the controllers are started, is then, and is not any more at the end", () =>
+  live("is ready only between the start of the controllers and the shutdown", () =>
     Effect.gen(function* () {
       const { get, shutDown, started } = yield* probed
       expect(yield* get("/readyz")).toBe(

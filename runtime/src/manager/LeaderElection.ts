@@ -29,7 +29,7 @@ import * as Schedule from "effect/Schedule"
 import type { ApiError } from "../client/ApiError.ts"
 import { Client } from "../client/Client.ts"
 import type * as Fence from "../client/Fence.ts"
-import * as Right from "../client/Right.ts"
+import * as Permission from "../client/Permission.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
@@ -221,7 +221,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
       })
 
       /** One leadership. Returns whether all its work has ended, or undefined if the leadership was lost. */
-      const reign = (sentAt: number) =>
+      const leadUntilEnd = (sentAt: number) =>
         Effect.gen(function* () {
           const leadership = Leadership.make(lock, { lease, identity, ...times }, sentAt, {
             renewed: (millis) => {
@@ -250,7 +250,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
         const sentAt = yield* Effect.raceFirst(acquire, Effect.as(Deferred.await(stop), undefined))
         // Both may have happened at once: after `stop` no leadership starts.
         if (sentAt === undefined || (yield* Deferred.isDone(stop))) break
-        const drained = yield* reign(sentAt)
+        const drained = yield* leadUntilEnd(sentAt)
         patience = Option.getOrElse(drained, () => false) ? releaseTimeout : undefined
         if (Option.isSome(drained)) break
       }
@@ -292,8 +292,8 @@ type Verb = "get" | "watch" | "take" | "renew"
 
 /** One line that names the failed request and, for Forbidden, the missing permission. */
 const describe = (lease: string, verb: Verb, error: ApiError): string => {
-  const right = error._tag === "Forbidden" ? Right.wanting(error) : undefined
-  return right !== undefined
-    ? `cannot ${verb} the Lease ${lease}: ${Right.describe(right)}; ${error.message}`
+  const permission = error._tag === "Forbidden" ? Permission.missing(error) : undefined
+  return permission !== undefined
+    ? `cannot ${verb} the Lease ${lease}: ${Permission.describe(permission)}; ${error.message}`
     : `cannot ${verb} the Lease ${lease}, trying again: ${error.message}`
 }

@@ -54,7 +54,7 @@ export const make = (
   const sleepUntil = (at: number) => Effect.sleep(Duration.millis(Math.max(0, Math.ceil(at - lock.now()))))
 
   /** The new holder, if another process has acquired the Lease. */
-  const usurper = (): string | undefined => {
+  const newHolder = (): string | undefined => {
     const { holder } = lock.observed()
     return holder === options.identity ? undefined : holder
   }
@@ -64,7 +64,7 @@ export const make = (
     if (first !== undefined) return first
     // Another client changed, emptied or deleted the Lease. While no other process holds it, this leader may rewrite it.
     yield* Effect.zipRight(reports.surprised, lock.look)
-    return usurper() === undefined ? yield* lock.claim : undefined
+    return newHolder() === undefined ? yield* lock.claim : undefined
   })
 
   const renewals = Effect.gen(function* () {
@@ -74,7 +74,7 @@ export const make = (
     while (!isOver()) {
       begun = lock.now()
       const renewal = yield* Effect.either(renew)
-      const holder = usurper()
+      const holder = newHolder()
       if (holder !== undefined) return `${holder} holds the Lease`
       if (renewal._tag === "Left") yield* reports.failed(renewal.left)
       else if (renewal.right !== undefined && !isOver()) {

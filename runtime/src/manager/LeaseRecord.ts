@@ -67,7 +67,7 @@ export const freeAt = ({ heldUntil, holder }: Observation, identity: string): nu
   holder === undefined || holder === identity ? 0 : heldUntil
 
 /** A Lease to send. Its resourceVersion protects the writes of other clients. */
-type Written = Pick<Lease, "spec"> & { readonly metadata: DesiredMeta }
+type LeaseWrite = Pick<Lease, "spec"> & { readonly metadata: DesiredMeta }
 
 // A Lease has whole seconds. Rounded up, others wait a little longer than needed.
 const seconds = (millis: number): number => Math.ceil(millis / 1000)
@@ -77,7 +77,7 @@ const seconds = (millis: number): number => Math.ceil(millis / 1000)
  *
  * @param at ms since 1970
  */
-export const claimed = (lease: Lease | undefined, candidate: Candidate, at: number): Written => {
+export const claimed = (lease: Lease | undefined, candidate: Candidate, at: number): LeaseWrite => {
   const { identity, leaseDurationMillis, name, namespace, scope } = candidate
   const now = Time.micros(at)
   const mine = { holderIdentity: identity, leaseDurationSeconds: seconds(leaseDurationMillis), renewTime: now }
@@ -98,7 +98,7 @@ export const scopeOf = (lease: Lease | undefined): LeaseScope.LeaseScope | undef
   LeaseScope.decode(lease?.metadata.annotations?.[LeaseScope.annotation])
 
 /** The released Lease. */
-export const released = ({ metadata, spec = {} }: Lease, at: number): Written => ({
+export const released = ({ metadata, spec = {} }: Lease, at: number): LeaseWrite => ({
   metadata,
   spec: { ...spec, holderIdentity: "", leaseDurationSeconds: 1, renewTime: Time.micros(at) }
 })

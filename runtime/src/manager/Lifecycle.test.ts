@@ -88,7 +88,7 @@ describe("a standby", () => {
     })
   )
 
-  effect("stays one beside a leader whose controllers run in every replica: the Lease is held all the same", () =>
+  effect("stays one beside a leader whose controllers run in every replica, because the leader holds the Lease", () =>
     Effect.gen(function* () {
       const server = ApiServer.make()
       const [first, second] = [done(), done()]

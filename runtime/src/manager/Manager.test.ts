@@ -105,27 +105,25 @@ effect("a manager with a leader that waits in vain for reconciles of its last le
   })
 )
 
-effect(
-  "a manager whose controllers have stopped by a mistake of the runtime is alive no more, so that it is replaced",
-  () =>
-    Effect.gen(function* () {
-      const { health, look } = vitals()
-      const begin = yield* Deferred.make<void>()
-      const leaderElection: LeaderElection = {
-        identity: "me",
-        lease: { namespace: "default", name: "test" },
-        state: () => ({ leading: false, holder: undefined }),
-        run: () => Effect.zipRight(Deferred.await(begin), Effect.dieMessage("boom"))
-      }
-      const manager = start(ApiServer.make(), [], { leaderElection })
-      const { logs, stop } = yield* Effect.provideService(manager, Health.Health, health)
-      expect(yield* Effect.isFailure(look)).toBe(true)
-      yield* Deferred.succeed(begin, undefined)
-      yield* settle
-      expect(yield* look).toBe("the controllers have stopped by a mistake of the runtime: see the log")
-      expect(logs).toContain("FATAL The controllers have stopped by a mistake of the runtime")
-      yield* stop
-    })
+effect("a manager whose controllers stopped unexpectedly is alive no more, so that it is replaced", () =>
+  Effect.gen(function* () {
+    const { health, look } = vitals()
+    const begin = yield* Deferred.make<void>()
+    const leaderElection: LeaderElection = {
+      identity: "me",
+      lease: { namespace: "default", name: "test" },
+      state: () => ({ leading: false, holder: undefined }),
+      run: () => Effect.zipRight(Deferred.await(begin), Effect.dieMessage("boom"))
+    }
+    const manager = start(ApiServer.make(), [], { leaderElection })
+    const { logs, stop } = yield* Effect.provideService(manager, Health.Health, health)
+    expect(yield* Effect.isFailure(look)).toBe(true)
+    yield* Deferred.succeed(begin, undefined)
+    yield* settle
+    expect(yield* look).toBe("internal error: the controllers stopped unexpectedly (see the log)")
+    expect(logs).toContain("FATAL Internal error: the controllers stopped unexpectedly")
+    yield* stop
+  })
 )
 
 describe("controllers of one manager", () => {

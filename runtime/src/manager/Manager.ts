@@ -160,7 +160,7 @@ export const start = <R>(
       return Effect.map(prepared, (runner) => ({ ...runner, journal }))
     })
     yield* health.liveness("controllers", () => {
-      if (died) return "the controllers have stopped by a mistake of the runtime: see the log"
+      if (died) return "internal error: the controllers stopped unexpectedly (see the log)"
       const hanging = runners.flatMap((runner) => (runner.hangs() ? [runner.controller] : []))
       return hanging.length === 0
         ? undefined
@@ -205,7 +205,7 @@ export const start = <R>(
       work.pipe(
         Effect.tapErrorCause((cause) => {
           died = true
-          return Effect.logFatal("The controllers have stopped by a mistake of the runtime", cause)
+          return Effect.logFatal("Internal error: the controllers stopped unexpectedly", cause)
         }),
         Effect.interruptible,
         // In the scope instead of a child fiber, because a signal interrupts the main fiber and its children.

@@ -7,7 +7,7 @@ import * as Client from "../client/Client.ts"
 import type { Request } from "../client/Request.ts"
 import * as Transport from "../client/Transport.ts"
 import { capture } from "../controller/World.fixture.ts"
-import type { Permission } from "./Permission.ts"
+import type { Permission } from "./Permissions.ts"
 import * as Preflight from "./Preflight.ts"
 
 const permission = (change: Partial<Permission> = {}): Permission => ({

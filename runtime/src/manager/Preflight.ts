@@ -9,10 +9,10 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type * as ApiError from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
-import * as Right from "../client/Right.ts"
+import { where } from "../client/Permission.ts"
 import { SelfSubjectAccessReview, SelfSubjectRulesReview } from "../resource/BuiltIn.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
-import { keyOf, type Permission } from "./Permission.ts"
+import { keyOf, type Permission } from "./Permissions.ts"
 import * as Rbac from "./Rbac.ts"
 
 /** Few enough to spare the API server; all reviews together take some hundredths of a second. */
@@ -160,7 +160,7 @@ export const describe = (permission: Permission): string => {
   const what = `cannot ${verb} ${kind}${name === undefined ? "" : ` ${name}`}`
   const role = namespace === undefined ? "a ClusterRole" : `a Role there`
   const rules = Rbac.rulesOf([permission]).map((rule) => JSON.stringify(rule))
-  return `${what} ${Right.where(namespace)}, which ${by.join(" and ")} ${by.length === 1 ? "needs" : "need"}: add to ${role} ${rules.join()}`
+  return `${what} ${where(namespace)}, which ${by.join(" and ")} ${by.length === 1 ? "needs" : "need"}: add to ${role} ${rules.join()}`
 }
 
 /**

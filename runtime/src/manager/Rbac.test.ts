@@ -17,7 +17,7 @@ import {
   Secret,
   Service
 } from "../resource/BuiltIn.ts"
-import * as Permission from "./Permission.ts"
+import * as Permissions from "./Permissions.ts"
 import * as Rbac from "./Rbac.ts"
 
 const reconcile = () => Effect.succeed(Result.done)
@@ -214,7 +214,7 @@ describe("the roles of a manager", () => {
 
 test("a permission says who needs it", () => {
   const other = Controller.make("other", { for: Pod, reconcile })
-  const all = Permission.all([widgets, other], { namespaces: ["a"], lease, installCrds: true, metricsSecure: true })
+  const all = Permissions.all([widgets, other], { namespaces: ["a"], lease, installCrds: true, metricsSecure: true })
   const by = (resource: string, verb: string, subresource?: string) =>
     all
       .filter((permission) => permission.resource === resource && permission.subresource === subresource)
@@ -232,7 +232,7 @@ test("a controller that writes roles or bindings gets a note about the verb that
     Controller.make("claims", { for: Widget, owns: [Role, RoleBinding], access, reconcile })
   const hint = (plural: string, verb: string) =>
     `controller claims writes ${plural} and does not declare ${verb}: the API server refuses those that grant more than the manager may do; add Access.${verb} to access, with the names of the roles`
-  expect(Permission.hints([widgets, makes([])])).toEqual([hint("roles", "escalate"), hint("rolebindings", "bind")])
-  expect(Permission.hints([makes([Access.bind(Role, { names: ["edit"] })])])).toEqual([hint("roles", "escalate")])
-  expect(Permission.hints([makes([Access.bind(Role), Access.escalate(Role)])])).toEqual([])
+  expect(Permissions.hints([widgets, makes([])])).toEqual([hint("roles", "escalate"), hint("rolebindings", "bind")])
+  expect(Permissions.hints([makes([Access.bind(Role, { names: ["edit"] })])])).toEqual([hint("roles", "escalate")])
+  expect(Permissions.hints([makes([Access.bind(Role), Access.escalate(Role)])])).toEqual([])
 })

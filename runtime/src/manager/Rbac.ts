@@ -9,7 +9,7 @@
  */
 import * as Order from "effect/Order"
 import type { Controller } from "../controller/Controller.ts"
-import * as Permission from "./Permission.ts"
+import * as Permissions from "./Permissions.ts"
 
 /** Some verbs on some resources of one API group. The arrays are mutable, as in the built-in kinds. */
 export interface Rule {
@@ -26,7 +26,7 @@ export interface Account {
 }
 
 /** The settings for roles. */
-export interface Settings extends Permission.Settings {
+export interface Settings extends Permissions.Settings {
   /** The name of the roles and their bindings. */
   readonly name: string
   readonly serviceAccount: Account
@@ -53,16 +53,16 @@ export interface Binding {
 }
 
 /** The permissions as rules: one for each group of resources with the same verbs and names. Ignores namespaces. */
-export const rulesOf = (permissions: ReadonlyArray<Permission.Permission>): ReadonlyArray<Rule> => {
+export const rulesOf = (permissions: ReadonlyArray<Permissions.Permission>): ReadonlyArray<Rule> => {
   const rules = permissions.map(
     (permission): Rule => ({
       apiGroups: [permission.group],
-      resources: [Permission.pathOf(permission)],
+      resources: [Permissions.pathOf(permission)],
       ...(permission.name === undefined ? {} : { resourceNames: [permission.name] }),
       verbs: [permission.verb]
     })
   )
-  const verbs = merge(rules, "verbs").map((rule) => ({ ...rule, verbs: rule.verbs.sort(Permission.byVerb) }))
+  const verbs = merge(rules, "verbs").map((rule) => ({ ...rule, verbs: rule.verbs.sort(Permissions.byVerb) }))
   return merge(merge(verbs, "resourceNames"), "resources").sort(byText)
 }
 
@@ -87,7 +87,7 @@ export const objects = (
   settings: Settings
 ): ReadonlyArray<Role | Binding> => {
   const { lease, name, serviceAccount } = settings
-  const places = groupBy(Permission.ofControllers(controllers, settings), ({ namespace }) => namespace ?? "")
+  const places = groupBy(Permissions.ofControllers(controllers, settings), ({ namespace }) => namespace ?? "")
   return [
     ...places.flatMap((permissions) =>
       roleAndBinding(name, permissions[0].namespace, rulesOf(permissions), serviceAccount)
@@ -97,7 +97,7 @@ export const objects = (
       : roleAndBinding(
           `${lease.name}-leader-election`,
           lease.namespace,
-          rulesOf(Permission.ofLease(lease)),
+          rulesOf(Permissions.ofLease(lease)),
           serviceAccount
         ))
   ]

@@ -30,7 +30,7 @@ export const acquire = (
 ): Effect.Effect<number> =>
   Effect.gen(function* () {
     const isFree = (): boolean => lock.freeAt() <= lock.now()
-    const tell = Effect.suspend(() => reports.holder(lock.observed().holder))
+    const report = Effect.suspend(() => reports.holder(lock.observed().holder))
 
     /** Waits until the Lease is free or the watch fails; returns whether there was a problem. */
     const wait = Effect.gen(function* () {
@@ -40,7 +40,7 @@ export const acquire = (
           changed.unsafeClose()
           const expired = Effect.sleep(Duration.millis(Math.ceil(lock.freeAt() - lock.now())))
           yield* Effect.raceFirst(Effect.zipRight(changed.await, reports.succeeded("watch")), expired)
-          yield* tell
+          yield* report
         }
         return true
       })
@@ -66,7 +66,7 @@ export const acquire = (
     /** Returns when the claim was sent, or else whether to continue at once. */
     const round = Effect.gen(function* () {
       yield* lock.look.pipe(Effect.mapError((error) => ["get", error] as const))
-      yield* Effect.zipRight(reports.succeeded("get"), tell)
+      yield* Effect.zipRight(reports.succeeded("get"), report)
       if (!isFree()) {
         const inOrder = yield* wait
         if (!isFree()) return inOrder
@@ -81,13 +81,13 @@ export const acquire = (
       )
     )
 
-    let hasty = 0
+    let retries = 0
     while (true) {
       const began = lock.now()
       const outcome = yield* round
       if (typeof outcome === "number") return outcome
       // Another client was faster, or a watch ended: read again at once, but not repeatedly.
-      hasty = lock.now() - began < retryPeriodMillis ? hasty + 1 : 0
-      if (!outcome || hasty > 1) yield* pause
+      retries = lock.now() - began < retryPeriodMillis ? retries + 1 : 0
+      if (!outcome || retries > 1) yield* pause
     }
   })

@@ -53,7 +53,7 @@ describe("the cache of a program", () => {
     }
   })
 
-  test("keeps only that it is there of an object of anybody else", () => {
+  test("keeps only the identity of an object of another owner", () => {
     for (const others of [
       object(),
       ownedBy("apps/v1", "ReplicaSet"),

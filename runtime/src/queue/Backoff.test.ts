@@ -16,7 +16,7 @@ import * as Backoff from "./Backoff.ts"
 const delays = (backoffs: Backoff.Backoffs, key: string, count: number) =>
   Effect.map(Effect.replicateEffect(backoffs.next(key, "failed"), count), (all) => [...all].map(Option.getOrNull))
 
-effect("the default doubles from 5 ms to 1000 s and stays there for ever", () =>
+effect("the default doubles from 5 ms to 1000 s and stays there", () =>
   Effect.gen(function* () {
     const backoffs = yield* Backoff.make(Backoff.default)
     const first = yield* delays(backoffs, "a", 20)

@@ -2,7 +2,7 @@
  * One key's record in a work queue. The queue keeps exactly one per key, and the structures that order keys (`Ready`, `Delayed`) thread
  * their links through it. So moving a key between them allocates nothing.
  */
-import type { Runs, Version } from "./Own.ts"
+import type { Runs, Version } from "./WrittenVersions.ts"
 
 /**
  * Where the key's *next* run stands. A run in progress is independent of it: that is `Entry.running`.

@@ -245,8 +245,8 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, clock: ReturnType<typeo
   Effect.gen(function* () {
     const queue = yield* WorkQueue.make<number>()
     const model = new Model()
-    let takers: Array<Fiber.RuntimeFiber<Option.Option<WorkQueue.Item<number>>>> = []
-    const interrupted: typeof takers = []
+    let waiters: Array<Fiber.RuntimeFiber<Option.Option<WorkQueue.Item<number>>>> = []
+    const interrupted: typeof waiters = []
     let running: Array<WorkQueue.Item<number>> = []
     let triggers = 0
     let delivered = 0
@@ -278,16 +278,16 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, clock: ReturnType<typeo
             return
           }
           case "take": {
-            takers.push(yield* Effect.fork(queue.take))
+            waiters.push(yield* Effect.fork(queue.take))
             return
           }
           case "interrupt": {
-            const taker = pick(takers, one.index)
-            if (taker === undefined) return
-            // Not awaited: the rest of the burst follows before the taker knows.
-            taker.unsafeInterruptAsFork(FiberId.none)
-            takers = takers.filter((other) => other !== taker)
-            interrupted.push(taker)
+            const waiter = pick(waiters, one.index)
+            if (waiter === undefined) return
+            // Not awaited: the rest of the burst follows before the waiter knows.
+            waiter.unsafeInterruptAsFork(FiberId.none)
+            waiters = waiters.filter((other) => other !== waiter)
+            interrupted.push(waiter)
             return
           }
           case "done":
@@ -320,16 +320,16 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, clock: ReturnType<typeo
         }
       })
 
-    /** Lets the takers run, and checks that each got what the model says, in the order in which they came. */
+    /** Lets the waiters run, and checks that each got what the model says, in the order in which they came. */
     const compare = Effect.gen(function* () {
       yield* settle
-      const still: typeof takers = []
-      for (const taker of takers) {
+      const still: typeof waiters = []
+      for (const waiter of waiters) {
         const expected = model.take()
-        const exit = Option.getOrUndefined(yield* taker.poll)
+        const exit = Option.getOrUndefined(yield* waiter.poll)
         if (expected === undefined) {
           expect(exit).toBeUndefined()
-          still.push(taker)
+          still.push(waiter)
           continue
         }
         const item = exit?._tag === "Success" ? Option.getOrUndefined(exit.value) : undefined
@@ -338,7 +338,7 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, clock: ReturnType<typeo
         expect(running.map((other) => other.key)).not.toContain(item.key)
         running.push(item)
       }
-      takers = still
+      waiters = still
       const wants = (place: Want["place"]) => model.wants.filter((want) => want.place === place).length
       expect(queue.snapshot()).toMatchObject({
         ready: wants("ready"),
@@ -360,14 +360,14 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, clock: ReturnType<typeo
         model.done(item.key, [])
       }
       yield* perform({ do: "sleep", millis: 100 })
-      while (takers.length < 5) takers.push(yield* Effect.fork(queue.take))
+      while (waiters.length < 5) waiters.push(yield* Effect.fork(queue.take))
       yield* compare
     }
     expect(delivered).toBe(triggers)
     expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0, processing: 0 })
     for (const name of ["a", "b", "c", "d", "e"]) expect(queue.position(name)).toEqual({ _tag: "Absent" })
-    for (const taker of interrupted) expect(Exit.isInterrupted(yield* taker.await)).toBe(true)
-    yield* Fiber.interruptAll(takers)
+    for (const waiter of interrupted) expect(Exit.isInterrupted(yield* waiter.await)).toBe(true)
+    yield* Fiber.interruptAll(waiters)
   })
 
 live(

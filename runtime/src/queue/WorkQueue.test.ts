@@ -18,7 +18,7 @@ const event = (version: number, priority?: number): WorkQueue.AddOptions => ({
 })
 
 /** The writes of a run, by the same numbers. */
-const wrote = (...versions: ReadonlyArray<number>): WorkQueue.Own =>
+const wrote = (...versions: ReadonlyArray<number>): WorkQueue.WrittenVersions =>
   new Map(versions.map((version) => [String(version), "u"]))
 
 /** Lets every other fiber go on until it waits. */
@@ -508,18 +508,18 @@ describe("the event of another write", () => {
   )
 })
 
-effect("waiting takers are served in the order in which they came", () =>
+effect("waiters are served in the order in which they came", () =>
   Effect.gen(function* () {
     const queue = yield* make
-    const takers = yield* Effect.forEach([1, 2, 3], () => Effect.fork(queue.take))
+    const waiters = yield* Effect.forEach([1, 2, 3], () => Effect.fork(queue.take))
     yield* settle
     for (const key of ["a", "b", "c"]) queue.add(key, "updated")
-    const items = yield* Effect.forEach(takers, Fiber.join)
+    const items = yield* Effect.forEach(waiters, Fiber.join)
     expect(keys(items.map(Option.getOrThrow))).toBe("a b c")
   })
 )
 
-effect("a taker that comes while another has been called for the only key does not overtake it", () =>
+effect("a waiter that comes while another has been called for the only key does not overtake it", () =>
   Effect.gen(function* () {
     const queue = yield* make
     const first = yield* Effect.fork(queue.take)
@@ -535,17 +535,17 @@ effect("a taker that comes while another has been called for the only key does n
 effect("the events of one chunk meet in one run though a worker waits, and the most urgent key goes first", () =>
   Effect.gen(function* () {
     const queue = yield* make
-    const taker = yield* Effect.fork(queue.take)
+    const waiter = yield* Effect.fork(queue.take)
     yield* settle
     queue.add("a", "one")
     queue.add("b", "one", { priority: 5 })
     queue.add("b", "two")
-    const item = Option.getOrThrow(yield* Fiber.join(taker))
+    const item = Option.getOrThrow(yield* Fiber.join(waiter))
     expect(item).toMatchObject({ key: "b", triggers: ["one", "two"] })
   })
 )
 
-effect("an interrupted taker loses nothing: the key it was called for goes to the next taker", () =>
+effect("an interrupted waiter loses nothing: the key it was called for goes to the next waiter", () =>
   Effect.gen(function* () {
     const queue = yield* make
     const first = yield* Effect.fork(queue.take)
@@ -557,7 +557,7 @@ effect("an interrupted taker loses nothing: the key it was called for goes to th
   })
 )
 
-effect("an interrupted taker that was not called is forgotten", () =>
+effect("an interrupted waiter that was not called is forgotten", () =>
   Effect.gen(function* () {
     const queue = yield* make
     const first = yield* Effect.fork(queue.take)
@@ -611,7 +611,7 @@ effect("putting back a key that was triggered during its run counts it once", ()
   })
 )
 
-effect("after shutDown waiting takers and new ones get none, and nothing is handed out or accepted", () =>
+effect("after shutDown waiters and new ones get none, and nothing is handed out or accepted", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("running", "first")
@@ -663,7 +663,7 @@ effect(
   2000
 )
 
-effect("a key that a worker puts back after shutDown is gone: no taker gets it, and the queue is drained", () =>
+effect("a key that a worker puts back after shutDown is gone: no waiter gets it, and the queue is drained", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("a", "1")

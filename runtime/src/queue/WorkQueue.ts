@@ -27,15 +27,15 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import * as Alarm from "../resource/Alarm.ts"
 import * as Time from "../resource/Time.ts"
+import * as Timer from "../resource/Timer.ts"
 import * as Delayed from "./Delayed.ts"
 import { type Entered, Entry } from "./Entry.ts"
-import * as Own from "./Own.ts"
 import * as Ready from "./Ready.ts"
-import * as Takers from "./Takers.ts"
+import * as Waiters from "./Waiters.ts"
+import * as WrittenVersions from "./WrittenVersions.ts"
 
-export type { Own, Version } from "./Own.ts"
+export type { Version, WrittenVersions } from "./WrittenVersions.ts"
 
 /** The priority of the initial list and of resyncs. The default is 0. */
 export const low = -100
@@ -45,7 +45,7 @@ export interface AddOptions {
   /** Any finite number; higher runs first. Default 0. */
   readonly priority?: number | undefined
   /** The version of an object that the trigger reports. Without one, the trigger is news to every key. */
-  readonly version?: Own.Version | undefined
+  readonly version?: WrittenVersions.Version | undefined
 }
 
 /** The options of `addAfter`. */
@@ -120,7 +120,7 @@ export interface WorkQueue<T> {
    */
   readonly addAfter: (key: string, delayMillis: number, trigger: T, options?: AddAfterOptions) => void
   /**
-   * The next key, or none once the queue is shut down. Waiting takers are served in the order they came. The key is
+   * The next key, or none once the queue is shut down. Waiters are served in the order they came. The key is
    * *processing* from then on, until `done` or `putBack`.
    *
    * Waiting can be interrupted even where the caller cannot, and a key is given only to a fiber that goes on with it: so
@@ -132,10 +132,10 @@ export interface WorkQueue<T> {
    *
    * @param own the versions that the run wrote: their events do not end a delay of this key
    */
-  readonly done: (key: string, own?: Own.Own) => void
+  readonly done: (key: string, own?: WrittenVersions.WrittenVersions) => void
   /** Instead of `done`: the run did not happen. The key is ready again, before all others of its priority. */
   readonly putBack: (item: Item<T>) => void
-  /** Drops all waiting keys, ignores later ones, and gives none to every taker. Runs in progress continue to `done`. */
+  /** Drops all waiting keys, ignores later ones, and gives none to every waiter. Runs in progress continue to `done`. */
   readonly shutDown: () => void
   /** Waits until the queue is shut down and no run is in progress. */
   readonly drained: Effect.Effect<void>
@@ -172,7 +172,7 @@ export const make = <T>(options?: {
     /** A due time in milliseconds of the Clock, as it goes now. */
     const shown = (dueAt: number): number => Math.round(clock.unsafeCurrentTimeMillis() + dueAt - Time.monotonic(clock))
 
-    const alarm = yield* Alarm.make(clock, () => {
+    const timer = yield* Timer.make(clock, () => {
       const now = Time.monotonic(clock)
       let entry = delayed.first()
       for (; entry !== undefined && entry.dueAt <= now; entry = delayed.first()) {
@@ -182,7 +182,7 @@ export const make = <T>(options?: {
       return entry?.dueAt ?? Number.POSITIVE_INFINITY
     })
 
-    const takers: Takers.Takers<Option.Option<Item<T>>> = Takers.make(
+    const waiters: Waiters.Waiters<Option.Option<Item<T>>> = Waiters.make(
       () => (stopped ? Number.POSITIVE_INFINITY : available),
       () => {
         const item = handOut()
@@ -208,7 +208,7 @@ export const make = <T>(options?: {
 
     const makeAvailable = (): void => {
       available++
-      takers.call()
+      waiters.signal()
     }
 
     const makeReady = (entry: Entry<T>, since: number): void => {
@@ -257,7 +257,7 @@ export const make = <T>(options?: {
       const entered: Entered<T> = { trigger, priority, version: options?.version, isNews: true, isDropped: false }
       const known = entered.version === undefined ? undefined : entries.get(key)
       if (known !== undefined && entered.version !== undefined) {
-        if (Own.has(known.own, entered.version)) entered.isNews = false
+        if (WrittenVersions.has(known.own, entered.version)) entered.isNews = false
         else if (known.running && (known.undecided?.length ?? 0) < mostUndecided) {
           enter(key, entered)
           if (known.place === "idle") known.place = "undecided"
@@ -276,7 +276,7 @@ export const make = <T>(options?: {
       const { undecided = [] } = entry
       entry.undecided = undefined
       for (const entered of undecided) {
-        if (entered.version !== undefined && Own.has(entry.own, entered.version)) {
+        if (entered.version !== undefined && WrittenVersions.has(entry.own, entered.version)) {
           entered.isNews = false
           if (entered.isDropped) entry.droppedNews--
         } else promote(entry, entered.priority)
@@ -303,7 +303,7 @@ export const make = <T>(options?: {
         entry.dueAt = dueAt
         delayed.add(entry)
       } else if (dueAt < entry.dueAt) delayed.advance(entry, dueAt)
-      alarm.set(dueAt)
+      timer.set(dueAt)
     }
 
     const handOut = (): Item<T> | undefined => {
@@ -341,11 +341,11 @@ export const make = <T>(options?: {
       return entry
     }
 
-    const done = (key: string, own?: Own.Own): void => {
+    const done = (key: string, own?: WrittenVersions.WrittenVersions): void => {
       const entry = entries.get(key)
       if (entry?.running !== true) return
       if (entry.place !== "idle") {
-        if (own !== undefined && own.size > 0) entry.own = Own.after(entry.own, own, Time.monotonic(clock))
+        if (own !== undefined && own.size > 0) entry.own = WrittenVersions.after(entry.own, own, Time.monotonic(clock))
         decide(entry)
         if (entry.place === "undecided") makeReady(entry, clock.unsafeCurrentTimeMillis())
       }
@@ -390,7 +390,7 @@ export const make = <T>(options?: {
       for (const entry of running) empty(entry)
       if (running.size === 0) drained.unsafeOpen()
       available = 0
-      takers.call()
+      waiters.signal()
     }
 
     const snapshot = (): Snapshot => {
@@ -434,7 +434,7 @@ export const make = <T>(options?: {
     return {
       add,
       addAfter,
-      take: Effect.uninterruptible(takers.take),
+      take: Effect.uninterruptible(waiters.take),
       done,
       putBack,
       shutDown,

@@ -31,7 +31,7 @@ const world = Effect.gen(function* () {
         Effect.logTrace("trace"),
         Effect.logDebug("debug"),
         Effect.logInfo("info"),
-        Effect.logWarning("warning"),
+        Effect.logWarning("warn"),
         Effect.logError("error")
       ])
       yield* logging(controller === undefined ? all : LogLevels.within(all, controller))
@@ -101,7 +101,7 @@ describe("a log level", () => {
   effect("for a while ends by itself, and not if it was set anew", () =>
     Effect.gen(function* () {
       const { levels, logged } = yield* world
-      yield* levels.set("warning", { controller: "a" })
+      yield* levels.set("warn", { controller: "a" })
       yield* levels.set("debug", { controller: "a", during: Duration.minutes(10) })
       expect(levels.setting("a")).toEqual({ level: "debug", until: 600_000 })
       yield* TestClock.adjust("599 seconds")

@@ -13,7 +13,7 @@ import * as LogLevel from "effect/LogLevel"
 import type * as Scope from "effect/Scope"
 
 /** The names of the levels, from the most verbose one. */
-export const names = ["trace", "debug", "info", "warning", "error"] as const
+export const names = ["trace", "debug", "info", "warn", "error"] as const
 
 /** The name of a level. */
 export type Name = (typeof names)[number]
@@ -23,16 +23,16 @@ export const byName: { readonly [name in Name]: LogLevel.LogLevel } = {
   trace: LogLevel.Trace,
   debug: LogLevel.Debug,
   info: LogLevel.Info,
-  warning: LogLevel.Warning,
+  warn: LogLevel.Warning,
   error: LogLevel.Error
 }
 
 /** Whether the name is a level. */
 export const isName = (text: string): text is Name => Object.hasOwn(byName, text)
 
-/** The level that a user means: `warn`, as in log lines, is `warning`. Undefined for another text. */
+/** The level that a user means: `warning` is `warn`. Undefined for another text. */
 export const nameOf = (text: string): Name | undefined => {
-  const name = text === "warn" ? "warning" : text
+  const name = text === "warning" ? "warn" : text
   return isName(name) ? name : undefined
 }
 

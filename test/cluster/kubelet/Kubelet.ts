@@ -53,7 +53,7 @@ export interface Options {
   /** How long pretended pods take. */
   readonly startUp?: Duration.DurationInput | undefined
   readonly run?: Duration.DurationInput | undefined
-  /** What each pretended pod does: how long it runs and how it ends, or why it does not start. */
+  /** The behaviour of each pod without a program: how long it runs and how it ends, or why it does not start. */
   readonly pods?: Pretence.Pods | undefined
 }
 
@@ -70,9 +70,9 @@ export interface LogRequest {
 /** A node at work, until the end of its Scope, at which its containers are stopped. */
 export interface Kubelet {
   readonly name: string
-  /** What a container has written so far; of a pretended one nothing. */
+  /** The log of a container so far; empty for a container without a program. */
   readonly logs: (request: LogRequest) => Effect.Effect<string, NoLog>
-  /** The same, and then what it goes on to write: the next piece each time, `undefined` when the container has ended. */
+  /** The log so far, and then each further piece; `undefined` when the container has ended. */
   readonly follow: (request: LogRequest) => Effect.Effect<Effect.Effect<string | undefined>, NoLog>
   /** The folder that a claim's contents are in. */
   readonly claim: (namespace: string, name: string) => string
@@ -105,7 +105,7 @@ const register = (name: string, ip: string) =>
     Effect.orDie
   )
 
-/** What kubelet tells every container of its API server. */
+/** The variables of the API server, which kubelet sets in every container. */
 const environmentOf = (server: string | undefined): Environment.Variables => {
   if (server === undefined) return {}
   const { hostname, port } = new URL(server)
@@ -151,7 +151,7 @@ export const start = (
         pods.set(uid, pod)
         const worker = told.get(uid)
         if (worker !== undefined) return yield* worker.update(pod)
-        // Of a pod that ended before this kubelet began, nothing is left to be done.
+        // A pod that ended before this kubelet started needs nothing.
         if (PodStatus.isOver(pod.status?.phase) && deletionTimestamp === undefined) return
         const made = yield* PodWorker.make(node, pod)
         told.set(uid, made)

@@ -59,7 +59,7 @@ describe("The phase of a pod", () => {
     ["of which one container has failed", "Never", "Failed", { containers: [ended(0), ended(1)] }],
     ["whose init container runs", "Always", "Pending", { init: [running], containers: [fresh] }],
     ["whose init container is tried again", "Always", "Pending", { init: [ended(1)], containers: [fresh] }],
-    ["whose init container has failed for good", "Never", "Failed", { init: [ended(1)], containers: [fresh] }],
+    ["whose init container has failed permanently", "Never", "Failed", { init: [ended(1)], containers: [fresh] }],
     ["whose init container is done", "Always", "Running", { init: [ended(0)] }],
     ["that is evicted", "Always", "Failed", { failed }]
   ]

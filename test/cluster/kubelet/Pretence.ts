@@ -19,7 +19,7 @@ export const evicted = "envtest/evict"
 export interface Times {
   /** From the first event of a pod until its containers are ready. */
   readonly startUp: Duration.Duration
-  /** From its start to the end of a container that is not to run for ever. */
+  /** From the start to the end of a container that completes. */
   readonly run: Duration.Duration
 }
 
@@ -31,7 +31,7 @@ export interface End {
   /** After which time. */
   readonly after: Duration.DurationInput
   readonly exitCode: number
-  /** What it leaves as its termination message; default: nothing. */
+  /** Its termination message. Default: none. */
   readonly message?: string | undefined
 }
 
@@ -42,8 +42,8 @@ export interface Plan {
   /** The end at a deletion, unless the grace period is shorter. Default: at once, with code 143, as by SIGTERM. */
   readonly stopped?: End | undefined
   /**
-   * Why it does not start: the reason as a container's status has it (`ImagePullBackOff`, `CreateContainerConfigError`), or
-   * `FailedMount`, of which only an Event tells. Asked again every ten seconds of the Clock.
+   * Why it does not start: a reason of a container's status (`ImagePullBackOff`, `CreateContainerConfigError`), or
+   * `FailedMount`, which only an Event reports. The kubelet checks it every ten seconds of the Clock.
    */
   readonly waits?: { readonly reason: string; readonly message: string } | undefined
   /** The kubelet evicts the whole pod, after this time. */

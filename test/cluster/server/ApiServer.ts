@@ -32,13 +32,13 @@ export type { HttpRequest, HttpResponse } from "./Exchange.ts"
 export interface Options {
   /** The kinds that are always there; by default those of Kubernetes that this server knows. */
   readonly kinds?: ReadonlyArray<Kind> | undefined
-  /** What it begins with, from `saved` of another one. */
+  /** The initial objects, from `saved` of another server. */
   readonly saved?: Store.Saved | undefined
   /** Makes uids and generated names foreseeable. By default it comes from Effect's Random. */
   readonly seed?: number | undefined
   /** How many changes are kept for watches and lists of earlier moments. */
   readonly history?: number | undefined
-  /** Who asks where nothing tells; by default an administrator. */
+  /** The user of a request without credentials. Default: an administrator. */
   readonly user?: User | undefined
   /** Where clients reach it, for `/api`: `127.0.0.1:6443`. */
   readonly address?: string | undefined
@@ -120,7 +120,7 @@ const answered = (server: Server, exchange: Exchange.Exchange) => {
   return Routes.answer(server, exchange, resource) ?? Exchange.nothing
 }
 
-/** What no one thought of is a mistake of the server, and told without its inner life. */
+/** The Failure for an error. An unexpected error is an internal error of the server, without its stack. */
 const refusalOf = (error: unknown): Failure.Failure => {
   if (error instanceof Failure.Failure) return error
   if (error instanceof RangeError) return Failure.badRequest("the request nests too deeply")

@@ -16,7 +16,7 @@ export interface HttpRequest {
   readonly path: string
   readonly headers: { readonly [lowerCase: string]: string }
   readonly body: string | Uint8Array | undefined
-  /** Who asks, where that is known. */
+  /** The user, if known. */
   readonly user?: User | undefined
 }
 

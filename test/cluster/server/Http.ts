@@ -38,7 +38,7 @@ export interface Options {
   /** Default: a free one. */
   readonly port?: number | undefined
   readonly tls?: Tls | undefined
-  /** Who a request is by, from its headers (lower-case names); by default who the server takes everyone for. */
+  /** The user of a request, from its headers (lower-case names). Default: the server's `user`. */
   readonly userOf?: ((headers: { readonly [name: string]: string }) => User | undefined) | undefined
 }
 

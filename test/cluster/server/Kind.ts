@@ -12,7 +12,7 @@ export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "
 /** Something below an object, as discovery lists it: `pods/log`. */
 export interface Subresource {
   readonly name: string
-  /** What its requests and answers are, which may be another kind: `policy/v1 Eviction`. */
+  /** The kind of its requests and answers, which may be another one: `policy/v1 Eviction`. */
   readonly group: string
   readonly version: string
   readonly kind: string
@@ -111,7 +111,7 @@ export interface Kind {
   /** The strategy of `/status`; undefined where there is none. */
   readonly status: Strategy | undefined
   readonly scale: Scale | undefined
-  /** What discovery lists below an object besides `/status` and `/scale`: `pods/log`. */
+  /** The subresources in discovery besides `/status` and `/scale`, such as `pods/log`. */
   readonly below?: ReadonlyArray<Subresource>
   /** Without `Name`, which comes first, and with `Age` where the kind has it. Events have a `Name` of their own, further down. */
   readonly columns: ReadonlyArray<Column>
@@ -120,9 +120,9 @@ export interface Kind {
   /** Whether a PUT may come without a resourceVersion, and whether it makes what is not there. */
   readonly unconditionalUpdate: boolean
   readonly createOnUpdate: boolean
-  /** What is wrong with a name, `prefix`: with the beginning of one that is generated. Where it is absent: a DNS subdomain. */
+  /** Validates a name, or with `prefix` a generateName. Returns the errors. Default: the rules of a DNS subdomain. */
   readonly nameMistakes?: (name: string, prefix: boolean) => ReadonlyArray<string>
-  /** What becomes of an object's dependents if a DELETE does not say. Absent: the garbage collector deletes them (background). */
+  /** The propagation policy of a DELETE without one. Absent: Background. */
   readonly dependents?: "orphaned" | "ignored"
   /** Whether an object is marked as ending before it goes, even where it goes at once: pods. */
   readonly graceful?: boolean
@@ -130,11 +130,11 @@ export interface Kind {
   readonly gracePeriod: (object: JsonObject, asked: number | undefined) => number
   /** Strategies of other subresources that write the object as `/status` does: a Namespace's `finalize`. */
   readonly subresources?: { readonly [name: string]: Strategy }
-  /** What DELETE answers when the object is gone at once. */
+  /** The answer to a DELETE that removes the object at once. */
   readonly deletedAs: "status" | "object"
   /** From what is stored to this version, and back. The identity for most. */
   readonly fromStorage: (stored: JsonObject) => JsonObject
-  /** What a change begins with, where that is not what is read: a kind may show less than it keeps. */
+  /** Converts the stored object for an update, if that differs from a read: a kind may show less than it stores. */
   readonly forChange?: (stored: JsonObject) => JsonObject
   readonly toStorage: (object: JsonObject) => JsonObject
   /** From this version to the Go type that all versions share: tables and bare metadata show that. Absent: the same. */

@@ -20,7 +20,7 @@ export interface Server {
   readonly watches: Shared
   /** The groups of built-in kinds, whether or not all of theirs are served. */
   readonly builtInGroups: ReadonlySet<string>
-  /** Who asks, where nothing says it. */
+  /** The user of a request without credentials. */
   readonly user: User
   /** Where clients reach it: `127.0.0.1:6443`. */
   readonly address: string

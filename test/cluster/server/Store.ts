@@ -33,7 +33,7 @@ export interface Store {
   readonly list: (storage: string, namespace?: string) => ReadonlyArray<JsonObject>
   /** The same as it was at a revision; undefined when that is further back than the history reaches. */
   readonly listAt: (storage: string, revision: number, namespace?: string) => ReadonlyArray<JsonObject> | undefined
-  /** What changed after a revision; undefined when that is further back than the history reaches. */
+  /** The changes after a revision; undefined if the history no longer has them. */
   readonly changes: (storage: string, after: number) => ReadonlyArray<Change> | undefined
   /** Writes an object, new or not, at its namespace and name, and gives it as it is stored. */
   readonly put: (storage: string, object: JsonObject) => JsonObject

@@ -90,7 +90,7 @@ Virtual.test("Backups that share a repository take turns, and say whose it is to
       const backup = yield* Virtual.get(name)
       expect(backup.status).toMatchObject({ phase: "Completed", repositoryID: PretendedMover.repository })
       expect(Virtual.condition(backup, "Ready")?.message).toBe(
-        `It runs by */10 * * * * (UTC). The repository is shared with shop/${other}: they take turns.`
+        `Scheduled: */10 * * * * (UTC). The repository is shared with shop/${other}: they take turns.`
       )
     }
   })

@@ -70,7 +70,7 @@ describe("The first run", () => {
       yield* world.until("2026-11-20T00:09:59Z")
       expect(yield* Virtual.status("shop")).toMatchObject({
         phase: "Pending",
-        message: "It runs by */10 * * * * (UTC).",
+        message: "Scheduled: */10 * * * * (UTC).",
         nextBackupTime: "2026-11-20T00:10:00Z"
       })
       expect(times(world)).toEqual([])

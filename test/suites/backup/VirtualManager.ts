@@ -38,7 +38,7 @@ export interface VirtualManager {
   /** What it sent so far. */
   readonly sent: ReadonlyArray<Sent>
   /** The Events that the manager recorded, with repeats, oldest first. */
-  readonly events: ReadonlyArray<EventRecorder.Entry>
+  readonly events: ReadonlyArray<EventRecorder.EventFields>
   /** What its workers did so far. */
   readonly attempts: ReadonlyArray<Attempt.Attempt>
   readonly metrics: Metrics.Registry
@@ -68,7 +68,7 @@ export const start = (
   Effect.gen(function* () {
     let fate: (request: Request) => Fate = () => "pass"
     const sent: Array<Sent> = []
-    const events: Array<EventRecorder.Entry> = []
+    const events: Array<EventRecorder.EventFields> = []
     const attempts: Array<Attempt.Attempt> = []
     const wire = Layer.effect(
       Transport.Transport,

@@ -74,7 +74,13 @@ export const bare = (home: string): Running.Environment => ({
   ...variables({ "metrics-bind-address": "0", "health-probe-bind-address": "0" })
 })
 
-/** The same with ports, any that are free: see `Endpoint`. */
+/** The same without JSON in the log: a failure is then one line of text. */
+export const plain = (home: string): Running.Environment => ({
+  ...bare(home),
+  ...variables({ "log-format": "pretty" })
+})
+
+/** The same as {@link bare} with ports, any that are free: see `Endpoint`. */
 export const probed = (home: string): Running.Environment => ({
   ...bare(home),
   ...variables({ "metrics-bind-address": "127.0.0.1:0", "health-probe-bind-address": "127.0.0.1:0" })

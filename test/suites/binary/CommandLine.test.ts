@@ -94,13 +94,13 @@ describe("The program", () => {
         Array.from(page.matchAll(/^\| `--([a-z-]+)` +\| (.*?) +\|/gm), ([, name, cell]) => [name, cell])
       )
       expect([...documented.keys()].sort()).toEqual(flags.toSorted())
-      const defaults = Array.from(help.matchAll(/^ {6}--([a-z-]+) .* \(default: (\S+)\)$/gm), ([, ...parts]) => parts)
+      const defaults = Array.from(help.matchAll(/^ {6}--([a-z-]+) .* \(default (\S+)\)$/gm), ([, ...parts]) => parts)
       expect(defaults.length).toBeGreaterThan(10)
       for (const [name, value] of defaults) {
         expect([name, documented.get(name)]).toEqual([name, value === "all" ? value : `\`${value}\``])
       }
       const settings = Array.from(
-        help.matchAll(/^ {2}(HOMEOSTAT_\S+) {2,}(.*) \(default: (.*)\)$/gm),
+        help.matchAll(/^ {2}(HOMEOSTAT_\S+) {2,}(.*) \(default (.*)\)$/gm),
         ([, ...parts]) => parts
       )
       expect(settings.map(([variable, , otherwise]) => [variable, otherwise])).toEqual([
@@ -136,10 +136,16 @@ const noAddress = (flag: string, text: string): string =>
 
 describe("A mistake on the command line is exit code 2 and one line that names it", () => {
   const mistakes: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [
-    [[], "command required (must be one of run, crd, rbac, manifests, preflight, why, version, mover)"],
+    [
+      ["help", "start"],
+      `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, why, version, mover)`
+    ],
     [["start"], `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, why, version, mover)`],
     [["run", "--bogus"], "unknown flag: --bogus (see homeostat run --help)"],
-    [["run", "--zap-log-level=debug"], "unknown flag: --zap-log-level=debug (see homeostat run --help)"],
+    [
+      ["run", "--zap-log-level=debug"],
+      "unknown flag: --zap-log-level (did you mean --log-level? or see homeostat run --help)"
+    ],
     [["crd", "--context", "x"], "unknown flag: --context (see homeostat crd --help)"],
     [["run", "webapp"], `unexpected argument: "webapp"`],
     [
@@ -152,7 +158,10 @@ describe("A mistake on the command line is exit code 2 and one line that names i
     ],
     [["run", "--namespace"], "value required: --namespace NAME"],
     [["run", "--controllers", "webapp,cron"], `--controllers: unknown controller: "cron" (must be one of ${names})`],
-    [["run", "--workers", "0"], `--workers: invalid number of workers: "0" (write 16, or webapp=16,backup=4)`],
+    [
+      ["run", "--workers", "0"],
+      `--workers: invalid number of workers: "0" (must be from 1 to 9999, or NAME=NUMBER pairs such as webapp=16,backup=4)`
+    ],
     [["run", "--workers", "cron=3"], `--workers: unknown controller: "cron=3" (must be one of ${names})`],
     [["run", "--sync-period", "soon"], `--sync-period: invalid duration: "soon" (write it like 15s, 1m30s or 10h)`],
     [["run", "--sync-period", "0s"], `--sync-period: invalid duration: "0s" (must be at least 1s)`],
@@ -163,7 +172,7 @@ describe("A mistake on the command line is exit code 2 and one line that names i
     [["run", "--log-format", "xml"], `--log-format: invalid value: "xml" (must be one of json, pretty)`],
     [
       ["run", "--log-level", "loud"],
-      `--log-level: invalid value: "loud" (must be one of trace, debug, info, warning, error)`
+      `--log-level: invalid value: "loud" (must be one of trace, debug, info, warn, error)`
     ],
     [
       ["run", "--selector", "app in web"],
@@ -191,7 +200,7 @@ describe("A mistake on the command line is exit code 2 and one line that names i
     ),
     [
       ["run", "--leader-elect-retry-period", "2"],
-      `--leader-elect-retry-period: invalid duration: "2" (write it like 15s, 1m30s or 10h)`
+      `--leader-elect-retry-period: invalid duration: "2" (missing unit; write it like 15s, 1m30s or 10h)`
     ],
     [
       ["run", "--leader-elect", "--leader-elect-lease-duration=10s"],
@@ -211,7 +220,7 @@ describe("A mistake on the command line is exit code 2 and one line that names i
   ]
   live("for every flag", () =>
     Effect.gen(function* () {
-      const environment = Binary.bare(yield* Directory.make)
+      const environment = Binary.plain(yield* Directory.make)
       yield* each(mistakes, ([args, line]) =>
         Effect.map(Binary.run(args, environment), (end) =>
           expect(end).toMatchObject({ code: 2, stdout: "", stderr: `homeostat: ${line}\n` })
@@ -222,7 +231,7 @@ describe("A mistake on the command line is exit code 2 and one line that names i
 
   live("for every flag that is given as an environment variable, which is named", () =>
     Effect.gen(function* () {
-      const environment = Binary.bare(yield* Directory.make)
+      const environment = Binary.plain(yield* Directory.make)
       const variables: ReadonlyArray<readonly [name: string, value: string, line: string]> = [
         ["NAMESPACE", "a,B", `invalid namespace: "B"`],
         ["CONTROLLERS", "cron", `unknown controller: "cron"`],
@@ -253,18 +262,52 @@ describe("A mistake on the command line is exit code 2 and one line that names i
   )
 })
 
+live("An error after the flags is a line of the log where the log is JSON", () =>
+  Effect.gen(function* () {
+    const environment = Binary.bare(yield* Directory.make)
+    const cases: ReadonlyArray<readonly [code: number, args: ReadonlyArray<string>, variables: object, msg: string]> = [
+      [
+        1,
+        ["--kubeconfig=/dev/null"],
+        {},
+        "kubeconfig /dev/null has no current-context: name one with --context (there are none)"
+      ],
+      [
+        2,
+        ["--leader-elect", "--selector=a=b"],
+        {},
+        "--leader-elect-resource-name: required with --leader-elect and --selector ("
+      ],
+      [2, [], { HOMEOSTAT_BACKUP_MAX_JOBS: "x" }, `HOMEOSTAT_BACKUP_MAX_JOBS: invalid number of movers: "x" (`],
+      [2, [], { BUN_OPTIONS: "--smol" }, "forbidden environment variable: BUN_OPTIONS ("]
+    ]
+    yield* each(cases, ([code, args, variables, msg]) =>
+      Effect.map(Binary.run(["run", "--log-format=json", ...args], { ...environment, ...variables }), (end) => {
+        expect([end.code, end.stdout]).toEqual([code, ""])
+        const lines = end.stderr
+          .trimEnd()
+          .split("\n")
+          .map((line): { readonly level: string; readonly msg: string } => JSON.parse(line))
+        expect(lines.filter(({ level }) => level === "error")).toEqual([
+          expect.objectContaining({ msg: expect.stringContaining(msg) })
+        ])
+      })
+    )
+  })
+)
+
 describe("A setting of a controller that makes no sense is exit code 2 and one line that names it", () => {
   const wrong: ReadonlyArray<readonly [name: string, value: string, line: string]> = [
     ["MOVER_IMAGE", "my image", `invalid image: "my image" (must not contain spaces)`],
     ["MAX_JOBS", "0", `invalid number of movers: "0" (must be a whole number, at least 1)`],
     ["MAX_JOBS", "many", `invalid number of movers: "many" (must be a whole number, at least 1)`],
-    ["START_TIMEOUT", "10", `invalid duration: "10" (write it like 15s, 1m30s or 10h)`],
+    ["START_TIMEOUT", "10", `invalid duration: "10" (missing unit; write it like 15s, 1m30s or 10h)`],
     ["RETRY_PERIOD", "500ms", `invalid duration: "500ms" (must be at least 1s)`],
     ["PREFLIGHT_TIMEOUT", "soon", `invalid duration: "soon" (write it like 15s, 1m30s or 10h)`]
   ]
   live("before anything is opened, and no cluster is asked for", () =>
     Effect.gen(function* () {
-      const environment = Binary.bare(yield* Directory.make)
+      const environment = Binary.plain(yield* Directory.make)
       yield* each(wrong, ([name, value, line]) => {
         const variable = `HOMEOSTAT_BACKUP_${name}`
         return Effect.map(Binary.run(["run"], { ...environment, [variable]: value }), (end) =>
@@ -284,7 +327,7 @@ describe("A port that is in use is exit code 1 and one line that names the flag"
           (listener) => Effect.sync(() => listener.stop(true))
         )
         const address = `${Port.host}:${taken.port}`
-        const end = yield* Binary.run(["run", flag, address], Binary.bare(yield* Directory.make))
+        const end = yield* Binary.run(["run", flag, address], Binary.plain(yield* Directory.make))
         expect(end).toMatchObject({
           code: 1,
           stdout: "",
@@ -309,7 +352,7 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
   live("in the kubeconfig", () =>
     Effect.gen(function* () {
       const home = yield* Directory.make
-      const environment = Binary.bare(home)
+      const environment = Binary.plain(home)
       const good = yield* kubeconfigIn(home, Kubeconfig.render(access))
       const list = yield* kubeconfigIn(home, "- not\n- a mapping\n")
       const torn = yield* kubeconfigIn(home, "clusters: [\n")
@@ -361,7 +404,7 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
     Effect.gen(function* () {
       const home = yield* Directory.make
       const path = yield* kubeconfigIn(home, Kubeconfig.render(access))
-      const end = yield* Binary.run(["run", "--kubeconfig", path, "--leader-elect"], Binary.bare(home))
+      const end = yield* Binary.run(["run", "--kubeconfig", path, "--leader-elect"], Binary.plain(home))
       expect(end).toMatchObject({
         code: 2,
         stderr:
@@ -411,7 +454,7 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
       yield* each(cases, ([server, ca, reason, user]) =>
         Effect.gen(function* () {
           const path = yield* kubeconfigIn(home, Kubeconfig.render({ ...access, ...user, server, ca }))
-          const end = yield* Binary.run(["run", "--kubeconfig", path], Binary.bare(home))
+          const end = yield* Binary.run(["run", "--kubeconfig", path], Binary.plain(home))
           expect(end.code).toBe(1)
           expect(end.stderr.trimEnd().split("\n").at(-1)).toBe(
             `homeostat: cannot work on ${server}, from context "envtest" of ${path} (--kubeconfig): ${reason}`

@@ -10,7 +10,7 @@ describe("A cluster without the CustomResourceDefinition", () => {
       const nobody = yield* cluster.addUser({ name: "nobody" })
       const end = yield* Binary.run(
         ["run", "--kubeconfig", nobody.kubeconfigPath, "--install-crds"],
-        Binary.bare(cluster.directory)
+        Binary.plain(cluster.directory)
       )
       expect(end.code).toBe(1)
       expect(end.stderr.trimEnd().split("\n").at(-1)).toMatch(

@@ -11,7 +11,7 @@ describe("The binary", () => {
     "says where a wrong authority or token came from, and ends with exit code 1",
     (cluster) =>
       Effect.gen(function* () {
-        const environment = { ...Binary.bare(cluster.directory), KUBECONFIG: cluster.admin.kubeconfigPath }
+        const environment = { ...Binary.plain(cluster.directory), KUBECONFIG: cluster.admin.kubeconfigPath }
         const view = yield* cluster.kubectl(["config", "view", "--raw", "--flatten"])
         const withToken = join(cluster.directory, "token.kubeconfig")
         const withoutCa = join(cluster.directory, "authority.kubeconfig")

@@ -13,7 +13,7 @@ describe("A kind that no CustomResourceDefinition can hold", () => {
   for (const verb of ["run --install-crds", "crd", "manifests"]) {
     live(`is exit code 1 of ${verb} and one line that names the field, before a cluster is looked for`, () =>
       Effect.gen(function* () {
-        const environment = Binary.bare(yield* Directory.make)
+        const environment = Binary.plain(yield* Directory.make)
         const program = yield* Running.start([process.execPath, impossible, ...verb.split(" ")], environment)
         const end = yield* program.ended("40 seconds")
         expect(end).toMatchObject({ code: 1, stdout: "" })
@@ -25,7 +25,7 @@ describe("A kind that no CustomResourceDefinition can hold", () => {
 
   live("does not delay run, which compiles none of its kinds before it looks for a cluster", () =>
     Effect.gen(function* () {
-      const environment = Binary.bare(yield* Directory.make)
+      const environment = Binary.plain(yield* Directory.make)
       const program = yield* Running.start([process.execPath, impossible, "run"], environment)
       const end = yield* program.ended("40 seconds")
       expect(end).toMatchObject({ code: 1, stdout: "" })

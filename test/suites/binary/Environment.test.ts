@@ -57,7 +57,7 @@ describe("The environment of the program", () => {
       for (const [name, what] of Object.entries(Environment.refused)) {
         const variable = name.replace("*", "")
         expect(page).toMatch(new RegExp(`^\\| \`${name.replace("*", "\\*")}\` +\\| refused: ${what} *\\|$`, "m"))
-        const environment = { ...Binary.bare(home), [variable]: values[variable] }
+        const environment = { ...Binary.plain(home), [variable]: values[variable] }
         const refused = yield* Binary.run(["run"], environment)
         expect(refused.code).toBe(2)
         expect(refused.stderr).toContain(

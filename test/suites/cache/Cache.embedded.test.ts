@@ -109,7 +109,7 @@ describe.concurrent("a kind that the cache cannot watch", () => {
         const informer = yield* Cache.informer(Thing)
         const events: Array<string> = []
         informer.subscribe((changes) => events.push(...lines(changes)))
-        const is = (status: Cache.State["status"]) => until(status, () => informer.state().status === status)
+        const is = (status: Cache.InformerState["status"]) => until(status, () => informer.state().status === status)
         yield* is("missing")
         expect(informer.state().problem).toContain("install its CustomResourceDefinition")
         yield* cluster.install(crd)

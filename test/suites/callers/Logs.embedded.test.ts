@@ -97,7 +97,13 @@ describe.concurrent("A line of a reconcile", () => {
         )
         expect(inside.length).toBeGreaterThan(3)
         for (const line of inside) {
-          expect(line).toMatchObject({ controller: "keeper", object: `ConfigMap ${namespace}/one` })
+          expect(line).toMatchObject({
+            controller: "keeper",
+            controllerKind: "ConfigMap",
+            object: `ConfigMap ${namespace}/one`,
+            namespace,
+            name: "one"
+          })
           expect(line.reconcileID).toMatch(/^[0-9a-f]{8}-/)
           if (!traced) expect(line).not.toHaveProperty("trace_id")
           else {

@@ -32,7 +32,7 @@ const leavesOut = "The demo leaves out the story of a backup, as"
 
 describe("The demo", () => {
   live(
-    "tells of a WebApp, of what breaks and of its repair, in plain lines into a pipe, and ends by itself; without restic it says how to get it",
+    "prints the story of a WebApp as plain lines into a pipe, and ends; without restic it says how to get it",
     () =>
       Effect.gen(function* () {
         const { machine, note } = yield* withGo

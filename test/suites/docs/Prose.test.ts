@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import { Glob } from "bun"
+import * as Api from "../../../docs/generate/Api.ts"
 import * as Prose from "./Prose.ts"
 
 const root = join(import.meta.dir, "../../..")
@@ -13,12 +14,23 @@ const files = (pattern: string): ReadonlyArray<string> =>
     .filter((file) => !/(^|\/)(node_modules|dist|released)\//.test(file))
     .sort()
 
-// Evidence quotes names of tests.
-const pages = files("**/*.md").filter((file) => file !== "docs/evidence.md")
+const pages = files("**/*.md")
 
 const modules = files("{runtime,controllers,observability,deploy,docs}/**/*.ts").filter(
   (file) => !/\.(test|fixture)\.ts$/.test(file)
 )
+
+/** The modules of the testkit that have a page in the reference. */
+const publicTestkit = Api.pages
+  .flatMap(({ path }) => /^docs\/reference\/(testkit\/.*)\.md$/.exec(path)?.[1] ?? [])
+  .flatMap((name) => files(`test/cluster/**/${name.slice("testkit/".length)}.ts`))
+
+const programs = files("{test,controllers}/*.ts")
+  .concat(files("test/{demo,cluster}/**/*.ts"))
+  .filter((file) => !/\.(test|fixture)\.ts$/.test(file))
+
+/** Messages of the API server, word for word. */
+const recorded = /Continuing with the provided token|a wildcard DNS-1123 subdomain|was previously a storage version/
 
 const hitsOf = async (
   paths: ReadonlyArray<string>,
@@ -47,6 +59,28 @@ describe("Plain English in", () => {
 
   test("messages, help and descriptions", async () => {
     expect(await hitsOf(modules, Prose.ofStrings)).toEqual([])
+    const ofProgram = (text: string) => Prose.ofStrings(text).filter((each) => !recorded.test(each))
+    expect(programs.length).toBeGreaterThan(200)
+    expect(await hitsOf(programs, ofProgram)).toEqual([])
+  })
+
+  test("comments in examples and in the reference", async () => {
+    expect(await hitsOf(pages, Prose.ofExamples)).toEqual([])
+  })
+
+  test("comments of the public testkit", async () => {
+    expect(publicTestkit.length).toBeGreaterThan(8)
+    expect(await hitsOf(publicTestkit, Prose.ofComments)).toEqual([])
+  })
+
+  test("comments of manifests and scripts", async () => {
+    const others = [...files("deploy/**/*.yaml"), ...files("**/*.sh"), ...files("deploy/**/Dockerfile")]
+    expect(others.length).toBeGreaterThan(40)
+    expect(await hitsOf(others, Prose.ofHashComments)).toEqual([])
+  })
+
+  test("names of tests that pages quote", async () => {
+    expect(await hitsOf(["docs/generate/evidence.json"], Prose.ofStrings)).toEqual([])
   })
 })
 
@@ -90,6 +124,15 @@ describe("The paragraphs of", () => {
     const page =
       "# Title\n\nOne\nline.\n\n- first\n- second\n\n```sh\nnot this\n```\n\n| a | b |\n| --- | --- |\n| c | d |\n"
     expect(Prose.ofPage(page)).toEqual(["Title", "One\nline.", "first", "second", "a", "b", "c", "d"])
+  })
+
+  test("examples are the comments of TypeScript", () => {
+    expect(Prose.ofExamples("Text.\n\n```ts\n/** One. */\nconst a = 1\n```\n\n```sh\n# no\n```\n")).toEqual(["One."])
+  })
+
+  test("a manifest are its comments", () => {
+    const texts = Prose.ofHashComments("# One\n# line.\na: b # not this\n  # Two.\n")
+    expect(texts.map((text) => text.replaceAll(/\s+/g, " "))).toEqual(["One line.", "Two."])
   })
 
   test("a module are its comments and its strings of three words or more", () => {

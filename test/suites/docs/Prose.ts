@@ -81,6 +81,14 @@ export const ofComments = (source: string): ReadonlyArray<string> => {
   return [...blocks, ...lines].map((text) => text.replaceAll(/\{@link ([^}]*)\}/g, "$1").trim())
 }
 
+/** The comments of the TypeScript blocks of a page, such as those of the reference. */
+export const ofExamples = (page: string): ReadonlyArray<string> =>
+  Array.from(page.matchAll(/^ *```(?:ts|diff)[^\n]*\n([\s\S]*?)^ *```/gm), ([, code = ""]) => ofComments(code)).flat()
+
+/** The comments of YAML and of shell scripts. */
+export const ofHashComments = (source: string): ReadonlyArray<string> =>
+  Array.from(source.matchAll(/(?:^[ \t]*# .*\n?)+/gm), ([text]) => text.replaceAll(/^\s*# /gm, " ").trim())
+
 /** The strings of a module that consist of three words or more. A value in a template counts as one word. */
 export const ofStrings = (source: string): ReadonlyArray<string> => {
   const code = source.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/^\s*\/\/.*$/gm, "")

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
-import * as Permission from "@homeostat/runtime/manager/Permission"
+import * as Permissions from "@homeostat/runtime/manager/Permissions"
 import * as Shipped from "../Shipped.ts"
 
 const root = join(import.meta.dir, "../../..")
@@ -8,8 +8,8 @@ const root = join(import.meta.dir, "../../..")
 describe("The table of permissions in docs/security.md", () => {
   test("has exactly the permissions of the shipped controllers", async () => {
     const settings = { namespaces: [], lease: undefined, installCrds: false, metricsSecure: true }
-    const granted = Permission.all(Shipped.controllers, settings).map(
-      (each) => `${each.verb} ${Permission.pathOf(each)}`
+    const granted = Permissions.all(Shipped.controllers, settings).map(
+      (each) => `${each.verb} ${Permissions.pathOf(each)}`
     )
     expect(granted.length).toBeGreaterThan(20)
     const page = await Bun.file(join(root, "docs/security.md")).text()

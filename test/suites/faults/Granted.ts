@@ -1,6 +1,6 @@
 /** Somebody with the rights that the WebApp controller needs in one namespace, who can lose them. */
 import * as Client from "@homeostat/runtime/client/Client"
-import * as Permission from "@homeostat/runtime/manager/Permission"
+import * as Permissions from "@homeostat/runtime/manager/Permissions"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import { Role, RoleBinding } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -18,7 +18,7 @@ export interface Granted {
 }
 
 /** What `homeostat rbac` grants in a namespace. */
-const rules = Rbac.rulesOf(Permission.ofControllers([controller], { installCrds: false, namespaces: [] }))
+const rules = Rbac.rulesOf(Permissions.ofControllers([controller], { installCrds: false, namespaces: [] }))
 
 /** A new user, in no group that is exempt from anything, with the rights in this namespace. */
 export const user = (cluster: ControlPlane, namespace: string): Effect.Effect<Granted, unknown, Client.Client> =>

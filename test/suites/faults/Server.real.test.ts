@@ -23,7 +23,7 @@ const lost = ({ manager }: Wired) =>
 
 describe("A manager whose API server", () => {
   real(
-    "is killed in the middle of much work, and away for a minute, asks now and then, is back at work within five seconds of its return, and has everything right",
+    "is killed during much work retries now and then, continues within five seconds of its return, and converges",
     (place) =>
       Effect.gen(function* () {
         const { manager, namespace } = place

@@ -143,12 +143,12 @@ describe("A new controller", () => {
   )
 
   const wrong: ReadonlyArray<readonly [words: ReadonlyArray<string>, line: string]> = [
-    [[], "say which kind it is for: controller KIND, such as Cache"],
+    [[], "a kind is required: controller KIND, such as Cache"],
     [
       ["cache", "--group", "a.example.com"],
       'invalid kind: "cache" (must be letters and digits in PascalCase, at most 52 characters'
     ],
-    [["Shelf"], "--group: say which API group the kind is of, a domain such as cache.example.com"],
+    [["Shelf"], "--group: required (the API group of the kind, a domain such as cache.example.com)"],
     [
       ["Shelf", "--group", "shelf"],
       '--group: invalid group: "shelf" (must be a lower-case domain, such as cache.example.com)'

@@ -7,7 +7,7 @@ import type * as Attempt from "@homeostat/runtime/controller/Attempt"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import * as Manager from "@homeostat/runtime/manager/Manager"
-import * as Permission from "@homeostat/runtime/manager/Permission"
+import * as Permissions from "@homeostat/runtime/manager/Permissions"
 import * as Preflight from "@homeostat/runtime/manager/Preflight"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -28,7 +28,7 @@ export interface Account {
 export const account = (
   cluster: ControlPlane,
   namespace: string,
-  settings: Partial<Permission.Settings> = {},
+  settings: Partial<Permissions.Settings> = {},
   controllers: Account["controllers"] = [controller]
 ) => {
   const name = `manager-${crypto.randomUUID().slice(0, 8)}`
@@ -51,7 +51,7 @@ export const account = (
   )
 }
 
-export const permissions = ({ controllers, settings }: Account) => Permission.all(controllers, settings)
+export const permissions = ({ controllers, settings }: Account) => Permissions.all(controllers, settings)
 
 /** The output of `homeostat rbac`. */
 export const roles = ({ controllers, settings }: Account) => Rbac.objects(controllers, settings)
@@ -78,7 +78,7 @@ export const grant = (account: Account, lacking: ReadonlyArray<string> = []) =>
     if (applied.exitCode !== 0) return yield* Effect.dieMessage(applied.stderr)
     yield* Managed.eventually(
       "the applied permissions",
-      Effect.map(missing(account), (all) => all.map((each) => `${each.verb} ${Permission.pathOf(each)}`)),
+      Effect.map(missing(account), (all) => all.map((each) => `${each.verb} ${Permissions.pathOf(each)}`)),
       (all) => all.every((one) => lacking.includes(one)) && lacking.every((one) => all.includes(one))
     )
   })

@@ -6,7 +6,7 @@ import * as Settings from "@homeostat/backup/Settings"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Callers from "@homeostat/runtime/manager/Callers"
-import * as Permission from "@homeostat/runtime/manager/Permission"
+import * as Permissions from "@homeostat/runtime/manager/Permissions"
 import type * as Rbac from "@homeostat/runtime/manager/Rbac"
 import { Deployment, Lease } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -61,7 +61,7 @@ type Started = Effect.Effect.Success<ReturnType<typeof start>>
 const leads = ({ leads }: Started) => Managed.eventually("leadership", Effect.sync(leads), (does) => does)
 
 const expected = (account: Granted.Account) =>
-  Audit.distinct(Granted.permissions(account).map((each) => `${each.verb} ${Permission.pathOf(each)} ${each.group}`))
+  Audit.distinct(Granted.permissions(account).map((each) => `${each.verb} ${Permissions.pathOf(each)} ${each.group}`))
 
 /** The server refused no request, and the requests used every granted permission. */
 const check = (account: Granted.Account) =>

@@ -63,8 +63,8 @@ describe("A setting of traces that makes no sense is exit code 2 and one line th
   for (const [environment, flags, message] of cases) {
     live(message, () =>
       Effect.gen(function* () {
-        const bare = Binary.bare(yield* Directory.make)
-        const end = yield* Binary.run(["run", ...flags], { ...bare, ...environment })
+        const plain = Binary.plain(yield* Directory.make)
+        const end = yield* Binary.run(["run", ...flags], { ...plain, ...environment })
         expect(end).toMatchObject({ code: 2, stdout: "", stderr: `homeostat: ${message}\n` })
       })
     )

@@ -60,7 +60,7 @@ describe.concurrent("a name that is taken", () => {
         const before = written(yield* deploy(scene, { selector: { app: "legacy" } }))
         yield* Scene.create(scene, "shop", { image: "registry.test/web:2" })
         const app = yield* failed(scene)
-        const message = `Deployment ${scene.namespace}/shop exists and is not controlled by any owner; it is left alone until it is removed or given away`
+        const message = `Deployment ${scene.namespace}/shop already exists and has no controller: leaving it alone (delete it, or hand it over with the adopt annotation)`
         expect(Scene.condition(app, "Stalled")).toMatchObject({ status: "True", reason: "NotOwned", message })
         expect(Scene.condition(app, "Ready")).toMatchObject({ status: "False", reason: "NotOwned", message })
         expect(Scene.condition(app, "Reconciling")).toBeUndefined()

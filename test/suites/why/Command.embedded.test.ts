@@ -81,7 +81,7 @@ describe("homeostat why", () => {
       expect(nobody).toMatchObject({
         code: 1,
         stdout: "",
-        stderr: `homeostat: cannot ask the manager at http://127.0.0.1:1: nothing listens there. If it runs in a cluster: ${forward}\n`
+        stderr: `homeostat: cannot reach the manager at http://127.0.0.1:1: connection refused (if it runs in a cluster, forward its port first: ${forward})\n`
       })
       const guarded = yield* answering(({ headers }) =>
         headers.get("authorization") === "Bearer secret"
@@ -90,7 +90,7 @@ describe("homeostat why", () => {
       )
       expect(yield* why(home, "webapp/shop", "--probe-address", guarded)).toMatchObject({
         code: 1,
-        stderr: `homeostat: ${guarded} does not answer us: /why takes a token of the cluster (--token-file FILE, or ask from its own machine: ${forward})\n`
+        stderr: `homeostat: ${guarded} rejected the request: /why takes a token of the cluster (use --token-file FILE, or forward its port: ${forward})\n`
       })
       const token = join(home, "token")
       yield* Effect.promise(() => writeFile(token, "secret\n"))
@@ -107,7 +107,7 @@ describe("homeostat why", () => {
       const other = yield* answering(() => new Response("no such page", { status: 404 }))
       expect(yield* why(home, "webapp/shop", "--probe-address", other)).toMatchObject({
         code: 1,
-        stderr: `homeostat: ${other} explains nothing: it is a manager that has not started its controllers yet, or of an older version, or something else\n`
+        stderr: `homeostat: ${other} has no /why endpoint: the manager may still be starting, may be an older version, or may be a different program\n`
       })
     })
   )
@@ -126,8 +126,8 @@ describe("homeostat why", () => {
     Effect.gen(function* () {
       const home = yield* Directory.make
       const cases: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [
-        [[], "object required: KIND/NAME, such as webapp/shop"],
-        [["shop"], `invalid object: "shop" (write it like webapp/shop)`],
+        [[], "an object is required: KIND/NAME, such as webapp/shop"],
+        [["shop"], `invalid object: "shop" (must be KIND/NAME, such as webapp/shop)`],
         [["webapp", "shop", "cart"], `unexpected argument: "cart"`],
         [["webapp/shop", "-n", "A b"], `--namespace: invalid namespace: "A b"`],
         [["webapp/shop", "-o", "yaml"], `--output: invalid value: "yaml" (must be one of text, json)`],

@@ -158,13 +158,13 @@ describe.concurrent("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.placed("that it failed for good", (place) =>
+  Chore.placed("that it failed permanently", (place) =>
     Effect.gen(function* () {
       const asked = yield* Asked.start(place, [controller()])
       yield* Chore.create(place, "shop", { what: "never" })
-      const answer = yield* asked.until("shop", "failed-for-good")
+      const answer = yield* asked.until("shop", "failed-permanently")
       expect(answer.answer).toMatch(
-        /^Chore \S+\/shop failed for good .*, and is not tried again before something changes: there is no such tap\.$/
+        /^Chore \S+\/shop failed permanently .*, and will not be retried until something changes: there is no such tap\.$/
       )
       expect(answer.next?.why).toBe("nothing before something changes")
     })
@@ -176,7 +176,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
       yield* Chore.create(place, "shop", { what: "fail" })
       const answer = yield* asked.until("shop", "given-up")
       expect(answer.answer).toMatch(
-        /was given up .* after 2 attempts, and is not tried again before something changes: the tap is dry\.$/
+        /was given up .* after 2 attempts, and will not be retried until something changes: the tap is dry\.$/
       )
     })
   )
@@ -278,7 +278,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
       yield* Client.delete(Chore.Chore, key)
       const answer = yield* asked.until("shop", "deletion-blocked")
       expect(answer.answer).toMatch(
-        /^Chore \S+\/shop is being deleted, which was asked for .*, and waits for finalizer example\.com\/hold, which is not controller chores's to take out: it has nothing left to do\.$/
+        /^Chore \S+\/shop is being deleted, which was asked for .*, and waits for finalizer example\.com\/hold, which controller chores does not own; chores has nothing left to do\.$/
       )
       expect(answer.finalizers).toEqual([{ name: "example.com/hold", ours: false, by: "auditor" }])
       yield* Client.patch(Chore.Chore, key, Patch.merge({ metadata: { finalizers: null } }))
@@ -347,8 +347,8 @@ describe("The page", () => {
     Effect.gen(function* () {
       const { served } = yield* Asked.start(place, [controller()])
       const refused: ReadonlyArray<readonly [query: string, line: string]> = [
-        ["", "object required: /why?kind=webapp&namespace=default&name=shop"],
-        ["?kind=chore", "object required: /why?kind=webapp&namespace=default&name=shop"],
+        ["", "an object is required: /why?kind=webapp&namespace=default&name=shop"],
+        ["?kind=chore", "an object is required: /why?kind=webapp&namespace=default&name=shop"],
         ["?kind=dog&name=rex", `no controller here reconciles a kind "dog", but Chore (chores.suites.homeostat.dev)`],
         ["?kind=chore&name=../../secrets", `invalid name: "../../secrets"`],
         ["?kind=chore&name=a&namespace=a/b", `invalid namespace: "a/b"`],

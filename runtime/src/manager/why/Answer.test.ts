@@ -178,7 +178,7 @@ describe("The answer", () => {
       { cached: deleting(["a/b", "orphan"]), live: { _tag: "Unknown", reason: "x" } },
       {
         verdict: "deletion-blocked",
-        answer: `${asked} and waits for finalizers a/b and orphan, which are not controller webapp's to take out: it has nothing left to do.`,
+        answer: `${asked} and waits for finalizers a/b and orphan, which controller webapp does not own; webapp has nothing left to do.`,
         hints: ["The manager that added it removes it when its own work is done."]
       }
     ],
@@ -204,7 +204,7 @@ describe("The answer", () => {
       { queue: delayed(Number.POSITIVE_INFINITY), entry: undefined },
       {
         verdict: "given-up",
-        answer: "WebApp default/shop was given up, and is not tried again before something changes.",
+        answer: "WebApp default/shop was given up, and will not be retried until something changes.",
         hints: ["Any change of the object, or of what it depends on, has it tried again at once."]
       }
     ],
@@ -212,7 +212,7 @@ describe("The answer", () => {
       { queue: delayed(now + 1000), entry: undefined },
       { verdict: "scheduled", answer: "WebApp default/shop waits; its controller looks again in 1s (10:21:14Z)." }
     ],
-    "for an object that waits for a retry after an attempt that failed for good": [
+    "for an object that waits for a retry after an attempt that failed permanently": [
       { queue: delayed(now + 1000), entry: entry(ran({ outcome: "Terminal" })) },
       {
         verdict: "backoff",
@@ -353,10 +353,10 @@ describe("What came of an attempt", () => {
     [{ outcome: "Vanished" }, "it was gone"],
     [{ outcome: "Interrupted" }, "interrupted, as the process or its leadership ended"],
     [{ outcome: "Unreachable" }, "no API server answered"],
-    [{ outcome: "Terminal", message: "m" }, "failed for good: m"],
+    [{ outcome: "Terminal", message: "m" }, "failed permanently: m"],
     [{ outcome: "Failed", message: "m" }, "failed: m"],
     [{ outcome: "Failed", message: undefined }, "failed: "],
-    [{ outcome: "Terminal", message: undefined }, "failed for good: "]
+    [{ outcome: "Terminal", message: undefined }, "failed permanently: "]
   ]
   for (const [at, [over, brief]] of outcomes.entries()) {
     test(`is one phrase: ${at + 1}. ${brief}`, () => expect(inBrief(ran(over))).toBe(brief))

@@ -26,7 +26,7 @@ export type Verdict =
   | "deleting"
   | "queued"
   | "backoff"
-  | "failed-for-good"
+  | "failed-permanently"
   | "given-up"
   | "scheduled"
   | "interrupted"
@@ -155,14 +155,14 @@ const ofDeletion = (facts: Facts, object: KubernetesObject): Answer => {
   const setters = [...new Set(foreign.flatMap((name) => setterOf(stored, name) ?? []))]
   return {
     verdict: "deletion-blocked",
-    answer: `${begin} and waits for ${many ? "finalizers" : "finalizer"} ${listed(foreign)}, which ${many ? "are" : "is"} not controller ${controller.name}'s to take out: it has nothing left to do.`,
+    answer: `${begin} and waits for ${many ? "finalizers" : "finalizer"} ${listed(foreign)}, which controller ${controller.name} does not own; ${controller.name} has nothing left to do.`,
     hints:
       builtIn.length === foreign.length
         ? [`That is for ${listed(builtIn)}.`]
         : [
             setters.length === 0
               ? "The manager that added it removes it when its own work is done."
-              : `It was put in by ${listed(setters)}, who has to take it out when what it stands for is done.`
+              : `${listed(setters)} added it, and has to remove it.`
           ]
   }
 }
@@ -204,13 +204,13 @@ const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
         const when = last === undefined ? "" : ` ${past(last.startedAt, now)}`
         return last?.outcome === "Terminal"
           ? {
-              verdict: "failed-for-good",
-              answer: `${named(facts)} failed for good${when}, and is not tried again before something changes${message || "."}`,
+              verdict: "failed-permanently",
+              answer: `${named(facts)} failed permanently${when}, and will not be retried until something changes${message || "."}`,
               hints: ["Change the object, or an object that it depends on; the manager then tries again at once."]
             }
           : {
               verdict: "given-up",
-              answer: `${named(facts)} was given up${when}${last === undefined ? "" : ` after ${counted(last.number, "attempt")}`}, and is not tried again before something changes${message || "."}`,
+              answer: `${named(facts)} was given up${when}${last === undefined ? "" : ` after ${counted(last.number, "attempt")}`}, and will not be retried until something changes${message || "."}`,
               hints: ["Any change of the object, or of what it depends on, has it tried again at once."]
             }
       }

@@ -1,10 +1,10 @@
 /** The facts about an object that `why` explains, and functions to read them. `WhyGather` gathers them. */
 
-import type { Fired } from "../../controller/Trigger.ts"
+import type { TriggerEvent } from "../../controller/Trigger.ts"
 import type { Position } from "../../queue/WorkQueue.ts"
 import type { Condition } from "../../resource/Condition.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../../resource/KubernetesObject.ts"
-import type { Entry, Ignored } from "./Journal.ts"
+import type { Ignored, ObjectHistory } from "./Journal.ts"
 
 /** The current metadata of the object on the API server. */
 export type Live =
@@ -58,7 +58,7 @@ export interface Facts {
   readonly live: Live
   /** Namespaces with an object of the same name. */
   readonly elsewhere: ReadonlyArray<string>
-  readonly entry: Entry | undefined
+  readonly entry: ObjectHistory | undefined
   /**
    * Changes that a predicate ignored, of the object and of others that map to it. `own`: the change was a write of the controller.
    */
@@ -67,14 +67,14 @@ export interface Facts {
   readonly queue:
     | {
         readonly position: Position
-        readonly triggers: ReadonlyArray<Fired>
+        readonly triggers: ReadonlyArray<TriggerEvent>
         readonly dropped: number
         readonly busy: number
       }
     | undefined
   readonly children: ReadonlyArray<ChildFact>
   /** Whether a reconcile of the controller made a change. */
-  readonly isOwn: (source: NonNullable<Fired["source"]>) => boolean
+  readonly isOwn: (source: NonNullable<TriggerEvent["source"]>) => boolean
 }
 
 /** The object's kind and key. */

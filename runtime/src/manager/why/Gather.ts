@@ -12,7 +12,7 @@ import * as Option from "effect/Option"
 import type * as Cache from "../../cache/Cache.ts"
 import type { Informer } from "../../cache/Cache.ts"
 import * as Client from "../../client/Client.ts"
-import * as Right from "../../client/Right.ts"
+import * as Permission from "../../client/Permission.ts"
 import type { Controller } from "../../controller/Controller.ts"
 import { Reachability } from "../../controller/Reachability.ts"
 import type { Runner } from "../../controller/Runner.ts"
@@ -86,7 +86,7 @@ const look = (
             Effect.catchTag("Forbidden", () => Effect.fail(forbidden))
           )
     }),
-    Effect.catchAll((error) => Effect.succeed<Live>({ _tag: "Unknown", reason: Right.reasonOf(error) })),
+    Effect.catchAll((error) => Effect.succeed<Live>({ _tag: "Unknown", reason: Permission.reasonOf(error) })),
     Effect.timeoutTo({
       duration: patience,
       onSuccess: (live) => live,

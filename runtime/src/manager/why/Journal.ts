@@ -10,9 +10,9 @@
 import type { Change } from "../../cache/Store.ts"
 import type { Exchange } from "../../client/Exchange.ts"
 import { type Attempt, messageOf, type Next, type Outcome } from "../../controller/Attempt.ts"
-import type { History } from "../../controller/Intake.ts"
 import type { Correction } from "../../controller/Reconciliation.ts"
-import type { Fired } from "../../controller/Trigger.ts"
+import type { History } from "../../controller/Sources.ts"
+import type { TriggerEvent } from "../../controller/Trigger.ts"
 import * as Bounded from "../../resource/Bounded.ts"
 import * as Halves from "../../resource/Halves.ts"
 import { keyString } from "../../resource/KubernetesObject.ts"
@@ -20,7 +20,7 @@ import * as Text from "../../resource/Text.ts"
 import * as Secrecy from "../../telemetry/Secrecy.ts"
 
 /** A request that writes, whether it succeeded or not. */
-export interface Write {
+export interface RecordedWrite {
   /** `apply`, `patch`, `create` and so on; for a failed request, the method in lower case. */
   readonly verb: string
   /** The kind, such as `Deployment`; for a failed request, the plural: `deployments`. */
@@ -51,10 +51,10 @@ export interface Run {
   readonly message: string | undefined
   readonly next: Next
   /** The newest triggers of the attempt, oldest first. */
-  readonly triggers: ReadonlyArray<Fired>
+  readonly triggers: ReadonlyArray<TriggerEvent>
   /** The number of all triggers. */
   readonly coalesced: number
-  readonly writes: ReadonlyArray<Write>
+  readonly writes: ReadonlyArray<RecordedWrite>
   /** The number of writes that `writes` omits. */
   readonly moreWrites: number
   readonly requests: number
@@ -70,8 +70,8 @@ export interface Run {
 
 /** A change that a predicate ignored, or the last of several in a row for the same reason. */
 export interface Ignored {
-  readonly kind: Fired["kind"]
-  readonly source: NonNullable<Fired["source"]>
+  readonly kind: TriggerEvent["kind"]
+  readonly source: NonNullable<TriggerEvent["source"]>
   readonly uid: string
   readonly at: number
   /** The predicate and its reason. */
@@ -80,7 +80,7 @@ export interface Ignored {
 }
 
 /** The history of one object. */
-export interface Entry {
+export interface ObjectHistory {
   /** Oldest first. */
   readonly runs: ReadonlyArray<Run>
   /** Ignored changes of the object itself, oldest first. */
@@ -92,7 +92,7 @@ export interface Entry {
 export interface Journal extends History {
   /** Removes the history of deleted objects, and ignored changes, after {@link retentionMillis}. */
   readonly expire: (now: number) => void
-  readonly of: (key: string) => Entry | undefined
+  readonly of: (key: string) => ObjectHistory | undefined
   /** The latest changes that a trigger's predicate ignored, oldest first. */
   readonly elsewhere: (trigger: object) => Iterable<Ignored>
   /** The number of objects, and the approximate bytes. */
@@ -124,7 +124,7 @@ export const retentionMillis = 3_600_000
 interface Page extends Halves.Weighed {
   runs: Array<Run>
   ignored: Array<Ignored>
-  deleted: Entry["deleted"]
+  deleted: ObjectHistory["deleted"]
 }
 
 const none: ReadonlyArray<never> = []
@@ -239,7 +239,7 @@ export const make = (options: { readonly capacity?: number } = {}): Journal => {
 }
 
 const ignoredOf = (
-  kind: Fired["kind"],
+  kind: TriggerEvent["kind"],
   sourceKind: string,
   { object: { metadata }, receivedAt }: Change,
   predicate: string,
@@ -264,7 +264,7 @@ const isSame = (before: Run, after: Run): boolean =>
   !after.writes.some(isNews)
 
 /** The error message already shows a write that fails repeatedly. */
-const isNews = ({ changed, error }: Write): boolean => error === undefined && changed !== false
+const isNews = ({ changed, error }: RecordedWrite): boolean => error === undefined && changed !== false
 
 const messageOfOutcome = (outcome: Outcome): string | undefined =>
   "error" in outcome ? Secrecy.masked(messageOf(outcome.error), longest).replaceAll(/(?<!\s)\s*\n\s*/g, " ") : undefined
@@ -274,7 +274,7 @@ const isWrite = ({ request, write }: Exchange): boolean => write !== undefined |
 /** Plural and subresource in the template of a path. */
 const resourceIn = /\/([^/{}]+)(?:\/\{name\}(?:\/([^/{}]+))?)?$/
 
-const writeOf = ({ error, request, write }: Exchange): Write => {
+const writeOf = ({ error, request, write }: Exchange): RecordedWrite => {
   const { name = "", namespace } = request
   const [, plural = request.template, subresource] = resourceIn.exec(request.template) ?? []
   return {

@@ -169,7 +169,7 @@ const ask = (
     const name = query.get("name") ?? ""
     const wanted = query.get("controller") ?? ""
     if (kind === "" || name === "") {
-      return { refused: "object required: /why?kind=webapp&namespace=default&name=shop" }
+      return { refused: "an object is required: /why?kind=webapp&namespace=default&name=shop" }
     }
     // These parameters become parts of a path, so they must be valid names.
     for (const [what, text] of [

@@ -99,7 +99,7 @@ Not known   one
     expect(section("Deletion", { object, finalizers })).toEqual([
       "asked for 1m ago (10:20:13Z)",
       "example.com/tap  controller webapp's own",
-      "example.com/a    not its own; put in by auditor",
+      "example.com/a    not its own; added by auditor",
       "b                not its own"
     ])
     expect(section("Deletion", { finalizers })).toEqual([])
@@ -159,7 +159,7 @@ Not known   one
       `${begin}  gone  25ms`,
       `${begin}  interrupted  25ms    nothing to do`,
       `${begin}  no server  25ms    nothing to do`,
-      `${begin}  failed for good  25ms    nothing to do`,
+      `${begin}  failed permanently  25ms    nothing to do`,
       `${begin}  failed  25ms    nothing to do`
     ])
   })

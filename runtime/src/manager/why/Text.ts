@@ -57,7 +57,7 @@ const deletionLines = ({ controller, finalizers, object }: Explanation, now: num
   if (object.deletionRequestedAt === undefined) return []
   const rows = finalizers.map(({ by, name, ours }) => [
     name,
-    ours ? `controller ${controller.name}'s own` : by === undefined ? "not its own" : `not its own; put in by ${by}`
+    ours ? `controller ${controller.name}'s own` : by === undefined ? "not its own" : `not its own; added by ${by}`
   ])
   return [`asked for ${when(object.deletionRequestedAt, now)}`, ...table(rows)]
 }
@@ -91,7 +91,7 @@ const resultOf = ({ outcome, times }: ShownRun): string => {
     Vanished: "gone",
     Interrupted: "interrupted",
     Unreachable: "no server",
-    Terminal: "failed for good",
+    Terminal: "failed permanently",
     Failed: "failed"
   }
   return `${words[outcome]}${times > 1 ? ` ×${times}` : ""}`

@@ -1,6 +1,6 @@
 /** Facts for the tests of explanations and for `docs/why.md`, case by case. */
 
-import type { Fired } from "../../controller/Trigger.ts"
+import type { TriggerEvent } from "../../controller/Trigger.ts"
 import type { KubernetesObject, ManagedFieldsEntry } from "../../resource/KubernetesObject.ts"
 import type { Facts } from "./Facts.ts"
 import type { Run } from "./Journal.ts"
@@ -70,7 +70,11 @@ export const shop = (
   status: { observedGeneration: 3, conditions }
 })
 
-const fired = (kind: Fired["kind"], age: number, source?: Fired["source"]): Fired => ({ kind, at: now - age, source })
+const fired = (kind: TriggerEvent["kind"], age: number, source?: TriggerEvent["source"]): TriggerEvent => ({
+  kind,
+  at: now - age,
+  source
+})
 
 const itself = { kind: "WebApp", key: "default/shop", resourceVersion: "48190" }
 const deployment = { kind: "Deployment", key: "default/shop", resourceVersion: "48201" }
@@ -234,7 +238,7 @@ export const cases = {
       busy: 1
     }
   }),
-  "failed for good": facts({
+  "failed permanently": facts({
     cached: shop({}, invalid),
     entry: {
       runs: [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
-import type { Fired } from "../../controller/Trigger.ts"
+import type { TriggerEvent } from "../../controller/Trigger.ts"
 import type { Verdict } from "./Answer.ts"
 import type { Facts } from "./Facts.ts"
 import { setterOf, writersOf } from "./Fields.ts"
@@ -30,7 +30,7 @@ describe("an explanation", () => {
     const verdicts: { readonly [title in keyof typeof cases]: Verdict } = {
       reconciled: "reconciled",
       backoff: "backoff",
-      "failed for good": "failed-for-good",
+      "failed permanently": "failed-permanently",
       queued: "queued",
       filtered: "filtered",
       "never seen": "absent",
@@ -143,7 +143,7 @@ describe("an explanation", () => {
     expect(explain(facts({ queue, entry }))).toMatchObject({
       verdict: "given-up",
       answer:
-        "WebApp default/shop was given up 2m ago (10:19:13Z) after 6 attempts, and is not tried again before something changes: the tap is dry.",
+        "WebApp default/shop was given up 2m ago (10:19:13Z) after 6 attempts, and will not be retried until something changes: the tap is dry.",
       next: { at: undefined, why: "nothing before something changes" }
     })
   })
@@ -242,7 +242,7 @@ describe("an explanation", () => {
 
 test("every trigger has words", () => {
   const self = { kind: "WebApp", namespace: "default", name: "shop" }
-  const words = (kind: Fired["kind"], key?: string, of = "Pod"): string =>
+  const words = (kind: TriggerEvent["kind"], key?: string, of = "Pod"): string =>
     wordsOf({ kind, at: 0, ...(key !== undefined && { source: { kind: of, key, resourceVersion: "1" } }) }, self)
   expect(words("watch.added", "default/shop", "WebApp")).toBe("it was created")
   expect(words("watch.deleted", "default/a")).toBe("Pod a was deleted")

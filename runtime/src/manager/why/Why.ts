@@ -3,7 +3,7 @@
  * follow. Pure: `WhyGather` gathers the facts, and `WhyText` renders the explanation.
  */
 
-import type { Fired } from "../../controller/Trigger.ts"
+import type { TriggerEvent } from "../../controller/Trigger.ts"
 import { answerOf, type Verdict } from "./Answer.ts"
 import { type ConditionFact, conditionsOf, dueOf, type Facts, observedOf } from "./Facts.ts"
 import { setterOf, type Writer, writersOf } from "./Fields.ts"
@@ -12,8 +12,8 @@ import { sentence, wordsOf } from "./Words.ts"
 
 /** A trigger of the object. */
 export interface Woken {
-  readonly kind: Fired["kind"]
-  readonly source: Fired["source"]
+  readonly kind: TriggerEvent["kind"]
+  readonly source: TriggerEvent["source"]
   /** Whether it is a write of this process. */
   readonly own: boolean
   readonly at: string
@@ -88,7 +88,7 @@ const iso = (at: number): string => new Date(at).toISOString()
 
 const wokenOf =
   (facts: Facts) =>
-  (fired: Fired): Woken => {
+  (fired: TriggerEvent): Woken => {
     const own = fired.source !== undefined && fired.kind !== "startup" && facts.isOwn(fired.source)
     return {
       kind: fired.kind,

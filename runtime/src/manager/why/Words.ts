@@ -1,9 +1,9 @@
 /** Words for the contents of a journal and a queue. */
 
 import type { Correction } from "../../controller/Reconciliation.ts"
-import type { Fired } from "../../controller/Trigger.ts"
+import type { TriggerEvent } from "../../controller/Trigger.ts"
 import { keyString, type ObjectKey } from "../../resource/KubernetesObject.ts"
-import type { Run, Write } from "./Journal.ts"
+import type { RecordedWrite, Run } from "./Journal.ts"
 import { span } from "./Time.ts"
 
 /** `a`, `a and b`, `a, b and c`. */
@@ -37,7 +37,7 @@ export const nameIn = ({ key, kind }: Named, { namespace }: Subject): string =>
   `${kind} ${namespace !== undefined && key.startsWith(`${namespace}/`) ? key.slice(namespace.length + 1) : key}`
 
 /** A trigger in words. */
-export const wordsOf = ({ kind, source }: Fired, self: Subject): string => {
+export const wordsOf = ({ kind, source }: TriggerEvent, self: Subject): string => {
   const who = source === undefined || isSame(source, self) ? "it" : nameIn(source, self)
   switch (kind) {
     case "watch.added":
@@ -84,7 +84,7 @@ export const inBrief = (run: Run): string => {
     case "Unreachable":
       return "no API server answered"
     case "Terminal":
-      return `failed for good: ${run.message ?? ""}`
+      return `failed permanently: ${run.message ?? ""}`
     case "Failed":
       return `failed: ${run.message ?? ""}`
   }
@@ -93,7 +93,7 @@ export const inBrief = (run: Run): string => {
 /** The effects of a run, one text each; empty if it changed nothing. */
 export const deeds = (
   run: {
-    readonly writes: ReadonlyArray<Write>
+    readonly writes: ReadonlyArray<RecordedWrite>
     readonly moreWrites: number
     readonly corrections: ReadonlyArray<Correction>
   },

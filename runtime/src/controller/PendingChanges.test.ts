@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test"
-import * as Recent from "./Recent.ts"
-import type { Fired } from "./Trigger.ts"
+import * as PendingChanges from "./PendingChanges.ts"
+import type { TriggerEvent } from "./Trigger.ts"
 
-const fired = (at: number): Fired => ({ kind: "watch.modified", at })
+const fired = (at: number): TriggerEvent => ({ kind: "watch.modified", at })
 
-const handedOver = (recent: Recent.Recent): ReadonlyArray<readonly [string, number]> => {
+const handedOver = (recent: PendingChanges.PendingChanges): ReadonlyArray<readonly [string, number]> => {
   const all: Array<readonly [string, number]> = []
   recent.handOver((key, { at }) => all.push([key, at]))
   return all
@@ -12,7 +12,7 @@ const handedOver = (recent: Recent.Recent): ReadonlyArray<readonly [string, numb
 
 describe("what changed lately", () => {
   test("is handed over once, each key with its latest change, in the order of those", () => {
-    const recent = Recent.make()
+    const recent = PendingChanges.make()
     for (const [key, at] of [
       ["a", 1],
       ["b", 2],
@@ -28,7 +28,7 @@ describe("what changed lately", () => {
   })
 
   test("is a thousand keys at most, the latest", () => {
-    const recent = Recent.make()
+    const recent = PendingChanges.make()
     for (let number = 0; number < 1500; number++) recent.add(`key-${number}`, fired(number))
     const kept = handedOver(recent)
     expect([kept.length, kept[0]?.[0], kept.at(-1)?.[0]]).toEqual([1000, "key-500", "key-1499"])

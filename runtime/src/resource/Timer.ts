@@ -5,17 +5,17 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Time from "./Time.ts"
 
-/** An alarm. */
-export interface Alarm {
-  /** Rings at `dueAt` (monotonic time, in ms) or earlier. */
+/** A timer. */
+export interface Timer {
+  /** Calls `onDue` at `dueAt` (monotonic time, in ms) or earlier. */
   readonly set: (dueAt: number) => void
 }
 
 /** JavaScript timers cannot sleep longer (24.8 days), and Effect's Clock treats longer sleeps as infinite. */
 const longestSleepMillis = 2 ** 31 - 1
 
-/** Forks the fiber into the Scope. `ring` does the due work and returns the next due time, or Infinity; it may be called early. */
-export const make = (clock: Clock.Clock, ring: () => number): Effect.Effect<Alarm, never, Scope.Scope> =>
+/** Forks the fiber into the Scope. `onDue` does the due work and returns the next due time, or Infinity; it may be called early. */
+export const make = (clock: Clock.Clock, onDue: () => number): Effect.Effect<Timer, never, Scope.Scope> =>
   Effect.suspend(() => {
     let sleepsUntil = Number.POSITIVE_INFINITY
     let early = false
@@ -27,9 +27,9 @@ export const make = (clock: Clock.Clock, ring: () => number): Effect.Effect<Alar
       if (early) wake()
     })
 
-    const night = Effect.suspend(() => {
+    const sleep = Effect.suspend(() => {
       early = false
-      sleepsUntil = ring()
+      sleepsUntil = onDue()
       if (sleepsUntil === Number.POSITIVE_INFINITY) return woken
       const millis = Math.min(Math.ceil(sleepsUntil - Time.monotonic(clock)), longestSleepMillis)
       return Effect.raceFirst(clock.sleep(Duration.millis(millis)), woken)
@@ -42,5 +42,5 @@ export const make = (clock: Clock.Clock, ring: () => number): Effect.Effect<Alar
     }
 
     // Interruptible even in an uninterruptible region, because otherwise the scope could not close.
-    return Effect.as(Effect.forkScoped(Effect.interruptible(Effect.forever(night))), { set })
+    return Effect.as(Effect.forkScoped(Effect.interruptible(Effect.forever(sleep))), { set })
   })

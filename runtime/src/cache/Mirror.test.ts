@@ -2,31 +2,31 @@ import { describe, expect, test } from "bun:test"
 import * as Clock from "effect/Clock"
 import type * as Watch from "../client/Watch.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
-import * as Replica from "./Replica.ts"
+import * as Mirror from "./Mirror.ts"
 import { web } from "./Scripted.fixture.ts"
 import * as Store from "./Store.ts"
 
 const fixture = (namespace?: string) => {
   const table = Store.make()
-  const replica = Replica.make({ table, namespace, clock: { ...Clock.make(), unsafeCurrentTimeMillis: () => 42 } })
+  const mirror = Mirror.make({ table, namespace, clock: { ...Clock.make(), unsafeCurrentTimeMillis: () => 42 } })
   const shown = (changes: ReadonlyArray<Store.Change>): ReadonlyArray<string> =>
     changes.map(
       ({ initial, object, previous, relisted, type }) =>
         `${type} ${object.metadata.name} ${previous === undefined ? "" : `${previous.metadata.resourceVersion}->`}${object.metadata.resourceVersion}${initial ? " initial" : ""}${relisted ? " relisted" : ""}`
     )
-  const stage = (...objects: ReadonlyArray<KubernetesObject>) => shown(replica.edit({ _tag: "Stage", objects }))
-  const commit = (resourceVersion: string) => shown(replica.edit({ _tag: "Commit", resourceVersion }))
+  const stage = (...objects: ReadonlyArray<KubernetesObject>) => shown(mirror.edit({ _tag: "Stage", objects }))
+  const commit = (resourceVersion: string) => shown(mirror.edit({ _tag: "Commit", resourceVersion }))
   return {
     table,
-    replica,
+    mirror,
     stage,
     commit,
     list: (resourceVersion: string, ...objects: ReadonlyArray<KubernetesObject>) => {
-      replica.edit({ _tag: "Begin" })
+      mirror.edit({ _tag: "Begin" })
       return [...stage(...objects), ...commit(resourceVersion)]
     },
     apply: (resourceVersion: string, ...events: ReadonlyArray<Watch.Event>) =>
-      shown(replica.edit({ _tag: "Apply", events, resourceVersion }))
+      shown(mirror.edit({ _tag: "Apply", events, resourceVersion }))
   }
 }
 
@@ -35,13 +35,13 @@ const gone = (object: KubernetesObject): Watch.Event => ({ type: "DELETED", obje
 
 describe("the changes for subscribers", () => {
   test("after the first list: everything, as initial", () => {
-    const { list, replica } = fixture()
-    expect(replica.synced()).toBe(false)
+    const { list, mirror } = fixture()
+    expect(mirror.synced()).toBe(false)
     expect(list("9", web({ name: "a", rv: "1" }), web({ name: "b", rv: "2" }))).toEqual([
       "added a 1 initial",
       "added b 2 initial"
     ])
-    expect(replica.synced()).toBe(true)
+    expect(mirror.synced()).toBe(true)
   })
 
   test("after a later list: what differs, with deletions that carry the last known state", () => {
@@ -75,17 +75,17 @@ describe("the changes for subscribers", () => {
   })
 
   test("when a change was received, and whether it came with a list", () => {
-    const { list, replica } = fixture()
+    const { list, mirror } = fixture()
     list("9", web({ name: "a", rv: "1" }))
     const events = [put(web({ name: "a", rv: "10" })), gone(web({ name: "a", rv: "11" }))]
     const how = { initial: false, relisted: false, receivedAt: 42 }
-    expect(replica.edit({ _tag: "Apply", events, resourceVersion: "11" })).toMatchObject([
+    expect(mirror.edit({ _tag: "Apply", events, resourceVersion: "11" })).toMatchObject([
       { type: "updated", ...how },
       { type: "deleted", ...how }
     ])
-    replica.edit({ _tag: "Begin" })
-    replica.edit({ _tag: "Stage", objects: [web({ name: "b", rv: "12" })] })
-    expect(replica.edit({ _tag: "Commit", resourceVersion: "12" })).toMatchObject([
+    mirror.edit({ _tag: "Begin" })
+    mirror.edit({ _tag: "Stage", objects: [web({ name: "b", rv: "12" })] })
+    expect(mirror.edit({ _tag: "Commit", resourceVersion: "12" })).toMatchObject([
       { type: "added", initial: false, relisted: true, receivedAt: 42 }
     ])
   })
@@ -97,9 +97,9 @@ describe("the changes for subscribers", () => {
   })
 
   test("what the watch had told before, not what an own write showed meanwhile", () => {
-    const { apply, list, replica, table } = fixture()
+    const { apply, list, mirror, table } = fixture()
     list("9", web({ name: "a", rv: "1" }))
-    replica.overlay.lay("default/a", "10", web({ name: "a", rv: "10" }))
+    mirror.overlay.written("default/a", "10", web({ name: "a", rv: "10" }))
     expect(table.get("default/a")?.metadata.resourceVersion).toBe("10")
     expect(apply("10", put(web({ name: "a", rv: "10" })))).toEqual(["updated a 1->10"])
   })
@@ -107,20 +107,20 @@ describe("the changes for subscribers", () => {
 
 describe("the first list", () => {
   test("stores each object when the object arrives, as initial", () => {
-    const { commit, replica, stage, table } = fixture()
-    replica.edit({ _tag: "Begin" })
+    const { commit, mirror, stage, table } = fixture()
+    mirror.edit({ _tag: "Begin" })
     expect(stage(web({ name: "a", rv: "1" }))).toEqual(["added a 1 initial"])
     expect(stage(web({ name: "b", rv: "2" }))).toEqual(["added b 2 initial"])
-    expect([[...table.keys()], replica.synced()]).toEqual([["default/a", "default/b"], false])
+    expect([[...table.keys()], mirror.synced()]).toEqual([["default/a", "default/b"], false])
     expect(commit("9")).toEqual([])
-    expect(replica.synced()).toBe(true)
+    expect(mirror.synced()).toBe(true)
   })
 
   test("removes an object that only an attempt before it had, when the list is complete", () => {
-    const { commit, replica, stage, table } = fixture()
-    replica.edit({ _tag: "Begin" })
+    const { commit, mirror, stage, table } = fixture()
+    mirror.edit({ _tag: "Begin" })
     stage(web({ name: "gone", rv: "1" }), web({ name: "changed", rv: "2" }), web({ name: "same", rv: "3" }))
-    replica.edit({ _tag: "Begin" })
+    mirror.edit({ _tag: "Begin" })
     expect(stage(web({ name: "changed", rv: "12" }), web({ name: "same", rv: "3" }))).toEqual([
       "updated changed 2->12 initial"
     ])
@@ -130,19 +130,19 @@ describe("the first list", () => {
 })
 
 test("a later list changes nothing before it is complete", () => {
-  const { commit, list, replica, stage, table } = fixture()
+  const { commit, list, mirror, stage, table } = fixture()
   list("9", web({ name: "a", rv: "1" }), web({ name: "b", rv: "2" }))
-  replica.edit({ _tag: "Begin" })
+  mirror.edit({ _tag: "Begin" })
   expect(stage(web({ name: "a", rv: "11" }), web({ name: "c", rv: "12" }))).toEqual([])
   expect(table.list().map(({ metadata }) => metadata.resourceVersion)).toEqual(["1", "2"])
   expect(commit("20")).toEqual(["deleted b 2 relisted", "updated a 1->11 relisted", "added c 12 relisted"])
 })
 
 test("a write that is answered during the first list stays visible until the list is past the write", () => {
-  const { commit, replica, stage, table } = fixture()
-  replica.edit({ _tag: "Begin" })
-  replica.overlay.lay("default/a", "5", web({ name: "a", rv: "5" }))
-  replica.overlay.lay("default/b", "30", web({ name: "b", rv: "30" }))
+  const { commit, mirror, stage, table } = fixture()
+  mirror.edit({ _tag: "Begin" })
+  mirror.overlay.written("default/a", "5", web({ name: "a", rv: "5" }))
+  mirror.overlay.written("default/b", "30", web({ name: "b", rv: "30" }))
   stage(web({ name: "a", rv: "4" }), web({ name: "b", rv: "3" }))
   expect(table.list().map(({ metadata }) => metadata.resourceVersion)).toEqual(["5", "30"])
   commit("9")
@@ -153,16 +153,16 @@ test("a write that is answered during the first list stays visible until the lis
 })
 
 test("a list from a server that was restored from a backup ends what was written and deleted before it", () => {
-  const { list, replica, table } = fixture()
+  const { list, mirror, table } = fixture()
   const a = web({ name: "a", rv: "50", uid: "u1" })
   list("60", a, web({ name: "b", rv: "51" }))
-  replica.overlay.bury("default/a", "u1", undefined)
-  replica.overlay.lay("default/b", "70", web({ name: "b", rv: "70" }))
+  mirror.overlay.deleted("default/a", "u1", undefined)
+  mirror.overlay.written("default/b", "70", web({ name: "b", rv: "70" }))
   expect(table.get("default/a")).toBeUndefined()
   expect(list("55", web({ name: "a", rv: "50", uid: "u1" }), web({ name: "b", rv: "51" }))).toEqual([])
   expect(table.get("default/a")).toBe(a)
   expect(table.get("default/b")?.metadata.resourceVersion).toBe("51")
-  expect(replica.overlay.size()).toBe(0)
+  expect(mirror.overlay.size()).toBe(0)
 })
 
 test("a list of one namespace deletes nothing in another", () => {

@@ -16,7 +16,7 @@ export interface Page {
 }
 
 /** The list and the watch of one kind. Objects have no managedFields. */
-export interface Source {
+export interface ListerWatcher {
   readonly page: (options: {
     readonly limit: number
     readonly continue?: string | undefined

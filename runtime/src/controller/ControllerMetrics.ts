@@ -16,16 +16,16 @@ import * as Metrics from "../telemetry/Metrics.ts"
 import { type Attempt, type Observer, ReconcileTimeout } from "./Attempt.ts"
 import type * as HotLoop from "./HotLoop.ts"
 import * as OwnWrites from "./OwnWrites.ts"
-import type { Fired } from "./Trigger.ts"
+import type { TriggerEvent } from "./Trigger.ts"
 
 /** The metrics of one controller. */
-export interface Metered {
+export interface ControllerMetrics {
   /** Counts an attempt. */
   readonly observe: Observer
   /** Counts a hot loop. */
   readonly found: (reason: HotLoop.Reason) => void
   /** Reads the queue and the back-offs of a term until the scope closes. */
-  readonly follow: (queue: WorkQueue<Fired>, backoffs: Backoffs) => Effect.Effect<void, never, Scope.Scope>
+  readonly follow: (queue: WorkQueue<TriggerEvent>, backoffs: Backoffs) => Effect.Effect<void, never, Scope.Scope>
 }
 
 /** The priorities with their own series, and the label of all others, as in controller-runtime. */
@@ -45,7 +45,11 @@ const traceOf = ({ finishedAt, root }: Attempt): Metrics.Trace | undefined =>
   root?.recording.exported === true ? { traceId: root.traceId, spanId: root.spanId, at: finishedAt } : undefined
 
 /** Feeds the metrics of the fiber's registry. It records the writes of attempts in `writes`. */
-export const make = (controller: string, concurrency: number, writes: OwnWrites.OwnWrites): Effect.Effect<Metered> =>
+export const make = (
+  controller: string,
+  concurrency: number,
+  writes: OwnWrites.OwnWrites
+): Effect.Effect<ControllerMetrics> =>
   Effect.map(Metrics.Metrics, (registry) => {
     const own = { controller }
     const queued = { name: controller, controller }

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test"
 import * as ApiError from "./ApiError.ts"
-import * as Right from "./Right.ts"
+import * as Permission from "./Permission.ts"
 
 const described = (message: string, path = "/x") => {
   const error = ApiError.fromStatus({ method: "GET", path }, { kind: "Status", reason: "Forbidden", message }, 403)
   if (!(error instanceof ApiError.Forbidden)) throw new Error(`no refusal: ${error._tag}`)
-  const right = Right.wanting(error)
-  return right === undefined ? undefined : Right.describe(right)
+  const permission = Permission.missing(error)
+  return permission === undefined ? undefined : Permission.describe(permission)
 }
 
 const cases: ReadonlyArray<readonly [string, string, string | undefined]> = [
@@ -29,7 +29,7 @@ const cases: ReadonlyArray<readonly [string, string, string | undefined]> = [
 ]
 
 for (const [where, words, line] of cases) {
-  test(`the missing right is read from a refusal: ${where}`, () => expect(described(words)).toBe(line))
+  test(`the missing permission is read from a refusal: ${where}`, () => expect(described(words)).toBe(line))
 }
 
 const rules = `{APIGroups:[""], Resources:["bindings"], Verbs:["get" "list" "watch"]}\n`.repeat(50)
@@ -54,7 +54,7 @@ for (const [path, line] of [
     `requires permission to escalate clusterroles.rbac.authorization.k8s.io cluster-wide ${access("escalate")}`
   ]
 ] as const) {
-  test(`the missing right is read from a refusal to grant permissions: ${path}`, () => {
+  test(`the missing permission is read from a refusal to grant permissions: ${path}`, () => {
     const words = `rolebindings.rbac.authorization.k8s.io "team" is forbidden: ${grants}`
     expect(described(words, `/apis/rbac.authorization.k8s.io/v1/${path}`)).toBe(line)
   })
@@ -74,7 +74,7 @@ test("the reason of an error is the missing permission, or else its message", ()
   const [[, forbidden, line] = [], , [, quota] = []] = cases
   const errorOf = (message = "", status = 403) =>
     ApiError.fromStatus({ method: "GET", path: "/x" }, { kind: "Status", message }, status)
-  expect(Right.reasonOf(errorOf(forbidden))).toBe(line ?? "")
-  expect(Right.reasonOf(errorOf(quota))).toBe(errorOf(quota).message)
-  expect(Right.reasonOf(errorOf("no such thing", 404))).toBe(errorOf("no such thing", 404).message)
+  expect(Permission.reasonOf(errorOf(forbidden))).toBe(line ?? "")
+  expect(Permission.reasonOf(errorOf(quota))).toBe(errorOf(quota).message)
+  expect(Permission.reasonOf(errorOf("no such thing", 404))).toBe(errorOf("no such thing", 404).message)
 })

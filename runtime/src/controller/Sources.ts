@@ -29,10 +29,16 @@ const chunk = 200
 const priorityOf = (change: Change): number => (change.initial ? WorkQueue.low : 0)
 
 /** The version by which the queue recognises an own write. A later list may hide the version of another manager behind it. */
-const versionOf = (change: Change, fired: Trigger.Fired): WorkQueue.Version | undefined =>
+const versionOf = (change: Change, fired: Trigger.TriggerEvent): WorkQueue.Version | undefined =>
   change.initial || change.relisted ? undefined : fired.source
 
-type Ignore<A> = (about: A, kind: Trigger.Fired["kind"], sourceKind: string, change: Change, predicate: string) => void
+type Ignore<A> = (
+  about: A,
+  kind: Trigger.TriggerEvent["kind"],
+  sourceKind: string,
+  change: Change,
+  predicate: string
+) => void
 
 /** Receives the attempts and changes of a controller for `why`. All functions are synchronous. */
 export interface History {
@@ -56,7 +62,7 @@ export interface History {
 export const connect = <R>(
   controller: Controller<R>,
   options: {
-    readonly queue: Pick<WorkQueue.WorkQueue<Trigger.Fired>, "add">
+    readonly queue: Pick<WorkQueue.WorkQueue<Trigger.TriggerEvent>, "add">
     readonly memory: Memory
     readonly history?: Omit<History, "record"> | undefined
     readonly primary: Cache.Informer
@@ -104,7 +110,7 @@ export const connect = <R>(
     }
 
     /** Reports an error of an author's predicate or map once. It must not end the watch. */
-    const blundered = (what: "predicate" | "map", error: unknown): void => {
+    const reportOnce = (what: "predicate" | "map", error: unknown): void => {
       // A standby holds back all writes; the leader makes them.
       if (error instanceof Fenced) return
       say(`A ${what} of controller ${controller.name} threw: ${messageOf(error)}`, Effect.logError)
@@ -115,7 +121,7 @@ export const connect = <R>(
       try {
         return predicate?.(change) ?? true
       } catch (error) {
-        blundered("predicate", error)
+        reportOnce("predicate", error)
         return true
       }
     }
@@ -203,7 +209,7 @@ export const connect = <R>(
               Effect.map((found) => add(Array.from(found, (key) => Resource.keyStringOf(controller.resource, key)))),
               // A map that does not end would block all later ones.
               Effect.timeout(controller.timeout),
-              Effect.catchAllCause((cause) => Effect.sync(() => blundered("map", Cause.squash(cause))))
+              Effect.catchAllCause((cause) => Effect.sync(() => reportOnce("map", Cause.squash(cause))))
             )
           )
         }
@@ -211,7 +217,7 @@ export const connect = <R>(
           map(change.object)
           if (change.type === "updated" && change.previous !== undefined) map(change.previous)
         } catch (error) {
-          blundered("map", error)
+          reportOnce("map", error)
         }
         if (trigger.relation === "owned") {
           for (const owner of memory.waiting(`${identity} ${keyString(change.object.metadata)}`)) seen.add(owner)

@@ -23,14 +23,14 @@ export interface Write {
 export type Listener = (write: Write) => void
 
 /** Publishes writes to listeners. */
-export interface Writes {
+export interface WriteBroadcaster {
   readonly publish: (write: Write) => void
   /** Listens until the scope closes. */
   readonly listen: (listener: Listener) => Effect.Effect<void, never, Scope.Scope>
 }
 
 /** Without listeners. */
-export const make = (): Writes => {
+export const make = (): WriteBroadcaster => {
   const listeners = new Set<Listener>()
   return {
     publish: (write) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import type { Json } from "./Drift.ts"
-import * as Spelling from "./Spelling.ts"
+import * as Equivalence from "./Equivalence.ts"
 
 /** `1000n` and `1u`, and so on. */
 const units = (...names: ReadonlyArray<string>) =>
@@ -39,7 +39,7 @@ describe("another spelling", () => {
   ]
   for (const [sent, stored] of same) {
     test(`${JSON.stringify(sent)} is ${JSON.stringify(stored)}`, () => {
-      expect(Spelling.isSame(sent, stored)).toBe(true)
+      expect(Equivalence.isSame(sent, stored)).toBe(true)
     })
   }
 
@@ -60,7 +60,7 @@ describe("another spelling", () => {
   ]
   for (const [sent, stored] of others) {
     test(`${JSON.stringify(sent)} is not ${JSON.stringify(stored)}`, () => {
-      expect(Spelling.isSame(sent, stored)).toBe(false)
+      expect(Equivalence.isSame(sent, stored)).toBe(false)
     })
   }
 })
@@ -78,7 +78,7 @@ describe("a stored value", () => {
   ]
   for (const [path, want, have] of stored) {
     test(`${have} of ${path} was sent as ${want}`, () => {
-      expect(Spelling.isStored({ path, want, have })).toBe(true)
+      expect(Equivalence.isStored({ path, want, have })).toBe(true)
     })
   }
   const changed: ReadonlyArray<readonly [path: string, want: Json, have: Json]> = [
@@ -95,7 +95,7 @@ describe("a stored value", () => {
   ]
   for (const [path, want, have] of changed) {
     test(`${have} of ${path} is a change of ${want}`, () => {
-      expect(Spelling.isStored({ path, want, have })).toBe(false)
+      expect(Equivalence.isStored({ path, want, have })).toBe(false)
     })
   }
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../resource/BuiltIn.ts"
 import * as Resource from "../resource/Resource.ts"
-import * as Claim from "./Claim.ts"
+import * as Ownership from "./Ownership.ts"
 
 const kindOf = (kind: string, namespaced: boolean) =>
   Resource.make<Resource.Any["Type"], never>({
@@ -27,11 +27,11 @@ const owner = (namespace?: string) => ({
 
 describe("an owner owns", () => {
   test("an object of its own namespace", () => {
-    expect(Claim.mistakeIn(owner("a"), namespaced, ConfigMap, { name: "c", namespace: "a" })).toBeUndefined()
+    expect(Ownership.mistakeIn(owner("a"), namespaced, ConfigMap, { name: "c", namespace: "a" })).toBeUndefined()
   })
   test("any object, if it is cluster-scoped", () => {
-    expect(Claim.mistakeIn(owner(), wide, ConfigMap, { name: "c", namespace: "b" })).toBeUndefined()
-    expect(Claim.mistakeIn(owner(), wide, wide, { name: "c" })).toBeUndefined()
+    expect(Ownership.mistakeIn(owner(), wide, ConfigMap, { name: "c", namespace: "b" })).toBeUndefined()
+    expect(Ownership.mistakeIn(owner(), wide, wide, { name: "c" })).toBeUndefined()
   })
 })
 
@@ -40,17 +40,17 @@ const wayOut =
 
 describe("an owner does not own", () => {
   test("an object in another namespace", () => {
-    expect(Claim.mistakeIn(owner("a"), namespaced, ConfigMap, { name: "c", namespace: "b" })).toBe(
+    expect(Ownership.mistakeIn(owner("a"), namespaced, ConfigMap, { name: "c", namespace: "b" })).toBe(
       `Widget a/w cannot own an object in another namespace: ConfigMap b/c ${wayOut}`
     )
   })
   test("a cluster-scoped object, if it is namespaced", () => {
-    expect(Claim.mistakeIn(owner("a"), namespaced, wide, { name: "c" })).toBe(
+    expect(Ownership.mistakeIn(owner("a"), namespaced, wide, { name: "c" })).toBe(
       `Widget a/w cannot own a cluster-scoped object: Gadget c ${wayOut}`
     )
   })
   test("a namespaced object without a namespace", () => {
-    expect(Claim.mistakeIn(owner(), wide, ConfigMap, { name: "c" })).toBe(
+    expect(Ownership.mistakeIn(owner(), wide, ConfigMap, { name: "c" })).toBe(
       "ConfigMap c has no namespace: required (set metadata.namespace, as its owner is cluster-scoped)"
     )
   })
@@ -63,7 +63,7 @@ describe("a child is", () => {
   const applied = { annotations: { "homeostat.dev/intent": "h" } }
   const given = { annotations: { "example.com/adopt": "true" } }
   const claim = (metadata: object, adoptAnnotation: string | undefined = "example.com/adopt") =>
-    Claim.of(
+    Ownership.of(
       owner("a"),
       namespaced,
       { metadata: { name: "c", namespace: "a", uid: "c", resourceVersion: "1", creationTimestamp: "", ...metadata } },
@@ -85,7 +85,7 @@ describe("a child is", () => {
   test("not adoptable where no annotation is named", () => {
     const options = {}
     const metadata = { name: "c", uid: "c", resourceVersion: "1", creationTimestamp: "", ...given }
-    expect(Claim.of(owner("a"), namespaced, { metadata }, options)).toBe("none")
+    expect(Ownership.of(owner("a"), namespaced, { metadata }, options)).toBe("none")
   })
 
   test("an orphan, if it was applied and has no controller, or one of the owner's name", () => {

@@ -3,9 +3,9 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
-import * as Alarm from "./Alarm.ts"
+import * as Timer from "./Timer.ts"
 
-/** An alarm over a list of times, and the times at which it rang. */
+/** A timer over a list of times, and the times at which it rang. */
 const make = Effect.gen(function* () {
   const real = yield* Effect.clock
   const hook = { onSleep: (): void => {} }
@@ -23,7 +23,7 @@ const make = Effect.gen(function* () {
   let due: Array<number> = []
   const rang: Array<number> = []
   const state = { calls: 0 }
-  const alarm = yield* Alarm.make(clock, () => {
+  const timer = yield* Timer.make(clock, () => {
     state.calls++
     const now = clock.unsafeCurrentTimeMillis()
     for (const time of due) if (time <= now) rang.push(now)
@@ -32,7 +32,7 @@ const make = Effect.gen(function* () {
   })
   const add = (time: number): void => {
     due.push(time)
-    alarm.set(time)
+    timer.set(time)
   }
   return { add, rang, state, hook }
 })

@@ -22,7 +22,7 @@ import { intentAnnotation } from "./Intent.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 
 /** The relation of an owner to a child. */
-export type Claim = "ours" | "adoptable" | "orphan" | "none"
+export type Ownership = "ours" | "adoptable" | "orphan" | "none"
 
 /** An object that the owner does not control has the name of a child. */
 export class NotOwned extends Data.TaggedError("NotOwned")<{
@@ -36,9 +36,10 @@ export class NotOwned extends Data.TaggedError("NotOwned")<{
   readonly news: boolean
 }> {
   override get message(): string {
-    return `${this.kind} ${this.key} exists and is ${
-      this.holder === undefined ? "not controlled by any owner" : `controlled by ${this.holder}`
-    }; it is left alone until it is removed or given away`
+    const { holder, key, kind } = this
+    return holder === undefined
+      ? `${kind} ${key} already exists and has no controller: leaving it alone (delete it, or hand it over with the adopt annotation)`
+      : `${kind} ${key} already exists and is controlled by ${holder}: leaving it alone (delete it, or use another name)`
   }
 }
 
@@ -82,7 +83,7 @@ export const of = (
   resource: Resource.Any,
   child: KubernetesObject,
   options: { readonly adoptAnnotation?: string | undefined }
-): Claim => {
+): Ownership => {
   const holder = controllerOf(child)
   if (holder?.uid === owner.metadata.uid) return "ours"
   const annotations = child.metadata.annotations ?? {}
@@ -144,8 +145,8 @@ export const refuse = (owner: KubernetesObject, kind: Resource.Any, child: Kuber
       holder: holder === undefined ? undefined : `${holder.kind} ${holder.name}`,
       news
     })
-    const told = news
+    const recorded = news
       ? EventRecorder.record({ regarding: owner, type: "Warning", reason: "NameConflict", note: error.message })
       : Effect.void
-    return Effect.zipRight(told, Effect.fail(error))
+    return Effect.zipRight(recorded, Effect.fail(error))
   })

@@ -6,7 +6,7 @@ import type { InvalidObject } from "../resource/Resource.ts"
 import type { ApiError, Forbidden } from "./ApiError.ts"
 
 /** A verb on a resource. */
-export interface Right {
+export interface Permission {
   readonly verb: string
   /** The name in rules: `deployments`, `webapps/status`. */
   readonly resource: string
@@ -25,7 +25,7 @@ const granting = / is attempting to grant RBAC permissions not currently held/
 const rbac = "rbac.authorization.k8s.io"
 
 /** The verb that would still allow the request, by the resource in its path. */
-const allowing: { readonly [plural: string]: Pick<Right, "verb" | "resource"> } = {
+const allowing: { readonly [plural: string]: Pick<Permission, "verb" | "resource"> } = {
   roles: { verb: "escalate", resource: "roles" },
   clusterroles: { verb: "escalate", resource: "clusterroles" },
   rolebindings: { verb: "bind", resource: "roles or clusterroles" },
@@ -33,17 +33,17 @@ const allowing: { readonly [plural: string]: Pick<Right, "verb" | "resource"> } 
 }
 
 /** The missing permission of a forbidden request; undefined if the reason is another one. */
-export const wanting = (error: Forbidden): Right | undefined => {
+export const missing = (error: Forbidden): Permission | undefined => {
   const [, verb, resource, group = "", namespace] = words.exec(error.message) ?? []
   if (verb !== undefined && resource !== undefined) return { verb, resource, group, namespace }
   if (!granting.test(error.message)) return undefined
   const [, place, plural = ""] = /\/v1\/(?:namespaces\/([^/]+)\/)?([a-z]+)/.exec(error.request.path) ?? []
-  const right = allowing[plural]
-  return right && { ...right, group: rbac, namespace: place }
+  const permission = allowing[plural]
+  return permission && { ...permission, group: rbac, namespace: place }
 }
 
 /** `requires permission to patch deployments.apps in namespace default` */
-export const describe = ({ group, namespace, resource, verb }: Right): string =>
+export const describe = ({ group, namespace, resource, verb }: Permission): string =>
   `requires permission to ${verb} ${qualified(resource, group)} ${where(namespace)}${
     verb === "bind" || verb === "escalate" ? ` (Access.${verb} in the controller's access), or all that they grant` : ""
   }`
@@ -56,8 +56,8 @@ const qualified = (resource: string, group: string): string => {
 
 /** Why a request failed, in one line; for a missing permission, which one. */
 export const reasonOf = (error: ApiError | InvalidObject): string => {
-  const right = error._tag === "Forbidden" ? wanting(error) : undefined
-  return right === undefined ? error.message : describe(right)
+  const permission = error._tag === "Forbidden" ? missing(error) : undefined
+  return permission === undefined ? error.message : describe(permission)
 }
 
 /** The namespace of a permission, in words. */

@@ -12,7 +12,7 @@ export const make: Effect.Effect<(message: string) => void, never, Scope.Scope> 
   const clock = yield* Effect.clock
   const lines = yield* Queue.unbounded<string>()
   let silentUntil = Number.NEGATIVE_INFINITY
-  let unsaid = 0
+  let skipped = 0
   yield* Queue.take(lines).pipe(
     Effect.flatMap((line) => Effect.logWarning(line)),
     Effect.forever,
@@ -21,11 +21,11 @@ export const make: Effect.Effect<(message: string) => void, never, Scope.Scope> 
   return (message) => {
     const now = clock.unsafeCurrentTimeMillis()
     if (now < silentUntil) {
-      unsaid++
+      skipped++
       return
     }
     silentUntil = now + Duration.toMillis(pause)
-    Queue.unsafeOffer(lines, unsaid === 0 ? message : `${message} (and ${unsaid} more since the last such line)`)
-    unsaid = 0
+    Queue.unsafeOffer(lines, skipped === 0 ? message : `${message} (and ${skipped} more since the last such line)`)
+    skipped = 0
   }
 })

@@ -3,14 +3,14 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/TestClock"
-import * as Occasionally from "./Occasionally.ts"
+import * as RateLimitedLog from "./RateLimitedLog.ts"
 
 effect("What is said all the time is logged once a minute, with how often it was said meanwhile", () =>
   Effect.gen(function* () {
     const lines: Array<unknown> = []
     const logger = Logger.make(({ message }) => void lines.push(message))
     yield* Effect.gen(function* () {
-      const say = yield* Occasionally.make
+      const say = yield* RateLimitedLog.make
       for (let second = 0; second < 150; second++) {
         say(`trouble ${second}`)
         yield* TestClock.adjust("1 second")

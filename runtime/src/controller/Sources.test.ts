@@ -9,10 +9,10 @@ import * as Fence from "../client/Fence.ts"
 import type { ApiServer } from "../events/ApiServer.fixture.ts"
 import { ConfigMap } from "../resource/BuiltIn.ts"
 import * as Controller from "./Controller.ts"
-import type * as Intake from "./Intake.ts"
 import * as Predicate from "./Predicate.ts"
 import * as Result from "./Result.ts"
 import * as Runner from "./Runner.ts"
+import type * as Sources from "./Sources.ts"
 import * as Trigger from "./Trigger.ts"
 import { counted, ended, pass, run, settle, Widget, widget, withWorld } from "./World.fixture.ts"
 
@@ -68,7 +68,7 @@ describe("a change of another kind", () => {
         const ignored: Array<string> = []
         const { reconcile } = done()
         const none = Predicate.named("never: it is a test", () => false)
-        const ignoredElsewhere: Intake.History["ignoredElsewhere"] = (_, kind, source, { object }, predicate) => {
+        const ignoredElsewhere: Sources.History["ignoredElsewhere"] = (_, kind, source, { object }, predicate) => {
           ignored.push(`${kind} ${source} ${object.metadata.name} ${predicate}`)
         }
         const history = { record: () => {}, ignored: () => {}, ignoredElsewhere, deleted: () => {} }
@@ -160,7 +160,7 @@ describe("a change of another kind", () => {
   )
 
   effect(
-    "that its predicate or its selector leaves out wakes nobody",
+    "that its predicate or its selector leaves out triggers no reconcile",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a")
@@ -273,7 +273,7 @@ describe("a child that exists when a term begins", () => {
 
 describe("a change of an object itself", () => {
   effect(
-    "that the controller's predicate leaves out is none of its business; a deletion and a retry always are",
+    "that the controller's predicate leaves out does not trigger it; a deletion and a retry always do",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a")

@@ -1,13 +1,13 @@
 /**
  * The effect of an answered write on a cached kind: the object has a new state, no longer matches the selector, or is gone.
  */
-import type { Write } from "../client/Writes.ts"
+import type { Write } from "../client/WriteBroadcaster.ts"
 import { type KubernetesObject, keyString, type ObjectMeta } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 import type { LabelSelector } from "./LabelSelector.ts"
 
 /** The effect of a write on a cache. */
-export type Meaning =
+export type WriteEffect =
   | { readonly _tag: "Present"; readonly key: string; readonly object: KubernetesObject }
   | { readonly _tag: "Outside"; readonly key: string; readonly resourceVersion: string }
   | {
@@ -18,7 +18,7 @@ export type Meaning =
     }
 
 /** The cached kind. `matches` is absent if only the server can evaluate the selector. */
-export interface Scope {
+export interface CachedKind {
   readonly resource: Resource.Any
   readonly matches: LabelSelector | undefined
 }
@@ -55,13 +55,13 @@ const isWhole = (write: Write, object: KubernetesObject, resource: Resource.Any)
   (object.kind === undefined ? write.resource.projection === "full" : object.kind === resource.kind)
 
 /**
- * The effect of `write` on the kind in `scope`; `undefined` if the answer does not decide it.
+ * The effect of `write` on the kind in `kind`; `undefined` if the answer does not decide it.
  *
  * An answer in another version, or with metadata alone, changes only a metadata-only cache. Deletions count for every version. Among
  * subresources, only `status` answers with the object.
  */
-export const meaning = (write: Write, scope: Scope): Meaning | undefined => {
-  const { resource } = scope
+export const of = (write: Write, kind: CachedKind): WriteEffect | undefined => {
+  const { resource } = kind
   if (write.resource.plural !== resource.plural || write.resource.group !== resource.group) return undefined
   if (write.subresource !== undefined && write.subresource !== "status") return undefined
   const object = write.object
@@ -73,8 +73,8 @@ export const meaning = (write: Write, scope: Scope): Meaning | undefined => {
   const { uid, resourceVersion } = object.metadata
   const key = keyString(object.metadata)
   if (isRemoved(write, object)) return { _tag: "Removed", key, uid, resourceVersion }
-  if (scope.matches === undefined) return undefined
-  if (!scope.matches(object.metadata.labels)) return { _tag: "Outside", key, resourceVersion }
+  if (kind.matches === undefined) return undefined
+  if (!kind.matches(object.metadata.labels)) return { _tag: "Outside", key, resourceVersion }
   if (resource.projection === "metadata") return { _tag: "Present", key, object: project(object) }
   return isWhole(write, object, resource) ? { _tag: "Present", key, object: strip(object) } : undefined
 }

@@ -7,10 +7,10 @@ export interface Version {
 }
 
 /** The versions that a run wrote: the UID by resourceVersion, which a cluster gives to one write only. */
-export type Own = ReadonlyMap<string, string>
+export type WrittenVersions = ReadonlyMap<string, string>
 
 /** The latest runs that wrote something, oldest first, and when each ended in monotonic milliseconds. */
-export type Runs = ReadonlyArray<{ readonly endedAt: number; readonly versions: Own }>
+export type Runs = ReadonlyArray<{ readonly endedAt: number; readonly versions: WrittenVersions }>
 
 /** How long an earlier run is kept. A watch is rarely further behind. */
 const keptMillis = 60_000
@@ -19,7 +19,7 @@ const keptMillis = 60_000
 const most = 64
 
 /** The runs with one more. */
-export const after = (runs: Runs | undefined, versions: Own, endedAt: number): Runs => [
+export const after = (runs: Runs | undefined, versions: WrittenVersions, endedAt: number): Runs => [
   ...(runs ?? []).filter((run) => endedAt - run.endedAt < keptMillis).slice(1 - most),
   { endedAt, versions }
 ]

@@ -12,7 +12,7 @@ import type { Reason } from "./Reflector.ts"
 import type { Sink } from "./Watcher.ts"
 
 /** The metrics of one cache. */
-export interface Metered {
+export interface CacheMetrics {
   /** The counters of a kind. The call creates the series at 0. */
   readonly counted: (kind: string) => Sink["counted"]
 }
@@ -22,7 +22,7 @@ const restarts: ReadonlyArray<Reason> = ["ended", "broken", "idle", "error"]
 const relists: ReadonlyArray<Reason> = ["expired", "refused", "empty", "idle"]
 
 /** Feeds the metrics of the fiber's registry until the scope closes. */
-export const make = (informers: () => ReadonlyArray<Informer>): Effect.Effect<Metered, never, Scope.Scope> =>
+export const make = (informers: () => ReadonlyArray<Informer>): Effect.Effect<CacheMetrics, never, Scope.Scope> =>
   Effect.gen(function* () {
     const registry = yield* Metrics
 

@@ -9,7 +9,7 @@ import type { Edit } from "./Reflector.ts"
 import type { Change, Table } from "./Store.ts"
 
 /** The copy of a kind in one namespace or in all namespaces. */
-export interface Replica {
+export interface Mirror {
   /** The namespace; `undefined` for all namespaces. */
   readonly namespace: string | undefined
   readonly overlay: Overlay.Overlay
@@ -30,7 +30,7 @@ export const make = (options: {
   readonly table: Table
   readonly namespace: string | undefined
   readonly clock: Clock.Clock
-}): Replica => {
+}): Mirror => {
   const { table, namespace, clock } = options
   const overlay = Overlay.make(table, namespace)
   let staged = new Map<string, KubernetesObject>()

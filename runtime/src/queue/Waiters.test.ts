@@ -3,47 +3,47 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Takers from "./Takers.ts"
+import * as Waiters from "./Waiters.ts"
 
 const yields = (count: number) => Effect.replicateEffect(Effect.yieldNow(), count, { discard: true })
 
-effect("what becomes available while a taker is between looking and lining up is not missed", () =>
+effect("what becomes available while a waiter is between looking and lining up is not missed", () =>
   Effect.gen(function* () {
     // Fibers that may take few steps in a row, each another number, have a gap everywhere; one of the pauses ends in it.
     // (With less than 16 Effect's fiber does nothing but yield.)
     for (let steps = 16; steps < 40; steps++) {
       for (let pause = 0; pause < 8; pause++) {
         const stock: Array<number> = []
-        const takers = Takers.make(
+        const waiters = Waiters.make(
           () => stock.length,
           () => stock.shift()
         )
-        const taker = yield* Effect.fork(Effect.withMaxOpsBeforeYield(Effect.uninterruptible(takers.take), steps))
+        const waiter = yield* Effect.fork(Effect.withMaxOpsBeforeYield(Effect.uninterruptible(waiters.take), steps))
         yield* yields(pause)
         stock.push(pause)
-        takers.call()
+        waiters.signal()
         yield* yields(50)
-        expect(taker.unsafePoll()).toEqual(Exit.succeed(pause))
+        expect(waiter.unsafePoll()).toEqual(Exit.succeed(pause))
       }
     }
   })
 )
 
-effect("a taker is served again and again, and each as often as there is something for it", () =>
+effect("a waiter is served again and again, and each as often as there is something for it", () =>
   Effect.gen(function* () {
     const stock: Array<number> = []
-    const takers = Takers.make(
+    const waiters = Waiters.make(
       () => stock.length,
       () => stock.shift()
     )
     const taken: Array<number> = []
     const workers = yield* Effect.replicateEffect(
-      Effect.fork(Effect.forever(Effect.map(Effect.uninterruptible(takers.take), (one) => taken.push(one)))),
+      Effect.fork(Effect.forever(Effect.map(Effect.uninterruptible(waiters.take), (one) => taken.push(one)))),
       3
     )
     for (let one = 0; one < 100; one++) {
       stock.push(one)
-      takers.call()
+      waiters.signal()
       if (one % 7 === 0) yield* yields(3)
     }
     yield* yields(1000)

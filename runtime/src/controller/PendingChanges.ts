@@ -6,12 +6,12 @@
  */
 import type { WorkQueue } from "../queue/WorkQueue.ts"
 import * as Bounded from "../resource/Bounded.ts"
-import type { Fired } from "./Trigger.ts"
+import type { TriggerEvent } from "./Trigger.ts"
 
 /** The keys of the objects that changed lately. */
-export interface Recent extends Pick<WorkQueue<Fired>, "add"> {
+export interface PendingChanges extends Pick<WorkQueue<TriggerEvent>, "add"> {
   /** Returns all keys, oldest first, and clears the list. */
-  readonly handOver: (add: (key: string, trigger: Fired) => void) => void
+  readonly handOver: (add: (key: string, trigger: TriggerEvent) => void) => void
 }
 
 /**
@@ -20,8 +20,8 @@ export interface Recent extends Pick<WorkQueue<Fired>, "add"> {
 const capacity = 1000
 
 /** Nothing has changed yet. */
-export const make = (): Recent => {
-  const triggers = new Map<string, Fired>()
+export const make = (): PendingChanges => {
+  const triggers = new Map<string, TriggerEvent>()
   return {
     add: (key, trigger) => Bounded.put(triggers, key, trigger, capacity),
     handOver: (add) => {

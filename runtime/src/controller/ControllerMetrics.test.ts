@@ -15,14 +15,14 @@ import * as Recording from "../telemetry/Recording.ts"
 import { attempt, exchange } from "./Attempt.fixture.ts"
 import type { Attempt } from "./Attempt.ts"
 import * as Controller from "./Controller.ts"
-import * as Metered from "./Metered.ts"
+import * as ControllerMetrics from "./ControllerMetrics.ts"
 import * as OwnWrites from "./OwnWrites.ts"
 import * as Result from "./Result.ts"
 import * as RunnerFixture from "./Runner.fixture.ts"
 import * as Runner from "./Runner.ts"
 import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
-import type { Fired } from "./Trigger.ts"
+import type { TriggerEvent } from "./Trigger.ts"
 import { counted, pass, run, settle, unreachable, Widget, widget, withWorld } from "./World.fixture.ts"
 
 const own = (name: string) => `controller_runtime_${name}{controller="widgets"}`
@@ -60,7 +60,7 @@ describe("a reconcile is counted", () => {
       { [total("error")]: 2, [own("reconcile_errors_total")]: 2 }
     ],
     [
-      "that failed for good as an error and a terminal one",
+      "that failed permanently as an error and a terminal one",
       () => Effect.fail(new TerminalError({ message: "never" })),
       {
         [total("error")]: 1,
@@ -186,11 +186,11 @@ describe("a queue is measured", () => {
     Effect.gen(function* () {
       const registry = Metrics.make()
       const { follow } = yield* Effect.provideService(
-        Metered.make("widgets", 1, OwnWrites.make()),
+        ControllerMetrics.make("widgets", 1, OwnWrites.make()),
         Metrics.Metrics,
         registry
       )
-      const queue = yield* WorkQueue.make<Fired>()
+      const queue = yield* WorkQueue.make<TriggerEvent>()
       yield* Effect.scoped(
         Effect.gen(function* () {
           yield* follow(queue, yield* Backoff.make(Backoff.default))
@@ -209,9 +209,9 @@ describe("a queue is measured", () => {
   effect("with a bound to the number of priorities that have a series", () =>
     Effect.gen(function* () {
       const registry = Metrics.make()
-      const queue = yield* WorkQueue.make<Fired>()
+      const queue = yield* WorkQueue.make<TriggerEvent>()
       const { follow } = yield* Effect.provideService(
-        Metered.make("widgets", 1, OwnWrites.make()),
+        ControllerMetrics.make("widgets", 1, OwnWrites.make()),
         Metrics.Metrics,
         registry
       )
@@ -280,7 +280,7 @@ describe("freshness", () => {
     )
   )
 
-  const event = (at: number, resourceVersion = "7"): Fired => ({
+  const event = (at: number, resourceVersion = "7"): TriggerEvent => ({
     kind: "watch.modified",
     source: { kind: "Widget", key: "default/a", uid: "u", resourceVersion },
     at
@@ -304,7 +304,7 @@ describe("freshness", () => {
   const observed = (...attempts: ReadonlyArray<Partial<Attempt>>) =>
     Effect.gen(function* () {
       const registry = Metrics.make()
-      const make = Metered.make("widgets", 1, OwnWrites.make())
+      const make = ControllerMetrics.make("widgets", 1, OwnWrites.make())
       const { observe } = yield* Effect.provideService(make, Metrics.Metrics, registry)
       for (const over of attempts) {
         yield* observe(attempt({ key: "default/a", queuedAt: 2000, startedAt: 5000, finishedAt: 6000, ...over }))
@@ -314,7 +314,7 @@ describe("freshness", () => {
 
   effect("is that of the oldest change that is news", () =>
     Effect.gen(function* () {
-      const triggers: ReadonlyArray<Fired> = [
+      const triggers: ReadonlyArray<TriggerEvent> = [
         { ...event(0), kind: "startup" },
         { kind: "resync", at: 500 },
         event(1000, "8"),

@@ -1,0 +1,32 @@
+/** The end of a command: its exit code, and the line that reports a failure. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Verb from "./Verb.ts"
+
+/** The exit code, and the line to print. Without a line the command has succeeded, or the log has the failure. */
+export interface Verdict {
+  readonly code: number
+  readonly line?: string
+}
+
+/** The verdict about a command that has ended. */
+export const of = (exit: Exit.Exit<unknown, unknown>): Verdict => {
+  if (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause)) return { code: 0 }
+  const failure = Option.getOrUndefined(Cause.failureOption(exit.cause))
+  if (failure instanceof Verb.Logged) return { code: failure.code }
+  if (failure instanceof Verb.UsageError) return { code: 2, line: failure.message }
+  if (failure instanceof Error) return { code: 1, line: failure.message }
+  return { code: 1, line: Cause.pretty(exit.cause) }
+}
+
+/** Logs a failure, so that a collector that parses each line gets it. The program then exits without printing it. */
+export const logged = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | Verb.Logged, R> =>
+  Effect.catchAllCause(effect, (cause): Effect.Effect<never, E | Verb.Logged> => {
+    const { code, line } = of(Exit.failCause(cause))
+    if (line === undefined) return Effect.failCause(cause)
+    const isExpected = Option.isSome(Cause.failureOption(cause))
+    const report = isExpected ? Effect.logError(line) : Effect.logError("The program failed unexpectedly", cause)
+    return Effect.zipRight(report, new Verb.Logged({ code }))
+  })
