@@ -78,6 +78,7 @@ export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
    * the others from the API server, and `Cache.list` omits them.
    *
    * A transform that returns its object keeps everything: `Transform.of(Deployment, (deployment) => deployment)`.
+   * A transform of an owned kind must keep the fields that `Owned.apply` sets. Otherwise each reconcile sends them again.
    */
   readonly transforms?: ReadonlyArray<Transform.Transform> | undefined
   /** The changes of its own kind that trigger a reconcile. Default: all changes. */

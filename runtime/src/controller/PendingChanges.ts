@@ -1,6 +1,7 @@
 /**
- * The objects that changed lately, as a standby sees them, and those whose reconcile was interrupted at the end of its own term. A new
- * leader reconciles these objects first. Without it, an object that needs a repair would wait behind the first pass over all others.
+ * The objects that changed lately, as a standby sees them, and those that its own last term left: the reconcile was interrupted, or a
+ * change still waited for a worker. A new leader reconciles these objects first. Without it, an object that needs a repair would wait
+ * behind the first pass over all others.
  *
  * The list is bounded. An old entry only moves its object to the front of the first pass.
  */

@@ -125,6 +125,26 @@ describe("a controller that stands by", () => {
   )
 
   effect(
+    "begins its term with the changes that its last term has left, where the Lease was lost",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        for (const name of ["a", "b", "c", "d"]) server.put(Widget, widget(name))
+        const { names, reconcile } = counted((n) => (n === 1 ? Effect.never : Effect.succeed(Result.done)))
+        const runner = yield* prepare(reconcile, { concurrency: 1 })
+        yield* Effect.forkScoped(runner.standBy)
+        yield* settle
+        const first = yield* term(runner)
+        expect(names()).toEqual(["a"])
+        server.change(Widget, "d", { spec: { size: 2 } })
+        yield* settle
+        yield* first.lose
+        yield* term(runner)
+        expect(names().slice(1)).toEqual(["d", "a", "b", "c"])
+      })
+    )
+  )
+
+  effect(
     "is no longer told once it leads",
     withWorld(({ server }) =>
       Effect.gen(function* () {

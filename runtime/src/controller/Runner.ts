@@ -163,7 +163,7 @@ export const prepare = <R>(
     const begin = Effect.gen(function* () {
       const shared: Worker.Shared<R> = {
         controller,
-        queue: yield* WorkQueue.make<TriggerEvent>(),
+        queue: yield* WorkQueue.make<TriggerEvent>({ left: recent.add }),
         informer: primary,
         wire: CustomResource.undecoded(controller.resource),
         backoffs: yield* Backoff.make(controller.retry),
@@ -261,7 +261,7 @@ export const prepare = <R>(
         )
       }).pipe(Effect.scoped)
 
-    /** The reconciles that the end of a term interrupted come first in the next term. */
+    /** The reconciles that the end of a term interrupted come first in the next term, as do the changes that it has left. */
     const observe: Attempt.Observer = (attempt) => {
       const trigger = attempt.triggers.at(-1)
       if (attempt.outcome._tag === "Interrupted" && trigger !== undefined) recent.add(attempt.key, trigger)

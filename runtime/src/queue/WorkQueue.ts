@@ -154,6 +154,8 @@ export interface WorkQueue<T> {
 export const make = <T>(options?: {
   /** How many triggers of a key are kept, the newest. Default 10: enough to explain a run, too few to fill a heap. */
   readonly triggers?: number | undefined
+  /** Called at the shutdown for each ready key of priority 0 or more, with the newest of its triggers. */
+  readonly left?: ((key: string, trigger: T) => void) | undefined
 }): Effect.Effect<WorkQueue<T>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
@@ -164,8 +166,7 @@ export const make = <T>(options?: {
     const running = new Set<Entry<T>>()
     /** Ready keys with no run in progress. */
     let available = 0
-    let adds = 0
-    let retries = 0
+    let [adds, retries] = [0, 0]
     let stopped = false
     const drained = yield* Effect.makeLatch(false)
 
@@ -380,6 +381,8 @@ export const make = <T>(options?: {
     const shutDown = (): void => {
       stopped = true
       const empty = (entry: Entry<T>): void => {
+        const newest = entry.place === "ready" && entry.priority >= 0 ? entry.triggers?.at(-1) : undefined
+        if (newest !== undefined) options?.left?.(entry.key, newest.trigger)
         entry.place = "idle"
         entry.triggers = undefined
         entry.undecided = undefined
