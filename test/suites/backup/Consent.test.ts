@@ -1,5 +1,6 @@
 /** Deletions of old snapshots that wait for a user. */
 import { expect } from "bun:test"
+import * as Eventually from "@homeostat/testkit/Eventually"
 import { Effect } from "effect"
 import * as Virtual from "./Virtual.ts"
 
@@ -63,11 +64,12 @@ Virtual.test("A pause holds the deletion, though the spec was invalid when the r
     yield* Virtual.until("shop", "the run ended", ({ active }) => active === undefined, "10 minutes")
     yield* Virtual.change("shop", { spec: { timeZone: "Europe/Berlin" } })
     const before = forgetting(world).length
-    yield* world.pass("10 minutes")
-    expect(
-      forgetting(world)
-        .slice(before)
-        .map(({ env }) => env.HOLD)
-    ).toEqual(["Paused"])
+    yield* Eventually.eventually(
+      "a maintenance begins",
+      Effect.sync(() => forgetting(world).slice(before)),
+      (begun) => begun.length > 0,
+      "10 minutes"
+    )
+    expect(forgetting(world)[before]?.env.HOLD).toBe("Paused")
   })
 )
