@@ -77,6 +77,20 @@ describe("A volume", () => {
     })
   )
 
+  Test.live("that lost its files fails the run beside a full one, and one that never had any only alone", () =>
+    Effect.gen(function* () {
+      const { mover } = yield* emptied
+      writeFileSync(join(mover.volume("full"), "file"), "x")
+      expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 50, result: { reason: "VolumeEmpty" } })
+      const other = yield* make()
+      other.volume("never")
+      expect(yield* other.run("preflight backup")).toMatchObject({ exitCode: 50 })
+      expect(yield* other.run("preflight backup", { IS_PART: "1" })).toMatchObject({ exitCode: 0 })
+      writeFileSync(join(other.volume("full"), "file"), "x")
+      expect(yield* other.run("preflight backup")).toMatchObject({ exitCode: 0 })
+    })
+  )
+
   Test.live("whose only files are excluded has lost its files, as long as nobody accepts that", () =>
     Effect.gen(function* () {
       const { data, mover } = yield* emptied
