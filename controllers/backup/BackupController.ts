@@ -118,7 +118,7 @@ const followMaintenance = (
   now: number
 ) =>
   Effect.gen(function* () {
-    const adopted = Maintenance.adopted(backup, standing.draft)
+    const adopted = RunPlan.adopted(backup, standing.draft)
     const paused = Maintenance.afterRun(backup.status ?? {}, adopted, Spec.longestPause(backup, understood))
     const draft = Either.isRight(understood) ? Maintenance.accept(backup, paused, understood.right) : paused
     const done = (draft: BackupStatus.Draft, isActive: boolean) => ({ standing: { ...standing, draft }, isActive })

@@ -190,7 +190,9 @@ const save = (
     const ofVolume = snapshots.filter((snapshot) => snapshot.host === host)
     // A retry of the Job: the previous attempt has saved this volume.
     const own = ofVolume.find(({ tags }) => runTag !== undefined && tags.includes(runTag))
-    const newest = ofVolume.findLast((snapshot) => snapshot !== own)
+    // A snapshot of folders alone does not show what the volume had.
+    const newest = ofVolume.findLast((snapshot) => snapshot !== own && (parameters.allowEmpty || snapshot.files !== 0))
+    const isLost = (files: number): boolean => !parameters.allowEmpty && files === 0 && (newest?.files ?? 0) > 0
     const before = newest && { before: { id: newest.id, bytes: newest.bytes ?? 0, files: newest.files ?? 0 } }
     const isEmpty = (): undefined => void report.volumes.push({ pvc, empty: true, ...before })
     if (
@@ -225,18 +227,22 @@ const save = (
     }
     if (own !== undefined) {
       const { added = 0, bytes = 0, files = 0, id } = own
+      if (unread === undefined && isLost(files)) return isEmpty()
       report.volumes.push({ pvc, id, bytes, added, files, ...before })
       return unread
     }
     const summary = Restic.objectOf(ended, "summary") ?? {}
     const id = summary.snapshot_id
     if (typeof id !== "string") return yield* finish("ResticFailed", `restic reported no snapshot of volume ${pvc}`)
+    const files = count(summary.total_files_processed)
+    // The excludes may leave only folders.
+    if (unread === undefined && isLost(files)) return isEmpty()
     report.volumes.push({
       pvc,
       id,
       bytes: count(summary.total_bytes_processed),
       added: count(summary.data_added_packed),
-      files: count(summary.total_files_processed),
+      files,
       ...before
     })
     return ended.code === 3 ? Restic.unreadableOf(ended) : undefined

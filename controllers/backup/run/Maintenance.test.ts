@@ -277,17 +277,6 @@ test("An annotation with a split character at its end counts once", () => {
   expect(Maintenance.allowed(backup(kept, { annotations }), { ...saved, lastRetentionTrigger: token })).toBeUndefined()
 })
 
-test("The annotation of a new Backup was set for an earlier one, and allows nothing", () => {
-  const adopted = (status?: BackupStatus) => {
-    const annotations = { [Names.retentionAnnotation]: "yes" }
-    const of = backup(kept, { annotations, ...(status !== undefined && { status }) })
-    return Maintenance.allowed(of, Maintenance.adopted(of, Status.draft(of)).status)
-  }
-  expect(adopted()).toBeUndefined()
-  expect(adopted({ message: "a status that a tool restored in part" })).toBeUndefined()
-  expect(adopted({ observedGeneration: 1 })).toBe("yes")
-})
-
 describe("A pause between two successful runs", () => {
   const after = (last: string, pause: number | undefined) =>
     Maintenance.afterRun(

@@ -290,17 +290,6 @@ export const ended = (
   )
 }
 
-/**
- * A new Backup may have the annotation already, copied from an earlier Backup with the name. Its value allowed the numbers of then, so it
- * counts as applied.
- */
-export const adopted = (backup: Backup, draft: State.Draft): State.Draft => {
-  const token = allowed(backup, draft.status)
-  return backup.status?.observedGeneration !== undefined || token === undefined
-    ? draft
-    : State.step(draft, { lastRetentionTrigger: token })
-}
-
 /** Applies the annotation to volumes that shrank. Without a retention, no maintenance does that. */
 export const accept = (backup: Backup, draft: State.Draft, { keep }: Understood): State.Draft => {
   const { status } = draft

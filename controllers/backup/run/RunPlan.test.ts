@@ -243,6 +243,24 @@ describe("After a failure that may pass", () => {
   })
 })
 
+describe("The annotations of a new Backup were set for an earlier one", () => {
+  const annotations = {
+    [Names.retentionAnnotation]: "r",
+    [Names.unlockAnnotation]: "u",
+    [Names.runAnnotation]: "m"
+  }
+  const adopted = (spec: { readonly [field: string]: unknown }, status?: BackupStatus) => {
+    const of = backup(spec, { annotations, ...(status !== undefined && { status }) })
+    return RunPlan.adopted(of, { status: status ?? {}, events: [] }).status
+  }
+  test("so it deletes no held snapshots and removes no locks", () =>
+    expect(adopted({})).toEqual({ lastRetentionTrigger: "r", lastUnlockTrigger: "u" }))
+  test("so it does not run while it is suspended", () =>
+    expect(adopted({ suspend: true })).toMatchObject({ lastManualTrigger: "m", lastUnlockTrigger: "u" }))
+  test("unless the manager has seen it without them", () =>
+    expect(adopted({ suspend: true }, { observedGeneration: 1 })).toEqual({ observedGeneration: 1 }))
+})
+
 describe("The name of a run", () => {
   test("is that of its minute, as CronJob has it, or its second where that is finer", () => {
     expect(request({}, due)?.id).toBe(`${due.at / 60_000}`)

@@ -13,7 +13,7 @@ import type * as Placement from "../volumes/Placement.ts"
 import * as JobProgress from "./JobProgress.ts"
 import * as MoverJob from "./MoverJob.ts"
 import * as Outcome from "./Outcome.ts"
-import type { Active } from "./RunStatus.ts"
+import { type Active, type Draft, step } from "./RunStatus.ts"
 import type { Understood } from "./Spec.ts"
 import * as Text from "./Text.ts"
 
@@ -114,6 +114,23 @@ export interface Request {
 
 const token = (backup: Backup, annotation: string): string | undefined =>
   Text.token(backup.metadata.annotations?.[annotation] ?? "") || undefined
+
+/**
+ * A new Backup may have annotations already, copied from an earlier Backup with its name. Their values were requests to that Backup: to
+ * delete the snapshots that it counted, or to remove locks that others may hold now. So they count as applied.
+ */
+export const adopted = (backup: Backup, draft: Draft): Draft => {
+  if (backup.status?.observedGeneration !== undefined) return draft
+  const [retention, unlock, run] = [Names.retentionAnnotation, Names.unlockAnnotation, Names.runAnnotation].map(
+    (annotation) => token(backup, annotation)
+  )
+  return step(draft, {
+    ...(retention !== undefined && { lastRetentionTrigger: retention }),
+    ...(unlock !== undefined && { lastUnlockTrigger: unlock }),
+    // It waits until its volumes are restored.
+    ...(run !== undefined && backup.spec.suspend && { lastManualTrigger: run })
+  })
+}
 
 /** The identity of a requested run, with the previous one, because a token may repeat. */
 const chained = (status: BackupStatus, before: string | undefined, token: string): string =>

@@ -1,5 +1,6 @@
 /** Deletions of old snapshots that wait for a user. */
 import { expect } from "bun:test"
+import * as Eventually from "@homeostat/testkit/Eventually"
 import { Effect } from "effect"
 import * as Virtual from "./Virtual.ts"
 
@@ -32,25 +33,43 @@ Virtual.test("A Backup that has the annotation of an earlier one at its creation
   })
 )
 
+Virtual.test(
+  "A suspended Backup that is created with the annotations of an earlier one waits for its Restores",
+  (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      const annotations = { "backup.example.com/run": "1", "backup.example.com/unlock": "1" }
+      yield* Virtual.create("shop", { suspend: true, schedule: "0 * * * *" }, annotations)
+      yield* world.pass("3 hours")
+      expect(world.begun()).toEqual([])
+      yield* Virtual.change("shop", { spec: { suspend: false } })
+      yield* Virtual.rests("shop", "2 hours")
+      expect(world.saving().map(({ operations }) => operations)).toEqual([["preflight", "backup"]])
+      yield* Virtual.annotate("shop", "unlock", "2")
+      yield* world.pass("5 minutes")
+      expect(world.saving().at(-1)?.operations).toContain("unlock-all")
+    })
+)
+
 Virtual.test("A pause holds the deletion, though the spec was invalid when the run after it ended", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
-    yield* Virtual.create("shop", { retentionPolicy: "2d", schedule: "0 * * * *", startPolicy: "OnSchedule" })
-    yield* world.pass("90 minutes")
+    yield* Virtual.create("shop", { retentionPolicy: "1h", schedule: "*/10 * * * *" })
     yield* untilMaintained
     yield* Virtual.change("shop", { spec: { suspend: true } })
-    yield* world.pass("10 days")
+    yield* world.pass("2 hours")
     yield* Virtual.change("shop", { spec: { suspend: false } })
     yield* Virtual.runs("shop")
     yield* Virtual.change("shop", { spec: { timeZone: "Europe/Atlantis" } })
     yield* Virtual.until("shop", "the run ended", ({ active }) => active === undefined, "10 minutes")
     yield* Virtual.change("shop", { spec: { timeZone: "Europe/Berlin" } })
     const before = forgetting(world).length
-    yield* world.pass("10 minutes")
-    expect(
-      forgetting(world)
-        .slice(before)
-        .map(({ env }) => env.HOLD)
-    ).toEqual(["Paused"])
+    yield* Eventually.eventually(
+      "a maintenance begins",
+      Effect.sync(() => forgetting(world).slice(before)),
+      (begun) => begun.length > 0,
+      "10 minutes"
+    )
+    expect(forgetting(world)[before]?.env.HOLD).toBe("Paused")
   })
 )

@@ -1,6 +1,6 @@
 /** Successes that a mover must not report, damage that it must not invent, and restores that it must not refuse or mix. */
 import { afterAll, beforeAll, describe, expect } from "bun:test"
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Outcome from "@homeostat/backup/run/Outcome"
 import * as Test from "@homeostat/testkit/Test"
@@ -65,14 +65,43 @@ describe("A volume", () => {
     })
   )
 
-  Test.live("with folders and no files is saved if it may be empty, or if it has a link", () =>
+  Test.live("with folders and no files is saved if it may be empty, or if it never had more than links", () =>
     Effect.gen(function* () {
-      const { data, mover } = yield* emptied
+      const { mover } = yield* emptied
       expect(yield* mover.run("preflight backup", { ALLOW_EMPTY: "1" })).toMatchObject({ exitCode: 0 })
       expect(yield* Restic.snapshots(mover.env)).toHaveLength(2)
-      Bun.spawnSync(["ln", "-s", "nowhere", join(data, "pgdata/base/1/link")])
-      expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
-      expect(yield* Restic.snapshots(mover.env)).toHaveLength(3)
+      const other = yield* make()
+      mkdirSync(join(other.volume("data"), "folder"))
+      symlinkSync("nowhere", join(other.volume("data"), "folder/link"))
+      for (const _ of [1, 2]) expect(yield* other.run("preflight backup")).toMatchObject({ exitCode: 0 })
+    })
+  )
+
+  Test.live("that lost its files fails the run beside a full one, and one that never had any only alone", () =>
+    Effect.gen(function* () {
+      const { mover } = yield* emptied
+      writeFileSync(join(mover.volume("full"), "file"), "x")
+      expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 50, result: { reason: "VolumeEmpty" } })
+      const other = yield* make()
+      other.volume("never")
+      expect(yield* other.run("preflight backup")).toMatchObject({ exitCode: 50 })
+      expect(yield* other.run("preflight backup", { IS_PART: "1" })).toMatchObject({ exitCode: 0 })
+      writeFileSync(join(other.volume("full"), "file"), "x")
+      expect(yield* other.run("preflight backup")).toMatchObject({ exitCode: 0 })
+    })
+  )
+
+  Test.live("whose only files are excluded has lost its files, as long as nobody accepts that", () =>
+    Effect.gen(function* () {
+      const { data, mover } = yield* emptied
+      writeFileSync(join(data, "pgdata/base/1/last.log"), "crashed")
+      for (const _ of [1, 2]) {
+        const ended = yield* mover.run("preflight backup", { EXCLUDES: "*.log" })
+        expect(ended).toMatchObject({ exitCode: 50, result: { reason: "VolumeEmpty" } })
+        expect(judged(ended).message).toMatch(/^No files found: data \(1 in snapshot [0-9a-f]{8}\)/)
+      }
+      const accepted = yield* mover.run("preflight backup", { EXCLUDES: "*.log", ALLOW_EMPTY: "1" })
+      expect(accepted).toMatchObject({ exitCode: 0 })
     })
   )
 
