@@ -17,6 +17,7 @@ import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import { keyOf, keyString } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -30,6 +31,7 @@ import * as JobProgress from "./run/JobProgress.ts"
 import * as Maintenance from "./run/Maintenance.ts"
 import * as Metrics from "./run/Metrics.ts"
 import * as MoverJobs from "./run/MoverJobs.ts"
+import * as Needs from "./run/Needs.ts"
 import * as NextAction from "./run/NextAction.ts"
 import * as Outcome from "./run/Outcome.ts"
 import * as Prerequisites from "./run/Prerequisites.ts"
@@ -45,7 +47,8 @@ import * as Schedule from "./schedule/Schedule.ts"
 /** The Backup controller. */
 export const controller = Controller.make("backup", {
   for: Backup,
-  watches: MoverJobs.triggers(Backup, "Backup"),
+  watches: [...MoverJobs.triggers(Backup, "Backup"), ...Needs.triggers],
+  transforms: Needs.transforms,
   finalizer: { name: Names.finalizer, cleanup: Cleanup.cleanup },
   access: [...MoverJobs.access, ...Prerequisites.access],
   reconcile: (backup) =>
@@ -205,12 +208,15 @@ const act = (
     const isKnown =
       backup.status?.observedGeneration === backup.metadata.generation &&
       Condition.isTrue(backup.status?.conditions, Condition.Ready)
-    if (!wants && isKnown) return plain
+    const isMissing = yield* Needs.areMissing(backup, understood.right.repository.destination)
+    if (!wants && isKnown && (scheduled.draft.status.active !== undefined || !isMissing)) {
+      return yield* checkSecrets(backup, plain, understood.right, now)
+    }
 
     const wake = [...scheduled.wake, Duration.toMillis(settings.retryPeriod)]
     const { hash } = understood.right.repository
     // Without this check, a run that continues in another Job could wait for its own Job.
-    if (isKnown && remaining === undefined) {
+    if (wants && isKnown && remaining === undefined) {
       // Before any request, because many Backups may wait, and the end of a Job triggers each of them.
       const busy = yield* MoverJobs.wait(
         backup,
@@ -255,6 +261,26 @@ const act = (
       draft: BackupStatus.started(scheduled.draft, active, request?.tick, request?.missed),
       job,
       wake: [...scheduled.wake, Duration.toMillis(settings.startTimeout)]
+    }
+  })
+
+/** Checks the Secrets once in a while between runs. */
+const checkSecrets = (backup: Backup, plain: Acted, { repository: { destination } }: Spec.Understood, now: number) =>
+  Effect.gen(function* () {
+    const needs = yield* Needs.Needs
+    const at = needs.checkAt(backup, now)
+    if (at > now) return { ...plain, wake: [...plain.wake, at - now] }
+    const secrets = yield* Prerequisites.credentials(backup, destination)
+    const privileges = yield* Prerequisites.privileges(backup)
+    needs.checked(keyOf(backup), now)
+    const found: ReadonlyArray<Either.Either<unknown, Spec.Refusal>> = [privileges, secrets]
+    const [refusal] = Arr.getLefts(found)
+    if (refusal === undefined) return { ...plain, wake: [...plain.wake, Needs.checkMillis] }
+    const { retryPeriod } = yield* Settings
+    return {
+      ...plain,
+      wake: [...plain.wake, Duration.toMillis(retryPeriod)],
+      obstacle: { ...refusal, final: false }
     }
   })
 

@@ -24,6 +24,9 @@ export interface Ended {
 /** The code of a restic that exceeded its time limit. */
 export const timedOut = 124
 
+/** The code of a restic that was ended by SIGKILL. */
+export const killed = 137
+
 /** The options of one run of restic. */
 export interface Options {
   /** Its working directory. */

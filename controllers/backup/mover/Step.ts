@@ -42,6 +42,9 @@ export const fail = (
       return finish("WrongPassword", message)
     case Restic.timedOut:
       return finish("DestinationUnreachable", message)
+    case Restic.killed:
+      // Only the kernel kills restic alone. The kubelet reports that of the first process of a container.
+      return Effect.fail(new Finished({ reason: "OutOfMemory", exitCode: exitCodes.ResticFailed, message }))
   }
   if (Restic.isDamaged(ended)) return finish("RepositoryDamaged", message)
   return Restic.isFull(ended)

@@ -55,7 +55,8 @@ const targets = (
   namespace: string | undefined
 ): ReadonlyArray<Pick<Restore, "spec" | "status">> => {
   const restores = informers.find(({ resource }) => MoverSlots.isKind(resource, "Restore"))
-  const objects: ReadonlyArray<KubernetesObject> = restores?.store.list(namespace === undefined ? {} : { namespace }) ?? []
+  const objects: ReadonlyArray<KubernetesObject> =
+    restores?.store.list(namespace === undefined ? {} : { namespace }) ?? []
   return (objects as ReadonlyArray<KubernetesObject & Restore>).filter(
     ({ metadata, status }) =>
       metadata.deletionTimestamp === undefined && status?.phase !== "Complete" && status?.phase !== "Failed"

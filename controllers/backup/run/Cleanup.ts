@@ -21,6 +21,7 @@ import { Settings } from "../Settings.ts"
 import * as JobProgress from "./JobProgress.ts"
 import * as MoverJob from "./MoverJob.ts"
 import * as MoverJobs from "./MoverJobs.ts"
+import * as Needs from "./Needs.ts"
 import * as Outcome from "./Outcome.ts"
 import * as Prerequisites from "./Prerequisites.ts"
 import * as Spec from "./Spec.ts"
@@ -45,6 +46,7 @@ export const cleanup = (backup: Backup) =>
   Effect.gen(function* () {
     const { retryPeriod } = yield* Settings
     const again = Result.requeueAfter(retryPeriod)
+    ;(yield* Needs.Needs).forget(keyOf(backup))
     const jobs = yield* MoverJobs.of(backup)
     const movers = jobs.filter((job) => !isCleanup(job))
     const skip = backup.metadata.annotations?.[Names.skipCleanupAnnotation] === "true"

@@ -35,10 +35,11 @@ import * as MoverJob from "./MoverJob.ts"
 import * as MoverSlots from "./MoverSlots.ts"
 import * as Pages from "./Pages.ts"
 import * as Policy from "./Policy.ts"
+import * as Reservation from "./Reservation.ts"
 
 /** The permissions of the functions here, except for the watches. */
 export const access: ReadonlyArray<Access.Access> = [
-  Access.of(Job, ["get", "list", "create", "delete"]),
+  Access.of(Job, ["get", "list", "create", "patch", "delete"]),
   Access.list(Pod),
   Access.list(Event)
 ]
@@ -212,14 +213,15 @@ export const begin = (
         const { owner, repository, use } = work
         const claim: Claim = { owner, use, repository: repository.hash, replaced: replaced?.metadata.uid }
         const busy = (yield* occupied(claim)) ?? (yield* occupiedUnseen(claim)) ?? (yield* restoring(work))
-        return busy === undefined
-          ? Either.right(
-              yield* Client.create(
-                Job,
-                MoverJob.desired({ ...work, spec: Policy.bounded(work.spec, settings) }, settings)
-              )
-            )
-          : Either.left(busy)
+        if (busy !== undefined) return Either.left(busy)
+        const desired = MoverJob.desired({ ...work, spec: Policy.bounded(work.spec, settings) }, settings)
+        const informers = (yield* Cache.Cache).informers()
+        // restic's locks are enough for two movers that do not change the repository itself.
+        if (use !== "exclusive" || !Reservation.isNeeded(informers)) {
+          return Either.right(yield* Client.create(Job, desired))
+        }
+        const started = yield* Reservation.start(desired, repository.hash, informers, yield* blockers(claim))
+        return Either.mapLeft(started, (job) => busyWith("Job", job, claim))
       })
     )
     yield* Either.isLeft(begun) ? turns.wait(kind, key, begun.left.what) : turns.leave(kind, key)
@@ -287,25 +289,40 @@ const occupied = (claim: Claim): Effect.Effect<Busy | undefined, never, Cache.Ca
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const informers = (yield* Cache.Cache).informers()
-    const isOurs = MoverSlots.ownership(informers)
     const { owner, repository, use } = claim
     const { namespace } = owner.metadata
-    const turns = yield* RepositoryQueue
-    const since = turns.since(use === "restore" ? "Restore" : "Backup", keyOf(owner), repository)
-    const isPatient = since === undefined || now < since + MoverSlots.longestTurn
-    const counts = (other: ObjectKey): boolean => isPatient || other.namespace === namespace
-    const blocks = (other: KubernetesObject): boolean =>
-      conflicts(claim, other, now) && (other.metadata.namespace === namespace || (isPatient && isOurs(other)))
+    const blocks = yield* blockers(claim)
     const index = { name: byRepository.name, value: repository }
     const job = (yield* Cache.list(Job, { index })).items.find((job) => MoverSlots.works(job) && blocks(job))
-    if (job !== undefined) return busy("Job", job, claim)
+    if (job !== undefined) return busyWith("Job", job, claim)
     const pod = (yield* Cache.list(Pod, { index })).items.find((pod) => !JobProgress.isPodOver(pod) && blocks(pod))
-    if (pod !== undefined) return busy("Pod", pod, claim)
+    if (pod !== undefined) return busyWith("Pod", pod, claim)
+    const isPatient = yield* hasPatience(claim, now)
+    const counts = (other: ObjectKey): boolean => isPatient || other.namespace === namespace
+    const turns = yield* RepositoryQueue
     const isAhead = (key: ObjectKey): boolean => counts(key) && isCached(informers, "Restore", key)
     if (use !== "restore" && turns.someWaits("Restore", repository, isAhead)) {
       return { what: repository, message: "a Restore waits for the repository, and Restores come first" }
     }
-    return yield* MoverSlots.full(claim, isOurs, now)
+    return yield* MoverSlots.full(claim, MoverSlots.ownership(informers), now)
+  })
+
+/** Whether the movers of other namespaces count, which they do not after a long wait. */
+const hasPatience = ({ owner, repository, use }: Claim, now: number) =>
+  Effect.map(RepositoryQueue, (turns) => {
+    const since = turns.since(use === "restore" ? "Restore" : "Backup", keyOf(owner), repository)
+    return since === undefined || now < since + MoverSlots.longestTurn
+  })
+
+/** The Jobs and pods of the repository that a mover waits for. */
+const blockers = (claim: Claim) =>
+  Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const isPatient = yield* hasPatience(claim, now)
+    const isOurs = MoverSlots.ownership((yield* Cache.Cache).informers())
+    const { namespace } = claim.owner.metadata
+    return (other: KubernetesObject): boolean =>
+      conflicts(claim, other, now) && (other.metadata.namespace === namespace || (isPatient && isOurs(other)))
   })
 
 /** Whether the cache has an object of this key. */
@@ -321,7 +338,7 @@ const occupiedUnseen = (claim: Claim) =>
     const [unseen] = yield* Pages.all(Job, { ...placeOf(claim.owner), labelSelector }, (job) =>
       MoverSlots.works(job) && conflicts(claim, job, now) ? { metadata: job.metadata } : undefined
     )
-    return unseen === undefined ? undefined : busy("Job", unseen, claim)
+    return unseen === undefined ? undefined : busyWith("Job", unseen, claim)
   })
 
 /** The reason why a mover cannot save its volumes: a Restore writes to one of them. */
@@ -347,7 +364,7 @@ const conflicts = ({ replaced, use }: Claim, other: KubernetesObject, now: numbe
   (use === "exclusive" || !MoverSlots.isStuck(other, now))
 
 /** Names only objects of the owner's namespace. */
-const busy = (
+const busyWith = (
   kind: string,
   { metadata: { name, namespace } }: KubernetesObject,
   { owner, repository }: Claim

@@ -307,8 +307,14 @@ describe("What Kubernetes did to a run", () => {
     ],
     ...(
       [
-        ['Usage of EmptyDir volume "cache" exceeds the limit "10Gi"', "Raise HOMEOSTAT_BACKUP_CACHE_SIZE of the manager"],
-        ['Usage of EmptyDir volume "tmp" exceeds the limit "1Gi"', "Raise HOMEOSTAT_BACKUP_TEMPORARY_SIZE of the manager"],
+        [
+          'Usage of EmptyDir volume "cache" exceeds the limit "10Gi"',
+          "Raise HOMEOSTAT_BACKUP_CACHE_SIZE of the manager"
+        ],
+        [
+          'Usage of EmptyDir volume "tmp" exceeds the limit "1Gi"',
+          "Raise HOMEOSTAT_BACKUP_TEMPORARY_SIZE of the manager"
+        ],
         [
           "The node was low on resource: ephemeral-storage",
           "Set requests.ephemeral-storage in spec.resources, so that the pod runs on a node with enough of it"
@@ -320,7 +326,11 @@ describe("What Kubernetes did to a run", () => {
       ] as const
     ).map(([message, advice]): (typeof table)[number] => [
       { _tag: "Evicted", message: `${message}. `, isRepeated: true },
-      { reason: "PodEvicted", phase: "Failed", message: `The pod was evicted twice because of its files. ${message}. ${advice}` }
+      {
+        reason: "PodEvicted",
+        phase: "Failed",
+        message: `The pod was evicted twice because of its files. ${message}. ${advice}`
+      }
     ]),
     [
       { _tag: "ImagePullFailed", image: "restic:x", message: 'Back-off pulling image "restic:x"' },
@@ -362,7 +372,7 @@ describe("What Kubernetes did to a run", () => {
         reason: "JobDeleted",
         phase: "Failed",
         message:
-          "Job cart-1 was deleted before the manager read its result. Start a run with the annotation backup.example.com/run, or wait for the schedule"
+          "Job cart-1 was deleted before the manager read its result. Start a run with the annotation backup.example.com/run"
       }
     ]
   ]

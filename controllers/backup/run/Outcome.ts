@@ -207,7 +207,7 @@ const retried: { readonly [purpose in Purpose]: string } = {
 }
 
 const deletedJob: { readonly [purpose in Purpose]: string } = {
-  backup: "Start a run with the annotation backup.example.com/run, or wait for the schedule",
+  backup: "Start a run with the annotation backup.example.com/run",
   maintenance: "The maintenance is retried",
   restore: "Delete this Restore and create it again",
   delete: "The snapshots still exist"
@@ -364,7 +364,7 @@ const reasonOf = (
     case exitCodes.RepositoryHalfMade:
       return "RepositoryHalfMade"
   }
-  if (ending.reason === "OOMKilled") return "OutOfMemory"
+  if (ending.reason === "OOMKilled" || result.reason === "OutOfMemory") return "OutOfMemory"
   // restic has no code for a full destination; these are messages of the storage systems.
   if (result.reason === "DestinationFull" || full.test(result.message)) return "DestinationFull"
   return signals.has(ending.exitCode) ? "Terminated" : "ResticFailed"

@@ -150,12 +150,14 @@ const cases: ReadonlyArray<Case> = [
       ["of a field that is not required", "has(self.y) && b", "b"],
       ["of an optional field that stays", "has(self.y) == has(oldSelf.y)", "b"]
     ] as const
-  ).map(([what, after, before]): Case => [
-    `a rule with a test ${what}`,
-    object({ x: string, y: string }, { required: ["x"], "x-kubernetes-validations": [{ rule: before }] }),
-    object({ x: string, y: string }, { required: ["x"], "x-kubernetes-validations": [{ rule: after }] }),
-    `has a rule that was not there, or not so: ${after}`
-  ]),
+  ).map(
+    ([what, after, before]): Case => [
+      `a rule with a test ${what}`,
+      object({ x: string, y: string }, { required: ["x"], "x-kubernetes-validations": [{ rule: before }] }),
+      object({ x: string, y: string }, { required: ["x"], "x-kubernetes-validations": [{ rule: after }] }),
+      `has a rule that was not there, or not so: ${after}`
+    ]
+  ),
   [
     "one more condition",
     { ...string, allOf: [{ pattern: "a" }] },
@@ -443,7 +445,10 @@ describe("a definition narrows nothing that", () => {
     ],
     [
       "has rules for a field that was required",
-      object({ x: string }, { required: ["x"], "x-kubernetes-validations": [{ rule: "!a || self.x.b() || (self.x)" }] }),
+      object(
+        { x: string },
+        { required: ["x"], "x-kubernetes-validations": [{ rule: "!a || self.x.b() || (self.x)" }] }
+      ),
       object(
         { x: string },
         {

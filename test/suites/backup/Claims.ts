@@ -67,6 +67,13 @@ export const unbound = (namespace: string, name: string, options: Options = {}) 
 
 const volumeNameOf = (namespace: string, name: string): string => `${namespace}-${name}`
 
+/** Deletes a claim and its volume. */
+export const remove = (namespace: string, name: string) =>
+  Effect.zipRight(
+    Client.delete(PersistentVolumeClaim, { namespace, name }),
+    Client.delete(PersistentVolume, { name: volumeNameOf(namespace, name) })
+  )
+
 const affinityTo = (node: string) => ({
   required: {
     nodeSelectorTerms: [{ matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: [node] }] }]

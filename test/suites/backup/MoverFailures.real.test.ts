@@ -343,3 +343,25 @@ describe("A file that cannot be read", () => {
     })
   )
 })
+
+describe("A restic that the kernel kills, because the memory of the container is used up, is out of memory", () => {
+  for (const [when, script] of [
+    ["while it opens the repository", "kill -9 $$"],
+    ["while it saves", `case " $* " in *" backup "*) kill -9 $$ ;; *) echo '{"id": "5e"}' ;; esac`]
+  ] as const) {
+    Test.live(when, () =>
+      Effect.gen(function* () {
+        const mover = yield* Mover.make({}, script)
+        writeFileSync(join(mover.volume("data"), "file"), "content")
+        const ended = yield* mover.run("preflight backup")
+        expect(ended).toMatchObject({ exitCode: 44, result: { reason: "OutOfMemory" } })
+        expect(judged(ended)).toMatchObject({
+          reason: "OutOfMemory",
+          message: expect.stringMatching(
+            /^The mover exceeded its memory limit\. .*Raise limits\.memory in spec\.resources$/
+          )
+        })
+      })
+    )
+  }
+})

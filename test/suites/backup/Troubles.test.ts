@@ -71,7 +71,12 @@ describe("A mover that the kubelet evicts twice because of its files", () => {
         operations.includes("forget") ? { evicted: { after: "1 minute", message } } : undefined
       )
       yield* Virtual.create("shop", { retentionPolicy: "30d" })
-      yield* Virtual.until("shop", "a maintenance ended", ({ maintenance }) => maintenance?.last !== undefined, "10 minutes")
+      yield* Virtual.until(
+        "shop",
+        "a maintenance ended",
+        ({ maintenance }) => maintenance?.last !== undefined,
+        "10 minutes"
+      )
       expect((yield* Virtual.status("shop")).maintenance?.last).toMatchObject({ reason: "PodEvicted", message: fails })
       yield* world.pass("2 minutes")
       expect(yield* open).toEqual([])

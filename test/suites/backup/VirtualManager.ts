@@ -4,6 +4,7 @@
  */
 import { backup, restore } from "@homeostat/backup"
 import * as RepositoryQueue from "@homeostat/backup/repository/RepositoryQueue"
+import * as Needs from "@homeostat/backup/run/Needs"
 import * as Settings from "@homeostat/backup/Settings"
 import type { Request } from "@homeostat/runtime/client/Request"
 import * as Transport from "@homeostat/runtime/client/Transport"
@@ -17,10 +18,10 @@ import type { VirtualTime } from "@homeostat/testkit/VirtualTime"
 import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
 
 /**
- * What becomes of a request: it `pass`es; it is `silent`, so that neither arrives it nor comes an answer; or it is `lost` on its way
- * back, when the server has done it.
+ * What becomes of a request: it `pass`es; it is `late`, so that it arrives five seconds later; it is `silent`, so that neither arrives
+ * it nor comes an answer; or it is `lost` on its way back, when the server has done it.
  */
-export type Fate = "pass" | "silent" | "lost"
+export type Fate = "pass" | "late" | "silent" | "lost"
 
 /** A request that was sent. */
 export interface Sent {
@@ -54,13 +55,15 @@ export interface Options {
   readonly settings?: Partial<Settings.Values> | undefined
   /** It takes part in an election. */
   readonly elected?: boolean | undefined
+  /** It has only the Backups and Restores with these labels. */
+  readonly labelSelector?: string | undefined
 }
 
 /** Starts a manager, which works until it is ended, at the latest with the scope. Without an election it works on return. */
 export const start = (
   cluster: EmbeddedCluster,
   { during }: VirtualTime,
-  { elected = false, name = "manager", settings = {} }: Options = {}
+  { elected = false, labelSelector, name = "manager", settings = {} }: Options = {}
 ): Effect.Effect<VirtualManager, never, Scope.Scope> =>
   Effect.gen(function* () {
     let fate: (request: Request) => Fate = () => "pass"
@@ -75,6 +78,7 @@ export const start = (
             sent.push({ method: request.method, path: request.path, at: yield* Clock.currentTimeMillis })
             const decided = fate(request)
             if (decided === "silent") return yield* Effect.never
+            if (decided === "late") yield* Effect.sleep("5 seconds")
             const answer = yield* effect
             return decided === "lost" ? yield* Effect.never : answer
           })
@@ -106,7 +110,7 @@ export const start = (
             recorder.record(entry)
           )
       })
-      const runners = yield* Manager.start([backup, restore], { leaderElection: election }).pipe(
+      const runners = yield* Manager.start([backup, restore], { leaderElection: election, labelSelector }).pipe(
         Effect.provideService(Attempt.Observers, [(attempt) => Effect.sync(() => void attempts.push(attempt))]),
         Effect.provide(services)
       )
@@ -114,6 +118,7 @@ export const start = (
     }).pipe(
       // What a process has for itself.
       Effect.provideService(RepositoryQueue.RepositoryQueue, RepositoryQueue.make()),
+      Effect.provideService(Needs.Needs, Needs.make()),
       Effect.provideService(Settings.Settings, Settings.of(settings)),
       Scope.extend(scope)
     )

@@ -1,0 +1,144 @@
+/** Several managers that share the Backups of a cluster by labels, and Backups of them that share a repository. */
+import { describe, expect } from "bun:test"
+import { Backup } from "@homeostat/backup/kinds/Backup"
+import * as Client from "@homeostat/runtime/client/Client"
+import { Namespace, Secret } from "@homeostat/runtime/resource/BuiltIn"
+import { Effect } from "effect"
+import * as Claims from "./Claims.ts"
+import * as PretendedMover from "./PretendedMover.ts"
+import * as Virtual from "./Virtual.ts"
+import type * as VirtualManager from "./VirtualManager.ts"
+
+const other = "depot"
+
+/** A Backup of a team, in a repository that all have in common. */
+const create = (team: string, namespace: string = Virtual.namespace) =>
+  Client.create(Backup, {
+    metadata: { namespace, name: team, labels: { team } },
+    spec: {
+      source: "pvc/app",
+      destination: "s3://bucket",
+      retentionPolicy: "30d",
+      repository: { path: "shared", credentialsSecretRef: { name: "s3" } }
+    }
+  })
+
+const prepare = Effect.gen(function* () {
+  yield* Client.create(Namespace, { metadata: { name: other } })
+  yield* Claims.bound(other, "app")
+  for (const namespace of [Virtual.namespace, other]) {
+    yield* Client.create(Secret, {
+      metadata: { namespace, name: "s3" },
+      stringData: { RESTIC_PASSWORD: "x", AWS_ACCESS_KEY_ID: "x", AWS_SECRET_ACCESS_KEY: "x" }
+    })
+  }
+})
+
+const managers = (world: Virtual.Virtual) =>
+  Effect.all([
+    world.manage({ name: "red", labelSelector: "team=red" }),
+    world.manage({ name: "blue", labelSelector: "team=blue" })
+  ])
+
+describe("Of two managers that find a repository free at the same moment", () => {
+  for (const namespace of [Virtual.namespace, other]) {
+    Virtual.test(
+      `only one creates it, with Backups in ${namespace === other ? "two namespaces" : "one namespace"}`,
+      (world) =>
+        Effect.gen(function* () {
+          yield* prepare
+          const [red] = yield* managers(world)
+          world.movers((mover) => PretendedMover.succeeds(mover, "2 minutes"))
+          // The manager has decided, and its Job arrives after that of the other manager.
+          red.cut(({ method, path }) => (method === "POST" && /\/jobs\?/.test(path) ? "late" : "pass"))
+          yield* create("red")
+          yield* world.pass("1 second")
+          yield* create("blue", namespace)
+          yield* world.pass("1 minute")
+          expect(world.begun().map(({ tag }) => tag)).toEqual([`${namespace}/blue`])
+          expect(yield* Virtual.status("red")).toMatchObject({ phase: "Pending" })
+          expect((yield* Virtual.status("red")).message).toStartWith("A run is due and waits: ")
+          yield* world.pass("20 minutes")
+          expect(yield* Virtual.status("red")).toMatchObject({ phase: "Completed" })
+          expect((yield* Client.get(Backup, { namespace, name: "blue" })).status).toMatchObject({
+            phase: "Completed",
+            maintenance: { last: { reason: "Succeeded" } }
+          })
+          expect((yield* Virtual.status("red")).maintenance?.last?.reason).toBe("Succeeded")
+        })
+    )
+  }
+})
+
+Virtual.test("Of two managers that ask at the same moment, the one whose Job came first starts it", (world) =>
+  Effect.gen(function* () {
+    yield* prepare
+    const both = yield* managers(world)
+    world.movers((mover) => PretendedMover.succeeds(mover, "2 minutes"))
+    for (const manager of both) {
+      manager.cut(({ path }) => (path.includes("resourceVersionMatch=Exact") ? "late" : "pass"))
+    }
+    yield* create("red")
+    // The watches of blue bring it the Job of red, but not before it has decided.
+    yield* create("blue", other)
+    yield* world.pass("20 seconds")
+    expect(world.begun()).toHaveLength(1)
+    yield* world.pass("20 minutes")
+    for (const [name, namespace] of [
+      ["red", Virtual.namespace],
+      ["blue", other]
+    ] as const) {
+      const { status } = yield* Client.get(Backup, { namespace, name })
+      expect(status).toMatchObject({ phase: "Completed" })
+    }
+  })
+)
+
+const patches = (manager: VirtualManager.VirtualManager) =>
+  manager.sent.filter(({ method, path }) => method === "PATCH" && path.includes("/jobs/")).length
+
+Virtual.test("A manager that cannot ask whether it came first starts no Job, and tries again", (world) =>
+  Effect.gen(function* () {
+    yield* prepare
+    const [red] = yield* managers(world)
+    let left = 1
+    red.cut(({ path }) => (path.includes("resourceVersionMatch=Exact") && left-- > 0 ? "silent" : "pass"))
+    yield* create("red")
+    yield* world.pass("10 seconds")
+    expect([yield* Virtual.jobs, world.begun()].map(({ length }) => length)).toEqual([1, 0])
+    yield* world.pass("5 minutes")
+    expect(yield* Virtual.status("red")).toMatchObject({ phase: "Completed" })
+    // The first run and its maintenance.
+    expect(patches(red)).toBe(2)
+  })
+)
+
+Virtual.test(
+  "A Job that a killed manager left suspended fails its run after the start timeout, and the next one succeeds",
+  (world) =>
+    Effect.gen(function* () {
+      yield* prepare
+      const red = yield* world.manage({ labelSelector: "team=red" })
+      red.cut(({ path }) => (path.includes("resourceVersionMatch=Exact") ? "silent" : "pass"))
+      yield* create("red")
+      yield* world.pass("1 second")
+      yield* red.kill
+      yield* world.manage({ labelSelector: "team=red" })
+      yield* world.pass("9 minutes")
+      expect(yield* Virtual.status("red")).toMatchObject({ phase: "Running" })
+      yield* world.pass("10 minutes")
+      expect(world.begun().length).toBeGreaterThan(0)
+      expect(yield* Virtual.status("red")).toMatchObject({ phase: "Completed", lastRun: { trigger: "retry" } })
+    })
+)
+
+Virtual.test("The only manager starts its Jobs at once", (world) =>
+  Effect.gen(function* () {
+    yield* prepare
+    const manager = yield* world.manage()
+    yield* create("red")
+    yield* world.pass("5 minutes")
+    expect(yield* Virtual.status("red")).toMatchObject({ phase: "Completed", maintenance: { failures: 0 } })
+    expect(patches(manager)).toBe(0)
+  })
+)
