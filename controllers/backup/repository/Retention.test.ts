@@ -107,21 +107,21 @@ describe("It is said what will be deleted when", () => {
       "6h",
       { gaps: { shortest: day, longest: 3 * day } },
       [
-        "retentionPolicy 6h keeps what is at most 6 hours older than the newest snapshot, and the schedule pauses at least 1 day between runs: after each successful run, all snapshots but the newest 3 are deleted"
+        "retentionPolicy 6h keeps snapshots that are at most 6 hours older than the newest one, but the schedule pauses at least 1 day between runs. The maintenance that follows each successful run deletes all snapshots but the newest 3"
       ]
     ],
     [
       "1h",
       { gaps: { shortest: 5_430_000, longest: 5_430_000 } },
       [
-        "retentionPolicy 1h keeps what is at most 1 hour older than the newest snapshot, and the schedule pauses at least 1 hour 30 minutes 30 seconds between runs: after each successful run, all snapshots but the newest 3 are deleted"
+        "retentionPolicy 1h keeps snapshots that are at most 1 hour older than the newest one, but the schedule pauses at least 1 hour 30 minutes 30 seconds between runs. The maintenance that follows each successful run deletes all snapshots but the newest 3"
       ]
     ],
     [
       "2d",
       { gaps: { shortest: day, longest: 3 * day }, counts: { keepLast: 2 } },
       [
-        "retentionPolicy 2d keeps what is at most 2 days older than the newest snapshot, and the schedule pauses up to 3 days between runs: after the first successful run that follows such a pause, all snapshots but the newest 2 are deleted, except those that retention keeps"
+        "retentionPolicy 2d keeps snapshots that are at most 2 days older than the newest one, but the schedule pauses up to 3 days between runs. The maintenance that follows the first successful run after such a pause deletes all snapshots but the newest 2, except those that retention keeps"
       ]
     ],
     [

@@ -136,9 +136,9 @@ export const warnings = (
     const always = policy.hours * 3_600_000 < gaps.shortest
     const [pause, when] = always
       ? [gaps.shortest, "each successful run"]
-      : [gaps.longest, "the first successful run that follows such a pause"]
+      : [gaps.longest, "the first successful run after such a pause"]
     found.push(
-      `${written} keeps what is at most ${kept} older than the newest snapshot, and the schedule pauses ${always ? "at least" : "up to"} ${inWords(pause / 1000)} between runs: after ${when}, all snapshots but the newest ${last} are deleted${besides}`
+      `${written} keeps snapshots that are at most ${kept} older than the newest one, but the schedule pauses ${always ? "at least" : "up to"} ${inWords(pause / 1000)} between runs. The maintenance that follows ${when} deletes all snapshots but the newest ${last}${besides}`
     )
   }
   return found

@@ -15,6 +15,7 @@ import * as Claims from "./Claims.ts"
 import * as Prepared from "./Prepared.ts"
 import * as QuickKey from "./QuickKey.ts"
 import * as Restic from "./Restic.ts"
+import * as Restored from "./Restored.ts"
 import * as RestServer from "./RestServer.ts"
 import * as S3Server from "./S3Server.ts"
 import * as Scene from "./Scene.ts"
@@ -98,42 +99,77 @@ Backups.real("The tutorial's Backup saves to S3, and a Restore brings every byte
   }).pipe(quickly)
 )
 
-Backups.real("A Restore creates its claim, and restores a Backup of another namespace", (scene) =>
-  Effect.gen(function* () {
-    const server = yield* S3Server.start
-    const { RESTIC_REPOSITORY: _, RESTIC_CACERT: __, ...keys } = server.environment("", "")
-    const other = yield* scene.cluster.namespace("staging")
-    const staging = { ...scene, namespace: other, key: (name: string) => ({ namespace: other, name }) }
-    for (const place of [scene, staging]) {
-      yield* Scene.credentials(place, "shop-backup-credentials", { RESTIC_PASSWORD: Prepared.password, ...keys })
-      yield* Scene.credentials(place, "s3-ca", { "ca.crt": server.ca })
-    }
-    const app = yield* Scene.claim(scene, "app", { files })
-    yield* scene.manage(undefined, { otherNamespaces: [other] })
-    yield* Backups.create(scene, "shop", {
-      destination: "s3://my-backup-bucket",
-      repository: { endpoint: server.host, caSecretRef: { name: "s3-ca" } }
-    })
-    const saved = (yield* Backups.completed(scene, "shop")).status?.lastRun?.snapshots?.[0]?.id
+/** Every mode, into a claim that the Restore creates or into one that exists. */
+const targets = [
+  { name: "new", isNew: true, mode: "IntoEmpty" },
+  { name: "new-overlay", isNew: true, mode: "Overlay" },
+  { name: "new-mirror", isNew: true, mode: "Mirror" },
+  { name: "empty", isNew: false, mode: "IntoEmpty" },
+  { name: "overlay", isNew: false, mode: "Overlay" },
+  { name: "mirror", isNew: false, mode: "Mirror" }
+] as const
 
-    yield* Claims.volume(other, "fresh")
-    yield* Backups.restoring(staging, "back", {
-      backupNamespace: scene.namespace,
-      volumeClaimTemplate: { spec: { storageClassName: "", resources: { requests: { storage: "1Gi" } } } }
-    })
-    yield* Managed.eventually(
-      "the other namespace does not allow it",
-      Client.get(Restore, staging.key("back")),
-      ({ status }) => Condition.find(status?.conditions, "Ready")?.reason === "RestoreNotAllowed"
-    )
-    const annotations = { "backup.example.com/restore-to-namespaces": other }
-    yield* Client.patch(Namespace, { name: scene.namespace }, Patch.merge({ metadata: { annotations } }))
-    expect((yield* Backups.restored(staging, "back")).status).toMatchObject({
-      phase: "Complete",
-      restored: { snapshot: saved, bytes: 300_005 }
-    })
-    expect(Prepared.files(scene.node.claim(other, "fresh"))).toEqual(Prepared.files(app))
-  }).pipe(quickly)
+Backups.real(
+  "A Restore into its own or another namespace brings back content, owner, mode, time, attributes, links and holes",
+  (scene) =>
+    Effect.gen(function* () {
+      const server = yield* S3Server.start
+      const { RESTIC_REPOSITORY: _, RESTIC_CACERT: __, ...keys } = server.environment("", "")
+      const other = yield* scene.cluster.namespace("staging")
+      const folder = (name: string) => scene.node.claim(other, name)
+      const staging = { ...scene, folder, namespace: other, key: (name: string) => ({ namespace: other, name }) }
+      for (const place of [scene, staging]) {
+        yield* Scene.credentials(place, "shop-backup-credentials", { RESTIC_PASSWORD: Prepared.password, ...keys })
+        yield* Scene.credentials(place, "s3-ca", { "ca.crt": server.ca })
+      }
+      const app = yield* Scene.claim(scene, "app")
+      Restored.write(app)
+      const expected = Restored.read(app)
+      yield* scene.manage(undefined, { otherNamespaces: [other] })
+      yield* Backups.create(scene, "shop", {
+        destination: "s3://my-backup-bucket",
+        repository: { endpoint: server.host, caSecretRef: { name: "s3-ca" } }
+      })
+      const saved = (yield* Backups.completed(scene, "shop")).status?.lastRun?.snapshots?.[0]?.id
+
+      for (const place of [scene, staging]) {
+        for (const { isNew, mode, name } of targets) {
+          if (isNew) yield* Claims.volume(place.namespace, name)
+          else yield* Scene.claim(place, name)
+          if (!isNew && mode !== "IntoEmpty") Restored.fill(place.folder(name))
+          yield* Backups.restoring(place, name, {
+            targetPVC: name,
+            volume: "app",
+            mode,
+            ...(place === staging && { backupNamespace: scene.namespace }),
+            ...(isNew && {
+              volumeClaimTemplate: { spec: { storageClassName: "", resources: { requests: { storage: "1Gi" } } } }
+            })
+          })
+          if (place === staging && name === "new") {
+            yield* Managed.eventually(
+              "the other namespace does not allow it",
+              Client.get(Restore, staging.key(name)),
+              ({ status }) => Condition.find(status?.conditions, "Ready")?.reason === "RestoreNotAllowed"
+            )
+            const annotations = { "backup.example.com/restore-to-namespaces": other }
+            yield* Client.patch(Namespace, { name: scene.namespace }, Patch.merge({ metadata: { annotations } }))
+          }
+          expect((yield* Backups.restored(place, name)).status).toMatchObject({
+            phase: "Complete",
+            restored: { snapshot: saved, ownership: "Preserved" }
+          })
+          const found = Restored.read(place.folder(name))
+          const kept = Object.keys(found).filter((path) => expected[path] === undefined)
+          expect([place.namespace, name, kept]).toEqual([
+            place.namespace,
+            name,
+            name === "overlay" ? [...Restored.own] : []
+          ])
+          expect(Object.fromEntries(Object.keys(expected).map((path) => [path, found[path]]))).toEqual(expected)
+        }
+      }
+    }).pipe(quickly)
 )
 
 Backups.real("A server that lets nobody delete has the data, and the status says that nothing old goes", (scene) =>

@@ -129,6 +129,51 @@ Virtual.test("A Restore uses a Backup of another namespace only where that names
   })
 )
 
+Virtual.test("The mover of a Restore is the same in another namespace, with any mode and privilege", (world) =>
+  Effect.gen(function* () {
+    yield* Client.create(Namespace, { metadata: { name: staging } })
+    yield* world.manage()
+    yield* Client.delete(Secret, Virtual.key("shop-backup-credentials"))
+    yield* Virtual.secret("shop", keys)
+    yield* Client.create(Secret, {
+      metadata: { namespace: staging, name: "shop-backup-credentials" },
+      stringData: keys
+    })
+    yield* grant(staging)
+    for (const name of [Virtual.namespace, staging]) {
+      const annotations = { "backup.example.com/privileged-movers": "true" }
+      yield* Client.patch(Namespace, { name }, Patch.merge({ metadata: { annotations } }))
+    }
+    yield* Virtual.create("shop", { destination: "s3://bucket" })
+    yield* Virtual.rests("shop")
+    yield* Claims.bound(Virtual.namespace, "fresh")
+    yield* Claims.bound(staging, "fresh")
+    for (const mode of ["IntoEmpty", "Overlay", "Mirror"] as const) {
+      for (const privileged of [false, true]) {
+        const movers: Array<unknown> = []
+        for (const namespace of [Virtual.namespace, staging]) {
+          yield* restore(namespace, { backupNamespace: Virtual.namespace, volume: "app", mode, privileged })
+          yield* world.pass("3 minutes")
+          expect(yield* status(namespace)).toMatchObject({ phase: "Complete" })
+          const spec = world.begun().at(-1)?.pod.spec
+          const container = spec?.containers[0]
+          expect(world.begun().at(-1)?.pod.metadata.namespace).toBe(namespace)
+          movers.push({
+            args: container?.args,
+            env: container?.env?.filter(({ name }) => name !== "RESTORE_ID" && name !== "AS_OF"),
+            mounts: container?.volumeMounts,
+            container: container?.securityContext,
+            pod: spec?.securityContext
+          })
+          yield* Client.delete(Restore, { namespace, name: "back" })
+          yield* world.pass("1 minute")
+        }
+        expect(movers[1]).toEqual(movers[0])
+      }
+    }
+  })
+)
+
 Virtual.test("A refused Restore does not reveal whether a namespace or Backup exists", (world) =>
   Effect.gen(function* () {
     yield* Client.create(Namespace, { metadata: { name: staging } })

@@ -1,36 +1,24 @@
 /** Restores by every combination of owner, volume, mode and selection, compared file by file. */
 import { afterAll, beforeAll, describe, expect } from "bun:test"
-import { cpSync, lchownSync, lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, lchownSync, lstatSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import * as MoverJob from "@homeostat/backup/run/MoverJob"
 import * as Test from "@homeostat/testkit/Test"
 import { Effect, Exit, Scope } from "effect"
-import * as ExtendedAttribute from "./ExtendedAttribute.ts"
 import * as Mover from "./Mover.ts"
 import * as QuickKey from "./QuickKey.ts"
 import * as Restic from "./Restic.ts"
+import * as Restored from "./Restored.ts"
 import * as Tree from "./Tree.ts"
 
 /** Only root can give files to other users. */
 const isRoot = process.getuid?.() === 0
 const nobody = 65_534
 
-/** What a restore brings back of one file. */
-type File = Tree.Entry & { readonly owner: string; readonly attribute: string | undefined }
-
-const read = (folder: string): { readonly [path: string]: File } =>
-  Object.fromEntries(
-    Object.entries(Tree.read(folder)).map(([path, entry]) => {
-      const full = join(folder, path)
-      const { gid, uid } = lstatSync(full)
-      return [path, { ...entry, owner: `${uid}:${gid}`, attribute: ExtendedAttribute.get(full) }]
-    })
-  )
-
 /** Two snapshots: of files with many owners, and of files of one user. */
 interface Template {
   readonly folder: string
-  readonly files: { readonly [volume: string]: { readonly [path: string]: File } }
+  readonly files: { readonly [volume: string]: { readonly [path: string]: Restored.File } }
 }
 
 const scope = Effect.runSync(Scope.make())
@@ -44,9 +32,8 @@ beforeAll(async () => {
     const files: Record<string, Template["files"][string]> = {}
     for (const volume of ["mixed", "own"]) {
       const folder = mover.volume(volume)
-      Tree.write(folder)
-      for (const path of ["plain", "deep"]) ExtendedAttribute.set(join(folder, path), `of ${path}`)
-      const before = read(folder)
+      Restored.write(folder)
+      const before = Restored.read(folder)
       if (isRoot) {
         for (const [index, path] of Tree.paths(folder).entries()) {
           const mode = lstatSync(join(folder, path)).mode
@@ -55,7 +42,7 @@ beforeAll(async () => {
           expect(lstatSync(join(folder, path)).mode).toBe(mode)
         }
       }
-      files[volume] = read(folder)
+      files[volume] = Restored.read(folder)
       expect(Object.keys(before)).toEqual(Object.keys(files[volume]))
     }
     // Some files can only be read by their owner.
@@ -87,18 +74,6 @@ const cases = [
   { into: "a volume with files", mode: "Mirror", paths: ["/deep", "/plain"] }
 ] as const
 
-/** Files that are newer, older, of another type, or not in the snapshot. */
-const fill = (target: string): void => {
-  mkdirSync(join(target, "deep/er"), { recursive: true })
-  mkdirSync(join(target, "mine/too"), { recursive: true })
-  writeFileSync(join(target, "plain"), "newer and longer")
-  writeFileSync(join(target, "deep/er/own"), "mine")
-  writeFileSync(join(target, "mine/file"), "mine")
-  mkdirSync(join(target, "lost+found"))
-}
-
-const own: ReadonlyArray<string> = ["deep/er/own", "mine", "mine/file", "mine/too"]
-
 /** The paths that a selection restores. */
 const isSelected = (paths: ReadonlyArray<string>, path: string): boolean =>
   paths.length === 0 || paths.some((each) => `/${path}` === each || `/${path}`.startsWith(`${each}/`))
@@ -112,7 +87,7 @@ describe("A restore brings back content, owner, mode, time, attributes, links an
           cpSync(join(template.folder, "repository"), join(mover.folder, "repository"), { recursive: true })
           if (user !== undefined) Bun.spawnSync(["chmod", "-R", "a+rwX", join(mover.folder, "repository")])
           const target = mover.volume("target")
-          if (into !== "a new volume") fill(target)
+          if (into !== "a new volume") Restored.fill(target)
           if (user !== undefined && isRoot) Bun.spawnSync(["chown", "-R", user, target])
           const ended = yield* mover.run("preflight restore", {
             RESTORE_VOLUME: volume,
@@ -130,11 +105,11 @@ describe("A restore brings back content, owner, mode, time, attributes, links an
                 : []
             )
           )
-          const found = read(target)
+          const found = Restored.read(target)
           const kept = Object.keys(found).filter((path) => expected[path] === undefined)
           expect(Object.fromEntries(Object.keys(expected).map((path) => [path, found[path]]))).toEqual(expected)
           const deleted = (path: string): boolean => mode === "Mirror" && isSelected(paths, path)
-          expect(kept).toEqual(into === "a new volume" ? [] : own.filter((path) => !deleted(path)))
+          expect(kept).toEqual(into === "a new volume" ? [] : Restored.own.filter((path) => !deleted(path)))
           rmSync(target, { recursive: true })
         })
       )

@@ -1,0 +1,37 @@
+/** What Restores bring back, compared file by file, and what they find in a volume. */
+import { lstatSync, mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as ExtendedAttribute from "./ExtendedAttribute.ts"
+import * as Tree from "./Tree.ts"
+
+/** What a restore brings back of one file. */
+export type File = Tree.Entry & { readonly owner: string; readonly attribute: string | undefined }
+
+/** The files of a folder by their paths. */
+export const read = (folder: string): { readonly [path: string]: File } =>
+  Object.fromEntries(
+    Object.entries(Tree.read(folder)).map(([path, entry]) => {
+      const full = join(folder, path)
+      const { gid, uid } = lstatSync(full)
+      return [path, { ...entry, owner: `${uid}:${gid}`, attribute: ExtendedAttribute.get(full) }]
+    })
+  )
+
+/** Files of all kinds, two of which have an extended attribute. */
+export const write = (folder: string): void => {
+  Tree.write(folder)
+  for (const path of ["plain", "deep"]) ExtendedAttribute.set(join(folder, path), `of ${path}`)
+}
+
+/** Fills a volume with files that are newer, older, of another type, or not in the snapshot. */
+export const fill = (target: string): void => {
+  mkdirSync(join(target, "deep/er"), { recursive: true })
+  mkdirSync(join(target, "mine/too"), { recursive: true })
+  writeFileSync(join(target, "plain"), "newer and longer")
+  writeFileSync(join(target, "deep/er/own"), "mine")
+  writeFileSync(join(target, "mine/file"), "mine")
+  mkdirSync(join(target, "lost+found"))
+}
+
+/** Those that are not in the snapshot. */
+export const own: ReadonlyArray<string> = ["deep/er/own", "mine", "mine/file", "mine/too"]
