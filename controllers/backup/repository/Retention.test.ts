@@ -160,5 +160,5 @@ test("Each count is a flag of its own", () => {
 test("A warning speaks of what retention keeps only where it keeps something", () => {
   const gaps = { shortest: day, longest: 3 * day }
   const [plain] = Retention.warnings(policy("2d"), { gaps, counts: { keepLast: 0 } })
-  expect(plain).toEndWith("all snapshots but the newest 3 are deleted")
+  expect(plain).toEndWith("deletes all snapshots but the newest 3")
 })
