@@ -2,7 +2,10 @@
 import { expect } from "bun:test"
 import { readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { Backup } from "@homeostat/backup/kinds/Backup"
+import * as RepositoryQueue from "@homeostat/backup/repository/RepositoryQueue"
 import { Settings } from "@homeostat/backup/Settings"
+import * as Client from "@homeostat/runtime/client/Client"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Backups from "./Backups.ts"
@@ -60,6 +63,41 @@ const pidOf = (file: string) =>
     Effect.tryPromise(() => Bun.file(file).text()),
     (text) => /^[0-9]+\n$/.test(text)
   ).pipe(Effect.map(Number))
+
+Backups.real("Two managers that share the Backups by labels create one repository once", (scene) =>
+  Effect.gen(function* () {
+    yield* Scene.credentials(scene, "shared")
+    yield* Scene.claim(scene, "app", { files: { a: "first" } })
+    const store = yield* Scene.claim(scene, "store")
+    const teams = ["red", "blue"]
+    for (const team of teams) {
+      yield* scene
+        .manage(undefined, { labelSelector: `team=${team}` })
+        .pipe(Effect.provideService(RepositoryQueue.RepositoryQueue, RepositoryQueue.make()))
+    }
+    yield* Effect.forEach(
+      teams,
+      (team) =>
+        Client.create(Backup, {
+          metadata: { ...scene.key(team), labels: { team } },
+          spec: {
+            source: "app",
+            destination: "pvc://store",
+            repository: { path: "together", credentialsSecretRef: { name: "shared" } }
+          }
+        }),
+      { concurrency: "unbounded" }
+    )
+    const [red, blue] = yield* Effect.forEach(teams, (team) => Backups.completed(scene, team), {
+      concurrency: "unbounded"
+    })
+    expect(red?.status?.repositoryID).toMatch(/^[0-9a-f]{64}$/)
+    expect(blue?.status?.repositoryID).toBe(red?.status?.repositoryID ?? "")
+    const found = { repository: join(store, "together"), password: "correct horse" }
+    expect(readdirSync(join(found.repository, "keys"))).toHaveLength(1)
+    expect(yield* scene.restic(found, "check", "--quiet")).toMatchObject({ exitCode: 0 })
+  }).pipe(quickly)
+)
 
 Backups.real(
   "A mover that is killed while it prunes leaves a lock, which fails the next run, and which an annotation removes",

@@ -1,6 +1,7 @@
 /** The generated roles have every permission that the manager needs, and no other. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
+import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Settings from "@homeostat/backup/Settings"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -16,6 +17,7 @@ import { Effect, Exit, Layer, Scope } from "effect"
 import { loadAll } from "js-yaml"
 import { program } from "../../../controllers/main.ts"
 import * as Backups from "../backup/Backups.ts"
+import type * as BackupScene from "../backup/Scene.ts"
 import * as Keeper from "../callers/Keeper.ts"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
@@ -134,6 +136,23 @@ const permissionsOf = (rules: ReadonlyArray<Rbac.Rule>): ReadonlyArray<string> =
     apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource} ${group}`)))
   )
 
+/** A manager of Backups with some labels starts the Job that creates a repository in two steps. */
+const slice = (account: Granted.Account, scene: BackupScene.Scene) =>
+  Effect.gen(function* () {
+    const working = yield* start(account, "team=red")
+    yield* leads(working)
+    yield* Client.create(Backup, {
+      metadata: { ...scene.key("slice"), labels: { team: "red" } },
+      spec: {
+        source: "app",
+        destination: "pvc://store",
+        repository: { credentialsSecretRef: { name: "shop-backup-credentials" } }
+      }
+    })
+    yield* Backups.completed(scene, "slice")
+    yield* working.stop
+  })
+
 describe("The manager with all its controllers and exactly the rules of deploy/rbac", () => {
   Backups.real(
     "works cluster-wide without a refusal, and uses every permission",
@@ -151,6 +170,7 @@ describe("The manager with all its controllers and exactly the rules of deploy/r
         expect(permissionsOf(installed)).toEqual(expect.arrayContaining([...permissionsOf(rules)]))
         const also = Effect.zipRight(BackupLife.life(scene), scraped(account, home))
         yield* work(account, [Scene.of(cluster, namespace)], also).pipe(
+          Effect.zipRight(slice(account, scene)),
           Effect.provideService(Settings.Settings, Backups.quick)
         )
         yield* check(account)
