@@ -1,5 +1,5 @@
 /**
- * What a Backup needs between its runs, so that its condition Ready follows changes at once and not at the next run.
+ * Follows the objects that a Backup needs, so that its condition Ready changes with them and not at the next run.
  *
  * The cache follows the claims and workloads: without a request it shows whether one is missing. Secrets are not watched, because a
  * permission to watch them is one to read all of them. The controller reads those of each Backup once an hour.
@@ -130,7 +130,7 @@ const parts = ({ spec, status }: Backup, destination: Destination.Destination | 
   }
 }
 
-/** Follows what a Backup needs, and tells whether the cache lacks some of it. The API server may know better. */
+/** Follows the needs of a Backup. Returns whether the cache lacks one of them, which the API server may have. */
 export const areMissing = (backup: Backup, destination: Destination.Destination) =>
   Effect.gen(function* () {
     const { claims, name, repository, sources } = parts(backup, destination)

@@ -3,7 +3,7 @@
  * can find the repository free at the same moment, and two movers that create it at once destroy it.
  *
  * The manager creates the Job suspended, which reserves the repository. It starts the Job only if no other mover worked on the repository
- * at the resourceVersion of that creation. Of two managers, the later one finds the Job of the earlier one, and deletes its own.
+ * at the resourceVersion of that creation. The later of two managers finds the Job of the earlier one, and deletes its own.
  */
 import type * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Client from "@homeostat/runtime/client/Client"

@@ -79,7 +79,7 @@ Backups.real("Two managers that share the Backups by labels create one repositor
       teams,
       (team) =>
         Client.create(Backup, {
-          metadata: { ...scene.key(team), labels: { team } },
+          metadata: { namespace: scene.namespace, name: team, labels: { team } },
           spec: {
             source: "app",
             destination: "pvc://store",

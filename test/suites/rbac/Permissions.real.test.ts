@@ -142,7 +142,7 @@ const slice = (account: Granted.Account, scene: BackupScene.Scene) =>
     const working = yield* start(account, "team=red")
     yield* leads(working)
     yield* Client.create(Backup, {
-      metadata: { ...scene.key("slice"), labels: { team: "red" } },
+      metadata: { namespace: scene.namespace, name: "slice", labels: { team: "red" } },
       spec: {
         source: "app",
         destination: "pvc://store",
