@@ -51,7 +51,7 @@ export type Page<A> = Operations.Page<A>
 
 /** Settings of a client. */
 export interface Options {
-  /** The user agent in the server's logs and audit log: `homeostat/1.2.0 (linux/x64)`. */
+  /** The user agent in the server's logs and audit log: `homeostat/1.2.0 (linux/amd64)`. */
   readonly userAgent?: string | undefined
 }
 
