@@ -25,7 +25,7 @@ const ofTestkit = [
   "Lane",
   "server/ApiServer",
   "kubelet/Kubelet",
-  "kubelet/Pretence",
+  "kubelet/SimulatedPods",
   "envtest/Envtest"
 ]
 
@@ -207,7 +207,7 @@ const tasks: { readonly [task: string]: ReadonlyArray<string> } = {
   "Talk to the API server": ["Client", "Patch", "ApiError", "Refusal"],
   "Run a program": ["Program", "Manager", "LeaderElection", "Cluster", "KubeConfig", "Metric", "Metrics"],
   Observe: ["Logs", "MetricsText", "OpenMetrics", "Traces"],
-  Test: ["Harness", "Eventually", "EmbeddedCluster", "Pretence", "Test", "Shared", "Lane", "Envtest"]
+  Test: ["Harness", "Eventually", "EmbeddedCluster", "SimulatedPods", "Test", "Shared", "Lane", "Envtest"]
 }
 
 const all = Object.values(entries).flat()

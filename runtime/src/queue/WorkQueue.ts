@@ -15,7 +15,7 @@
  * - A worker gets its key when its fiber runs, not inside `add`. So all events of one chunk join one run, and the key with the highest
  *   priority runs first.
  *
- * Echoes. If a run of the key wrote the version that an event reports, the event is an echo for this key, and news for every other key.
+ * Echoes. An event is an echo for the key whose run wrote the version that the event reports. It is news for every other key.
  * - An echo does not end a delay; its trigger joins the others. Otherwise a failing reconcile that writes its status would retry at
  *   once, again and again. News ends the delay.
  * - If a run ends without a delay, one more run follows for its echoes, because a reconcile may have computed the status before it
