@@ -16,7 +16,15 @@ interface Entry {
 }
 
 /** The modules of the testkit that are for authors of controllers. It has no index: each is imported by its path. */
-const ofTestkit = ["Harness", "EmbeddedCluster", "Eventually", "Test", "Shared", "kubelet/Pretence", "envtest/Envtest"]
+const ofTestkit = [
+  "Harness",
+  "EmbeddedCluster",
+  "Eventually",
+  "Test",
+  "Shared",
+  "kubelet/SimulatedPods",
+  "envtest/Envtest"
+]
 
 /** Whether a comment says that a module or an export is only for the packages of this repository. */
 const isInternal = (comment: string): boolean => /^@internal\b/m.test(comment)
@@ -225,7 +233,7 @@ const tasks: { readonly [task: string]: ReadonlyArray<string> } = {
   "Talk to the API server": ["Client", "Patch", "ApiError"],
   "Run a program": ["Program", "Manager", "LeaderElection", "Cluster", "KubeConfig", "Metric", "Metrics"],
   Observe: ["Logs", "MetricsText", "OpenMetrics", "Traces"],
-  Test: ["Harness", "Eventually", "EmbeddedCluster", "Pretence", "Test", "Shared", "Envtest"]
+  Test: ["Harness", "Eventually", "EmbeddedCluster", "SimulatedPods", "Test", "Shared", "Envtest"]
 }
 
 const all = Object.values(entries).flat()

@@ -12,7 +12,7 @@
  *   }))
  * ```
  *
- * The cluster pretends pods: they are ready after a tenth of a second, or fail as `kubelet/Pretence` describes. The option
+ * The cluster pretends pods: they are ready after a tenth of a second, or fail as `kubelet/SimulatedPods` describes. The option
  * `kubelet: { pods: (pod) => ({ ends: { after: "2 minutes", exitCode: 3 } }) }` sets other behaviour. `eventually`, `stays` and
  * `TestClock.adjust` move the time, and run everything that is due until then.
  */

@@ -1,7 +1,7 @@
 /**
  * The layers of a request, outermost first, with the reasons for their order:
  *
- * 1. overlay: publishes the response to a write before the writer continues, so that the cache shows it (`Writes`; it needs the
+ * 1. overlay: publishes the response to a write before the writer continues, so that the cache shows it (`WriteBroadcaster`; it needs the
  *    parsed object, so it is in `Client`)
  * 2. trace: one span per request, including its retries
  * 3. retry: retries where that is safe

@@ -56,6 +56,15 @@ describe("Flags", () => {
     expect(Flag.describe(Object.values(short), 80)).toEqual(["  -n, --namespace NAME  Where"])
   })
 
+  test("may have an alias, which works without a warning", () => {
+    const dir = { dir: Flag.aliased("cert-path", Flag.text("cert-dir", { placeholder: "DIR", description: "Where" })) }
+    for (const args of [["--cert-path=a"], ["--cert-path", "a"], ["--cert-dir=a"]]) {
+      expect(Flag.read(dir, { program, args, environment: {} })).toEqual(
+        Either.right({ values: { dir: "a" }, words: [], deprecated: [] })
+      )
+    }
+  })
+
   test("may have a limited number of positional arguments beside them", () => {
     const beside = (most: number, ...args: ReadonlyArray<string>) =>
       Either.map(Flag.read(flags, { program, args, environment: {} }, most), ({ values, words }) => [

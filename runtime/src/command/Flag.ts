@@ -18,6 +18,8 @@ export interface Flag<out A> {
   readonly short?: string | undefined
   /** A deprecated name, which still works. */
   readonly former?: string | undefined
+  /** Kubebuilder's name, which works too. */
+  readonly alias?: string | undefined
   /** The placeholder of its value in the help. A flag without one is a switch. */
   readonly placeholder: string | undefined
   /** The effect, in one line. */
@@ -70,6 +72,9 @@ export const short = <A>(letter: string, flag: Flag<A>): Flag<A> => ({ ...flag, 
 
 /** The flag with a deprecated name, which still works. */
 export const renamed = <A>(former: string, flag: Flag<A>): Flag<A> => ({ ...flag, former })
+
+/** The flag with another name that Kubebuilder's users know. */
+export const aliased = <A>(alias: string, flag: Flag<A>): Flag<A> => ({ ...flag, alias })
 
 /** A flag with any text. */
 export const text = (name: string, options: Options): Flag<string | undefined> =>
@@ -149,7 +154,7 @@ export const toggle = (name: string, options: { readonly description: string }):
 const named = (flags: ReadonlyArray<Flag<unknown>>, arg: string) => {
   const [, name, long] = /^--([^=]+)(?:=(.*))?$/s.exec(arg) ?? []
   if (name !== undefined)
-    return { flag: flags.find((flag) => flag.name === name || flag.former === name), inline: long }
+    return { flag: flags.find((flag) => [flag.name, flag.former, flag.alias].includes(name)), inline: long }
   const [, letter, inline] = /^-([a-z])(?:=?(.+))?$/s.exec(arg) ?? []
   return { flag: flags.find(({ short }) => short !== undefined && short === letter), inline }
 }

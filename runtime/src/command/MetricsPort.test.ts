@@ -32,7 +32,7 @@ describe("secure metrics", () => {
 
   test("use a folder of certificates", () => {
     expect(refusalOf({ metricsSecure: false, metricsCertDir: "/certs" })).toBe(
-      "--metrics-cert-dir goes with --metrics-secure"
+      "--metrics-secure: required with --metrics-cert-dir"
     )
     expect(refusalOf({ metricsCertDir: "/certs" })).toBe("")
   })

@@ -10,11 +10,14 @@ import { UsageError } from "./Verb.ts"
 /** The flags. */
 export const flags = {
   metricsSecure: Flags.metricsSecure,
-  metricsCertDir: Flag.text("metrics-cert-dir", {
-    placeholder: "DIR",
-    description:
-      "Folder of tls.crt and tls.key for --metrics-secure, reloaded on change (default a self-signed certificate)"
-  })
+  metricsCertDir: Flag.aliased(
+    "metrics-cert-path",
+    Flag.text("metrics-cert-dir", {
+      placeholder: "DIR",
+      description:
+        "Folder of tls.crt and tls.key for --metrics-secure, reloaded on change (default a self-signed certificate)"
+    })
+  )
 } as const
 
 /** The flags that decide about it. */
@@ -28,7 +31,8 @@ const refusal = (message: string) => Either.left(new UsageError({ message }))
 /** Rejects combinations of flags that exclude each other. */
 export const check = (settings: Settings): Either.Either<void, UsageError> => {
   const { metricsAddress, metricsCertDir, metricsSecure, probesAddress } = settings
-  if (metricsCertDir !== undefined && !metricsSecure) return refusal("--metrics-cert-dir goes with --metrics-secure")
+  if (metricsCertDir !== undefined && !metricsSecure)
+    return refusal("--metrics-secure: required with --metrics-cert-dir")
   const isShared =
     metricsAddress !== undefined &&
     probesAddress !== undefined &&

@@ -4,7 +4,7 @@
  */
 import * as Drift from "./Drift.ts"
 
-/** Whether the stored value contains all that was sent, in any spelling. */
+/** Whether the stored value contains all that was sent, in any notation. */
 export const isSame = (sent: Drift.Json | undefined, stored: Drift.Json | undefined): boolean => {
   if (Drift.equal(sent, stored)) return true
   if (Array.isArray(sent) && Array.isArray(stored)) {

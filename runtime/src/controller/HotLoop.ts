@@ -33,7 +33,7 @@ export type Counted = keyof typeof limits
 /** A reported field is not reported again within this time, in ms. */
 const silenceMillis = 600_000
 
-/** The limit of the memory of a controller, in bytes, about. */
+/** The approximate limit of the memory of a controller, in bytes. */
 export const capacity = 8 * 1024 * 1024
 
 /** The fields of a place that the memory keeps. */
@@ -54,7 +54,7 @@ export interface Seen {
   readonly live: Either<KubernetesObject, string>
 }
 
-/** Fields of a written object that the API server stores otherwise than they were sent. */
+/** Fields of a written object that the API server stores with another value than it received. */
 export interface Altered {
   readonly fields: ReadonlyArray<string>
   /** The object as the server answered. */
@@ -63,7 +63,7 @@ export interface Altered {
   readonly isNews: boolean
 }
 
-/** A write of an object, as the search for hot loops sees it. */
+/** A write of an object, for the detection of hot loops. */
 export interface Change {
   /** The object that was written: `Deployment default/shop`. */
   readonly place: string
@@ -75,7 +75,7 @@ export interface Change {
 }
 
 /**
- * See the top of this file. A `place` is an object that was written, such as `Deployment default/shop`. The `uid` is that of the object
+ * The writes of one controller. A `place` is an object that was written, such as `Deployment default/shop`. The `uid` is that of the object
  * that is reconciled.
  */
 export interface HotLoop {
@@ -99,7 +99,7 @@ export interface HotLoop {
   readonly forget: (uid: string) => void
   /** Forgets all other objects, after a time in which deletions may have been missed. */
   readonly retain: (uids: ReadonlySet<string>) => void
-  /** The number of objects in the memory, and its size in bytes, about. */
+  /** The number of objects in the memory, and its approximate size in bytes. */
   readonly size: () => { readonly keys: number; readonly bytes: number }
 }
 
@@ -125,7 +125,7 @@ interface Known extends Halves.Weighed {
 
 const hash = (...texts: ReadonlyArray<string>): number => Bun.hash.xxHash32(texts.join("\n"))
 
-/** About the bytes of an object, measured as the heap's growth over some thousands. */
+/** The approximate bytes of an object, measured as the heap's growth over some thousands. */
 const bytesOf = ({ places }: Known): number => {
   let bytes = 250
   for (const { counters, written } of places?.values() ?? []) bytes += 400 + 40 * written.size + 200 * counters.size

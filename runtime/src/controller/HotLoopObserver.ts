@@ -5,8 +5,8 @@
  *
  * - `fight`: the attempt wrote the value that the write before it had written. Another manager has changed the field between them, or has
  *   deleted a child that was created again.
- * - `rewrite`: nothing woke the attempt but its own writes, or its own wish to run again within less than {@link patientMillis}.
- * - `altered`: the answer to a write has another value than was sent, and not only in another spelling. This one needs no suspicion.
+ * - `rewrite`: only the attempt's own writes triggered it, or its own request to run again in less than {@link patientMillis}.
+ * - `altered`: the answer to a write has another value than was sent, and not the same value in another notation. The object need not be suspicious.
  *
  * It does not count writes that change nothing. A new generation begins with no counts. Retries do not count as rewrites, because they
  * back off.

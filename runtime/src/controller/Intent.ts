@@ -108,7 +108,7 @@ export const traced = <D extends Intended>(
     : { ...intent, metadata: { ...intent.metadata, annotations: { ...annotations, [annotation]: value } } }
 }
 
-/** The intent with the trace that stands on a child: what places that are ours alone may hold. */
+/** The intent with the trace annotation of a child, for the comparison of the parts that the intent owns alone. */
 const standing = <D extends Intended>(intent: D, child: Intended, tracing: Settings | undefined): D => {
   const annotation = tracing?.annotation ?? traceAnnotation
   const value = child.metadata.annotations?.[annotation]
@@ -119,7 +119,7 @@ const standing = <D extends Intended>(intent: D, child: Intended, tracing: Setti
 }
 
 /**
- * The foreign fields in places that are ours alone. The trace of our own write is not in the intent, and not a foreign field.
+ * The foreign fields in the parts that the intent owns alone. The trace annotation is not in the intent, and not a foreign field.
  *
  * The annotation has the key of the settings, or the default key without tracing. After a change of that key, the old annotation is a
  * foreign field. One write per child removes it.
@@ -134,7 +134,7 @@ export const foreignFieldsIn = (
     ? []
     : Drift.foreignFields(Drift.json(standing(intent, child, tracing)), Drift.json(child), exclusive)
 
-/** The operations after which these places hold what is intended, and the trace that stands there: see `Drift.restoration`. */
+/** The operations that make these parts match the intent, with the trace annotation of the child: see `Drift.restoration`. */
 export const restorationOf = (
   intent: Intended,
   child: KubernetesObject,

@@ -7,7 +7,7 @@ import * as HotLoop from "./HotLoop.ts"
 /** The memory of one controller. Entries by UID are removed with their object. */
 export interface Memory {
   /**
-   * Keeps the differences between a write and the stored object (another spelling of a quantity, a pruned field). They do not count as
+   * Keeps the differences between a write and the stored object (another notation of a quantity, a pruned field). They do not count as
    * drift. `slot` is the child, or `status`.
    */
   readonly accept: (uid: string, slot: string, differences: ReadonlyArray<Difference>) => void

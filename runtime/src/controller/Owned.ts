@@ -10,7 +10,7 @@
  * - `apply` never changes an object of that name that the owner does not control, cached or not. It fails with {@link NotOwned}. A change
  *   of that object triggers a reconcile of the owner.
  * - The `stringData` of a Secret is applied as `data`, which the API server returns.
- * - Another spelling of a value (`1000m` stored as `1`) is not drift. The answers of the server show other changes, such as a pruned
+ * - Another notation of a value (`1000m` stored as `1`) is not drift. The answers of the server show other changes, such as a pruned
  *   field or a dropped empty value. `apply` sends those again only once after a restart.
  *
  * The controller must declare the kind of the child in `owns`. Otherwise the attempt fails with a permanent error.
@@ -256,7 +256,7 @@ interface Answer<A> {
 }
 
 /**
- * The differences that are drift, without other spellings of applied values and empty values that the API server is known to drop.
+ * The differences that are drift, without other notations of applied values and empty values that the API server is known to drop.
  */
 const unmet = (
   kind: Resource.Any,

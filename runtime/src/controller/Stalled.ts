@@ -43,7 +43,7 @@ import { Reconciliation } from "./Reconciliation.ts"
 import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
 
-/** The reasons, and how the message of each begins: a controller's own condition may have the same reason. */
+/** The reasons, and the beginning of each message: a controller's own condition may have the same reason. */
 const openings = {
   Forbidden: Refusal.opening,
   Invalid: Refusal.opening,

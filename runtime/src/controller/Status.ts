@@ -120,7 +120,7 @@ const write = (
     if (dropped.length > 0 && memory.isNews(warning)) yield* Effect.logWarning(warning)
   })
 
-/** The fields that a write changed, with their values, without those that the server stores otherwise. */
+/** The fields that a write changed, with their values, without those that the server stores with another value. */
 const changesOf = (before: Drift.Fields, wanted: Drift.Fields, after: Drift.Fields): ReadonlyArray<WrittenField> => {
   const unmet = new Set(Drift.missing(wanted, after, "status").map(({ path }) => path))
   const gone = Drift.missing(before, wanted, "status").filter(({ have }) => have === undefined)

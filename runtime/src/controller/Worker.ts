@@ -422,8 +422,8 @@ const settle = <R>(
       return again("retry", outcome.error)
     case "Unreachable": {
       const { lost } = state.reachability
-      // The first one is not the object's fault and costs it nothing. If the probe gets through and the same object
-      // meets it again, the fault may well be the object's (a request that breaks the connection): back off.
+      // The first failure does not count for the object. If the probe succeeds and the same object fails so again, its request may break
+      // the connection: back off.
       if (trouble.get(key)?.isUnreached === true) return Effect.zipRight(lost, again("unreachable", outcome.error))
       return Effect.map(lost, (): Next => {
         trouble.set(key, { generation, isUnreached: true })

@@ -14,7 +14,7 @@ import * as ScheduleDecision from "effect/ScheduleDecision"
 import * as ScheduleIntervals from "effect/ScheduleIntervals"
 import * as Time from "../resource/Time.ts"
 
-/** See the top of this file. Holds a record per key between its first retry and `forget` (or the schedule's end). */
+/** The retry delays of one controller's keys. Holds a record per key between its first retry and `forget` (or the schedule's end). */
 export interface Backoffs<in In = unknown> {
   /**
    * Counts an attempt of the key that ended with `input`, and returns the milliseconds until the next one: 0 or more,

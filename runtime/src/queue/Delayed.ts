@@ -1,29 +1,29 @@
 /**
- * The delayed keys by due time: a binary heap in which every entry knows its slot, so that a trigger removes a key in O(log n). Entries
- * with equal times come out in the order in which they went in.
+ * The delayed keys by due time, in a binary heap. Each entry has its index in the heap, so a trigger removes a key in O(log n). Entries
+ * with equal times leave in the order in which they were added.
  */
 import type { Entry } from "./Entry.ts"
 
-/** See the top of this file. */
+/** The delayed keys of one queue. */
 export interface Delayed<T> {
-  /** Puts the entry in at its `dueAt`. */
+  /** Adds the entry at its `dueAt`. */
   readonly add: (entry: Entry<T>) => void
   /** Moves an entry to an earlier time. Among equal times it keeps its rank. */
   readonly advance: (entry: Entry<T>, dueAt: number) => void
   /** Removes an entry. */
   readonly remove: (entry: Entry<T>) => void
-  /** The entry due first. */
+  /** The entry with the earliest due time. */
   readonly first: () => Entry<T> | undefined
   /** The number of entries. */
   readonly size: () => number
-  /** Visits every entry and empties the structure. */
+  /** Calls `visit` for every entry, and removes all entries. */
   readonly drain: (visit: (entry: Entry<T>) => void) => void
 }
 
 const before = <T>(left: Entry<T>, right: Entry<T>): boolean =>
   left.dueAt < right.dueAt || (left.dueAt === right.dueAt && left.rank < right.rank)
 
-/** An empty structure. */
+/** No delayed keys. */
 export const make = <T>(): Delayed<T> => {
   const heap: Array<Entry<T>> = []
   let ranks = 0

@@ -1,19 +1,19 @@
 /**
- * One key's record in a work queue. The queue keeps exactly one per key, and the structures that order keys (`Ready`, `Delayed`) thread
- * their links through it. So moving a key between them allocates nothing.
+ * The record of one key in a work queue. The structures that order keys (`Ready`, `Delayed`) keep their links in it, so a move between
+ * them allocates nothing.
  */
 import type { Runs, Version } from "./WrittenVersions.ts"
 
 /**
- * Where the key's *next* run stands. A run in progress is independent of it: that is `Entry.running`.
- * - `idle`: no further run is wanted
- * - `ready`: as soon as a worker is free and no run of the key is in progress
- * - `delayed`: at `dueAt`
- * - `undecided`: only while running. Each trigger since the run began is the event of a write, perhaps of this run's.
+ * The state of the *next* run of the key. `Entry.running` is the state of the current run.
+ * - `idle`: no further run
+ * - `ready`: a run as soon as a worker is free and no run of the key is in progress
+ * - `delayed`: a run at `dueAt`
+ * - `undecided`: only during a run. All triggers since its start may be echoes of this run.
  */
 export type Place = "idle" | "ready" | "delayed" | "undecided"
 
-/** A trigger in an entry. */
+/** A trigger of the next run. */
 export interface Entered<T> {
   readonly trigger: T
   readonly priority: number
@@ -24,7 +24,7 @@ export interface Entered<T> {
   isDropped: boolean
 }
 
-/** The line of one priority in `Ready`. */
+/** The list of one priority in `Ready`. */
 export interface Level<T> {
   readonly priority: number
   first: Entry<T> | undefined
@@ -32,35 +32,35 @@ export interface Level<T> {
   size: number
 }
 
-/** Mutable, and owned by one queue: nothing outside this folder sees it. Times are the Clock's, but for `dueAt`. */
+/** Mutable, and private to one queue. Times are milliseconds of the Clock, except `dueAt`. */
 export class Entry<T> {
   place: Place = "idle"
   running = false
-  /** When the run in progress was handed out. */
+  /** When a worker took the key. */
   startedAt = 0
   priority = 0
   /** The triggers of the next run, oldest first. */
   triggers: Array<Entered<T>> | undefined = undefined
-  /** How many older triggers made room for the ones kept. */
+  /** The number of older triggers that were dropped. */
   dropped = 0
-  /** The number of those that were not echoes. */
+  /** The number of dropped triggers that were not echoes. */
   droppedNews = 0
-  /** Triggers that arrived during the run in progress with a version. `done` compares them with what the run wrote. */
+  /** Triggers with a version that arrived during the run. `done` compares them with the writes of the run. */
   undecided: Array<Entered<T>> | undefined = undefined
-  /** The writes of the latest runs, since the key was at rest. */
+  /** The writes of the latest runs since the key was idle. */
   own: Runs | undefined = undefined
-  /** The triggers of the run in progress, for a key that is put back. */
+  /** The triggers of the run in progress, for `putBack`. */
   handedOut: ReadonlyArray<Entered<T>> = []
   /** When the first of those triggers arrived. */
   addedAt = 0
   /** When the next run became ready. */
   enqueuedAt = 0
-  /** When a delayed run becomes ready, in monotonic time: whatever the machine's time is set to meanwhile. */
+  /** When a delayed run becomes ready, in monotonic ms, so that a change of the machine's time has no effect. */
   dueAt = 0
   /** `Delayed`: index in the heap, and the rank among equal times. */
   slot = -1
   rank = 0
-  /** `Ready`: the list the entry is in, and its neighbours there. */
+  /** `Ready`: the list of the entry, and its neighbours. */
   level: Level<T> | undefined = undefined
   previous: Entry<T> | undefined = undefined
   next: Entry<T> | undefined = undefined

@@ -1,18 +1,16 @@
 /**
- * The keys that may run, highest priority first and first-in-first-out within one priority: a linked list per priority,
- * so that every step is O(1) however many keys wait. (Finding the list of a priority is a Map lookup; a controller has
- * two or three.)
+ * The ready keys, highest priority first, and first-in-first-out within one priority. Each priority has a linked list, so every step is
+ * O(1). A controller has two or three priorities.
  *
- * A key that became ready again while its run is in progress keeps its place in line and is stepped over: at most as
- * many such keys exist as there are workers.
+ * A key that became ready during its run keeps its position, and `next` skips it. There are at most as many such keys as workers.
  */
 import type { Entry, Level } from "./Entry.ts"
 
-/** See the top of this file. */
+/** The ready keys of one queue. */
 export interface Ready<T> {
-  /** Puts the entry at the end of the line of its priority. */
+  /** Adds the entry at the end of the list of its priority. */
   readonly append: (entry: Entry<T>) => void
-  /** Puts the entry at the head of the line of its priority. */
+  /** Adds the entry at the start of the list of its priority. */
   readonly prepend: (entry: Entry<T>) => void
   /** Removes an entry. */
   readonly remove: (entry: Entry<T>) => void
@@ -22,25 +20,25 @@ export interface Ready<T> {
   readonly indexOf: (entry: Entry<T>) => number
   /** The number of entries, including those of running keys. */
   readonly size: () => number
-  /** The number of entries by priority. A priority that was used lately has 0, so that its gauge falls to 0. */
+  /** The number of entries by priority. A priority without entries stays for a while with 0, so that its gauge falls to 0. */
   readonly depth: () => ReadonlyMap<number, number>
-  /** `enqueuedAt` of the entry that has waited longest. O(n): a raise moves an old entry behind younger ones. */
+  /** The earliest `enqueuedAt`. O(n), because a raise of the priority puts an old entry behind younger ones. */
   readonly oldest: () => number | undefined
-  /** Visits every entry and empties the structure. */
+  /** Calls `visit` for every entry, and removes all entries. */
   readonly drain: (visit: (entry: Entry<T>) => void) => void
 }
 
-/** Empty lines are kept for reuse up to this many, lest one busy key make and drop a line at every turn. */
+/** The number of empty lists that are kept for reuse, so that one busy key does not create a list for each run. */
 const keptLevels = 8
 
-/** An empty structure. */
+/** No ready keys. */
 export const make = <T>(): Ready<T> => {
   const byPriority = new Map<number, Level<T>>()
-  /** Ascending, so that the line served first is at the end, where dropping an empty one is cheapest. */
+  /** Ascending: the highest priority is at the end, where a removal is cheapest. */
   const levels: Array<Level<T>> = []
   let count = 0
 
-  /** Index of the first level whose priority is not below the one given. */
+  /** The index of the first list whose priority is at least `priority`. */
   const search = (priority: number): number => {
     let low = 0
     let high = levels.length

@@ -1,14 +1,14 @@
 /**
- * The waiting workers in order. A worker that is *signaled* fetches a key when its fiber runs. So an interrupted fiber never gets a key,
- * and the worker gets the best key of that moment. A later worker cannot take the key of a signaled one.
+ * The waiting workers in order. A *signaled* worker fetches a key when its fiber runs. So an interrupted fiber never gets a key, and a
+ * worker gets the key with the highest priority of that moment. A later worker cannot take the key of a signaled one.
  */
 import * as Effect from "effect/Effect"
 
-/** See the top of this file. */
+/** The waiting workers of one queue. */
 export interface Waiters<out A> {
-  /** Fetches now or waits in line. To be run uninterruptibly; only the waiting can be interrupted. */
+  /** Fetches a key, or waits for one. Run it in an uninterruptible region; only the wait can be interrupted. */
   readonly take: Effect.Effect<A>
-  /** Calls as many workers as there are keys. Synchronous, and cheap if no worker waits. */
+  /** Signals as many workers as there are keys. Synchronous, and cheap if no worker waits. */
   readonly signal: () => void
 }
 
@@ -19,8 +19,10 @@ interface Waiter {
 }
 
 /**
- * An empty line. `available` counts what can be fetched; `fetch` fetches, and may return undefined only when nothing is
- * available.
+ * Without workers.
+ *
+ * @param available the number of keys
+ * @param fetch returns a key; undefined only if `available` is 0
  */
 export const make = <A>(available: () => number, fetch: () => A | undefined): Waiters<A> => {
   const line = new Set<Waiter>()
@@ -47,8 +49,8 @@ export const make = <A>(available: () => number, fetch: () => A | undefined): Wa
     const turn = Effect.async<void>((resume) => {
       waiter = { signaled: false, signal: () => resume(Effect.void) }
       line.add(waiter)
-      // Something may be there already: a fiber can be made to yield between looking and lining up. But signaled at once,
-      // it would run before those that are signaled and wait for their fibers' turn; they signal it when they have fetched.
+      // The scheduler may have run another fiber since the fetch, so a key may be available. Signaled workers come first: each of them
+      // signals the next one after its fetch.
       if (signaled === 0) signal()
     })
     return Effect.matchCauseEffect(Effect.interruptible(turn), {

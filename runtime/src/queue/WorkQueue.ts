@@ -5,24 +5,25 @@
  * versions that it wrote.
  *
  * Guarantees
- * - One entry per key, and never two runs of one key at once. However many triggers arrive during a run, exactly one
- *   more run follows it.
- * - Higher priority first; within one priority, first ready is first served. Priorities are strict: a flood of higher
- *   ones starves `low`. A trigger of a higher priority moves the key to the end of the line it now belongs to; any other
- *   leaves it where it is. Keys that leave a delay, matured or promoted, stand behind all that are already ready.
- * - A delayed key keeps the earliest of its times, and a trigger makes it ready now: the delay is gone, one run follows.
- * - Every trigger is carried to a run, or counted in `dropped` if more than ten came; in `droppedNews` too, unless it is an echo.
- * - Keys are handed out when a waiting worker's fiber gets to run, not inside `add`: the events of one chunk meet in
- *   one run, and the best of them goes first.
+ * - The queue has one entry per key, and two runs of one key never overlap. All triggers that arrive during a run cause exactly one
+ *   more run.
+ * - Keys of a higher priority run first, and keys of one priority run in the order in which they became ready. Priorities are strict: a
+ *   flood of a higher priority starves `low`. A trigger of a higher priority moves the key to the end of the new list. Any other trigger
+ *   does not move it. A key whose delay ends goes to the end of its list.
+ * - A delayed key keeps its earliest time. A trigger ends the delay, and one run follows.
+ * - A run gets the newest ten triggers. `dropped` counts the older ones, and `droppedNews` those of them that are not echoes.
+ * - A worker gets its key when its fiber runs, not inside `add`. So all events of one chunk join one run, and the key with the highest
+ *   priority runs first.
  *
- * Echoes. An event is an echo for the key whose own run wrote that version of the object, and news for every other key.
- * - A delayed key stays delayed on an echo, whose trigger joins the others. Otherwise a failing reconcile that writes its
- *   status would retry at once, without an end. News makes a delayed key ready.
- * - A run that ends without a delay is followed by one more run for its echoes. A reconcile may have computed its status
- *   from what it read before it wrote, and the event is what calls it again. That run has nothing to write, and so no echo.
- * - An echo changes neither the place nor the priority of a key that waits already.
- * Events arrive before or after the answers to their writes. So `done` decides about the triggers that arrived during the run, and
- * a key that is not at rest keeps what its latest runs wrote. With the last run's writes alone, late events would wake two in turn.
+ * Echoes. An event is an echo for the key whose run wrote the version that the event reports. It is news for every other key.
+ * - An echo does not end a delay; its trigger joins the others. Otherwise a failing reconcile that writes its status would retry at
+ *   once, again and again. News ends the delay.
+ * - If a run ends without a delay, one more run follows for its echoes, because a reconcile may have computed the status before it
+ *   wrote. The second run writes nothing, so it causes no echo.
+ * - An echo changes neither the position nor the priority of a waiting key.
+ *
+ * An event arrives before or after the answer to its write. So `done` decides about the triggers that arrived during the run. A key
+ * keeps the writes of its latest runs while it is not idle: two objects with late events would otherwise trigger each other.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -64,9 +65,9 @@ export interface Item<T> {
   /** The number of older triggers that were not echoes. */
   readonly droppedNews: number
   readonly priority: number
-  /** When the key became ready: the difference to now is how long it waited for a worker. */
+  /** When the key became ready. Since then it waits for a worker. */
   readonly enqueuedAt: number
-  /** When the first of the triggers arrived: a delay lies between it and `enqueuedAt`. */
+  /** When the first of the triggers arrived; before `enqueuedAt` if the key was delayed. */
   readonly addedAt: number
 }
 
@@ -77,7 +78,7 @@ export type Position =
   /** `index` keys run first. */
   | { readonly _tag: "Ready"; readonly index: number; readonly priority: number; readonly since: number }
   | { readonly _tag: "Delayed"; readonly until: number; readonly priority: number }
-  /** `again`: another run follows as things stand; it waits until `until`, if that is given. */
+  /** `again`: another run follows, not before `until` if that is given. */
   | {
       readonly _tag: "Processing"
       readonly since: number
@@ -85,7 +86,7 @@ export type Position =
       readonly until: number | undefined
     }
 
-/** Triggers of one run that `done` decides about. More of them are news, and wake the key. */
+/** The most triggers of one run that `done` decides about. Further ones count as news. */
 const mostUndecided = 1000
 
 /** The queue in numbers, for metrics. */
@@ -106,36 +107,36 @@ export interface Snapshot {
   readonly oldestMillis: number
   /** The duration of the longest run in progress, in ms; 0 without runs. */
   readonly longestRunMillis: number
-  /** The sum of that over all runs in progress. */
+  /** The sum of the durations of all runs in progress, in ms. */
   readonly unfinishedMillis: number
 }
 
-/** See the top of this file. All members but `take` are synchronous and cheap. */
+/** The queue of one controller. All members except `take` and `drained` are synchronous and cheap. */
 export interface WorkQueue<T> {
   /** Adds a key to run as soon as a worker is free. */
   readonly add: (key: string, trigger: T, options?: AddOptions) => void
   /**
-   * Adds a key to run in `delayMillis` (rounded up to whole milliseconds; 0 or less: as `add`; Infinity: at the
-   * next trigger). A key that is ready, because a trigger arrived during its run, stays ready.
+   * Adds a key to run after `delayMillis`, rounded up to whole milliseconds. 0 or less is the same as `add`, and Infinity means the
+   * next trigger. A key that is ready, because a trigger arrived during its run, stays ready.
    */
   readonly addAfter: (key: string, delayMillis: number, trigger: T, options?: AddAfterOptions) => void
   /**
-   * The next key, or none once the queue is shut down. Waiters are served in the order they came. The key is
-   * *processing* from then on, until `done` or `putBack`.
+   * Returns the next key, or none after `shutDown`. Workers get keys in the order in which they called `take`. The key is *processing*
+   * until `done` or `putBack`.
    *
-   * Waiting can be interrupted even where the caller cannot, and a key is given only to a fiber that goes on with it: so
+   * The wait can be interrupted even in an uninterruptible region, and an interrupted fiber gets no key. So
    * `Effect.uninterruptibleMask((restore) => take, then restore(run), then done)` never loses a key.
    */
   readonly take: Effect.Effect<Option.Option<Item<T>>>
   /**
-   * The run is over, after any `addAfter` it asks for. A key that is not processing is ignored.
+   * Ends the run. Call it after `addAfter`. Ignores a key that is not processing.
    *
-   * @param own the versions that the run wrote: their events do not end a delay of this key
+   * @param own the versions that the run wrote; their events do not end a delay of this key
    */
   readonly done: (key: string, own?: WrittenVersions.WrittenVersions) => void
-  /** Instead of `done`: the run did not happen. The key is ready again, before all others of its priority. */
+  /** Takes back a key whose run did not start, instead of `done`. The key becomes the first of its priority. */
   readonly putBack: (item: Item<T>) => void
-  /** Drops all waiting keys, ignores later ones, and gives none to every waiter. Runs in progress continue to `done`. */
+  /** Drops all waiting keys and ignores later ones. Every waiting `take` returns none. Runs in progress continue until `done`. */
   readonly shutDown: () => void
   /** Waits until the queue is shut down and no run is in progress. */
   readonly drained: Effect.Effect<void>
@@ -148,11 +149,10 @@ export interface WorkQueue<T> {
 }
 
 /**
- * A queue that lives as long as the Scope, which shuts it down. Time comes from the Clock present here; the one fiber
- * that it forks sleeps until the next delayed key is due.
+ * A queue that the Scope shuts down. It uses the current Clock, and forks one fiber, which sleeps until the next delayed key is due.
  */
 export const make = <T>(options?: {
-  /** How many triggers of a key are kept, the newest. Default 10: enough to explain a run, too few to fill a heap. */
+  /** The number of triggers that the queue keeps for each key, the newest ones. Default 10. */
   readonly triggers?: number | undefined
   /** Called at the shutdown for each ready key of priority 0 or more, with the newest of its triggers. */
   readonly left?: ((key: string, trigger: T) => void) | undefined
@@ -170,7 +170,7 @@ export const make = <T>(options?: {
     let stopped = false
     const drained = yield* Effect.makeLatch(false)
 
-    /** A due time in milliseconds of the Clock, as it goes now. */
+    /** A due time in milliseconds of the Clock. */
     const shown = (dueAt: number): number => Math.round(clock.unsafeCurrentTimeMillis() + dueAt - Time.monotonic(clock))
 
     const timer = yield* Timer.make(clock, () => {
@@ -229,7 +229,7 @@ export const make = <T>(options?: {
       } else entry.priority = priority
     }
 
-    /** The key's entry with the trigger joined. If the entry is idle, the caller finds it a place. */
+    /** Adds the trigger to the key's entry. The caller must put an idle entry into a list. */
     const enter = (key: string, entered: Entered<T>): Entry<T> => {
       let entry = entries.get(key)
       if (entry === undefined) {
@@ -244,7 +244,7 @@ export const make = <T>(options?: {
       return entry
     }
 
-    /** The entry is to run now, at this priority or the higher one that it has. */
+    /** Makes the entry ready, with the higher of its own priority and this one. */
     const promote = (entry: Entry<T>, priority: number): void => {
       raise(entry, priority)
       if (entry.place === "ready") return
@@ -272,7 +272,7 @@ export const make = <T>(options?: {
       else if (entry.place === "idle") entry.place = "undecided"
     }
 
-    /** Compares what arrived during the run with what the run wrote, and acts on the news. */
+    /** Compares the triggers that arrived during the run with the writes of the run, and makes the key ready for news. */
     const decide = (entry: Entry<T>): void => {
       const { undecided = [] } = entry
       entry.undecided = undefined
@@ -294,7 +294,7 @@ export const make = <T>(options?: {
       if (delayMillis < Number.POSITIVE_INFINITY) retries++
       const priority = options?.priority ?? 0
       const entry = enter(key, { trigger, priority, version: undefined, isNews: true, isDropped: false })
-      // Echoes that came before the delay do not count, just as those that come after it.
+      // An echo does not end the delay, whether it arrived before or after it.
       if (entry.place === "undecided") entry.priority = priority
       raise(entry, priority)
       if (entry.place === "ready") return

@@ -9,9 +9,9 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Process from "../envtest/Process.ts"
 import * as Environment from "./Environment.ts"
-import type * as Pretence from "./Pretence.ts"
+import * as Volumes from "./PodVolumes.ts"
 import type { Program } from "./Program.ts"
-import * as Volumes from "./Volumes.ts"
+import type * as SimulatedPods from "./SimulatedPods.ts"
 
 /** How a container ended. */
 export interface Ended {
@@ -34,14 +34,14 @@ const largestMessage = 4096
 const largestFallback = { bytes: 2048, lines: 80 }
 
 /** How a program ends that does not listen to SIGTERM, and one that is killed. */
-const terminated: Pretence.End = { after: 0, exitCode: 143 }
+const terminated: SimulatedPods.End = { after: 0, exitCode: 143 }
 const killed: Ended = { exitCode: 137, message: "" }
 
 /** Starts one that is only pretended. */
-export const pretend = ({ ends, stopped = terminated }: Pretence.Plan): Effect.Effect<Running> =>
+export const pretend = ({ ends, stopped = terminated }: SimulatedPods.Plan): Effect.Effect<Running> =>
   Effect.gen(function* () {
     const told = yield* Deferred.make<Duration.Duration>()
-    const come = ({ after, exitCode, message = "" }: Pretence.End) =>
+    const come = ({ after, exitCode, message = "" }: SimulatedPods.End) =>
       Effect.as(Effect.sleep(after), { exitCode, message })
     const byItself = ends === undefined ? Effect.never : come(ends)
     const asTold = Effect.flatMap(Deferred.await(told), (grace) =>

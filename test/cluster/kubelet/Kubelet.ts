@@ -27,10 +27,10 @@ import * as Container from "./Container.ts"
 import * as ContainerLog from "./ContainerLog.ts"
 import type * as Environment from "./Environment.ts"
 import * as PodStatus from "./PodStatus.ts"
+import * as Volumes from "./PodVolumes.ts"
 import * as PodWorker from "./PodWorker.ts"
-import * as Pretence from "./Pretence.ts"
 import type * as Program from "./Program.ts"
-import * as Volumes from "./Volumes.ts"
+import * as SimulatedPods from "./SimulatedPods.ts"
 
 /** A log was asked for that is not there. */
 export class NoLog extends Data.TaggedError("NoLog")<{ readonly message: string }> {}
@@ -54,7 +54,7 @@ export interface Options {
   readonly startUp?: Duration.DurationInput | undefined
   readonly run?: Duration.DurationInput | undefined
   /** The behaviour of each pod without a program: how long it runs and how it ends, or why it does not start. */
-  readonly pods?: Pretence.Pods | undefined
+  readonly pods?: SimulatedPods.Pods | undefined
 }
 
 /** Which log. */
@@ -129,8 +129,8 @@ export const start = (
       images,
       unpullable: options.unpullable ?? [],
       times: {
-        startUp: Duration.decode(options.startUp ?? Pretence.defaults.startUp),
-        run: Duration.decode(options.run ?? Pretence.defaults.run)
+        startUp: Duration.decode(options.startUp ?? SimulatedPods.defaults.startUp),
+        run: Duration.decode(options.run ?? SimulatedPods.defaults.run)
       },
       pods: options.pods,
       places,

@@ -6,9 +6,9 @@ import { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import { Duration, Effect, Layer, TestClock } from "effect"
 import * as EmbeddedCluster from "../EmbeddedCluster.ts"
 import { effect } from "../Test.ts"
+import * as Volumes from "./PodVolumes.ts"
 import * as PodWorker from "./PodWorker.ts"
-import * as Pretence from "./Pretence.ts"
-import * as Volumes from "./Volumes.ts"
+import * as SimulatedPods from "./SimulatedPods.ts"
 
 test.each([
   [0, 0],
@@ -26,7 +26,7 @@ const node: PodWorker.Node = {
   ip: "127.0.0.1",
   images: {},
   unpullable: [],
-  times: Pretence.defaults,
+  times: SimulatedPods.defaults,
   pods: undefined,
   places: Volumes.places(""),
   environment: {},

@@ -16,10 +16,10 @@ import * as Container from "./Container.ts"
 import type * as Environment from "./Environment.ts"
 import * as Events from "./Events.ts"
 import * as PodStatus from "./PodStatus.ts"
-import * as Pretence from "./Pretence.ts"
+import * as Volumes from "./PodVolumes.ts"
 import * as Probes from "./Probes.ts"
 import * as Program from "./Program.ts"
-import * as Volumes from "./Volumes.ts"
+import * as SimulatedPods from "./SimulatedPods.ts"
 
 /** What the pods of a node have in common. */
 export interface Node {
@@ -28,9 +28,9 @@ export interface Node {
   readonly images: Program.Images
   /** Images that can't be pulled. */
   readonly unpullable: ReadonlyArray<string>
-  readonly times: Pretence.Times
+  readonly times: SimulatedPods.Times
   /** What pretended pods do that are not to do as the others. */
-  readonly pods: Pretence.Pods | undefined
+  readonly pods: SimulatedPods.Pods | undefined
   readonly places: Volumes.Places
   /** What every container is told besides what its pod says. */
   readonly environment: Environment.Variables
@@ -136,7 +136,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         const program = Program.find(node.images, container.image ?? "")
         const start =
           program === undefined
-            ? Container.pretend(Pretence.plan(pod, node.times, isInit, node.pods))
+            ? Container.pretend(SimulatedPods.plan(pod, node.times, isInit, node.pods))
             : yield* withPatience(Container.prepare(program, node, pod, container), sayUnconfigured(container))
         const told = yield* Deferred.make<void>()
         // In one piece with its start, so that none runs of which `stop` does not know.
@@ -202,7 +202,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         if (Program.find(node.images, container.image ?? "") !== undefined) return
         let said = ""
         while (true) {
-          const { waits } = Pretence.plan(pod, node.times, isInit, node.pods)
+          const { waits } = SimulatedPods.plan(pod, node.times, isInit, node.pods)
           if (waits === undefined) return
           const { message, reason } = waits
           if (said !== `${reason} ${message}`) {
@@ -218,7 +218,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
               })
             }
           }
-          yield* Effect.sleep(Pretence.patience)
+          yield* Effect.sleep(SimulatedPods.patience)
         }
       })
 
@@ -267,7 +267,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
 
     /** The first image that can't be pulled, and what is said of that, at first and later. */
     const refused = () => {
-      const said = pod.metadata.annotations?.[Pretence.imagePullError]
+      const said = pod.metadata.annotations?.[SimulatedPods.imagePullError]
       if (said !== undefined) {
         const image = containers[0]?.image
         return image === undefined ? undefined : { image, first: undefined, last: said === "" ? "" : `: ${said}` }
@@ -324,7 +324,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
 
     /** What makes a pod fail as a whole. */
     const fails = Effect.gen(function* () {
-      const eviction = Pretence.eviction(pod, node.times, node.pods)
+      const eviction = SimulatedPods.eviction(pod, node.times, node.pods)
       if (eviction !== undefined) {
         yield* Effect.sleep(eviction.after)
         return { reason: "Evicted", message: eviction.message, disruption: true }

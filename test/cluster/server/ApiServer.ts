@@ -82,7 +82,7 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
       logs: undefined
     }
     const definition = world.registry.named("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-    if (definition !== undefined) CustomDefinitions.settle(world, definition, now)
+    if (definition !== undefined) CustomDefinitions.reconcile(world, definition, now)
     Bootstrap.fill(world, verbs, now)
     return {
       handle: (request) => handle(server, request),

@@ -32,7 +32,7 @@ export const bind = (
   options: WriteOptions
 ): void => {
   if (ObjectMeta.nameOf(binding) !== name) throw Failure.badRequest("name in URL does not match name in Binding object")
-  const errors = mistakes(Json.object(binding.target))
+  const errors = validate(Json.object(binding.target))
   if (errors.length > 0) throw Failure.invalid({ group: "", kind: "Binding", plural: "" }, name, errors)
   const pod = Read.get(world, kind, namespace, name)
   Update.checkUid({ kind, namespace, name, subresource: "" }, pod, binding)
@@ -49,7 +49,7 @@ export const bind = (
   if (!options.dryRun) world.store.put(kind.storage, kind.toStorage(draft))
 }
 
-const mistakes = (target: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
+const validate = (target: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
   const kind = Json.text(target.kind) ?? ""
   return [
     ...(kind === "" || kind === "Node" ? [] : [FieldError.notSupported("target.kind", kind, ["Node", "<empty>"])]),

@@ -3,7 +3,6 @@
  * in, managers noted, the namespace asked, a name generated, the kind's own preparation and validation done.
  */
 
-import * as Admission from "./Admission.ts"
 import * as ManagedFields from "./apply/ManagedFields.ts"
 import * as CustomDefinitions from "./CustomDefinitions.ts"
 import * as Failure from "./Failure.ts"
@@ -11,6 +10,7 @@ import type { FieldError } from "./FieldError.ts"
 import * as Json from "./Json.ts"
 import { type Kind, type Strategy, typeOf } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
+import * as Admission from "./NamespaceLifecycle.ts"
 import * as ObjectMeta from "./ObjectMeta.ts"
 import { timestamp } from "./Timestamp.ts"
 import type { World, WriteOptions } from "./World.ts"
@@ -87,12 +87,12 @@ const prepared = (
   if (ObjectMeta.nameOf(draft) === "" && generateName !== "") metadata.name = world.identity.name(generateName)
   strategy.prepareForCreate(draft, options)
   const warnings: Array<string> = []
-  const found = [...Metadata.mistakes(kind, draft), ...Metadata.unqualifiedFinalizers(kind, draft)]
+  const found = [...Metadata.validate(kind, draft), ...Metadata.unqualifiedFinalizers(kind, draft)]
   const writing = { ...options, warn: (text: string) => warnings.push(text) }
   const errors = [...found, ...kind.strategy.validate(draft, writing, found)]
   if (errors.length > 0) throw invalid(kind, draft, errors)
   for (const warning of warnings) options.warn(warning)
-  if (kind.idle !== undefined) options.warn(kind.idle)
+  if (kind.noControllerWarning !== undefined) options.warn(kind.noControllerWarning)
   return draft
 }
 

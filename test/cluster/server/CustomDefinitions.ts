@@ -30,21 +30,21 @@ export const checkCreate = (world: World, kind: Kind, name: string): void => {
 }
 
 /** Draws the consequences of a write of an object of that kind. */
-export const settle = (world: World, kind: Kind, now: number): void => {
-  if (kind.storage === storage) settleAll(world, kind, now)
-  else if (kind.custom) settleObject(world, kind, now)
+export const reconcile = (world: World, kind: Kind, now: number): void => {
+  if (kind.storage === storage) reconcileAll(world, kind, now)
+  else if (kind.custom) reconcileObject(world, kind, now)
 }
 
 /** The last object of a kind that is about to end takes the definition with it. */
-const settleObject = (world: World, kind: Kind, now: number): void => {
+const reconcileObject = (world: World, kind: Kind, now: number): void => {
   const definition = definitionOf(world, kind)
   if (definition === undefined || !ObjectMeta.isDeleting(definition)) return
   if (world.store.list(kind.storage).length > 0) return
   const own = world.registry.kinds().find((other) => isKind(other, "apiextensions.k8s.io", "CustomResourceDefinition"))
-  if (own !== undefined) settleAll(world, own, now)
+  if (own !== undefined) reconcileAll(world, own, now)
 }
 
-const settleAll = (world: World, kind: Kind, now: number): void => {
+const reconcileAll = (world: World, kind: Kind, now: number): void => {
   for (const definition of world.store.list(storage)) {
     const accepted = accept(world, kind, definition, now)
     serve(world, accepted)

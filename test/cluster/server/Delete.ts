@@ -3,13 +3,13 @@
  * what becomes of its dependents; that is noted as a finalizer, which the garbage collector takes away.
  */
 
-import * as Admission from "./Admission.ts"
 import * as EmptyObject from "./apply/EmptyObject.ts"
 import * as Conditions from "./Conditions.ts"
 import * as Failure from "./Failure.ts"
 import * as Json from "./Json.ts"
 import type { Kind } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
+import * as Admission from "./NamespaceLifecycle.ts"
 import * as ObjectMeta from "./ObjectMeta.ts"
 import * as Precondition from "./Precondition.ts"
 import * as Query from "./Query.ts"
@@ -24,34 +24,34 @@ export interface Deleted {
 }
 
 /** What a deletion asks for: DeleteOptions. */
-type Asked = Json.JsonObject
+type DeleteOptionsJson = Json.JsonObject
 
 /** What is deleted, and how. */
 interface Deletion {
   readonly kind: Kind
   readonly current: Json.JsonObject
-  readonly asked: Asked
+  readonly deleteOptions: DeleteOptionsJson
   readonly options: WriteOptions
 }
 
-/** Deletes an object. `asked` are DeleteOptions. Throws a Failure. */
+/** Deletes an object. `deleteOptions` are DeleteOptions. Throws a Failure. */
 export const remove = (
   world: World,
   kind: Kind,
   namespace: string,
   name: string,
-  asked: Asked,
+  deleteOptions: DeleteOptionsJson,
   options: WriteOptions
 ): Deleted => {
-  Query.checkDeletion(asked)
-  warnOfOrphans(kind, asked, options)
+  Query.checkDeletion(deleteOptions)
+  warnOfOrphans(kind, deleteOptions, options)
   Metadata.checkSegment(name)
   Admission.checkDelete(kind, name)
   const stored = world.store.get(kind.storage, kind.namespaced ? namespace : "", name)
   if (stored === undefined) throw Failure.notFound(kind, name)
   const current = kind.fromStorage(stored)
-  checkPreconditions(kind, name, current, Json.object(asked.preconditions))
-  const deletion: Deletion = { kind, current, asked, options }
+  checkPreconditions(kind, name, current, Json.object(deleteOptions.preconditions))
+  const deletion: Deletion = { kind, current, deleteOptions, options }
   if (isKind(kind, "", "Namespace")) return removeNamespace(world, deletion)
   if (isKind(kind, "apiextensions.k8s.io", "CustomResourceDefinition") && !ObjectMeta.isDeleting(current)) {
     return removeDefinition(world, deletion)
@@ -59,21 +59,21 @@ export const remove = (
   return removeNow(world, deletion)
 }
 
-const removeNow = (world: World, { asked, current, kind, options }: Deletion): Deleted => {
-  const grace = graceOf(kind, current, asked, options.now)
+const removeNow = (world: World, { deleteOptions, current, kind, options }: Deletion): Deleted => {
+  const grace = graceOf(kind, current, deleteOptions, options.now)
   if (grace === "pending") return { answer: answerOf(kind, current), gone: false }
   const draft = Json.copy(current)
   const metadata = Metadata.of(draft)
   if (grace !== undefined) mark(metadata, grace)
-  const finalizers = finalizersAfter(kind, ObjectMeta.finalizersOf(current), asked)
+  const finalizers = finalizersAfter(kind, ObjectMeta.finalizersOf(current), deleteOptions)
   if (finalizers.length > 0) metadata.finalizers = [...finalizers]
   else delete metadata.finalizers
   if (finalizers.length > 0 && grace === undefined) markEnded(metadata, options.now)
-  if (finalizers.length > 0 || (grace?.seconds ?? 0) > 0) return stay(world, kind, draft, options)
+  if (finalizers.length > 0 || (grace?.seconds ?? 0) > 0) return markDeleted(world, kind, draft, options)
   // A kube-apiserver loses sight of the object on its way from taking the finalizers to taking the object.
   const lost = ObjectMeta.finalizersOf(current).length > 0
   if (options.dryRun) return { answer: lost ? nothingOf(kind) : answerOf(kind, draft), gone: true }
-  if (lost && Json.at(asked, "preconditions", "resourceVersion") !== undefined) {
+  if (lost && Json.at(deleteOptions, "preconditions", "resourceVersion") !== undefined) {
     const version = String(Json.at(current, "metadata", "resourceVersion"))
     throw Precondition.failed(
       kind,
@@ -102,7 +102,7 @@ const nothingOf = (kind: Kind): Json.JsonObject => {
 
 /** A namespace ends when its content is gone, and somebody has said so at `/finalize`. */
 const removeNamespace = (world: World, deletion: Deletion): Deleted => {
-  const { asked, current, kind, options } = deletion
+  const { deleteOptions, current, kind, options } = deletion
   if (ObjectMeta.isDeleting(current)) {
     const waits = Json.list(Json.at(current, "spec", "finalizers")).length > 0
     return waits ? { answer: current, gone: false } : removeNow(world, deletion)
@@ -111,9 +111,9 @@ const removeNamespace = (world: World, deletion: Deletion): Deleted => {
   const metadata = Metadata.of(draft)
   metadata.deletionTimestamp = timestamp(options.now)
   Json.member(draft, "status").phase = "Terminating"
-  const finalizers = finalizersAfter(kind, ObjectMeta.finalizersOf(current), asked)
+  const finalizers = finalizersAfter(kind, ObjectMeta.finalizersOf(current), deleteOptions)
   if (finalizers.length > 0) metadata.finalizers = [...finalizers]
-  return stay(world, kind, draft, options)
+  return markDeleted(world, kind, draft, options)
 }
 
 /** A definition ends when its objects have. */
@@ -123,7 +123,7 @@ const removeDefinition = (world: World, { current, kind, options }: Deletion): D
   metadata.deletionTimestamp = timestamp(options.now)
   metadata.finalizers = [...new Set([...ObjectMeta.finalizersOf(current), Metadata.cleanup])]
   Conditions.set(draft, terminating, options.now)
-  return stay(world, kind, draft, options)
+  return markDeleted(world, kind, draft, options)
 }
 
 const terminating: Conditions.Condition = {
@@ -134,7 +134,7 @@ const terminating: Conditions.Condition = {
 }
 
 /** The object stays, marked. When it was marked before, nothing changes. */
-const stay = (world: World, kind: Kind, draft: Json.JsonObject, options: WriteOptions): Deleted => {
+const markDeleted = (world: World, kind: Kind, draft: Json.JsonObject, options: WriteOptions): Deleted => {
   const next = kind.toStorage(draft)
   const before = world.store.get(kind.storage, ObjectMeta.namespaceOf(draft), ObjectMeta.nameOf(draft))
   const written = options.dryRun || Json.equal(next, before) ? next : world.store.put(kind.storage, next)
@@ -190,9 +190,14 @@ interface Grace {
 }
 
 /** Undefined: its kind knows no grace, or it was used up; `pending`: it has been given and is not over. */
-const graceOf = (kind: Kind, current: Json.JsonObject, asked: Asked, now: number): Grace | "pending" | undefined => {
+const graceOf = (
+  kind: Kind,
+  current: Json.JsonObject,
+  deleteOptions: DeleteOptionsJson,
+  now: number
+): Grace | "pending" | undefined => {
   if (kind.graceful !== true) return undefined
-  const given = Json.number(asked.gracePeriodSeconds)
+  const given = Json.number(deleteOptions.gracePeriodSeconds)
   const seconds = given !== undefined && given < 0 ? 1 : given
   if (!ObjectMeta.isDeleting(current)) {
     const period = kind.gracePeriod(current, seconds)
@@ -210,26 +215,30 @@ const graceOf = (kind: Kind, current: Json.JsonObject, asked: Asked, now: number
 }
 
 const mark = (metadata: Json.DraftObject, { deletionTimestamp, seconds }: Grace): void => {
-  if (metadata.deletionTimestamp === undefined) grow(metadata)
+  if (metadata.deletionTimestamp === undefined) incrementGeneration(metadata)
   metadata.deletionTimestamp = deletionTimestamp
   metadata.deletionGracePeriodSeconds = seconds
 }
 
 const markEnded = (metadata: Json.DraftObject, now: number): void => {
   const before = metadata.deletionTimestamp
-  if (before === undefined) grow(metadata)
+  if (before === undefined) incrementGeneration(metadata)
   if (typeof before !== "string" || Date.parse(before) > now) metadata.deletionTimestamp = timestamp(now)
   metadata.deletionGracePeriodSeconds = 0
 }
 
-const grow = (metadata: Json.DraftObject): void => {
+const incrementGeneration = (metadata: Json.DraftObject): void => {
   const generation = metadata.generation
   if (typeof generation === "number" && generation > 0) metadata.generation = generation + 1
 }
 
 /** The finalizers, with that of the garbage collector which the deletion asks for, and without the other. */
-const finalizersAfter = (kind: Kind, finalizers: ReadonlyArray<string>, asked: Asked): ReadonlyArray<string> => {
-  const policy = policyOf(kind, finalizers, asked)
+const finalizersAfter = (
+  kind: Kind,
+  finalizers: ReadonlyArray<string>,
+  deleteOptions: DeleteOptionsJson
+): ReadonlyArray<string> => {
+  const policy = policyOf(kind, finalizers, deleteOptions)
   const wanted = policy === "Orphan" ? [Metadata.orphan] : policy === "Foreground" ? [Metadata.foregroundDeletion] : []
   const others = finalizers.filter((one) => one !== Metadata.orphan && one !== Metadata.foregroundDeletion)
   const next = [...others, ...wanted]
@@ -238,9 +247,13 @@ const finalizersAfter = (kind: Kind, finalizers: ReadonlyArray<string>, asked: A
 }
 
 /** Says that a deletion which says nothing of dependents leaves them behind. */
-export const warnOfOrphans = (kind: Kind, asked: Asked, { warn }: Pick<WriteOptions, "warn">): void => {
+export const warnOfOrphans = (
+  kind: Kind,
+  deleteOptions: DeleteOptionsJson,
+  { warn }: Pick<WriteOptions, "warn">
+): void => {
   if (kind.dependents !== "orphaned") return
-  if ((asked.propagationPolicy ?? asked.orphanDependents ?? null) !== null) return
+  if ((deleteOptions.propagationPolicy ?? deleteOptions.orphanDependents ?? null) !== null) return
   warn(
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"
   )
@@ -248,9 +261,9 @@ export const warnOfOrphans = (kind: Kind, asked: Asked, { warn }: Pick<WriteOpti
 
 type Policy = "Orphan" | "Foreground" | "Background"
 
-const policyOf = (kind: Kind, finalizers: ReadonlyArray<string>, asked: Asked): Policy => {
+const policyOf = (kind: Kind, finalizers: ReadonlyArray<string>, deleteOptions: DeleteOptionsJson): Policy => {
   if (kind.dependents === "ignored") return "Background"
-  const { orphanDependents, propagationPolicy } = asked
+  const { orphanDependents, propagationPolicy } = deleteOptions
   if (typeof orphanDependents === "boolean") return orphanDependents ? "Orphan" : "Background"
   if (propagationPolicy === "Orphan" || propagationPolicy === "Foreground" || propagationPolicy === "Background") {
     return propagationPolicy

@@ -5,7 +5,7 @@ import * as FieldError from "./FieldError.ts"
 const longest = 128
 
 /** What is wrong with the name that stands in a field. */
-export const mistakes = (name: string, field: string): ReadonlyArray<FieldError.FieldError> => [
+export const validate = (name: string, field: string): ReadonlyArray<FieldError.FieldError> => [
   ...(Buffer.byteLength(name) > longest
     ? [FieldError.make("FieldValueTooLong", field, undefined, `may not be more than ${longest} bytes`)]
     : []),

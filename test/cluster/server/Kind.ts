@@ -112,7 +112,7 @@ export interface Kind {
   readonly status: Strategy | undefined
   readonly scale: Scale | undefined
   /** The subresources in discovery besides `/status` and `/scale`, such as `pods/log`. */
-  readonly below?: ReadonlyArray<Subresource>
+  readonly otherSubresources?: ReadonlyArray<Subresource>
   /** Without `Name`, which comes first, and with `Age` where the kind has it. Events have a `Name` of their own, further down. */
   readonly columns: ReadonlyArray<Column>
   /** The fields by which a list can be chosen, besides metadata.name and metadata.namespace. */
@@ -135,7 +135,7 @@ export interface Kind {
   /** From what is stored to this version, and back. The identity for most. */
   readonly fromStorage: (stored: JsonObject) => JsonObject
   /** Converts the stored object for an update, if that differs from a read: a kind may show less than it stores. */
-  readonly forChange?: (stored: JsonObject) => JsonObject
+  readonly forUpdate?: (stored: JsonObject) => JsonObject
   readonly toStorage: (object: JsonObject) => JsonObject
   /** From this version to the Go type that all versions share: tables and bare metadata show that. Absent: the same. */
   readonly internal?: (object: JsonObject) => JsonObject
@@ -144,7 +144,7 @@ export interface Kind {
   /** The deprecation warning of this version. */
   readonly deprecation: string | undefined
   /** The warning at a creation, for a kind without a controller here. */
-  readonly idle?: string | undefined
+  readonly noControllerWarning?: string | undefined
 }
 
 /** `apps/v1`, or `v1` of the core group. */

@@ -166,7 +166,7 @@ const named = (name: Name): Kind => {
     schema: {},
     status: has("status") ? plain : undefined,
     scale: has("scale") ? { specReplicas: [], statusReplicas: [], selector: undefined } : undefined,
-    below: name.subresources.filter((one) => one.name !== "status" && one.name !== "scale"),
+    otherSubresources: name.subresources.filter((one) => one.name !== "status" && one.name !== "scale"),
     subresources: {}
   })
 }

@@ -52,9 +52,9 @@ export const checkName = (object: Json.JsonObject, asked: string): void => {
 
 /** Throws a Failure (400) for a name in a path that would lead somewhere else. */
 export const checkSegment = (name: string): void => {
-  const mistakes = segment(name, false)
-  if (mistakes.length === 0) return
-  throw Failure.badRequest(`Name parameter invalid: ${quote(name)}: ${mistakes.join(";")}`)
+  const errors = segment(name, false)
+  if (errors.length === 0) return
+  throw Failure.badRequest(`Name parameter invalid: ${quote(name)}: ${errors.join(";")}`)
 }
 
 /** Names every owner once; says so if one was named twice, by the body or by what a patch has made of the object. */
@@ -75,7 +75,7 @@ export const dedupeOwners = (metadata: Json.DraftObject, warn: (text: string) =>
 }
 
 /** What is wrong with the metadata of an object, new or changed. */
-export const mistakes = (kind: Named, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
+export const validate = (kind: Named, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
   allMistakes(kind, object, kind.nameMistakes ?? subdomain)
 
 /** The same for an object that there is: its name was right when it was made, and only has to fit into a path. */
@@ -84,7 +84,7 @@ export const mistakesOfOld = (kind: Kind, object: Json.JsonObject): ReadonlyArra
 
 /** The mistakes that some kinds find in the metadata of an object that there is, as if it were new. */
 export const mistakesAgain = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
-  revalidated.has(`${kind.group}/${kind.kind}`) ? mistakes(kind, object) : []
+  revalidated.has(`${kind.group}/${kind.kind}`) ? validate(kind, object) : []
 
 /**
  * The same for the metadata, at a path, of a resource inside of another, as Go reads it: it needs no name, and is in a
@@ -304,7 +304,7 @@ const managerMistakes = (managers: Json.Json | undefined): ReadonlyArray<FieldEr
       ...(["", "FieldsV1"].includes(text("fieldsType"))
         ? []
         : [FieldError.invalid(`${field}.fieldsType`, text("fieldsType"), "must be `FieldsV1`")]),
-      ...FieldManager.mistakes(text("manager"), `${field}.manager`),
+      ...FieldManager.validate(text("manager"), `${field}.manager`),
       ...(Buffer.byteLength(text("subresource")) > longestSubresource
         ? [
             FieldError.make(

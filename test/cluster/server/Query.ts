@@ -76,7 +76,7 @@ export const write = (query: URLSearchParams, verb: "Create" | "Update" | "Patch
     ...(verb === "Patch" && !applies && force !== undefined
       ? [FieldError.forbidden("force", "may not be specified for non-apply patch")]
       : []),
-    ...FieldManager.mistakes(fieldManager, "fieldManager"),
+    ...FieldManager.validate(fieldManager, "fieldManager"),
     ...dryRunMistakes(dryRun),
     ...(["", "Ignore", "Warn", "Strict"].includes(fieldValidation)
       ? []

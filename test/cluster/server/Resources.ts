@@ -22,7 +22,7 @@ import * as View from "./View.ts"
 import * as Watch from "./Watch.ts"
 
 /** A request about objects of a kind. */
-export interface Asked {
+export interface ResourceRequest {
   readonly server: Server
   readonly exchange: Exchange.Exchange
   readonly kind: Kind
@@ -33,9 +33,9 @@ export interface Asked {
 export type Answer = Exchange.HttpResponse | Effect.Effect<Exchange.HttpResponse, Failure.Failure>
 
 /** GET of one object. */
-export const get = (asked: Asked): Answer => {
-  const { exchange, kind, path, server } = asked
-  const accepted = acceptedBy(asked)
+export const get = (request: ResourceRequest): Answer => {
+  const { exchange, kind, path, server } = request
+  const accepted = acceptedBy(request)
   const view = View.make(kind, accepted, exchange.target.query)
   const required = Query.revision(exchange.target.query.get("resourceVersion") ?? "", Failure.plain) ?? 0
   return after(server, required, () =>
@@ -49,15 +49,15 @@ export const get = (asked: Asked): Answer => {
 }
 
 /** GET of many objects, or a watch. */
-export const list = (asked: Asked, watches: boolean): Answer => {
-  const { exchange, kind, path, server } = asked
+export const list = (request: ResourceRequest, watches: boolean): Answer => {
+  const { exchange, kind, path, server } = request
   const { query } = exchange.target
   const wantsWatch = watches || isWatch(query)
-  const accepted = acceptedBy(asked, wantsWatch)
+  const accepted = acceptedBy(request, wantsWatch)
   const options = Query.list(query, watches)
   const selection = Selection.make(kind, path.namespace, path.name, options)
   const view = View.make(kind, accepted, query)
-  if (options.watch) return watch(asked, { view, selection, options })
+  if (options.watch) return watch(request, { view, selection, options })
   return after(server, List.required(options), () =>
     Exchange.answer(
       exchange,
@@ -77,7 +77,7 @@ const isWatch = (query: URLSearchParams): boolean => {
 const watchSeconds = 1800
 
 const watch = (
-  { exchange, kind, server }: Asked,
+  { exchange, kind, server }: ResourceRequest,
   chosen: Pick<Watch.Request, "view" | "selection" | "options">
 ): Answer => {
   const { identity, registry, store } = server.world
@@ -96,38 +96,38 @@ const watch = (
 }
 
 /** POST. */
-export const create = (asked: Asked): Answer => {
-  const { exchange, kind, path, server } = asked
-  const accepted = acceptedBy(asked)
+export const create = (request: ResourceRequest): Answer => {
+  const { exchange, kind, path, server } = request
+  const accepted = acceptedBy(request)
   const format = Negotiation.bodyFormat(exchange.request.headers["content-type"])
   const body = Exchange.bodyOf(exchange)
   const query = Query.write(exchange.target.query, "Create")
-  const object = decode(asked, body, format, query)
+  const object = decode(request, body, format, query)
   const made = server.verbs.create(kind, path.namespace, object, writeOptions(exchange, query))
-  return Exchange.answer(exchange, 201, View.object(viewOf(asked, accepted), made, exchange.now), accepted)
+  return Exchange.answer(exchange, 201, View.object(viewOf(request, accepted), made, exchange.now), accepted)
 }
 
 /** PUT. */
-export const update = (asked: Asked): Answer => {
-  const { exchange, kind, path, server } = asked
+export const update = (request: ResourceRequest): Answer => {
+  const { exchange, kind, path, server } = request
   if (path.name === "") throw Failure.badRequest("name must be provided")
-  const accepted = acceptedBy(asked)
+  const accepted = acceptedBy(request)
   const body = Exchange.bodyOf(exchange)
   const query = Query.write(exchange.target.query, "Update")
   const format = Negotiation.bodyFormat(exchange.request.headers["content-type"])
-  const object = decode(asked, body, format, query)
+  const object = decode(request, body, format, query)
   const options = writeOptions(exchange, query)
   const changed = server.verbs.update(kind, path.subresource, path.namespace, path.name, object, options)
-  const shown = View.object(viewOf(asked, accepted), changed.object, exchange.now)
+  const shown = View.object(viewOf(request, accepted), changed.object, exchange.now)
   return Exchange.answer(exchange, changed.created ? 201 : 200, shown, accepted)
 }
 
 /** PATCH. */
-export const patch = (asked: Asked): Answer => {
-  const { exchange, kind, path, server } = asked
+export const patch = (request: ResourceRequest): Answer => {
+  const { exchange, kind, path, server } = request
   const type = Negotiation.patchType(exchange.request.headers["content-type"], kind.custom)
   if (path.name === "") throw Failure.badRequest("name must be provided")
-  const accepted = acceptedBy(asked)
+  const accepted = acceptedBy(request)
   const text = Decode.textOf(Exchange.bodyOf(exchange))
   const query = Query.write(exchange.target.query, "Patch", type === "apply")
   const changed = server.verbs.patch(
@@ -138,27 +138,27 @@ export const patch = (asked: Asked): Answer => {
     { type, text },
     { ...writeOptions(exchange, query), fieldValidation: query.fieldValidation, force: query.force === true }
   )
-  const shown = View.object(viewOf(asked, accepted), changed.object, exchange.now)
+  const shown = View.object(viewOf(request, accepted), changed.object, exchange.now)
   return Exchange.answer(exchange, changed.created ? 201 : 200, shown, accepted)
 }
 
 /** DELETE of one object. */
-export const remove = (asked: Asked): Answer => {
-  const { exchange, kind, path, server } = asked
-  const accepted = acceptedBy(asked)
-  const options = deleteOptionsOf(asked)
+export const remove = (request: ResourceRequest): Answer => {
+  const { exchange, kind, path, server } = request
+  const accepted = acceptedBy(request)
+  const options = deleteOptionsOf(request)
   const { answer, gone } = server.verbs.delete(kind, path.namespace, path.name, options, deleting(exchange, options))
   const status = !gone && options.orphanDependents === false ? 202 : 200
-  return Exchange.answer(exchange, status, View.object(viewOf(asked, accepted), answer, exchange.now), accepted)
+  return Exchange.answer(exchange, status, View.object(viewOf(request, accepted), answer, exchange.now), accepted)
 }
 
 /** DELETE of many objects. */
-export const removeAll = (asked: Asked): Answer => {
-  const { exchange, kind, path, server } = asked
-  const accepted = acceptedBy(asked)
+export const removeAll = (request: ResourceRequest): Answer => {
+  const { exchange, kind, path, server } = request
+  const accepted = acceptedBy(request)
   const listed = Query.list(exchange.target.query)
   const selection = Selection.make(kind, path.namespace, "", listed)
-  const options = deleteOptionsOf(asked)
+  const options = deleteOptionsOf(request)
   Query.checkDeletion(options)
   Delete.warnOfOrphans(kind, options, { warn: Exchange.warn(exchange) })
   const page = List.page(server.world.store, kind, selection, listed)
@@ -171,11 +171,11 @@ export const removeAll = (asked: Asked): Answer => {
       deleting(exchange, options)
     )
   }
-  return Exchange.answer(exchange, 200, View.list(viewOf(asked, accepted), page, exchange.now), accepted)
+  return Exchange.answer(exchange, 200, View.list(viewOf(request, accepted), page, exchange.now), accepted)
 }
 
 /** DeleteOptions from the body, or from the query where there is none. Throws a Failure (400, 413, 415). */
-const deleteOptionsOf = ({ exchange, server }: Asked): Json.JsonObject => {
+const deleteOptionsOf = ({ exchange, server }: ResourceRequest): Json.JsonObject => {
   const body = Exchange.bodyOf(exchange)
   if (!Exchange.hasBody(exchange)) return Query.deletion(exchange.target.query)
   const format = Negotiation.bodyFormat(exchange.request.headers["content-type"])
@@ -188,7 +188,7 @@ const deleting = (exchange: Exchange.Exchange, options: Json.JsonObject) => ({
 
 /** The object of a body. */
 export const decode = (
-  { exchange, kind, server }: Pick<Asked, "exchange" | "kind" | "server">,
+  { exchange, kind, server }: Pick<ResourceRequest, "exchange" | "kind" | "server">,
   body: string | Uint8Array | undefined,
   format: Negotiation.Format,
   { fieldValidation }: Pick<Query.WriteQuery, "fieldValidation">
@@ -220,7 +220,7 @@ const agentOf = ({ request: { headers } }: Exchange.Exchange): string => {
 }
 
 /** The form of the answer. Throws a Failure (406). */
-export const acceptedBy = ({ exchange, kind, path }: Asked, watch = false): Negotiation.Accepted =>
+export const acceptedBy = ({ exchange, kind, path }: ResourceRequest, watch = false): Negotiation.Accepted =>
   Negotiation.accepted(exchange.request.headers.accept, {
     custom: kind.custom,
     watch,
@@ -228,7 +228,7 @@ export const acceptedBy = ({ exchange, kind, path }: Asked, watch = false): Nego
   })
 
 /** The view of an answer. */
-const viewOf = ({ exchange, kind }: Asked, accepted: Negotiation.Accepted): View.View =>
+const viewOf = ({ exchange, kind }: ResourceRequest, accepted: Negotiation.Accepted): View.View =>
   View.make(kind, accepted, exchange.target.query)
 
 /** How long a request waits for a moment that has not come. */

@@ -25,27 +25,27 @@ export const answer = (
   if (!isThere(kind, path, verb)) return missing(server, path.group)
   if (kind.deprecation !== undefined) exchange.warnings.add(kind.deprecation)
   Query.checkTimeout(exchange.target.query)
-  const asked = { server, exchange, kind, path }
-  if (path.subresource !== "") return Subresources.answer(asked, method)
-  if (path.watch) return Resources.list(asked, true)
+  const request = { server, exchange, kind, path }
+  if (path.subresource !== "") return Subresources.answer(request, method)
+  if (path.watch) return Resources.list(request, true)
   if (verb === undefined || !allows(kind, path, verb)) {
     throw kind.custom ? Failure.methodNotAllowed(kind, verb ?? "") : Failure.noSuchMethod()
   }
   switch (verb) {
     case "get":
-      return Resources.get(asked)
+      return Resources.get(request)
     case "list":
-      return Resources.list(asked, false)
+      return Resources.list(request, false)
     case "create":
-      return Resources.create(asked)
+      return Resources.create(request)
     case "update":
-      return Resources.update(asked)
+      return Resources.update(request)
     case "patch":
-      return Resources.patch(asked)
+      return Resources.patch(request)
     case "delete":
-      return Resources.remove(asked)
+      return Resources.remove(request)
     default:
-      return Resources.removeAll(asked)
+      return Resources.removeAll(request)
   }
 }
 

@@ -2,7 +2,7 @@
  * `/scale`: how many replicas an object is to have and has, whatever its kind calls them.
  */
 import * as ManagedFields from "./apply/ManagedFields.ts"
-import * as ScaleManagers from "./apply/Scale.ts"
+import * as ScaleManagers from "./apply/ScaleManagers.ts"
 import * as Failure from "./Failure.ts"
 import * as FieldError from "./FieldError.ts"
 import * as Json from "./Json.ts"

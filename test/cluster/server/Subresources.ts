@@ -2,7 +2,7 @@
  * What is served below an object: its status, its scale, and what pods and namespaces have besides.
  */
 import { Effect } from "effect"
-import * as ScaleManagers from "./apply/Scale.ts"
+import * as ScaleManagers from "./apply/ScaleManagers.ts"
 import * as Binding from "./Binding.ts"
 import * as Decode from "./body/Decode.ts"
 import * as Negotiation from "./body/Negotiation.ts"
@@ -14,50 +14,50 @@ import * as Json from "./Json.ts"
 import type { Kind } from "./Kind.ts"
 import * as Patch from "./Patch.ts"
 import * as PodLogs from "./PodLogs.ts"
-import * as Body from "./patch/Patch.ts"
+import * as Body from "./patch/PatchBody.ts"
 import * as Query from "./Query.ts"
 import * as Resources from "./Resources.ts"
 import * as Scale from "./Scale.ts"
 import * as View from "./View.ts"
 
 /** Answers a request about a subresource. Throws a Failure. */
-export const answer = (asked: Resources.Asked, method: string): Resources.Answer => {
-  const { kind, path } = asked
+export const answer = (request: Resources.ResourceRequest, method: string): Resources.Answer => {
+  const { kind, path } = request
   const { subresource } = path
-  if (subresource === "status" && kind.status !== undefined) return ofStatus(asked, method)
-  if (subresource === "scale" && kind.scale !== undefined) return ofScale(asked, method)
+  if (subresource === "status" && kind.status !== undefined) return ofStatus(request, method)
+  if (subresource === "scale" && kind.scale !== undefined) return ofScale(request, method)
   if (kind.custom) throw Failure.notFound(kind, path.name)
-  if (Object.hasOwn(kind.subresources ?? {}, subresource)) return written(asked, method)
+  if (Object.hasOwn(kind.subresources ?? {}, subresource)) return written(request, method)
   const served = builtIn[`${kind.group}/${kind.plural}/${subresource}`]
   if (served === undefined) throw unserved(kind, subresource)
   if (served.method !== method) throw Failure.noSuchMethod()
-  return served.answer(asked)
+  return served.answer(request)
 }
 
 /** What a real server has and this one has not, it says so of; all else is not there. */
 const unserved = (kind: Kind, subresource: string): Failure.Failure =>
-  kind.below?.some(({ name }) => name === `${kind.plural}/${subresource}`) === true
+  kind.otherSubresources?.some(({ name }) => name === `${kind.plural}/${subresource}`) === true
     ? Failure.notImplemented(`${kind.plural}/${subresource}`)
     : Failure.noSuchPath()
 
-const ofStatus = (asked: Resources.Asked, method: string): Resources.Answer => {
+const ofStatus = (request: Resources.ResourceRequest, method: string): Resources.Answer => {
   switch (method) {
     case "GET":
     case "HEAD":
-      return Resources.get(asked)
+      return Resources.get(request)
     case "PUT":
-      return Resources.update(asked)
+      return Resources.update(request)
     case "PATCH":
-      return Resources.patch(asked)
+      return Resources.patch(request)
     default:
-      throw refusedMethod(asked.kind, method)
+      throw refusedMethod(request.kind, method)
   }
 }
 
 /** A subresource that only can be written, and is the object otherwise. */
-const written = (asked: Resources.Asked, method: string): Resources.Answer => {
+const written = (request: Resources.ResourceRequest, method: string): Resources.Answer => {
   if (method !== "PUT") throw Failure.noSuchMethod()
-  return Resources.update(asked)
+  return Resources.update(request)
 }
 
 const verbs: ReadonlyMap<string, string> = new Map([
@@ -68,11 +68,11 @@ const verbs: ReadonlyMap<string, string> = new Map([
 const refusedMethod = (kind: Kind, method: string): Failure.Failure =>
   kind.custom ? Failure.methodNotAllowed(kind, verbs.get(method) ?? "") : Failure.noSuchMethod()
 
-const ofScale = (asked: Resources.Asked, method: string): Resources.Answer => {
-  const { exchange, kind, path, server } = asked
+const ofScale = (request: Resources.ResourceRequest, method: string): Resources.Answer => {
+  const { exchange, kind, path, server } = request
   const { query } = exchange.target
   const target = { kind, namespace: path.namespace, name: path.name, subresource: "" }
-  const accepted = Resources.acceptedBy(asked)
+  const accepted = Resources.acceptedBy(request)
   const answer = (scale: JsonObject) =>
     Exchange.answer(
       exchange,
@@ -86,16 +86,16 @@ const ofScale = (asked: Resources.Asked, method: string): Resources.Answer => {
   if (method === "PUT") {
     const options = Query.write(query, "Update")
     const format = Negotiation.bodyFormat(headers["content-type"])
-    const decode = () => Resources.decode({ ...asked, kind: scaleKind(kind) }, body, format, options)
+    const decode = () => Resources.decode({ ...request, kind: scaleKind(kind) }, body, format, options)
     const next = kind.custom ? unregistered(decode) : decode()
-    return answer(Scale.change(server.world, target, () => next, complete(asked, options)))
+    return answer(Scale.change(server.world, target, () => next, complete(request, options)))
   }
   if (method !== "PATCH") throw refusedMethod(kind, method)
   const type = Negotiation.patchType(headers["content-type"], kind.custom)
   const options = Query.write(query, "Patch", type === "apply")
   const text = Decode.textOf(body)
   const patchOptions = {
-    ...complete(asked, options),
+    ...complete(request, options),
     fieldValidation: options.fieldValidation,
     force: options.force === true
   }
@@ -132,7 +132,10 @@ const unregistered = <A>(decode: () => A): A => {
 /** Scale as a kind: as the object's, with another name and another schema. */
 const scaleKind = (kind: Kind): Kind => ({ ...kind, ...ScaleManagers.kind(), columns: [] })
 
-const complete = ({ exchange, server }: Resources.Asked, query: Pick<Query.WriteQuery, "dryRun" | "fieldManager">) => ({
+const complete = (
+  { exchange, server }: Resources.ResourceRequest,
+  query: Pick<Query.WriteQuery, "dryRun" | "fieldManager">
+) => ({
   ...Resources.writeOptions(exchange, query),
   stored: server.world.store.list
 })
@@ -141,22 +144,22 @@ const complete = ({ exchange, server }: Resources.Asked, query: Pick<Query.Write
 const posted =
   (
     schemaOf: () => Pick<Kind, "group" | "version" | "kind" | "schema">,
-    post: (asked: Resources.Asked, body: JsonObject, options: ReturnType<typeof complete>) => void
+    post: (request: Resources.ResourceRequest, body: JsonObject, options: ReturnType<typeof complete>) => void
   ) =>
-  (asked: Resources.Asked): Resources.Answer => {
-    const { exchange } = asked
-    const accepted = Resources.acceptedBy(asked)
+  (request: Resources.ResourceRequest): Resources.Answer => {
+    const { exchange } = request
+    const accepted = Resources.acceptedBy(request)
     const format = Negotiation.bodyFormat(exchange.request.headers["content-type"])
     const query = Query.write(exchange.target.query, "Create")
-    const kind = { ...asked.kind, ...schemaOf() }
-    const body = Resources.decode({ ...asked, kind }, Exchange.bodyOf(exchange), format, query)
-    post(asked, body, complete(asked, query))
+    const kind = { ...request.kind, ...schemaOf() }
+    const body = Resources.decode({ ...request, kind }, Exchange.bodyOf(exchange), format, query)
+    post(request, body, complete(request, query))
     return Exchange.answer(exchange, 201, created, accepted)
   }
 
 const created: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }
 
-const logs = ({ exchange, kind, path, server }: Resources.Asked): Resources.Answer => {
+const logs = ({ exchange, kind, path, server }: Resources.ResourceRequest): Resources.Answer => {
   const pod = server.verbs.get(kind, path.namespace, path.name)
   const options = PodLogs.of(pod, exchange.target.query)
   if ((Json.text(Json.at(pod, "spec", "nodeName")) ?? "") === "") {
@@ -172,7 +175,7 @@ const logs = ({ exchange, kind, path, server }: Resources.Asked): Resources.Answ
 const builtIn: {
   readonly [path: string]: {
     readonly method: string
-    readonly answer: (asked: Resources.Asked) => Resources.Answer
+    readonly answer: (request: Resources.ResourceRequest) => Resources.Answer
   }
 } = {
   "/pods/binding": {

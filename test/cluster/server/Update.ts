@@ -51,7 +51,7 @@ export const writeOf = ({ registry }: World, target: Target, options: WriteOptio
 /** The live object in the version of its kind; undefined when there is none. Throws a Failure (400) for what can be no name. */
 export const live = (world: World, target: Target): Json.JsonObject | undefined => {
   const stored = storedAs(world, target)
-  return stored === undefined ? undefined : (target.kind.forChange ?? target.kind.fromStorage)(stored)
+  return stored === undefined ? undefined : (target.kind.forUpdate ?? target.kind.fromStorage)(stored)
 }
 
 /** An object as it is stored. Throws a Failure (400) for what can be no name. */
@@ -141,7 +141,7 @@ const write = (
 ): Json.JsonObject => {
   if (endsDeletion(kind, current, draft)) {
     if (!options.dryRun) world.store.remove(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
-    return kind.forChange === undefined ? draft : kind.fromStorage(draft)
+    return kind.forUpdate === undefined ? draft : kind.fromStorage(draft)
   }
   if (options.dryRun) return kind.fromStorage(kind.toStorage(draft))
   const stored = kind.toStorage(withoutSelfLink(draft))

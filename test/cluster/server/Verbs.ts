@@ -49,7 +49,7 @@ export const make = (world: World): Verbs => {
   const complete = (options: Options): WriteOptions => ({ ...internally(world, options.now), ...options })
   /** What a write of a custom kind, or of its definition, leads to belongs to the same step. */
   const settled = <A>(kind: Kind, options: Options, result: A): A => {
-    if (options.dryRun !== true) CustomDefinitions.settle(world, kind, options.now)
+    if (options.dryRun !== true) CustomDefinitions.reconcile(world, kind, options.now)
     return result
   }
   return {

@@ -1,6 +1,6 @@
 /**
  * Volumes for tests: claims that are bound to a volume which the test makes, the same way on an embedded cluster and on a real
- * one, where nobody makes volumes. What is in them is a folder of the nodes' (see `kubelet/Volumes`): two nodes with one folder
+ * one, where nobody makes volumes. What is in them is a folder of the nodes' (see `kubelet/PodVolumes`): two nodes with one folder
  * share it, so that every volume can be mounted everywhere, unless it is said where it is.
  */
 import * as Client from "@homeostat/runtime/client/Client"

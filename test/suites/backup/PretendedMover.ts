@@ -1,6 +1,6 @@
 /** Movers that are only pretended: what a test reads from their pods, and how it says what they come to. */
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
-import type * as Pretence from "@homeostat/testkit/kubelet/Pretence"
+import type * as SimulatedPods from "@homeostat/testkit/kubelet/SimulatedPods"
 import type { Duration } from "effect"
 
 /** A mover, as its pod tells. */
@@ -16,7 +16,7 @@ export interface PretendedMover {
 }
 
 /** What each mover does; undefined: it saves all, within a minute. */
-export type Movers = (mover: PretendedMover) => Pretence.Plan | undefined
+export type Movers = (mover: PretendedMover) => SimulatedPods.Plan | undefined
 
 /** restic's id of the repository. */
 export const repository = "5e".repeat(32)
@@ -49,13 +49,17 @@ export interface Result {
 }
 
 /** It ends by itself. */
-export const ends = (exitCode: number, result: Result, after: Duration.DurationInput = "1 minute"): Pretence.Plan => ({
+export const ends = (
+  exitCode: number,
+  result: Result,
+  after: Duration.DurationInput = "1 minute"
+): SimulatedPods.Plan => ({
   ends: { after, exitCode, message: JSON.stringify(result) },
   stopped: stopped("2 seconds")
 })
 
 /** It is told to end, gives its lock back, and has gone so much later. */
-export const stopped = (after: Duration.DurationInput): Pretence.End => ({
+export const stopped = (after: Duration.DurationInput): SimulatedPods.End => ({
   after,
   exitCode: 143,
   message: JSON.stringify({ reason: "Terminated", message: "ended by a signal" })
@@ -66,7 +70,7 @@ export const saved = ({ claims }: PretendedMover) =>
   claims.map((pvc) => ({ pvc, id: snapshot, bytes: 1000, added: 10, files: 2 }))
 
 /** It does all that it was asked for. */
-export const succeeds = (mover: PretendedMover, after: Duration.DurationInput = "1 minute"): Pretence.Plan => {
+export const succeeds = (mover: PretendedMover, after: Duration.DurationInput = "1 minute"): SimulatedPods.Plan => {
   const does = (operation: string): boolean => mover.operations.includes(operation)
   return ends(
     0,

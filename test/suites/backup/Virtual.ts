@@ -10,7 +10,7 @@ import { Job, Namespace, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import * as Eventually from "@homeostat/testkit/Eventually"
-import type * as Pretence from "@homeostat/testkit/kubelet/Pretence"
+import type * as SimulatedPods from "@homeostat/testkit/kubelet/SimulatedPods"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { Clock, type Duration, Effect, Logger, LogLevel, Random, type Scope } from "effect"
@@ -41,7 +41,7 @@ export interface Virtual {
   /** Those that save, without those of the maintenance. */
   readonly saving: () => ReadonlyArray<PretendedMover.PretendedMover>
   /** What pods do, for a further node. */
-  readonly pods: Pretence.Pods
+  readonly pods: SimulatedPods.Pods
   /** Starts a manager. */
   readonly manage: (
     options?: VirtualManager.Options
@@ -60,7 +60,7 @@ export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_0
     Effect.gen(function* () {
       const begun = new Map<string, PretendedMover.PretendedMover>()
       let movers: PretendedMover.Movers = () => undefined
-      const pods: Pretence.Pods = (pod) => {
+      const pods: SimulatedPods.Pods = (pod) => {
         const mover = PretendedMover.read(pod)
         if (mover === undefined) return undefined
         begun.set(pod.metadata.uid, mover)

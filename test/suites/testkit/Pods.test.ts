@@ -4,13 +4,13 @@ import * as Client from "@homeostat/runtime/client/Client"
 import { Event, Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
-import type * as Pretence from "@homeostat/testkit/kubelet/Pretence"
+import type * as SimulatedPods from "@homeostat/testkit/kubelet/SimulatedPods"
 import { effect } from "@homeostat/testkit/Test"
 import { Clock, Duration, Effect, TestClock } from "effect"
 
 const key = { namespace: "default", name: "mover" }
 
-const test = <A, E>(name: string, pods: Pretence.Pods, body: Harness.Body<A, E>): void =>
+const test = <A, E>(name: string, pods: SimulatedPods.Pods, body: Harness.Body<A, E>): void =>
   effect(name, () => Harness.run({ manager: Effect.void, kubelet: { pods } }, body))
 
 const job = (spec: Partial<NonNullable<Job["spec"]>> = {}) =>

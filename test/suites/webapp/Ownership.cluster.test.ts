@@ -118,7 +118,7 @@ describe.concurrent("a name that is taken", () => {
         yield* Scene.create(scene, "shop", { image: "registry.test/web:2" })
         const app = yield* failed(scene)
         expect(Scene.condition(app, "Stalled")?.message).toContain(
-          `Deployment ${namespace}/shop exists and is controlled by ConfigMap holder`
+          `Deployment ${namespace}/shop already exists and is controlled by ConfigMap holder`
         )
         yield* Scene.rest(scene)
         expect(written(yield* Scene.deployment(scene, "shop"))).toEqual(before)

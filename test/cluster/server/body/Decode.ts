@@ -1,9 +1,10 @@
 /**
  * From the body of a request to an object of a kind, with what kube-apiserver says of bodies that are none.
  */
+
+import * as ObjectMeta from "../crd/CustomObjectMeta.ts"
 import * as EmbeddedResource from "../crd/EmbeddedResource.ts"
-import * as ObjectMeta from "../crd/ObjectMeta.ts"
-import * as CustomPrune from "../crd/Prune.ts"
+import * as CustomPrune from "../crd/Pruning.ts"
 import * as Failure from "../Failure.ts"
 import * as FieldError from "../FieldError.ts"
 import type { Json, JsonObject } from "../Json.ts"

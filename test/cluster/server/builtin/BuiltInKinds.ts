@@ -2,7 +2,7 @@
  * The built-in kinds: what the modules of this folder say of how each is written, with the names, schemas and columns that a
  * kube-apiserver gives them.
  */
-import * as CustomResourceDefinition from "../crd/Definition.ts"
+import * as CustomResourceDefinition from "../crd/DefinitionStrategy.ts"
 import type { JsonObject } from "../Json.ts"
 import type { Kind } from "../Kind.ts"
 import * as Documents from "../openapi/Documents.ts"
@@ -105,9 +105,11 @@ const kindOf = (definition: Definition): Kind => {
     custom: false,
     zero: Shape.zero(Shape.of(Shape.nameOf(definition))),
     columns: columnsOf(group, version, kind),
-    below: subresources.filter((subresource) => served.has(subresource.name)),
+    otherSubresources: subresources.filter((subresource) => served.has(subresource.name)),
     deprecation: deprecations[`${group}/${version}/${kind}`],
-    idle: idle.has(kind) ? `the embedded cluster stores a ${kind}, and nothing comes of it` : undefined,
+    noControllerWarning: withoutController.has(kind)
+      ? `the embedded cluster stores a ${kind}, and nothing comes of it`
+      : undefined,
     // The documents take a while to be read: not before somebody asks.
     get schema() {
       return Documents.schemaOf(group, version, kind) ?? {}
@@ -123,7 +125,13 @@ const deprecations: { readonly [kind: string]: string } = {
 }
 
 /** Kinds that a real cluster acts on and this one does not, which their author might wait for. */
-const idle: ReadonlySet<string> = new Set(["StatefulSet", "DaemonSet", "CronJob", "LimitRange", "ResourceQuota"])
+const withoutController: ReadonlySet<string> = new Set([
+  "StatefulSet",
+  "DaemonSet",
+  "CronJob",
+  "LimitRange",
+  "ResourceQuota"
+])
 
 const unnamed = ({ kind }: Definition): Name => {
   throw new Error(`names.json does not name ${kind}`)

@@ -29,7 +29,7 @@ export interface Definition
         | "subresources"
         | "gracePeriod"
         | "fromStorage"
-        | "forChange"
+        | "forUpdate"
         | "toStorage"
         | "internal"
         | "rowConditions"

@@ -6,8 +6,8 @@
 import { at, equal, type JsonObject, number, object, objects } from "../Json.ts"
 import { millisOf, nameOf } from "../ObjectMeta.ts"
 import { timestamp } from "../Timestamp.ts"
-import * as Conditions from "./Conditions.ts"
 import { counted, countedOfAll, maxUnavailable, wanted, wantedByAll } from "./Rollout.ts"
+import * as Conditions from "./WorkloadConditions.ts"
 
 /** A condition of a Deployment that holds now. */
 export const condition = (

@@ -9,7 +9,7 @@ import { controllerKey, controllerOf, isDeleting, keyOfObject, labelsOf, namespa
 import { matches, ofLabelSelector } from "../select/LabelSelector.ts"
 import { timestamp } from "../Timestamp.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
-import { isFinished, isReady } from "./Pods.ts"
+import { isFinished, isReady } from "./ManagedPods.ts"
 import * as Storages from "./Storages.ts"
 
 /** `memory` is the version of the budget for which an Event says that it has no pods. */

@@ -16,7 +16,7 @@ import {
   withMetadata
 } from "../ObjectMeta.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
-import { isReady, nodeOf } from "./Pods.ts"
+import { isReady, nodeOf } from "./ManagedPods.ts"
 import {
   addressesOf,
   hasSelector,

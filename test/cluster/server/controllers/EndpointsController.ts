@@ -2,7 +2,7 @@
 import { at, copy, equal, isList, type Json, type JsonObject, list, object, text } from "../Json.ts"
 import { isDeleting, labelsOf, ofKey, withMetadata } from "../ObjectMeta.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot } from "./BuiltInController.ts"
-import { isReady, nodeOf } from "./Pods.ts"
+import { isReady, nodeOf } from "./ManagedPods.ts"
 import {
   addressesOf,
   hasSelector,

@@ -4,7 +4,7 @@
  */
 import { at, type Json, type JsonObject, number, objects } from "../Json.ts"
 import { createdAt, millisOf } from "../ObjectMeta.ts"
-import { conditionOf } from "./Pods.ts"
+import { conditionOf } from "./ManagedPods.ts"
 
 /** How often pods failed since one last succeeded, and when the last of them did. */
 export interface Backoff {

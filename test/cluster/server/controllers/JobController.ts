@@ -23,7 +23,6 @@ import { matches, ofLabelSelector } from "../select/LabelSelector.ts"
 import { timestamp } from "../Timestamp.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import { claim } from "./Claim.ts"
-import * as Conditions from "./Conditions.ts"
 import * as Indexes from "./Indexes.ts"
 import * as JobBackoff from "./JobBackoff.ts"
 import * as JobOutcome from "./JobOutcome.ts"
@@ -40,9 +39,10 @@ import {
   stateOf,
   tracking
 } from "./JobState.ts"
+import { phaseOf } from "./ManagedPods.ts"
 import { verdictOn } from "./PodFailurePolicy.ts"
-import { phaseOf } from "./Pods.ts"
 import * as Storages from "./Storages.ts"
+import * as Conditions from "./WorkloadConditions.ts"
 
 const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | undefined): Pass => {
   const stored = snapshot.get(Storages.jobs, ...ofKey(key))

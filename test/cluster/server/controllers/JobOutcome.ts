@@ -8,10 +8,10 @@
 import { at, type JsonObject, number, objects } from "../Json.ts"
 import { millisOf } from "../ObjectMeta.ts"
 import { timestamp } from "../Timestamp.ts"
-import * as Conditions from "./Conditions.ts"
 import { counter, hasFailed, isSuspended, type JobState, specified } from "./JobState.ts"
+import { phaseOf } from "./ManagedPods.ts"
 import { verdictOn } from "./PodFailurePolicy.ts"
-import { phaseOf } from "./Pods.ts"
+import * as Conditions from "./WorkloadConditions.ts"
 
 /** A condition of a Job that holds now. */
 export const condition = (type: string, reason: string, message: string, now: number, status = "True"): JsonObject => ({

@@ -7,7 +7,7 @@ import type { Write } from "./BuiltInController.ts"
 import * as Indexes from "./Indexes.ts"
 import * as JobBackoff from "./JobBackoff.ts"
 import { isIndexed, isSuspended, isTracked, type JobState, specified, tracking, waitsForEnd } from "./JobState.ts"
-import { fromTemplate, isReady, isTerminating, mostExpendable } from "./Pods.ts"
+import { fromTemplate, isReady, isTerminating, mostExpendable } from "./ManagedPods.ts"
 
 /** How many pods are made or deleted in one pass. */
 const burst = 500

@@ -7,8 +7,8 @@
 import { at, type JsonObject, list, number, objects, text } from "../Json.ts"
 import { finalizersOf, isDeleting, uidOf } from "../ObjectMeta.ts"
 import * as Indexes from "./Indexes.ts"
+import { isActive, isTerminating, phaseOf } from "./ManagedPods.ts"
 import { verdictOn } from "./PodFailurePolicy.ts"
-import { isActive, isTerminating, phaseOf } from "./Pods.ts"
 
 /** The finalizer by which pods are counted. */
 export const tracking = "batch.kubernetes.io/job-tracking"

@@ -18,9 +18,17 @@ import { matches, ofLabelSelector, ofMap } from "../select/LabelSelector.ts"
 import { timestamp } from "../Timestamp.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import { claim } from "./Claim.ts"
-import * as Conditions from "./Conditions.ts"
-import { fromTemplate, isActive, isReady, isTerminating, mostExpendable, nodeOf, untilAvailable } from "./Pods.ts"
+import {
+  fromTemplate,
+  isActive,
+  isReady,
+  isTerminating,
+  mostExpendable,
+  nodeOf,
+  untilAvailable
+} from "./ManagedPods.ts"
 import * as Storages from "./Storages.ts"
+import * as Conditions from "./WorkloadConditions.ts"
 
 /** How many pods are made or deleted in one pass. */
 const burst = 500

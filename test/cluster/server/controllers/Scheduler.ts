@@ -11,8 +11,8 @@ import { isDeleting, keyOfObject, labelsOf, nameOf, namespaceOf, ofKey, uidOf } 
 import type { Change } from "../Store.ts"
 import { timestamp } from "../Timestamp.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
+import { isFinished, nodeOf } from "./ManagedPods.ts"
 import * as NodeSelector from "./NodeSelector.ts"
-import { isFinished, nodeOf } from "./Pods.ts"
 import * as Storages from "./Storages.ts"
 
 const schedulerName = "default-scheduler"

@@ -6,7 +6,7 @@ import { annotationsOf, keyOfObject, labelsOf, nameOf, namespaceOf, withMetadata
 import type { Change } from "../Store.ts"
 import { matches, ofMap } from "../select/LabelSelector.ts"
 import type { Snapshot } from "./BuiltInController.ts"
-import { conditionOf, isFinished } from "./Pods.ts"
+import { conditionOf, isFinished } from "./ManagedPods.ts"
 import * as Storages from "./Storages.ts"
 
 /** Whether its endpoints are for a controller to find. */

@@ -22,7 +22,7 @@ import type { Change } from "../Store.ts"
 import { matches, ofLabelSelector } from "../select/LabelSelector.ts"
 import { timestamp } from "../Timestamp.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
-import { isFinished } from "./Pods.ts"
+import { isFinished } from "./ManagedPods.ts"
 import { claimsOf } from "./Scheduler.ts"
 import * as Storages from "./Storages.ts"
 

@@ -5,15 +5,15 @@
 import * as Json from "../Json.ts"
 import type { Kind, Scale, Verb } from "../Kind.ts"
 import type { Schema } from "../Schema.ts"
-import * as Columns from "./Columns.ts"
+import * as ObjectMeta from "./CustomObjectMeta.ts"
 import * as CustomStrategy from "./CustomStrategy.ts"
 import * as Rules from "./cel/Rules.ts"
 import * as Defaults from "./Defaults.ts"
-import * as ObjectMeta from "./ObjectMeta.ts"
-import * as Prune from "./Prune.ts"
+import * as Columns from "./PrinterColumns.ts"
+import * as Prune from "./Pruning.ts"
 import * as Schemas from "./Schemas.ts"
 
-export { definition, definitionStatus, establish } from "./Definition.ts"
+export { definition, definitionStatus, establish } from "./DefinitionStrategy.ts"
 
 /**
  * The kinds that a stored, established CRD serves, one per served version. What a schema says (defaults, patterns, rules)

@@ -4,7 +4,7 @@ import * as FieldError from "../FieldError.ts"
 import * as Json from "../Json.ts"
 import * as Metadata from "../Metadata.ts"
 import type { Schema } from "../Schema.ts"
-import * as ObjectMeta from "./ObjectMeta.ts"
+import * as ObjectMeta from "./CustomObjectMeta.ts"
 import * as Schemas from "./Schemas.ts"
 import { sorted } from "./Sorted.ts"
 

@@ -183,7 +183,7 @@ const subresourcesOf = (kind: Kind): ReadonlyArray<Subresource> => {
     ...(kind.scale === undefined
       ? []
       : [{ name: "scale", group: "autoscaling", version: "v1", kind: "Scale", verbs: parts }]),
-    ...(kind.below ?? [])
+    ...(kind.otherSubresources ?? [])
   ]
   return kind.custom ? all : all.sort((one, other) => (one.name < other.name ? -1 : 1))
 }

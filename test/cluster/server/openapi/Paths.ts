@@ -28,7 +28,7 @@ export const pathsOf = (kind: Kind, names: DefinitionNames): JsonObject => {
     [`${collection}/{name}`, made([get, put, remove, patch])],
     ...(kind.scale === undefined ? [] : below("scale", parts, scale)),
     ...(kind.status === undefined ? [] : below("status", parts, undefined)),
-    ...(kind.below ?? []).flatMap(({ name, verbs, ...of }) => [
+    ...(kind.otherSubresources ?? []).flatMap(({ name, verbs, ...of }) => [
       ...below(
         name,
         verbs.flatMap((verb) => byVerb.get(verb) ?? []),

@@ -52,7 +52,7 @@ export const configMap: Definition = {
     validate: configMistakes,
     *validateUpdate(object, old) {
       yield* immutable(object, old, ["data", "binaryData"])
-      yield* Metadata.mistakes({ namespaced: true }, object)
+      yield* Metadata.validate({ namespaced: true }, object)
       yield* configMistakes(object)
     }
   }),
@@ -113,7 +113,7 @@ export const secret: Definition = {
     *validateUpdate(object, old) {
       yield* Check.immutable("type", object.type, old.type)
       yield* immutable(object, old, ["data"])
-      yield* Metadata.mistakes({ namespaced: true }, object)
+      yield* Metadata.validate({ namespaced: true }, object)
       yield* secretMistakes(object)
     }
   }),

@@ -10,7 +10,7 @@ const nameLabel = "kubernetes.io/metadata.name"
 /** By which a Namespace waits for all that is in it. */
 const finalizer = "kubernetes"
 
-function* mistakes(object: JsonObject): Errors {
+function* validate(object: JsonObject): Errors {
   for (const value of Json.list(Json.at(object, "spec", "finalizers"))) {
     const name = Json.text(value) ?? ""
     const wrong = Format.labelKey(name)
@@ -45,7 +45,7 @@ const main = strategy({
     if (!finalizers.includes(finalizer)) finalizers.push(finalizer)
   },
   prepareForUpdate: (draft, old) => keep(draft, old, "spec", "finalizers"),
-  validate: mistakes
+  validate: validate
 })
 
 /** v1 Namespace. */
@@ -74,7 +74,7 @@ export const namespace: Definition = {
       ...main,
       prepareForUpdate: (draft, old) => keep(draft, old, "status"),
       validate: () => [],
-      validateUpdate: (object) => [...mistakes(object)]
+      validateUpdate: (object) => [...validate(object)]
     }
   },
   selectableFields: (object) => ({ "status.phase": Json.text(Json.at(object, "status", "phase")) ?? "" }),

@@ -7,7 +7,7 @@ import { type Definition, type Errors, fill, part, statusStrategy, strategy } fr
 import * as Format from "../Format.ts"
 import { roundUp } from "../pods/PodDefaults.ts"
 
-function* mistakes(object: JsonObject): Errors {
+function* validate(object: JsonObject): Errors {
   for (const [index, taint] of Json.objects(Json.at(object, "spec", "taints")).entries()) {
     // Where a kube-apiserver says that it is.
     const at = `metadata.taints[${index}]`
@@ -43,9 +43,9 @@ const main = strategy({
   prepareForUpdate: (draft, old) => {
     draft.status = Json.copy(Json.object(old.status))
   },
-  validate: mistakes,
+  validate: validate,
   *validateUpdate(object, old) {
-    yield* mistakes(object)
+    yield* validate(object)
     yield* change(object, old)
   }
 })

@@ -8,7 +8,7 @@ import * as Json from "../../Json.ts"
 import * as Validation from "./ServiceValidation.ts"
 
 /** Fills in the policy and the families of a Service; the mistakes that keep it from getting addresses. */
-export const settle = (spec: DraftObject, before?: JsonObject): ReadonlyArray<FieldError.FieldError> => {
+export const assign = (spec: DraftObject, before?: JsonObject): ReadonlyArray<FieldError.FieldError> => {
   if (Validation.isName(spec) || isSettled(spec, before)) return []
   const anywhere = Validation.isHeadless(spec) && Json.isEmpty(Json.object(spec.selector))
   spec.ipFamilyPolicy ??= Json.text(before?.ipFamilyPolicy) ?? (anywhere ? "RequireDualStack" : "SingleStack")

@@ -122,7 +122,7 @@ test("two ports that would get the same one of a node are refused", () => {
 test("what is kept of a service is more than what is read of it", () => {
   const name = { metadata: {}, spec: { type: "ExternalName", internalTrafficPolicy: "Local" } }
   expect(service.fromStorage?.(name)).toEqual({ metadata: {}, spec: { type: "ExternalName" } })
-  expect(service.forChange?.(name)).toBe(name)
+  expect(service.forUpdate?.(name)).toBe(name)
   const read = (spec: Json.JsonObject) => Json.object(Json.at(service.fromStorage?.({ spec }), "spec")).ipFamilies
   expect(read({ clusterIP: "None" })).toEqual(["IPv4", "IPv6"])
   expect(read({ clusterIP: "None", selector: { a: "b" } })).toEqual(["IPv4"])

@@ -38,7 +38,7 @@ const main = strategy({
   prepareForCreate: (draft, writing) => {
     const spec = Json.member(draft, "spec")
     if (!isEmpty(spec.clusterIP) && Json.list(spec.clusterIPs).length === 0) spec.clusterIPs = [spec.clusterIP ?? ""]
-    refuse(draft, Families.settle(spec))
+    refuse(draft, Families.assign(spec))
     allocate(draft, undefined, writing)
   },
   prepareForUpdate: (draft, old, writing) => {
@@ -46,14 +46,14 @@ const main = strategy({
     const before = Json.object(Families.ofStored(old).spec)
     keepAllocated(spec, before)
     synchronize(spec, before)
-    refuse(draft, Families.settle(spec, before))
+    refuse(draft, Families.assign(spec, before))
     allocate(draft, before, writing)
     leaveOut(spec, before)
     if (spec.type !== "LoadBalancer") Json.member(draft, "status").loadBalancer = {}
   },
   *validate(service, writing) {
     const spec = Json.object(service.spec)
-    const mistakes = [...Validation.mistakes(spec)]
+    const mistakes = [...Validation.validate(spec)]
     yield* mistakes
     warnOfIgnored(spec, writing)
     if (mistakes.length === 0) yield* Validation.takenMistakes(service, writing)
@@ -63,7 +63,7 @@ const main = strategy({
     const before = Json.object(old.spec)
     const mistakes = [
       ...Validation.change(spec, before),
-      ...Validation.mistakes(spec, before),
+      ...Validation.validate(spec, before),
       ...Validation.healthCheckChange(spec, before)
     ]
     yield* mistakes
@@ -263,5 +263,5 @@ export const service: Definition = {
   createOnUpdate: true,
   unconditionalUpdate: true,
   fromStorage: (stored) => Families.ofStored(withoutTraffic(stored)),
-  forChange: (stored) => stored
+  forUpdate: (stored) => stored
 }

@@ -38,7 +38,7 @@ export const needsHealthCheck = ({ externalTrafficPolicy, type }: JsonObject): b
   type === "LoadBalancer" && externalTrafficPolicy === "Local"
 
 /** A Service's `spec`. */
-export function* mistakes(spec: JsonObject, before?: JsonObject): Errors {
+export function* validate(spec: JsonObject, before?: JsonObject): Errors {
   const ports = Json.objects(spec.ports)
   const { type } = spec
   const headless = hasNoAddress(spec)

@@ -22,14 +22,14 @@ const main = strategy({
   },
   warnings: warnings("spec.jobTemplate.spec.template"),
   *validate(object) {
-    yield* mistakes(Json.object(object.spec), undefined)
+    yield* validate(Json.object(object.spec), undefined)
     const name = Json.text(Json.at(object, "metadata", "name")) ?? ""
     if (name.length > 52) yield FieldError.invalid("metadata.name", name, "must be no more than 52 characters")
   },
-  validateUpdate: (object, old) => mistakes(Json.object(object.spec), Json.object(old.spec))
+  validateUpdate: (object, old) => validate(Json.object(object.spec), Json.object(old.spec))
 })
 
-function* mistakes(given: JsonObject, before: JsonObject | undefined): Errors {
+function* validate(given: JsonObject, before: JsonObject | undefined): Errors {
   const schedule = Json.text(given.schedule) ?? ""
   if (schedule === "") yield FieldError.required("spec.schedule")
   else yield* scheduleMistakes(schedule, given, before)

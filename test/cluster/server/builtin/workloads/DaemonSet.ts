@@ -37,10 +37,10 @@ const main = strategy({
     annotate(draft, before + (changed ? 1 : 0))
   },
   warnings: (object, old) => PodWarnings.ofTemplate("spec.template", object, old),
-  validate: mistakes,
+  validate: validate,
   *validateUpdate(object, old) {
     yield* Check.immutableSelector(object, old)
-    yield* mistakes(object)
+    yield* validate(object)
   }
 })
 
@@ -51,7 +51,7 @@ const annotate = (draft: DraftObject, generation: number): void => {
 const generationOf = (object: JsonObject): number =>
   Number(Json.text(Json.at(object, "metadata", "annotations", templateGeneration)) ?? 0)
 
-function* mistakes(object: JsonObject): Errors {
+function* validate(object: JsonObject): Errors {
   const given = Json.object(object.spec)
   const { selector } = given
   const template = Json.object(given.template)

@@ -42,10 +42,10 @@ const main = strategy({
     fillRules(Json.member(behavior, "scaleUp"), 0, [policy("Pods", 4), policy("Percent", 100)])
     fillRules(Json.member(behavior, "scaleDown"), undefined, [policy("Percent", 100)])
   },
-  validate: (object) => mistakes(Json.object(object.spec))
+  validate: (object) => validate(Json.object(object.spec))
 })
 
-function* mistakes(given: JsonObject): Errors {
+function* validate(given: JsonObject): Errors {
   const least = Json.number(given.minReplicas)
   const most = Json.number(given.maxReplicas) ?? 0
   if (least !== undefined && least < 0) {
@@ -135,7 +135,7 @@ const v1 = strategy({
   status: { currentReplicas: 0, desiredReplicas: 0 },
   generation: spec,
   default: (draft) => fill(Json.member(draft, "spec"), "minReplicas", 1),
-  validate: (object) => mistakes(Json.object(object.spec))
+  validate: (object) => validate(Json.object(object.spec))
 })
 
 const shared = {

@@ -12,10 +12,10 @@ const main = strategy({
   shape: "policy.PodDisruptionBudget",
   status: counts,
   generation: spec,
-  validate: (object) => mistakes(Json.object(object.spec))
+  validate: (object) => validate(Json.object(object.spec))
 })
 
-function* mistakes(given: JsonObject): Errors {
+function* validate(given: JsonObject): Errors {
   const { maxUnavailable, minAvailable } = given
   if (minAvailable !== undefined && maxUnavailable !== undefined) {
     yield FieldError.invalid(

@@ -41,9 +41,9 @@ const main = strategy({
     }
   },
   warnings: (object, old) => PodWarnings.ofTemplate("spec.template", object, old),
-  validate: (object) => mistakes(object, true),
+  validate: (object) => validate(object, true),
   *validateUpdate(object, old) {
-    yield* mistakes(object, false)
+    yield* validate(object, false)
     yield* Check.immutableSelector(object, old)
     for (const name of ["volumeClaimTemplates", "serviceName", "podManagementPolicy"]) {
       yield* Check.immutable(`spec.${name}`, Json.at(object, "spec", name), Json.at(old, "spec", name))
@@ -51,7 +51,7 @@ const main = strategy({
   }
 })
 
-function* mistakes(object: JsonObject, isNew: boolean): Errors {
+function* validate(object: JsonObject, isNew: boolean): Errors {
   const given = Json.object(object.spec)
   const policy = given.podManagementPolicy
   if (policy !== "OrderedReady" && policy !== "Parallel") {

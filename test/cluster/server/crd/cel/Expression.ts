@@ -4,10 +4,10 @@
  */
 import { type ASTNode, Environment, type EvaluationError, type ParseError } from "@marcbachmann/cel-js"
 import * as RegularExpression from "../RegularExpression.ts"
+import * as Network from "./Addresses.ts"
 import * as Amounts from "./Amounts.ts"
 import * as Lists from "./Lists.ts"
 import * as Macros from "./Macros.ts"
-import * as Network from "./Network.ts"
 import * as Strings from "./Strings.ts"
 
 /** A compiled expression. */

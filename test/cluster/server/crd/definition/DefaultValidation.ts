@@ -4,7 +4,7 @@ import type * as Json from "../../Json.ts"
 import type { Schema } from "../../Schema.ts"
 import * as Rules from "../cel/Rules.ts"
 import * as EmbeddedResource from "../EmbeddedResource.ts"
-import * as Prune from "../Prune.ts"
+import * as Prune from "../Pruning.ts"
 import * as Validation from "../Validation.ts"
 
 /** What is wrong with the defaults in a schema. Below `additionalProperties` there are none. */

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import type * as Json from "../Json.ts"
-import * as Prune from "./Prune.ts"
+import * as Prune from "./Pruning.ts"
 import { schemaOf } from "./Schemas.ts"
 
 const schema = schemaOf({

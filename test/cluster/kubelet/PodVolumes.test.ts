@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import * as Volumes from "./Volumes.ts"
+import * as Volumes from "./PodVolumes.ts"
 
 test.each([
   ["key", "/v/key"],

@@ -4,7 +4,7 @@ import * as J from "../Json.ts"
 import { deployment, knows, webApp } from "../Kinds.fixture.ts"
 import { jsonPatch } from "./JsonPatch.ts"
 import { mergePatch } from "./MergePatch.ts"
-import * as Patch from "./Patch.ts"
+import * as Patch from "./PatchBody.ts"
 import { strategicMergePatch } from "./StrategicMergePatch.ts"
 
 const refusal = "the server rejected our request due to an error in our request"

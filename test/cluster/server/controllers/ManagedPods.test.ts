@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { at, type JsonObject } from "../Json.ts"
 import { nameOf } from "../ObjectMeta.ts"
-import { mostExpendable, untilAvailable } from "./Pods.ts"
+import { mostExpendable, untilAvailable } from "./ManagedPods.ts"
 
 const now = Date.parse("2026-11-21T10:00:00Z")
 

@@ -5,7 +5,7 @@
  */
 import * as Json from "../Json.ts"
 import type { Schema } from "../Schema.ts"
-import * as ObjectMeta from "./ObjectMeta.ts"
+import * as ObjectMeta from "./CustomObjectMeta.ts"
 import * as Schemas from "./Schemas.ts"
 
 /** A pruned value, and the paths of what is gone, sorted: `spec.foo`, `spec.list[0].bar`. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import type { Json, JsonObject } from "../Json.ts"
 import * as J from "../Json.ts"
 import * as ManagedFields from "./ManagedFields.ts"
-import * as Scale from "./Scale.ts"
+import * as Scale from "./ScaleManagers.ts"
 
 const scaled: Scale.Scaled = {
   group: "example.com",

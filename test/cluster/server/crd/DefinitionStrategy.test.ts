@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import * as Json from "../Json.ts"
 import type { Writing } from "../Kind.ts"
 import * as CustomKinds from "./CustomKinds.ts"
-import * as Definition from "./Definition.ts"
+import * as Definition from "./DefinitionStrategy.ts"
 
 const crd = (plural: string, spec: Json.JsonObject = {}): Json.JsonObject => ({
   apiVersion: "apiextensions.k8s.io/v1",
