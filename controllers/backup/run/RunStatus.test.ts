@@ -259,6 +259,17 @@ test("A volume that shrank in an earlier Job of the run is reported at its end, 
   ])
 })
 
+test("A volume that shrank stays reported after later runs, until a user allows the deletion", () => {
+  const before = { id: "cd".repeat(32), bytes: 100, files: 100 }
+  const volume = (files: number) => ({ pvc: "data", id: "ab".repeat(32), bytes: files, added: 1, files, before })
+  const shrunk = Status.ended(of(), run(), exited(0, { snapshots: [volume(1)] }), end)
+  const later = Status.ended(shrunk, run(), exited(0, { snapshots: [volume(100)] }), end)
+  expect(condition(later, "VolumesIntact")).toMatchObject({ status: "False", reason: "VolumeShrunk" })
+  const allowed = Status.step(later, { retentionHold: undefined })
+  const after = Status.ended(allowed, run(), exited(0, { snapshots: [volume(100)] }), end)
+  expect(condition(after, "VolumesIntact")).toMatchObject({ status: "True", reason: "Intact" })
+})
+
 describe("The condition RetentionApplied", () => {
   const policy = { retentionPolicy: "30d" }
   const whole = (of: Backup, draft = Status.draft(of)) =>

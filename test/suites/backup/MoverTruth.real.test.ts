@@ -251,3 +251,15 @@ describe("A restore", () => {
     })
   )
 })
+
+Test.live("A deletion of all snapshots fails if restic deletes none of them", () =>
+  Effect.gen(function* () {
+    const script = `case "$1" in forget) echo "[]"; exit 0 ;; esac\nexec "$(dirname "$0")/real" "$@"`
+    const mover = yield* make({}, script)
+    cpSync(yield* Restic.find, join(mover.folder, "bin/real"))
+    writeFileSync(join(mover.volume("data"), "file"), "x")
+    yield* mover.run("preflight backup")
+    const ended = yield* mover.run("preflight delete")
+    expect(ended).toMatchObject({ exitCode: 47, result: { message: "restic deleted 0 of 1 snapshots" } })
+  })
+)
