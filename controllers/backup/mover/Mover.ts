@@ -206,7 +206,7 @@ const save = (
     const ended = yield* restic(
       [
         ...["backup", "--quiet", "--json", "--no-scan", ...lock(parameters)],
-        // Only finds the files that cannot be read, because a snapshot does not tell which ones it lacks.
+        // Finds the files that cannot be read: a snapshot does not list the files that it lacks.
         ...(own === undefined ? [] : ["--dry-run"]),
         ...["--host", host, "--tag", parameters.tag, ...(runTag === undefined ? [] : ["--tag", runTag])],
         // By its host and not by its path, because the volume may be mounted elsewhere than before.

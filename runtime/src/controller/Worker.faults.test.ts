@@ -79,7 +79,7 @@ describe("a defect", () => {
         for (const name of ["bad", "good"]) {
           expect(attempts.filter(({ key }) => key === `default/${name}`)).toHaveLength(3)
         }
-        expect(logs).toContain("ERROR Reconcile died, again in 1000 ms: boom (with its cause)")
+        expect(logs).toContain("ERROR Reconcile died, again in 1000 ms: boom (with its stack)")
       })
     )
   )

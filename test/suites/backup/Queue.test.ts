@@ -526,6 +526,7 @@ describe("A run that finds the repository locked", () => {
       yield* Virtual.create("one", path("shared"))
       yield* Virtual.runs("one")
       yield* Virtual.create("two", { ...path("shared"), startPolicy: "OnSchedule" })
+      yield* world.pass("1 second")
       yield* Virtual.annotate("two", "unlock", "please")
       yield* Virtual.annotate("one", "unlock", "please")
       yield* world.until("2026-11-20T00:09:50Z")
