@@ -34,8 +34,8 @@ export interface Before {
 }
 
 /**
- * Whether a volume has fewer than half of the files and of the bytes that it had before, or fewer than a tenth of one of them. A failed
- * dump is one empty file. Small volumes vary.
+ * Whether a volume has fewer than half of the earlier files and of the earlier bytes, or less than a tenth of either. A failed dump is
+ * one empty file. Small volumes vary.
  */
 export const isMuchSmaller = (
   now: { readonly bytes: number; readonly files: number },

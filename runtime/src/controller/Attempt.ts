@@ -230,7 +230,11 @@ const write: Observer = (attempt) => {
   })
 }
 
-/** The fields of every log line about an attempt. The kind, namespace and name are in `object`, which costs less in each attempt. */
+/**
+ * The fields of every log line about an attempt. The kind, namespace and name are in `object`, which costs less in each attempt.
+ *
+ * @internal
+ */
 export const logFields = ({ controller, id, key, kind, root }: Attempt): { readonly [field: string]: string } => ({
   controller,
   object: `${kind} ${key}`,

@@ -290,7 +290,7 @@ export const make = (options: {
       Effect.flatMap(({ isAlone, run }) => {
         const taken = isAlone ? mostWrites : 1
         const writing = Effect.fork(Effect.ensuring(guarded(run), slots.release(taken)))
-        return Effect.zipRight(slots.take(taken - 1), writing)
+        return isAlone ? Effect.zipRight(slots.take(mostWrites - 1), writing) : writing
       }),
       Effect.forever,
       Effect.interruptible,
