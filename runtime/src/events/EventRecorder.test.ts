@@ -91,6 +91,24 @@ describe("an event", () => {
     })
   )
 
+  effect("has a later time than the event before it, also in the same millisecond", () =>
+    Effect.gen(function* () {
+      const { close, record, server } = yield* start
+      for (const note of ["one", "two", "three"]) yield* record({ note })
+      yield* settle
+      yield* TestClock.adjust("1 millis")
+      yield* record({ note: "four" })
+      yield* settle
+      expect(events(server).map(({ eventTime }) => eventTime)).toEqual([
+        "1970-01-01T00:00:00.000000Z",
+        "1970-01-01T00:00:00.000001Z",
+        "1970-01-01T00:00:00.000002Z",
+        "1970-01-01T00:00:00.001000Z"
+      ])
+      yield* Fiber.join(yield* close)
+    })
+  )
+
   effect("about a cluster-scoped object is in the namespace default", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start

@@ -112,6 +112,8 @@ interface Pending {
   readonly action: string
   readonly note: string
   readonly at: number
+  /** The earlier events of this millisecond. Each adds a microsecond to the time, because clients sort Events by time. */
+  readonly micros: number
   readonly controller: string
   /** The annotation with the trace of the event. */
   readonly annotations: Readonly<Record<string, string>> | undefined
@@ -187,6 +189,12 @@ export const make = (options: {
     const series = new Map<bigint, Series>()
     const losses = (yield* Metrics).counter(Metric.eventsDropped, {})
     let dropped = 0
+    let latest = { at: Number.NaN, micros: 0 }
+    const now = (): Pick<Pending, "at" | "micros"> => {
+      const at = clock.unsafeCurrentTimeMillis()
+      latest = { at, micros: at === latest.at ? latest.micros + 1 : 0 }
+      return latest
+    }
     const drop = (): void => {
       dropped++
       losses.add()
@@ -200,7 +208,7 @@ export const make = (options: {
       remember(key, { namespace, name, count: 1, written: 1, lastAt: pending.at })
       return client.create(BuiltIn.Event, {
         metadata: { namespace, name, ...(pending.annotations !== undefined && { annotations: pending.annotations }) },
-        eventTime: Time.micros(pending.at),
+        eventTime: Time.micros(pending.at + pending.micros / 1000),
         type: pending.type,
         reason: pending.reason,
         action: pending.action,
@@ -335,7 +343,7 @@ export const make = (options: {
                 action: cut(entry.action ?? "Reconcile", 128),
                 note: cut(entry.note, 1024),
                 controller: Context.get(context, FieldManager),
-                at: clock.unsafeCurrentTimeMillis()
+                ...now()
               }
               const key = keyOf(recorded)
               const annotations = traced(recorded, parent, Context.get(context, Tracing), clock)

@@ -39,4 +39,8 @@ export const seconds = (millis: number): string => `${new Date(millis).toISOStri
  * Time.micros(250) // => "1970-01-01T00:00:00.250000Z"
  * ```
  */
-export const micros = (millis: number): string => new Date(millis).toISOString().replace("Z", "000Z")
+export const micros = (millis: number): string => {
+  const whole = Math.floor(millis)
+  const rest = Math.min(999, Math.round((millis - whole) * 1000))
+  return new Date(whole).toISOString().replace("Z", `${String(rest).padStart(3, "0")}Z`)
+}
