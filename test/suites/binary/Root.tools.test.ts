@@ -175,7 +175,10 @@ describe("In a root of its own, without a shell", () => {
             exitCode: 1,
             message: expect.stringContaining("/settings/kubeconfig is not a kubeconfig")
           })
-          expect(yield* kubelet.logs(key)).toStartWith("homeostat: ")
+          expect(JSON.parse(yield* kubelet.logs(key))).toMatchObject({
+            level: "error",
+            msg: expect.stringContaining("/settings/kubeconfig is not a kubeconfig")
+          })
         }).pipe(Effect.provide(BunContext.layer), Effect.provide(yield* Managed.client(cluster)))
       }),
     { controllers: true }
