@@ -1,4 +1,4 @@
-/** The Deployment of a manager, for `manifests --image`. */
+/** The Deployment of a manager and the Service for its metrics, for `manifests --image`. */
 import * as Either from "effect/Either"
 import * as BindAddress from "../manager/BindAddress.ts"
 import * as Flag from "./Flag.ts"
@@ -24,7 +24,7 @@ const environment: Flag.Flag<ReadonlyArray<readonly [name: string, value: string
 export const flags = {
   image: Flag.text("image", {
     placeholder: "IMAGE",
-    description: "Also print a Deployment with this image, whose entrypoint is the program"
+    description: "Also print a Deployment with this image, whose entrypoint is the program, and a Service for metrics"
   }),
   environment
 } as const
@@ -49,6 +49,24 @@ const probe = (path: string, periodSeconds: number, timeoutSeconds: number) => (
   failureThreshold: 3
 })
 
+const labelsOf = (program: Rbac.Program) => ({
+  "app.kubernetes.io/name": program.name,
+  "app.kubernetes.io/component": "manager"
+})
+
+/** The Service for the metrics, as in `deploy/base`. Prometheus scrapes each pod, also one that is not ready. */
+export const service = (program: Rbac.Program, { serviceAccount: { namespace } }: Rbac.Settings): object => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: `${program.name}-metrics`, namespace, labels: labelsOf(program) },
+  spec: {
+    clusterIP: "None",
+    publishNotReadyAddresses: true,
+    selector: labelsOf(program),
+    ports: [{ name: "metrics", port: BindAddress.usualPorts.metrics, targetPort: "metrics" }]
+  }
+})
+
 /** The Deployment: one replica, with the security settings, probes and resources of `deploy/base`. */
 export const make = (
   program: Rbac.Program,
@@ -57,7 +75,7 @@ export const make = (
   environment: ReadonlyArray<readonly [name: string, value: string]>
 ): object => {
   const { name, namespace } = settings.serviceAccount
-  const labels = { "app.kubernetes.io/name": program.name, "app.kubernetes.io/component": "manager" }
+  const labels = labelsOf(program)
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",

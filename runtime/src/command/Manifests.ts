@@ -17,7 +17,7 @@ const accountOf = ({ name, namespace }: Rbac.Settings["serviceAccount"]): Readon
 export const verb = (program: Rbac.Program) =>
   Verb.make("manifests", {
     description:
-      "Print CRDs, namespace, service account, roles and, with --image, a Deployment, for kubectl apply -f -",
+      "Print CRDs, namespace, service account, roles and, with --image, a Deployment and a Service, for kubectl apply -f -",
     flags: { ...Rbac.flags(program), ...ManagerDeployment.flags, output: Yaml.flag },
     examples: [
       ["Install everything.", `manifests --image=registry.example.com/${program.name}:1.0 | kubectl apply -f -`],
@@ -31,7 +31,13 @@ export const verb = (program: Rbac.Program) =>
         if (image === undefined && environment.length > 0) {
           return yield* new Verb.UsageError({ message: "--image: required with --env" })
         }
-        const deployment = image === undefined ? [] : [ManagerDeployment.make(program, settings, image, environment)]
+        const deployment =
+          image === undefined
+            ? []
+            : [
+                ManagerDeployment.make(program, settings, image, environment),
+                ManagerDeployment.service(program, settings)
+              ]
         return yield* Yaml.print(
           [...crds, ...accountOf(settings.serviceAccount), ...roles, ...deployment],
           settings.output

@@ -377,7 +377,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
 })
 
 live(
-  "manifests --image prints everything of the default overlay but the Service, the NetworkPolicy and the roles for users",
+  "manifests --image prints everything of the default overlay but the NetworkPolicy and the roles for users",
   () =>
     Effect.gen(function* () {
       const flags = ["--leader-elect", "--metrics-secure", "--image=homeostat"]
@@ -393,8 +393,7 @@ live(
         "ClusterRole homeostat-metrics-reader",
         "ClusterRole homeostat-view",
         "ClusterRole homeostat-why-reader",
-        "NetworkPolicy homeostat",
-        "Service homeostat-metrics"
+        "NetworkPolicy homeostat"
       ])
     }),
   60_000

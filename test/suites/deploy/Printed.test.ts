@@ -8,10 +8,14 @@ import { Either } from "effect"
 import { load } from "js-yaml"
 import { program } from "../../../controllers/main.ts"
 
-const printed = (...args: ReadonlyArray<string>) => {
+const settings = (...args: ReadonlyArray<string>) => {
   const flags = { ...Rbac.flags(program), ...ManagerDeployment.flags }
   const read = Flag.read(flags, { program: program.name, args, environment: {} })
-  const { values } = Either.getOrThrowWith(read, (message) => new Error(message))
+  return Either.getOrThrowWith(read, (message) => new Error(message)).values
+}
+
+const printed = (...args: ReadonlyArray<string>) => {
+  const values = settings(...args)
   return ManagerDeployment.make(program, values, values.image ?? "", values.environment)
 }
 
@@ -27,6 +31,12 @@ test("The printed Deployment has the spec of deploy/base", async () => {
   })
   // kustomize adds this label to the template of deploy/base.
   expect(printed(...image)).toMatchObject({ spec: { template: { metadata: { labels: name } } } })
+})
+
+test("The printed Service has the spec of deploy/base", async () => {
+  const file = join(import.meta.dir, "../../../deploy/base/service.yaml")
+  const base = load(await Bun.file(file).text()) as { readonly metadata: object; readonly spec: { selector: object } }
+  expect(ManagerDeployment.service(program, settings("--image=i"))).toMatchObject(JSON.parse(JSON.stringify(base)))
 })
 
 test("The printed Deployment runs the manager with the flags that decided its permissions", () => {
