@@ -324,11 +324,15 @@ const maintain = (
     if (isActive) return { ...acted, wake: [...acted.wake, Duration.toMillis(settings.startTimeout)] }
     const isBusy = draft.status.active !== undefined || request !== undefined || remaining !== undefined
     if (isBusy || obstacle !== undefined || Either.isLeft(understood)) return acted
-    const { at, operations } = Maintenance.due(backup, draft.status, understood.right, now)
-    if (at !== undefined) return { ...acted, wake: [...acted.wake, at - now] }
-    if (operations.length === 0) return acted
-    const wake = [...acted.wake, Duration.toMillis(settings.retryPeriod)]
     const { repository } = understood.right
+    const due = Maintenance.due(backup, draft.status, understood.right, now)
+    if (due.at !== undefined) return { ...acted, wake: [...acted.wake, due.at - now] }
+    const damaged = due.operations.some(deletes) ? yield* damagedNeighbour(backup, repository.hash) : undefined
+    const operations = due.operations.filter((operation) => damaged === undefined || !deletes(operation))
+    if (operations.length === 0) {
+      return damaged === undefined ? acted : { ...acted, draft: Maintenance.heldBy(draft, damaged) }
+    }
+    const wake = [...acted.wake, Duration.toMillis(settings.retryPeriod)]
     if ((yield* MoverJobs.wait(backup, "Backup", "exclusive", repository.hash)) !== undefined) return { ...acted, wake }
     const credentials = yield* Prerequisites.credentials(backup, repository.destination)
     const placement = yield* Prerequisites.repository(backup, repository.destination)
@@ -348,6 +352,22 @@ const maintain = (
     const started = Maintenance.started(draft, begun.right.right)
     return { ...acted, draft: started, wake: [...acted.wake, Duration.toMillis(settings.startTimeout)] }
   })
+
+const deletes = (operation: Maintenance.Operation): boolean => operation !== "check"
+
+/**
+ * Another Backup of the namespace that found damage in the same repository. Not one of another namespace: its users can choose the image
+ * that reports damage.
+ */
+const damagedNeighbour = ({ metadata: { namespace, uid } }: Backup, hash: string) =>
+  Effect.map(
+    Cache.list(Backup, namespace === undefined ? {} : { namespace }),
+    ({ items }) =>
+      items.find(
+        ({ metadata, status = {} }) =>
+          metadata.uid !== uid && status.repositoryHash === hash && BackupStatus.isDamaged(status)
+      )?.metadata.name
+  )
 
 /** The prerequisites of a run in the cluster: all of them, or the first missing one. */
 const look = (backup: Backup, { repository: { destination } }: Spec.Understood) =>

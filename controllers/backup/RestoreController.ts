@@ -47,7 +47,7 @@ export const controller = Controller.make("restore", {
   access: [
     ...MoverJobs.access,
     ...Prerequisites.access,
-    Access.get(Backup),
+    Access.of(Backup, ["get", "list"]),
     Access.of(PersistentVolumeClaim, ["create"])
   ],
   reconcile: (restore) =>
@@ -165,6 +165,13 @@ const begin = (restore: Restore) =>
     if (Either.isLeft(privileges)) return pending(privileges.left)
     if (Either.isLeft(volume)) return pending(volume.left)
     if (Either.isLeft(target)) return pending(target.left)
+    const holder = yield* repositoryHolder(restore)
+    if (holder !== undefined) {
+      return pending({
+        reason: "VolumeInUse",
+        message: `PersistentVolumeClaim ${spec.targetPVC} holds the repository of Backup ${holder} (create a Restore with another spec.targetPVC)`
+      })
+    }
     if (Either.isLeft(credentials)) return pending(credentials.left)
     const refused = yield* makeClaim(restore, target.right.claims[0])
     if (refused !== undefined) return pending(refused)
@@ -185,6 +192,7 @@ const begin = (restore: Restore) =>
           AS_OF: limitOf(restore),
           RESTORE_PATHS: spec.paths?.join("\n"),
           RESTORE_ID: restore.metadata.uid,
+          REPOSITORY_ID: backup.status?.repositoryID,
           RESTORE_MODE: modeOf(spec)
         },
         repository,
@@ -210,6 +218,19 @@ const begin = (restore: Restore) =>
       message: `Job ${job.metadata.name} started`
     }
     return running
+  })
+
+/** The Backup whose repository is in the target claim, if any. A Restore into it could delete all snapshots. */
+const repositoryHolder = ({ metadata: { namespace = "" }, spec }: Restore) =>
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const { items } = yield* Client.list(Backup, { namespace })
+    return items.find((backup) =>
+      Either.match(Spec.parse(backup, settings), {
+        onLeft: () => false,
+        onRight: ({ repository: { destination } }) => destination._tag === "Pvc" && destination.claim === spec.targetPVC
+      })
+    )?.metadata.name
   })
 
 /** Creates the claim of `spec.volumeClaimTemplate`. Returns the reason if the API server rejects it, for example because of a quota. */

@@ -25,7 +25,8 @@ const trigger = "maintenance"
 /** Whether a Job maintains a repository. */
 export const isMaintenance = (job: Job): boolean => job.metadata.labels?.[Names.triggerLabel] === trigger
 
-type Operation = "check" | "forget" | "prune"
+/** A kind of maintenance. */
+export type Operation = "check" | "forget" | "prune"
 
 /** The maintenance that is due. */
 export interface Due {
@@ -109,6 +110,19 @@ export const afterRun = (before: BackupStatus, draft: State.Draft, longestPause:
         retentionHold: { reason: "Paused", since: draft.status.lastBackupTime ?? Time.seconds(later) }
       })
 }
+
+/** Another Backup found damage in the repository. Its old snapshots may be the only good ones, so none is deleted. */
+export const heldBy = (draft: State.Draft, backup: string): State.Draft =>
+  State.step(draft, {
+    conditions: State.conditions(draft.status, [
+      {
+        type: State.retentionApplied,
+        status: "False",
+        reason: "RepositoryDamaged",
+        message: `Backup ${backup} found damage in the shared repository: no snapshot is deleted until its check succeeds`
+      }
+    ])
+  })
 
 /** The input of a Job besides its Backup. */
 export interface Options {

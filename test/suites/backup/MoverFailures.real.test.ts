@@ -280,6 +280,25 @@ Test.live("Another repository in the place of the known one fails the run, and n
   })
 )
 
+Test.live("Another repository in the place of the known one fails a Restore, which writes nothing", () =>
+  Effect.gen(function* () {
+    const { mover, repository } = yield* make()
+    const { result } = yield* mover.run("preflight backup")
+    rmSync(repository, { recursive: true })
+    yield* Restic.say(mover.env, "init")
+    yield* QuickKey.write(repository, mover.env)
+    expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
+    const target = mover.volume("back")
+    const ended = yield* mover.run("preflight restore", {
+      RESTORE_VOLUME: "data",
+      RESTORE_TARGET: target,
+      REPOSITORY_ID: result.repository
+    })
+    expect(ended).toMatchObject({ exitCode: 49, result: { reason: "RepositoryExchanged", operation: "preflight" } })
+    expect(readdirSync(target)).toEqual([])
+  })
+)
+
 describe("A file that cannot be read", () => {
   // Root reads everything.
   const user = "nobody"
