@@ -73,8 +73,7 @@ Virtual.test("Damage that one Backup finds holds the deletions of another Backup
     expect(Virtual.condition(yield* Virtual.get("two"), "RetentionApplied")).toMatchObject({
       status: "False",
       reason: "RepositoryDamaged",
-      message:
-        "Backup one found damage in the shared repository: no snapshot is deleted until its check succeeds"
+      message: "Backup one found damage in the shared repository: no snapshot is deleted until its check succeeds."
     })
     isDamaged = false
     yield* Virtual.annotate("one", "run", "repaired")
