@@ -83,10 +83,7 @@ export const tickMillis = 10_000
 /** The largest number of queued events, as in client-go. */
 const capacity = 1000
 
-/**
- * The largest number of writes at a time. With one, the queue is full after a minute of 60 new objects a second, because a busy API
- * server needs 10 ms for a write.
- */
+/** The largest number of writes at a time. One writer falls behind a controller that creates 60 children a second. */
 const mostWrites = 4
 
 /** The largest number of series; the oldest are dropped first. */
