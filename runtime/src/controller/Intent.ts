@@ -10,7 +10,10 @@ import * as TraceParent from "../telemetry/TraceParent.ts"
 import { type Settings, annotation as traceAnnotation } from "../telemetry/Tracing.ts"
 import * as Drift from "./Drift.ts"
 
-/** The annotation on each child with the hash of the intent that was applied last. */
+/**
+ * The annotation on each child with the hash of the intent that was applied last. Every program has the same key: with another key, all
+ * existing children would look changed.
+ */
 export const intentAnnotation = "homeostat.dev/intent"
 
 /** The desired child of type D: metadata without the parts that {@link of} adds. */

@@ -13,7 +13,7 @@ export interface LeaseScope {
   readonly selector: string | undefined
 }
 
-/** The annotation with the scope of the last holder. */
+/** The annotation with the scope of the last holder. Every program has the same key, so that each can read the Lease of another one. */
 export const annotation = "homeostat.dev/lease-scope"
 
 const sorted = (texts: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(texts)].sort()

@@ -26,7 +26,7 @@ describe("what is missing is said in one line", () => {
     [
       "in a namespace",
       permission(),
-      'cannot patch deployments.apps in namespace a, which controller webapp needs: add to a Role there {"apiGroups":["apps"],"resources":["deployments"],"verbs":["patch"]}'
+      'cannot patch deployments.apps in namespace a, needed by controller webapp: add to a Role there {"apiGroups":["apps"],"resources":["deployments"],"verbs":["patch"]}'
     ],
     [
       "cluster-wide, of the core group",
@@ -37,7 +37,7 @@ describe("what is missing is said in one line", () => {
         namespace: undefined,
         by: ["controller a", "controller b"]
       }),
-      'cannot list pods cluster-wide, which controller a and controller b need: add to a ClusterRole {"apiGroups":[""],"resources":["pods"],"verbs":["list"]}'
+      'cannot list pods cluster-wide, needed by controller a and controller b: add to a ClusterRole {"apiGroups":[""],"resources":["pods"],"verbs":["list"]}'
     ],
     [
       "of a subresource and of one object",
@@ -48,7 +48,7 @@ describe("what is missing is said in one line", () => {
         name: "one",
         by: ["leader election"]
       }),
-      'cannot patch widgets.example.com/status one in namespace a, which leader election needs: add to a Role there {"apiGroups":["example.com"],"resources":["widgets/status"],"resourceNames":["one"],"verbs":["patch"]}'
+      'cannot patch widgets.example.com/status one in namespace a, needed by leader election: add to a Role there {"apiGroups":["example.com"],"resources":["widgets/status"],"resourceNames":["one"],"verbs":["patch"]}'
     ]
   ]
   for (const [sentence, missing, line] of cases) test(sentence, () => expect(Preflight.describe(missing)).toBe(line))

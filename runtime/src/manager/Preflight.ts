@@ -160,7 +160,7 @@ export const describe = (permission: Permission): string => {
   const what = `cannot ${verb} ${kind}${name === undefined ? "" : ` ${name}`}`
   const role = namespace === undefined ? "a ClusterRole" : `a Role there`
   const rules = Rbac.rulesOf([permission]).map((rule) => JSON.stringify(rule))
-  return `${what} ${where(namespace)}, which ${by.join(" and ")} ${by.length === 1 ? "needs" : "need"}: add to ${role} ${rules.join()}`
+  return `${what} ${where(namespace)}, needed by ${by.join(" and ")}: add to ${role} ${rules.join()}`
 }
 
 /**
@@ -173,7 +173,7 @@ export const warn = (permissions: ReadonlyArray<Permission>): Effect.Effect<void
     for (const permission of missing) yield* Effect.logWarning(describe(permission))
     if (unanswered[0] !== undefined) {
       yield* Effect.logDebug(
-        `The API server did not say whether we have ${unanswered.length} of our rights: ${unanswered[0].message}`
+        `The API server did not review ${unanswered.length} of the needed permissions: ${unanswered[0].message}`
       )
     }
   })

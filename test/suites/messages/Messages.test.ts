@@ -356,7 +356,7 @@ const rows: ReadonlyArray<
         by: ["controller webapp"]
       })
     ),
-    "cannot list deployments.apps cluster-wide, which controller webapp needs: add to a ClusterRole {"
+    "cannot list deployments.apps cluster-wide, needed by controller webapp: add to a ClusterRole {"
   ],
   [
     "is left as it is in the cluster",

@@ -60,9 +60,9 @@ describe("A missing permission", () => {
       yield* Granted.grant(account, ["create services", "patch webapps/status", "watch leases"])
       const end = yield* preflight(place, webapp)
       const lines = [
-        `cannot create services in namespace ${namespace}, which controller webapp needs: add to a Role there {"apiGroups":[""],"resources":["services"],"verbs":["create"]}`,
-        `cannot patch webapps.apps.kubedojo.io/status in namespace ${namespace}, which controller webapp needs: add to a Role there {"apiGroups":["apps.kubedojo.io"],"resources":["webapps/status"],"verbs":["patch"]}`,
-        `cannot watch leases.coordination.k8s.io ${account.settings.lease?.name} in namespace ${namespace}, which leader election needs: add to a Role there {"apiGroups":["coordination.k8s.io"],"resources":["leases"],"resourceNames":["${account.settings.lease?.name}"],"verbs":["watch"]}`
+        `cannot create services in namespace ${namespace}, needed by controller webapp: add to a Role there {"apiGroups":[""],"resources":["services"],"verbs":["create"]}`,
+        `cannot patch webapps.apps.kubedojo.io/status in namespace ${namespace}, needed by controller webapp: add to a Role there {"apiGroups":["apps.kubedojo.io"],"resources":["webapps/status"],"verbs":["patch"]}`,
+        `cannot watch leases.coordination.k8s.io ${account.settings.lease?.name} in namespace ${namespace}, needed by leader election: add to a Role there {"apiGroups":["coordination.k8s.io"],"resources":["leases"],"resourceNames":["${account.settings.lease?.name}"],"verbs":["watch"]}`
       ]
       expect(end).toMatchObject({
         code: 1,
@@ -119,7 +119,7 @@ describe("A missing permission", () => {
       const line = yield* running.written(/cannot create services/)
       expect(JSON.parse(line)).toMatchObject({
         level: "warn",
-        msg: expect.stringContaining(`cannot create services in namespace ${namespace}, which controller webapp needs`)
+        msg: expect.stringContaining(`cannot create services in namespace ${namespace}, needed by controller webapp`)
       })
       yield* Scene.create(scene, "shop")
       yield* Managed.eventually("its Deployment", Scene.deployment(scene, "shop"), () => true)

@@ -125,7 +125,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
         ({ runs: [run], verdict }) => run?.number === 2 && verdict === "backoff"
       )
       expect(answer.answer).toMatch(
-        /^Chore \S+\/shop failed, 2 times in a row, and is tried again in (59m\d*s?|1h) \(.*Z\): the tap is dry\.$/
+        /^Chore \S+\/shop failed, 2 times in a row, and the manager retries it in (59m\d*s?|1h) \(.*Z\): the tap is dry\.$/
       )
       expect(answer.next?.why).toBe("retry 2, as the last attempt failed")
       expect(Date.parse(answer.next?.at ?? "") - Date.parse(answer.at)).toBeWithin(3_500_000, 3_600_001)
@@ -245,7 +245,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
       yield* Chore.create(place, "shop", { what: "later" })
       const answer = yield* asked.until("shop", "scheduled")
       expect(answer.answer).toMatch(
-        /^Chore \S+\/shop was reconciled .* without an error; its controller looks again in (59m\d*s?|1h) \(.*\)\.$/
+        /^Chore \S+\/shop was reconciled .* without an error; its controller checks it again in (59m\d*s?|1h) \(.*\)\.$/
       )
     })
   )
@@ -297,7 +297,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
       )
       expect(answer.verdict).toBe("deleting")
       expect(answer.answer).toMatch(
-        /waits for the clean-up of controller chores \(finalizer suites\.homeostat\.dev\/chores\)\. It failed, and is tried again in .*: the sink is full\.$/
+        /waits for the clean-up of controller chores \(finalizer suites\.homeostat\.dev\/chores\)\. It failed, and the manager retries it in .*: the sink is full\.$/
       )
       yield* Client.patch(Chore.Chore, key, Patch.merge({ metadata: { finalizers: null } }))
     })

@@ -47,7 +47,7 @@ const tap = { ...cases.reconciled.controller, finalizers: ["example.com/tap"] }
 const again = (until: number) => queue({ _tag: "Processing", since: now, again: false, until })
 
 describe("The answer", () => {
-  const asked = "WebApp default/shop is being deleted, which was asked for 5m ago (10:16:13Z),"
+  const asked = "WebApp default/shop is being deleted, as requested 5m ago (10:16:13Z),"
   const rested =
     "WebApp default/shop was reconciled 2m ago (10:19:13Z) without an error, and nothing has asked for it since."
   const situations: { readonly [title: string]: readonly [facts: Partial<Facts>, answer: Answer] } = {
@@ -160,7 +160,7 @@ describe("The answer", () => {
       { cached: deleting(["example.com/tap"]), controller: tap, queue: delayed(now + 5000) },
       {
         verdict: "deleting",
-        answer: `${asked} and waits for the clean-up of controller webapp (finalizer example.com/tap). It is looked at again in 5s (10:21:18Z).`
+        answer: `${asked} and waits for the clean-up of controller webapp (finalizer example.com/tap). The controller checks it again in 5s (10:21:18Z).`
       }
     ],
     "for a clean-up that failed once": [
@@ -205,18 +205,18 @@ describe("The answer", () => {
       {
         verdict: "given-up",
         answer: "WebApp default/shop was given up, and will not be retried until something changes.",
-        hints: ["Any change of the object, or of what it depends on, has it tried again at once."]
+        hints: ["The manager retries it at once after a change of the object, or of an object that it depends on."]
       }
     ],
     "for an object that is looked at later, of which no attempt is known": [
       { queue: delayed(now + 1000), entry: undefined },
-      { verdict: "scheduled", answer: "WebApp default/shop waits; its controller looks again in 1s (10:21:14Z)." }
+      { verdict: "scheduled", answer: "WebApp default/shop waits; its controller checks it again in 1s (10:21:14Z)." }
     ],
     "for an object that waits for a retry after an attempt that failed permanently": [
       { queue: delayed(now + 1000), entry: entry(ran({ outcome: "Terminal" })) },
       {
         verdict: "backoff",
-        answer: "WebApp default/shop failed, and is tried again in 1s (10:21:14Z).",
+        answer: "WebApp default/shop failed, and the manager retries it in 1s (10:21:14Z).",
         hints: ["The manager retries at once when the object changes. A change of its spec also resets the delays."]
       }
     ],
@@ -224,7 +224,7 @@ describe("The answer", () => {
       { queue: delayed(now + 1000), entry: entry(ran({ outcome: "Unreachable", message: "no route." })) },
       {
         verdict: "backoff",
-        answer: "WebApp default/shop failed, and is tried again in 1s (10:21:14Z): no route.",
+        answer: "WebApp default/shop failed, and the manager retries it in 1s (10:21:14Z): no route.",
         hints: ["The manager retries at once when the object changes. A change of its spec also resets the delays."]
       }
     ],
@@ -242,9 +242,7 @@ describe("The answer", () => {
         verdict: "forgotten",
         answer:
           "WebApp default/shop waits for nothing. The journal no longer has its attempts, as many other objects came later.",
-        hints: [
-          "No attempt of it is known; what is asked again is the next change, or the periodic look at every object."
-        ]
+        hints: ["No attempt of it is known; the next attempt follows a change of the object, or the periodic resync."]
       }
     ],
     "for an object that was ignored in the moment of its reconcile": [

@@ -132,17 +132,17 @@ const ofDeletion = (facts: Facts, object: KubernetesObject): Answer => {
   const all = object.metadata.finalizers ?? []
   const foreign = all.filter((name) => !controller.finalizers.includes(name))
   const asked = Date.parse(object.metadata.deletionTimestamp ?? "")
-  const begin = `${named(facts)} is being deleted${Number.isNaN(asked) ? "" : `, which was asked for ${past(asked, now)},`}`
+  const begin = `${named(facts)} is being deleted${Number.isNaN(asked) ? "" : `, as requested ${past(asked, now)},`}`
   const due = dueOf(facts)
   const last = facts.entry?.runs.at(-1)
   if (foreign.length < all.length) {
     const ours = listed(all.filter((name) => controller.finalizers.includes(name)))
     const state =
       last !== undefined && last.message !== undefined
-        ? ` It failed${timesInARow(last)}${due === undefined ? "" : `, and is tried again ${future(due, now)}`}: ${sentence(last.message)}`
+        ? ` It failed${timesInARow(last)}${due === undefined ? "" : `, and the manager retries it ${future(due, now)}`}: ${sentence(last.message)}`
         : due === undefined
           ? ""
-          : ` It is looked at again ${future(due, now)}.`
+          : ` The controller checks it again ${future(due, now)}.`
     return {
       verdict: "deleting",
       answer: `${begin} and waits for the clean-up of controller ${controller.name} (finalizer ${ours}).${state}`
@@ -211,13 +211,15 @@ const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
           : {
               verdict: "given-up",
               answer: `${named(facts)} was given up${when}${last === undefined ? "" : ` after ${counted(last.number, "attempt")}`}, and will not be retried until something changes${message || "."}`,
-              hints: ["Any change of the object, or of what it depends on, has it tried again at once."]
+              hints: [
+                "The manager retries it at once after a change of the object, or of an object that it depends on."
+              ]
             }
       }
       if (last !== undefined && failed.has(last.outcome)) {
         return {
           verdict: "backoff",
-          answer: `${named(facts)} failed${timesInARow(last)}, and is tried again ${future(position.until, now)}${message || "."}`,
+          answer: `${named(facts)} failed${timesInARow(last)}, and the manager retries it ${future(position.until, now)}${message || "."}`,
           hints: ["The manager retries at once when the object changes. A change of its spec also resets the delays."]
         }
       }
@@ -226,11 +228,11 @@ const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
       return last?.outcome === "Requeue"
         ? {
             verdict: "scheduled",
-            answer: `${named(facts)} is not there yet, says its controller, which looks again ${future(position.until, now)}.${notReady(conditions, now)}`
+            answer: `${named(facts)} is not ready yet; its controller checks it again ${future(position.until, now)}.${notReady(conditions, now)}`
           }
         : {
             verdict: "scheduled",
-            answer: `${named(facts)}${ran === "" ? " waits" : ran}; its controller looks again ${future(position.until, now)}.${notReady(conditions, now)}`
+            answer: `${named(facts)}${ran === "" ? " waits" : ran}; its controller checks it again ${future(position.until, now)}.${notReady(conditions, now)}`
           }
     }
     case "Absent":
@@ -244,7 +246,7 @@ const ofRest = (facts: Facts): Answer => {
   const last = entry?.runs.at(-1)
   const self = { ...facts.key, kind: facts.kind }
   const dropped = facts.ignored.findLast(({ own, source }) => !own && isSame(source, self))
-  const again = "what is asked again is the next change, or the periodic look at every object"
+  const again = "the next attempt follows a change of the object, or the periodic resync"
   if (dropped !== undefined && (last === undefined || dropped.at > last.startedAt)) {
     return last === undefined
       ? {

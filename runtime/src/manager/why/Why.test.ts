@@ -130,10 +130,10 @@ describe("an explanation", () => {
   test("tells a look that the controller has asked for, and one at what is not there yet", () => {
     const queue = delayed(now + 90_000)
     expect(answer({ queue, entry: after({ outcome: "RequeueAfter" }) })).toBe(
-      "WebApp default/shop was reconciled 2m ago (10:19:13Z) without an error; its controller looks again in 1m30s (10:22:43Z)."
+      "WebApp default/shop was reconciled 2m ago (10:19:13Z) without an error; its controller checks it again in 1m30s (10:22:43Z)."
     )
     expect(answer({ queue, entry: after({ outcome: "Requeue" }) })).toBe(
-      "WebApp default/shop is not there yet, says its controller, which looks again in 1m30s (10:22:43Z)."
+      "WebApp default/shop is not ready yet; its controller checks it again in 1m30s (10:22:43Z)."
     )
   })
 
@@ -158,7 +158,7 @@ describe("an explanation", () => {
     expect(explain(facts({ controller, cached, entry, queue: delayed(now + 1000) }))).toMatchObject({
       verdict: "deleting",
       answer:
-        "WebApp default/shop is being deleted, which was asked for 5m ago (10:16:13Z), and waits for the clean-up of controller webapp (finalizer example.com/tap). It failed, 2 times in a row, and is tried again in 1s (10:21:14Z): the sink is full.",
+        "WebApp default/shop is being deleted, as requested 5m ago (10:16:13Z), and waits for the clean-up of controller webapp (finalizer example.com/tap). It failed, 2 times in a row, and the manager retries it in 1s (10:21:14Z): the sink is full.",
       finalizers: [
         { name: "example.com/hold", ours: false },
         { name: "example.com/tap", ours: true }

@@ -57,7 +57,7 @@ export const wordsOf = ({ kind, source }: TriggerEvent, self: Subject): string =
     case "requeue_after":
       return "the look that the controller had asked for"
     case "resync":
-      return "the periodic look at every object"
+      return "the periodic resync"
     case "unreachable":
       return "a retry, as no API server had answered"
     case "given_up":
