@@ -67,8 +67,8 @@ export interface Options<A> {
 /**
  * Creates or corrects a child, and returns its current state.
  *
- * If the server changed something, the owner gets an Event `<Kind>Updated` with the names of the fields. It comes at the end of the
- * attempt as `<Kind>Created`. Several new children of one attempt share one Event `ChildrenCreated`.
+ * If the server changed something, the owner gets an Event `<Kind>Created`, or `<Kind>Updated` with the names of the fields, at the end of
+ * the attempt. Several new children of one attempt share one Event `ChildrenCreated`, and new and updated ones `ChildrenApplied`.
  *
  * Fails with a permanent error (`TerminalError`) if the owner cannot own the child: a namespaced owner owns only objects of its own
  * namespace. The garbage collector deletes a child whose owner is not in the namespace of the child.
@@ -240,11 +240,6 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
       seen,
       altered: serverChanges.altered
     })
-    if (reason !== "created") {
-      const what = fields.join(", ") || "metadata"
-      const note = `Updated ${kind.kind} ${key.name} (${what})`
-      yield* EventRecorder.record({ regarding: owner, type: "Normal", reason: `${kind.kind}Updated`, note })
-    }
     return current
   })
 

@@ -4,7 +4,7 @@
  * @internal
  */
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import { type KubernetesObject, parseKey } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
@@ -23,22 +23,32 @@ export interface Correction {
   readonly fields: ReadonlyArray<string>
 }
 
-/** Records one Event for all children that an attempt has created, since each Event is a request; `undefined` if there are none. */
+/**
+ * Records the corrections of an attempt as Events; `undefined` if there are none. Children that were created share one Event, also with
+ * those that were updated in the same attempt, because each Event is a request.
+ */
 export const announce = (
   owner: KubernetesObject,
   corrections: ReadonlyArray<Correction>
 ): Effect.Effect<void, never, EventRecorder.EventRecorder> | undefined => {
-  const created = corrections.filter(({ reason }) => reason === "created")
-  const [first] = created
+  const [first, second] = corrections
   if (first === undefined) return undefined
-  const names = created.map(({ key, kind }) => `${kind} ${parseKey(key).name}`)
-  return EventRecorder.record({
-    regarding: owner,
-    type: "Normal",
-    reason: created.length === 1 ? `${first.kind}Created` : "ChildrenCreated",
-    note: `Created ${names.join(", ")}`
-  })
+  const record = (reason: string, note: string) =>
+    EventRecorder.record({ regarding: owner, type: "Normal", reason, note })
+  const created = corrections.filter(({ reason }) => reason === "created")
+  const updated = corrections.filter(({ reason }) => reason !== "created")
+  if (created.length === 0) {
+    return Effect.forEach(updated, (each) => record(`${each.kind}Updated`, `Updated ${shown(each)}`), { discard: true })
+  }
+  const note = `Created ${created.map(nameOf).join(", ")}`
+  if (updated.length > 0) return record("ChildrenApplied", `${note}; updated ${updated.map(shown).join(", ")}`)
+  return record(second === undefined ? `${first.kind}Created` : "ChildrenCreated", note)
 }
+
+const nameOf = ({ key, kind }: Correction): string => `${kind} ${parseKey(key).name}`
+
+const shown = (correction: Correction): string =>
+  `${nameOf(correction)} (${correction.fields.join(", ") || "metadata"})`
 
 /**
  * The worker provides it to `reconcile` and `cleanup`. `Owned`, `Status` and `Finalizer` take the kind, the field manager and the memory
