@@ -35,8 +35,8 @@ export const verb = (program: Rbac.Program) =>
           image === undefined
             ? []
             : [
-                ManagerDeployment.make(program, settings, image, environment),
-                ManagerDeployment.service(program, settings)
+                ManagerDeployment.service(program, settings),
+                ManagerDeployment.make(program, settings, image, environment)
               ]
         return yield* Yaml.print(
           [...crds, ...accountOf(settings.serviceAccount), ...roles, ...deployment],
