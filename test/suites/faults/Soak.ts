@@ -192,7 +192,7 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
     const calm = Managed.eventually("that it leads and all is synced", isCalm, (is) => is, "60 seconds")
 
     /** Some time of churn and faults; then all is right, and then nothing is there any more. */
-    const phase = (name: string, length: Duration.DurationInput) =>
+    const phase = (name: string, length: Duration.DurationInput, mostFibers = Number.POSITIVE_INFINITY) =>
       Effect.gen(function* () {
         const forSeed = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>) =>
           Effect.withRandom(effect, Random.make(`${seed} ${name} ${what}`))
@@ -213,11 +213,13 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
         yield* leap("70 minutes")
         yield* Effect.sleep("2 seconds")
         yield* calm
-        // After the leap all watches connect again at once. The pool closes the connections that lost this race within seconds.
+        // After the leap all watches connect again at once. The pool closes the connections that lost this race within seconds. The last
+        // Events may still be written, each by a fiber.
         const quiet = yield* Managed.eventually(
           "that nothing is left",
           held,
-          ({ connections, overlaid, queued, stored }) => connections <= 2 && overlaid + queued + stored === 0,
+          ({ connections, fibers, overlaid, queued, stored }) =>
+            connections <= 2 && overlaid + queued + stored === 0 && fibers <= mostFibers,
           "60 seconds"
         )
         const all: Held = { ...quiet, ...Footprint.take() }
@@ -228,7 +230,7 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
       })
 
     const before = yield* phase("warm-up", Duration.times(Duration.decode(duration), 0.2))
-    const after = yield* phase("soak", duration)
+    const after = yield* phase("soak", duration, allowed.fibers(before.fibers))
     const counted = (what: "restarts" | "relists") => sum(informers.map((informer) => informer.state()[what]))
     // Strings of the last Events stay in the heap for some seconds longer than the queues.
     let mentions = Footprint.mentions(names)
