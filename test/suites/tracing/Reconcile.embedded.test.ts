@@ -119,10 +119,10 @@ describe.concurrent("the trace of a reconcile", () => {
         "  queue wait",
         "  dependent Deployment",
         "    PATCH /apis/apps/v1/namespaces/{ns}/deployments/{name}",
-        "    event",
         "  dependent Service",
         "  status",
-        "    PATCH /apis/apps.kubedojo.io/v1beta1/namespaces/{ns}/webapps/{name}/status"
+        "    PATCH /apis/apps.kubedojo.io/v1beta1/namespaces/{ns}/webapps/{name}/status",
+        "  event"
       ])
       expect(attributesOf(named(second, "dependent Deployment"))).toEqual({
         "k8s.object.kind": "Deployment",

@@ -278,7 +278,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
       yield* Client.delete(Chore.Chore, key)
       const answer = yield* asked.until("shop", "deletion-blocked")
       expect(answer.answer).toMatch(
-        /^Chore \S+\/shop is being deleted, which was asked for .*, and waits for finalizer example\.com\/hold, which controller chores does not own; chores has nothing left to do\.$/
+        /^Chore \S+\/shop is being deleted, as requested .*, and waits for finalizer example\.com\/hold, which controller chores does not own; chores has nothing left to do\.$/
       )
       expect(answer.finalizers).toEqual([{ name: "example.com/hold", ours: false, by: "auditor" }])
       yield* Client.patch(Chore.Chore, key, Patch.merge({ metadata: { finalizers: null } }))
