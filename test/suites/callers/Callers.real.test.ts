@@ -71,7 +71,7 @@ describe.concurrent("Secure metrics", () => {
       })
       const metrics = `https://${yield* Keeper.address(program, "metrics")}/metrics`
       yield* program.written(
-        /cannot create tokenreviews\.authentication\.k8s\.io cluster-wide, which --metrics-secure needs/
+        /cannot create tokenreviews\.authentication\.k8s\.io cluster-wide, needed by --metrics-secure/
       )
       const answer = yield* Keeper.ask(metrics, { token: Keeper.unsigned })
       expect(answer.status).toBe(503)
