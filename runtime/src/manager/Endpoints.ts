@@ -19,6 +19,7 @@ import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
+import { codeOf, reasonOf } from "../resource/ListenError.ts"
 import * as BindAddress from "./BindAddress.ts"
 import type * as Certificate from "./Certificate.ts"
 import * as Loopback from "./Loopback.ts"
@@ -178,22 +179,6 @@ const overloaded = (): Response =>
   text(503, "too many requests are being answered; try again", { "retry-after": "1", connection: "close" })
 
 type Listening = Server<undefined>
-
-const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined)
-
-/** One line with the reason why the manager cannot listen. */
-const reasonOf = (error: unknown): string => {
-  switch (codeOf(error)) {
-    case "EADDRINUSE":
-      return "another process listens there"
-    case "EACCES":
-      return "no permission to listen on this port"
-    case "EADDRNOTAVAIL":
-      return "this machine has no such address"
-    default:
-      return error instanceof Error ? error.message : String(error)
-  }
-}
 
 /** Ports that stay open until the scope closes. */
 export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFailed, Scope.Scope> =>

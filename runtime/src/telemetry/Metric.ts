@@ -107,7 +107,7 @@ export const histogram = <const L extends string = never>(
 ): Histogram<L> => checked({ type: "histogram", name, help, labels, buckets })
 
 /** From 10 ns to 1000 s, each ten times the last. */
-const decades: ReadonlyArray<number> = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000]
+export const decades: ReadonlyArray<number> = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000]
 
 /** From the latency of a local cluster to the longest time that a person would wait. */
 const freshnessSeconds: ReadonlyArray<number> = [

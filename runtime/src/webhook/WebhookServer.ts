@@ -1,0 +1,322 @@
+/**
+ * The HTTPS server that the API server calls for admission and conversion.
+ *
+ * A new certificate applies to new connections, and open connections continue, so that no request fails. `node:tls` can change the
+ * certificate of an open port; `Bun.serve` cannot.
+ *
+ * The API server sends its time limit with each request. After this time the server interrupts the webhook and answers with 504. Larger
+ * bodies than 7 MiB, as in controller-runtime, get 413.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { type AddressInfo, isIPv6 } from "node:net"
+import { createServer as createTlsServer, type TLSSocket } from "node:tls"
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
+import type * as Scope from "effect/Scope"
+import * as ListenError from "../resource/ListenError.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import * as TraceParent from "../telemetry/TraceParent.ts"
+import * as WebhookMetric from "../telemetry/WebhookMetric.ts"
+import type * as CertificateSource from "./CertificateSource.ts"
+import * as Reply from "./Reply.ts"
+
+/** The largest accepted body, in bytes. */
+export const mostBytes = 7 * 1024 * 1024
+
+/** Concurrent requests; further ones get 503 at once, so that their bodies do not fill the memory. */
+export const mostUnderWay = 200
+
+/** Concurrent connections. */
+const mostConnections = 1000
+
+/** The time limit without one in the request, which is the longest that the API server allows. */
+const longestLimit = Duration.seconds(30)
+
+/** The time in which a new connection must send its first request, in ms. */
+const firstRequest = 20_000
+
+/** The time without a request after which a connection closes, in ms. The API server closes idle connections earlier. */
+const idle = 180_000
+
+/** The time that running requests get at the shutdown. */
+const grace = Duration.seconds(5)
+
+/** An endpoint with its kind of metrics. */
+export interface Route<out R = never> {
+  readonly endpoint: Reply.Endpoint<R>
+  readonly type: "admission" | "conversion"
+}
+
+/** The server cannot listen on its address. */
+export class BindFailed extends Data.TaggedError("BindFailed")<{
+  readonly address: string
+  readonly reason: string
+}> {
+  override get message(): string {
+    return `cannot listen on ${this.address}, from --webhook-bind-address: ${this.reason}`
+  }
+}
+
+/** The settings of the server. */
+export interface Options<R> {
+  /** The address; absent for all addresses of the machine. */
+  readonly hostname: string | undefined
+  /** 0 for any free port. */
+  readonly port: number
+  readonly certificates: CertificateSource.Source
+  readonly routes: ReadonlyMap<string, Route<R>>
+  /** Wraps the work of each request, for example into a trace. `parent` is the span of the API server, if it sends one. */
+  readonly within?:
+    | (<A, E>(
+        path: string,
+        parent: ReturnType<typeof TraceParent.parse>,
+        work: Effect.Effect<A, E, R>
+      ) => Effect.Effect<A, E, R>)
+    | undefined
+}
+
+/** The time limit in a request's query, such as `?timeout=5s`, with a tenth less for the way back. */
+const limitOf = (query: string): Duration.Duration => {
+  const [, amount, unit] = /(?:^|&)timeout=(\d+)(ms|s)(?:&|$)/.exec(query) ?? []
+  if (amount === undefined) return longestLimit
+  return Duration.min(longestLimit, Duration.millis(Number(amount) * (unit === "s" ? 900 : 0.9)))
+}
+
+const tooLarge = { status: 413, message: `request body too large (at most ${mostBytes} bytes)` }
+
+const overloaded = { status: 503, message: "too many requests are being answered; try again" }
+
+/** Why the server rejects a request before it reads the body; `undefined` if it does not. */
+const problemOf = ({
+  headers,
+  method
+}: IncomingMessage): { readonly status: number; readonly message: string } | undefined => {
+  const type = headers["content-type"] ?? ""
+  if (method !== "POST") return { status: 405, message: `method not allowed: ${method} (must be POST)` }
+  if (!/^application\/json\s*(;|$)/i.test(type)) {
+    return {
+      status: 415,
+      message: `invalid content type: ${JSON.stringify(type.slice(0, 100))} (must be application/json)`
+    }
+  }
+  return Number(headers["content-length"] ?? 0) > mostBytes ? tooLarge : undefined
+}
+
+/** The series of a path. */
+const seriesOf = (registry: Metrics.Registry, webhook: string, type: Route["type"]) => {
+  const code = (code: string) => registry.counter(WebhookMetric.requests, { webhook, code })
+  const codes = new Map(["200", "500"].map((each) => [each, code(each)]))
+  const inFlight = registry.gauge(WebhookMetric.inFlight, { webhook })
+  const latency = registry.histogram(WebhookMetric.latency, { webhook })
+  const panics = registry.counter(type === "admission" ? WebhookMetric.panics : WebhookMetric.conversionPanics, {})
+  return {
+    inFlight,
+    latency,
+    panics,
+    count: (status: number) => {
+      const key = String(status)
+      const found = codes.get(key) ?? code(key)
+      codes.set(key, found)
+      found.add()
+    }
+  }
+}
+
+/** The port of a server that listens. */
+export interface Listening {
+  /** The address, with the actual port if the setting was 0. */
+  readonly port: number
+}
+
+/** Serves until the scope closes. Running requests may then finish within five seconds. */
+export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFailed, R | Scope.Scope> =>
+  Effect.gen(function* () {
+    const { certificates, routes, within } = options
+    const registry = yield* Metrics.Metrics
+    const clock = yield* Effect.clock
+    const run = yield* FiberSet.makeRuntimePromise<R, void, never>()
+    const series = new Map([...routes].map(([path, { type }]) => [path, seriesOf(registry, path, type)]))
+    const sockets = new Set<TLSSocket>()
+    const busy = new Set<TLSSocket>()
+    let underWay = 0
+    let ending = false
+
+    const send = (response: ServerResponse, status: number, type: string, body: string): void => {
+      if (response.headersSent || response.destroyed) return
+      response.writeHead(status, {
+        "content-type": type,
+        "content-length": Buffer.byteLength(body),
+        // The server has not read the whole body of a rejected request.
+        ...(ending || status === 413 || status === 503 ? { connection: "close" } : {})
+      })
+      response.end(body)
+    }
+    const refuse = (response: ServerResponse, status: number, message: string): void =>
+      send(response, status, "text/plain; charset=utf-8", `${message}\n`)
+
+    /** Answers a request whose body has arrived. */
+    const answer = (
+      path: string,
+      route: Route<R>,
+      request: IncomingMessage,
+      body: Buffer,
+      limit: Duration.Duration
+    ) => {
+      const parsed = Effect.try({
+        try: (): unknown => JSON.parse(body.toString("utf8")),
+        catch: () => Reply.badRequest("invalid request body (must be JSON)")
+      })
+      const work = Effect.flatMap(parsed, route.endpoint)
+      const parent = TraceParent.parse(request.headers.traceparent?.toString())
+      return (within === undefined ? work : within(path, parent, work)).pipe(
+        Effect.timeoutFail({
+          duration: limit,
+          onTimeout: () =>
+            new Reply.Rejected({
+              status: 504,
+              message: `no answer within ${Duration.format(limit)} (raise the timeout)`
+            })
+        }),
+        Effect.catchAllDefect((defect) =>
+          Effect.zipRight(
+            Effect.logError(`Answering ${path} failed unexpectedly`, defect),
+            Effect.fail(new Reply.Rejected({ status: 500, message: "internal error" }))
+          )
+        )
+      )
+    }
+
+    const handle = (request: IncomingMessage, response: ServerResponse): void => {
+      const [path = "", query = ""] = (request.url ?? "").split("?", 2)
+      const route = routes.get(path)
+      const meters = series.get(path)
+      if (route === undefined || meters === undefined) {
+        refuse(response, 404, `not found: ${path.slice(0, 200)}`)
+        return
+      }
+      const reject = (status: number, message: string): void => {
+        meters.count(status)
+        refuse(response, status, message)
+      }
+      const problem = underWay >= mostUnderWay ? overloaded : problemOf(request)
+      if (problem !== undefined) {
+        reject(problem.status, problem.message)
+        return
+      }
+      const socket = request.socket as TLSSocket
+      socket.setTimeout(idle)
+      const limit = limitOf(query)
+      const startedAt = clock.unsafeCurrentTimeNanos()
+      underWay++
+      busy.add(socket)
+      meters.inFlight.add(1)
+      let ended = false
+      const end = (): void => {
+        if (ended) return
+        ended = true
+        underWay--
+        busy.delete(socket)
+        meters.inFlight.add(-1)
+        clearTimeout(slow)
+        if (ending) setImmediate(() => socket.end())
+      }
+      // A client that does not send its body in time has given up.
+      const slow = setTimeout(() => {
+        if (!ended) socket.destroy()
+      }, Duration.toMillis(longestLimit))
+      const chunks: Array<Buffer> = []
+      let size = 0
+      request.on("data", (chunk: Buffer) => {
+        size += chunk.length
+        if (size <= mostBytes) chunks.push(chunk)
+        else if (!response.headersSent) {
+          chunks.length = 0
+          reject(tooLarge.status, tooLarge.message)
+          request.destroy()
+        }
+      })
+      response.on("close", end)
+      response.on("finish", end)
+      request.on("error", end)
+      request.on("end", () => {
+        if (response.headersSent) return
+        clearTimeout(slow)
+        void run(
+          Effect.matchEffect(answer(path, route, request, Buffer.concat(chunks), limit), {
+            onSuccess: ({ body, code, panicked }) =>
+              Effect.sync(() => {
+                meters.count(code)
+                if (panicked) meters.panics.add()
+                send(response, 200, "application/json", JSON.stringify(body))
+              }),
+            onFailure: ({ message, status }) => Effect.sync(() => reject(status, message))
+          }).pipe(
+            Effect.ensuring(
+              Effect.sync(() => {
+                meters.latency.observe(Number(clock.unsafeCurrentTimeNanos() - startedAt) / 1e9)
+                if (!response.headersSent) refuse(response, 503, "the process is shutting down")
+              })
+            )
+          )
+        ).catch(() => {})
+      })
+    }
+
+    const web = createServer(handle)
+    const accept = (socket: TLSSocket): void => {
+      sockets.add(socket)
+      socket.setTimeout(firstRequest, () => {
+        if (!busy.has(socket)) socket.destroy()
+      })
+      socket.on("close", () => sockets.delete(socket))
+      socket.on("error", () => socket.destroy())
+      web.emit("connection", socket)
+    }
+    const context = ({ certificate, key }: CertificateSource.Pair) => ({
+      cert: certificate,
+      key,
+      minVersion: "TLSv1.2" as const
+    })
+    const server = createTlsServer({ ...context(certificates.first), ALPNProtocols: ["http/1.1"] }, accept)
+    server.maxConnections = mostConnections
+    server.on("tlsClientError", (_, socket) => socket.destroy())
+    const address = `${isIPv6(options.hostname ?? "") ? `[${options.hostname}]` : (options.hostname ?? "")}:${options.port}`
+    const listen = (hostname: string) =>
+      Effect.async<void, unknown>((resume) => {
+        const failed = (error: unknown): void => resume(Effect.fail(error))
+        server.once("error", failed)
+        server.listen({ host: hostname, port: options.port }, () => {
+          server.off("error", failed)
+          server.on("error", () => {})
+          resume(Effect.void)
+        })
+      })
+    const listening =
+      options.hostname === undefined
+        ? Effect.catchAll(listen("::"), (error) =>
+            // A machine without IPv6 cannot bind to `::`.
+            ListenError.codeOf(error) === "EADDRINUSE" ? Effect.fail(error) : listen("0.0.0.0")
+          )
+        : listen(options.hostname)
+    yield* Effect.acquireRelease(
+      Effect.mapError(listening, (error) => new BindFailed({ address, reason: ListenError.reasonOf(error) })),
+      () =>
+        Effect.gen(function* () {
+          ending = true
+          server.close()
+          for (const socket of sockets) if (!busy.has(socket)) socket.end()
+          yield* Effect.timeoutOption(Effect.repeat(Effect.sleep("10 millis"), { until: () => underWay === 0 }), grace)
+          for (const socket of sockets) socket.destroy()
+        })
+    )
+    yield* Effect.forkScoped(
+      Effect.iterate(certificates.first, {
+        while: () => true,
+        body: (shown) =>
+          Effect.tap(certificates.after(shown), (pair) => Effect.sync(() => server.setSecureContext(context(pair))))
+      })
+    )
+    return { port: (server.address() as AddressInfo).port }
+  })
