@@ -17,17 +17,10 @@ import * as Effect from "effect/Effect"
 import * as Time from "../resource/Time.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
+import type { Pair, Source } from "../webhook/CertificateSource.ts"
 import * as SelfSigned from "./SelfSigned.ts"
 
-/** A certificate with its intermediates, and its private key; both PEM. */
-export type Pair = SelfSigned.Pair
-
-/** A certificate and its successors. */
-export interface Source {
-  readonly first: Pair
-  /** Waits for the next pair, which differs from this one. Never fails: errors are logged. */
-  readonly after: (pair: Pair) => Effect.Effect<Pair>
-}
+export type { Pair, Source } from "../webhook/CertificateSource.ts"
 
 /** The manager cannot use the certificate of a folder. */
 export class Unusable extends Data.TaggedError("Unusable")<{ readonly message: string }> {}
