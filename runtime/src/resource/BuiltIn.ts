@@ -20,6 +20,7 @@ import type {
   V1Ingress,
   V1Job,
   V1Lease,
+  V1MutatingWebhookConfiguration,
   V1Namespace,
   V1Node,
   V1PersistentVolumeClaim,
@@ -36,6 +37,9 @@ import type {
   V1StatefulSet,
   V1SubjectAccessReview,
   V1TokenReview,
+  V1ValidatingAdmissionPolicy,
+  V1ValidatingAdmissionPolicyBinding,
+  V1ValidatingWebhookConfiguration,
   V2HorizontalPodAutoscaler
 } from "@kubernetes/client-node"
 import type { ObjectMeta } from "./KubernetesObject.ts"
@@ -330,3 +334,48 @@ export const CustomResourceDefinition: Resource.Resource<Kind<V1CustomResourceDe
 })
 /** A CustomResourceDefinition as the server returned it. */
 export type CustomResourceDefinition = typeof CustomResourceDefinition.Type
+
+/** `admissionregistration.k8s.io/v1` ValidatingWebhookConfiguration, cluster-scoped. */
+export const ValidatingWebhookConfiguration: Resource.Resource<Kind<V1ValidatingWebhookConfiguration>> = Resource.make({
+  group: "admissionregistration.k8s.io",
+  version: "v1",
+  kind: "ValidatingWebhookConfiguration",
+  plural: "validatingwebhookconfigurations",
+  namespaced: false
+})
+/** A ValidatingWebhookConfiguration as the server returned it. */
+export type ValidatingWebhookConfiguration = typeof ValidatingWebhookConfiguration.Type
+
+/** `admissionregistration.k8s.io/v1` MutatingWebhookConfiguration, cluster-scoped. */
+export const MutatingWebhookConfiguration: Resource.Resource<Kind<V1MutatingWebhookConfiguration>> = Resource.make({
+  group: "admissionregistration.k8s.io",
+  version: "v1",
+  kind: "MutatingWebhookConfiguration",
+  plural: "mutatingwebhookconfigurations",
+  namespaced: false
+})
+/** A MutatingWebhookConfiguration as the server returned it. */
+export type MutatingWebhookConfiguration = typeof MutatingWebhookConfiguration.Type
+
+/** `admissionregistration.k8s.io/v1` ValidatingAdmissionPolicy, cluster-scoped. */
+export const ValidatingAdmissionPolicy: Resource.Resource<Kind<V1ValidatingAdmissionPolicy>> = Resource.make({
+  group: "admissionregistration.k8s.io",
+  version: "v1",
+  kind: "ValidatingAdmissionPolicy",
+  plural: "validatingadmissionpolicies",
+  namespaced: false
+})
+/** A ValidatingAdmissionPolicy as the server returned it. */
+export type ValidatingAdmissionPolicy = typeof ValidatingAdmissionPolicy.Type
+
+/** `admissionregistration.k8s.io/v1` ValidatingAdmissionPolicyBinding, cluster-scoped. */
+export const ValidatingAdmissionPolicyBinding: Resource.Resource<Kind<V1ValidatingAdmissionPolicyBinding>> =
+  Resource.make({
+    group: "admissionregistration.k8s.io",
+    version: "v1",
+    kind: "ValidatingAdmissionPolicyBinding",
+    plural: "validatingadmissionpolicybindings",
+    namespaced: false
+  })
+/** A ValidatingAdmissionPolicyBinding as the server returned it. */
+export type ValidatingAdmissionPolicyBinding = typeof ValidatingAdmissionPolicyBinding.Type

@@ -134,10 +134,12 @@ export interface Options {
 
 /** A label selector in its wire form. */
 export interface LabelSelector {
-  readonly matchLabels?: { readonly [name: string]: string } | undefined
-  readonly matchExpressions?:
-    | ReadonlyArray<{ readonly key: string; readonly operator: string; readonly values?: ReadonlyArray<string> }>
-    | undefined
+  readonly matchLabels?: { readonly [name: string]: string }
+  readonly matchExpressions?: ReadonlyArray<{
+    readonly key: string
+    readonly operator: string
+    readonly values?: ReadonlyArray<string>
+  }>
 }
 
 /** A request in its wire form, as `AdmissionReview` sends it. */
@@ -168,11 +170,17 @@ export interface Hook<out R = never> {
   readonly answer: (request: Wire) => Effect.Effect<Answer, unknown, R>
 }
 
+/** A rule with its defaults. */
+export interface CompleteRule extends Rule {
+  readonly action: "Deny" | "Warn"
+  readonly changes: "spec" | "all"
+}
+
 /** The webhooks and policies of a kind. */
 export interface Admission<out R = never> {
   readonly resource: Resource.Any
   readonly hooks: ReadonlyArray<Hook<R>>
-  readonly rules: ReadonlyArray<Required<Omit<Rule, "messageExpression">> & Pick<Rule, "messageExpression">>
+  readonly rules: ReadonlyArray<CompleteRule>
   /** What the API server does if it cannot evaluate a rule. */
   readonly failurePolicy: "Fail" | "Ignore"
 }

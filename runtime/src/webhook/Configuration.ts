@@ -30,17 +30,23 @@ type Declared = ReadonlyArray<Admission.Admission<unknown>>
 
 /** The address of a path, in its wire form, without `caBundle`. */
 export const clientConfig = (target: Target, path: string) =>
-  "url" in target ? { url: `${target.url.replace(/\/+$/, "")}${path}` } : { service: { ...target.service, path, port: 443 } }
+  "url" in target
+    ? { url: `${target.url.replace(/\/+$/, "")}${path}` }
+    : { service: { ...target.service, path, port: 443 } }
 
 /** The name of a kind in the names of policies and webhooks, which need three parts. */
 const kindName = (resource: Admission.Admission["resource"], program: string): string =>
   resource.group.includes(".") ? nameOf(resource) : `${resource.plural}.${resource.group || "core"}.${program}`
 
-const notDeleted = { name: "not-being-deleted", expression: "object == null || !has(object.metadata.deletionTimestamp)" }
+const notDeleted = {
+  name: "not-being-deleted",
+  expression: "object == null || !has(object.metadata.deletionTimestamp)"
+}
 
 const specChanged = {
   name: "spec-changed",
-  expression: "oldObject == null || object == null || has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)"
+  expression:
+    "oldObject == null || object == null || has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)"
 }
 
 /** The namespace controller and the garbage collector, which must be able to remove objects. */

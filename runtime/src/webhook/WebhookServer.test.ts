@@ -12,6 +12,7 @@ import * as CustomResource from "../resource/CustomResource.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as Admission from "./Admission.ts"
 import * as AdmissionReview from "./AdmissionReview.ts"
+import type * as CertificateSource from "./CertificateSource.ts"
 import * as ConversionReview from "./ConversionReview.ts"
 import * as WebhookServer from "./WebhookServer.ts"
 
@@ -56,13 +57,13 @@ const routes = new Map<string, WebhookServer.Route>([
 ])
 
 const pairs = Array.from({ length: 3 }, () => SelfSigned.make(["localhost", "127.0.0.1"], Date.now()))
-const pairAt = (index: number): SelfSigned.Pair => pairs[index] ?? SelfSigned.make(["localhost"], Date.now())
+const pairAt = (index: number): CertificateSource.Pair => pairs[index] ?? SelfSigned.make(["localhost"], Date.now())
 const ca = pairs.map(({ certificate }) => certificate).join("")
 
 const changes = pairs.map(() => Effect.runSync(Deferred.make<void>()))
 const certificates = {
   first: pairAt(0),
-  after: (pair: SelfSigned.Pair) => {
+  after: (pair: CertificateSource.Pair) => {
     const at = pairs.findIndex(({ key }) => key === pair.key)
     const change = changes[at + 1]
     return change === undefined ? Effect.never : Effect.as(Deferred.await(change), pairAt(at + 1))

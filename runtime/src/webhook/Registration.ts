@@ -1,0 +1,264 @@
+/**
+ * Writes the webhook configurations and policies, and the CAs in them, also those of the CRDs' conversion.
+ *
+ * Each write requires the resourceVersion of the last read, so that a slow replica does not undo the work of another one.
+ */
+import { isDeepStrictEqual } from "node:util"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import type { ApiError } from "../client/ApiError.ts"
+import * as Client from "../client/Client.ts"
+import * as Patch from "../client/Patch.ts"
+import * as BuiltIn from "../resource/BuiltIn.ts"
+import type * as CustomResource from "../resource/CustomResource.ts"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import { type InvalidObject, nameOf, type Resource } from "../resource/Resource.ts"
+import type * as Admission from "./Admission.ts"
+import * as Configuration from "./Configuration.ts"
+
+type Failure = ApiError | InvalidObject
+
+/** The settings of a registration. */
+export interface Options extends Configuration.Settings {
+  readonly declared: ReadonlyArray<Admission.Admission<unknown>>
+  /** The kinds with several versions. */
+  readonly converted: ReadonlyArray<CustomResource.Any>
+}
+
+/** The objects that contain the address of the webhooks. */
+export interface Registration {
+  /** Writes these CAs, in PEM, into all objects that exist, and creates the configurations that are missing. */
+  readonly publish: (caBundle: string) => Effect.Effect<void, Failure>
+  /** The CAs, in PEM, that all objects contain. */
+  readonly published: Effect.Effect<string, Failure>
+  /** The CAs of the last {@link publish}, for a CRD that does not exist yet; empty before. */
+  readonly current: () => string
+}
+
+const block = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+/** The certificates of a base64 `caBundle`. */
+const certificatesOf = (caBundle: string | undefined): ReadonlyArray<string> =>
+  Buffer.from(caBundle ?? "", "base64")
+    .toString("latin1")
+    .match(block) ?? []
+
+/** The certificates that every bundle contains. */
+const common = (bundles: ReadonlyArray<string | undefined>): string => {
+  const [first = [], ...others] = bundles.map(certificatesOf)
+  return first
+    .filter((each) => others.every((other) => other.includes(each)))
+    .map((each) => `${each}\n`)
+    .join("")
+}
+
+/** An object that exists, with its bundles, and its write. */
+interface Found {
+  readonly bundles: ReadonlyArray<string | undefined>
+  readonly write: (caBundle: string) => Effect.Effect<unknown, Failure, Client.Client>
+}
+
+const ifFound = <A, R>(effect: Effect.Effect<A, Failure, R>): Effect.Effect<A | undefined, Failure, R> =>
+  Effect.catchIf(
+    effect,
+    (error) => error._tag === "NotFound",
+    () => Effect.succeed(undefined)
+  )
+
+type WebhookConfiguration = KubernetesObject & {
+  readonly webhooks?: ReadonlyArray<{ readonly clientConfig: { readonly caBundle?: string } }>
+}
+
+/** Whether a value has all fields of another one; lists must have the same length. The API server adds its defaults. */
+const includes = (found: unknown, wanted: unknown): boolean => {
+  if (Array.isArray(wanted)) {
+    return (
+      Array.isArray(found) &&
+      found.length === wanted.length &&
+      wanted.every((each, index) => includes(found[index], each))
+    )
+  }
+  if (typeof wanted !== "object" || wanted === null) return isDeepStrictEqual(found, wanted)
+  return (
+    typeof found === "object" &&
+    found !== null &&
+    Object.entries(wanted).every(([name, value]) => includes((found as Record<string, unknown>)[name], value))
+  )
+}
+
+/** The registration of a program, which applies its policies in the background. Errors of the background are logged and retried. */
+export const make = (options: Options): Effect.Effect<Registration, never, Client.Client | Scope.Scope> =>
+  Effect.gen(function* () {
+    const { converted, declared, program } = options
+    const fieldManager = program
+    const wanted = (caBundle?: string) => Configuration.configurations(declared, options, caBundle)
+    const shapes = wanted()
+    let current = ""
+
+    const configuration = (
+      resource: Resource<WebhookConfiguration, never>,
+      kind: "validating" | "mutating"
+    ): Effect.Effect<ReadonlyArray<Found>, Failure, Client.Client> => {
+      const shape = shapes[kind]
+      if (shape === undefined) return Effect.succeed([])
+      const { name } = shape.metadata
+      return Effect.map(ifFound(Client.get(resource, { name })), (found) => [
+        {
+          // A configuration without one of the webhooks counts as one without a CA, so that it is written.
+          bundles:
+            found?.webhooks?.length === shape.webhooks.length
+              ? found.webhooks.map(({ clientConfig }) => clientConfig.caBundle)
+              : [undefined],
+          write: (caBundle) => {
+            const object = wanted(caBundle)[kind] ?? shape
+            return found === undefined
+              ? Client.create(resource as Resource<WebhookConfiguration>, object, { fieldManager })
+              : Client.patch(resource, { name }, Patch.merge(guarded(found, { ...object })), { fieldManager })
+          }
+        }
+      ])
+    }
+
+    const definition = (kind: CustomResource.Any): Effect.Effect<ReadonlyArray<Found>, Failure, Client.Client> => {
+      const resource = BuiltIn.CustomResourceDefinition
+      const name = nameOf(kind)
+      return Effect.map(ifFound(Client.get(resource, { name })), (found) =>
+        // A CRD without a conversion is not this program's to change: `Crds.install` writes it.
+        found?.spec.conversion?.strategy !== "Webhook"
+          ? []
+          : [
+              {
+                bundles: [found.spec.conversion.webhook?.clientConfig?.caBundle],
+                write: (caBundle) =>
+                  Client.patch(
+                    resource,
+                    { name },
+                    Patch.merge(
+                      guarded(found, {
+                        spec: {
+                          conversion: {
+                            webhook: { clientConfig: { caBundle: Buffer.from(caBundle).toString("base64") } }
+                          }
+                        }
+                      })
+                    ),
+                    { fieldManager }
+                  )
+              }
+            ]
+      )
+    }
+
+    const read = Effect.map(
+      Effect.all([
+        configuration(BuiltIn.ValidatingWebhookConfiguration, "validating"),
+        configuration(BuiltIn.MutatingWebhookConfiguration, "mutating"),
+        ...converted.map(definition)
+      ]),
+      (all) => all.flat()
+    )
+    const context = yield* Effect.context<Client.Client>()
+    /** The objects of the last read. */
+    let last: ReadonlyArray<Found> | undefined
+
+    const published = Effect.map(read, (found) => {
+      last = found
+      return found.length === 0 ? current : common(found.flatMap(({ bundles }) => bundles))
+    })
+    const publish = (caBundle: string) =>
+      Effect.gen(function* () {
+        const results = yield* Effect.forEach(last ?? (yield* read), ({ write }) => Effect.either(write(caBundle)))
+        for (const result of results) if (Either.isLeft(result)) return yield* Effect.fail(result.left)
+        current = caBundle
+      })
+
+    /** Changes configurations of an older version, with the CAs that they have. */
+    const reshape = Effect.forEach(
+      [
+        [BuiltIn.ValidatingWebhookConfiguration, shapes.validating],
+        [BuiltIn.MutatingWebhookConfiguration, shapes.mutating]
+      ] as const,
+      ([resource, shape]) =>
+        Effect.gen(function* () {
+          if (shape === undefined) return
+          const { name } = shape.metadata
+          const found = yield* ifFound(Client.get(resource as Resource<WebhookConfiguration, never>, { name }))
+          if (found === undefined || includes(found, shape)) return
+          const caBundle = [
+            ...new Set((found.webhooks ?? []).flatMap((each) => certificatesOf(each.clientConfig.caBundle)))
+          ]
+          const both = wanted(caBundle.length === 0 ? undefined : `${caBundle.join("\n")}\n`)
+          const object = shape === shapes.validating ? both.validating : both.mutating
+          yield* Client.patch(resource, { name }, Patch.merge(guarded(found, { ...(object ?? shape) })), {
+            fieldManager
+          })
+          yield* Effect.logInfo(`Updated ${resource.kind} ${name}`)
+        }),
+      { discard: true }
+    )
+
+    yield* Effect.all([reshape, applyPolicies(options), prune(options)], { discard: true }).pipe(
+      Effect.tapError(({ message }) =>
+        Effect.logWarning(`Cannot write the webhook configurations and policies, retrying: ${message}`)
+      ),
+      Effect.retry(Schedule.union(Schedule.exponential("1 second"), Schedule.spaced("1 minute"))),
+      Effect.forkScoped
+    )
+    return {
+      publish: (caBundle) => Effect.provide(publish(caBundle), context),
+      published: Effect.provide(published, context),
+      current: () => current
+    }
+  })
+
+/** A merge patch that requires the version of the object that was read. */
+const guarded = (
+  found: KubernetesObject,
+  patch: { readonly metadata?: object; readonly [field: string]: unknown }
+): object => ({
+  ...patch,
+  metadata: { ...patch.metadata, resourceVersion: found.metadata.resourceVersion }
+})
+
+const applyPolicies = (options: Options) =>
+  Effect.forEach(
+    Configuration.policies(options.declared, options),
+    ({ binding, policy }) => {
+      const settings = { fieldManager: options.program, force: true }
+      return Effect.zipRight(
+        Client.apply(BuiltIn.ValidatingAdmissionPolicy, policy, settings),
+        Client.apply(BuiltIn.ValidatingAdmissionPolicyBinding, binding, settings)
+      )
+    },
+    { discard: true }
+  )
+
+/** Deletes the objects of an older version that this one does not declare. */
+const prune = (options: Options) => {
+  const { mutating, validating } = Configuration.configurations(options.declared, options, undefined)
+  const policies = Configuration.policies(options.declared, options).map(({ policy }) => policy.metadata.name)
+  const kinds: ReadonlyArray<readonly [Resource<KubernetesObject, never>, ReadonlyArray<string>]> = [
+    [BuiltIn.ValidatingWebhookConfiguration, validating === undefined ? [] : [validating.metadata.name]],
+    [BuiltIn.MutatingWebhookConfiguration, mutating === undefined ? [] : [mutating.metadata.name]],
+    [BuiltIn.ValidatingAdmissionPolicyBinding, policies],
+    [BuiltIn.ValidatingAdmissionPolicy, policies]
+  ]
+  return Effect.forEach(
+    kinds,
+    ([resource, names]) =>
+      Effect.flatMap(Client.list(resource, { labelSelector: Configuration.selectorOf(options) }), ({ items }) =>
+        Effect.forEach(
+          items.filter(({ metadata }) => !names.includes(metadata.name)),
+          ({ metadata: { name, uid } }) =>
+            Effect.zipRight(
+              Effect.ignore(Client.delete(resource, { name }, { uid })),
+              Effect.logInfo(`Deleted ${resource.kind} ${name}, which this version does not declare`)
+            ),
+          { discard: true }
+        )
+      ),
+    { discard: true }
+  )
+}
