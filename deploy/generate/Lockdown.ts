@@ -70,6 +70,10 @@ const validation = (expression: string, what: string, value: string, accepted: s
 const none = (variable: string, what: string, accepted: string): Validation =>
   validation(`variables.${variable}.size() == 0`, what, `variables.${variable}.join(', ')`, accepted)
 
+/** The validation of the owners. Names the first that is not accepted. */
+const unowned = (what: string, accepted: string): Validation =>
+  validation("variables.strangers.size() == 0", what, "variables.strangers[0]", accepted)
+
 /** A list in CEL with the name if the condition holds. */
 const named = (name: string, condition: string): string => `(${condition} ? [${text(name)}] : [])`
 
@@ -178,9 +182,7 @@ const jobs: Rules = {
     owners,
     strangers: `variables.owners.filter(o, !(o.startsWith('${Backup.group}/') && o.split(' ')[1] in ${list([Backup.kind, Restore.kind])}))`
   },
-  validations: [
-    none("strangers", "owner of the Job forbidden", `must be a Backup or Restore of ${Backup.group}, as controller`)
-  ]
+  validations: [unowned("owner of the Job forbidden", `must be a Backup or Restore of ${Backup.group}, as controller`)]
 }
 
 /** The capabilities of privileged movers, which the baseline of Pod Security allows. */
@@ -192,7 +194,7 @@ const movers: Rules = {
   variables: {
     pod: "object.spec.template.spec",
     // Without a controller the policy of Jobs refuses it.
-    owner: `(${controllersOf("object")}.map(r, r.uid) + [''])[0]`,
+    owner: `(${controllersOf("object")}.map(r, string(r.uid)) + [''])[0]`,
     labels: `[${[
       ...Object.entries(Names.moverLabels).map(([label, value]) => `[${text(label)}, ${text(value)}]`),
       `[${text(Names.ownerLabel)}, variables.owner]`,
@@ -200,7 +202,7 @@ const movers: Rules = {
     ].join(", ")}]`,
     // An empty value stands for any.
     unlabelled:
-      "variables.labels.filter(l, ![object.metadata, object.spec.template.metadata].all(m, has(m.labels) && l[0] in m.labels && l[1] in ['', m.labels[l[0]]])).map(l, l[0])",
+      "variables.labels.filter(l, ![object.metadata, object.spec.template.metadata].all(m, has(m.labels) && l[0] in m.labels && (l[1] == '' || m.labels[l[0]] == l[1]))).map(l, l[0])",
     token: `has(variables.pod.automountServiceAccountToken) ? string(variables.pod.automountServiceAccountToken) : 'not set'`,
     hosts: hostNamespaces,
     volumes: `${orElse("variables.pod", "volumes", "[]")}.filter(v, !(has(v.persistentVolumeClaim) || has(v.emptyDir) || has(v.secret))).map(v, v.name)`,
@@ -236,8 +238,7 @@ const child = {
     isGivenAway: `oldObject != null && has(oldObject.metadata.annotations) && (${text(intentAnnotation)} in oldObject.metadata.annotations || ${text(adoptAnnotation)} in oldObject.metadata.annotations && oldObject.metadata.annotations[${text(adoptAnnotation)}] == 'true')`,
     strangers: `variables.owners.filter(o, !(o.startsWith('${WebApp.group}/') && o.endsWith(' ${WebApp.kind} ' + object.metadata.name) || o == 'none' && variables.isGivenAway))`
   },
-  validation: none(
-    "strangers",
+  validation: unowned(
     "owner forbidden",
     `must be the ${WebApp.kind} with the same name, as controller; or none, with the adopt annotation`
   )

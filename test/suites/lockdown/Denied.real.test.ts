@@ -9,6 +9,7 @@ import type { User } from "@homeostat/testkit/envtest/User"
 import * as Shared from "@homeostat/testkit/Shared"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
+import * as Managed from "../Managed.ts"
 import * as Locked from "./Locked.ts"
 
 const webapps = "apps.kubedojo.io/v1beta1/webapps"
@@ -268,6 +269,20 @@ describe("The policies of the manager", () => {
     })
   )
 
+  locked("leave the answer that a namespace is being deleted, which a clean-up asks for", ({ cluster, strong }) =>
+    Effect.gen(function* () {
+      const namespace = yield* cluster.namespace("terminating")
+      // Without a namespace controller it stays.
+      yield* cluster.request("DELETE", `/api/v1/namespaces/${namespace}`)
+      const { message } = yield* Locked.ask(
+        cluster,
+        strong,
+        Locked.create(jobs, namespace, Locked.job({ metadata: { ownerReferences: [] } }))
+      )
+      expect(message).toContain(`because it is being terminated`)
+    }).pipe(Effect.scoped)
+  )
+
   locked("accept only pods of Jobs that are movers", ({ accepts, denies, shop }) =>
     Effect.gen(function* () {
       const pod = (template: object) => Locked.create(jobs, shop, Locked.job({ template }))
@@ -393,7 +408,7 @@ describe("The policies of the manager", () => {
         yield* denies(
           "deployments",
           put(holders, (object) => object),
-          text("v1 ConfigMap holder, v1 ConfigMap holder")
+          text("v1 ConfigMap holder")
         )
       })
   )
@@ -500,7 +515,7 @@ describe("The policies of the manager", () => {
     })
   )
 
-  locked("accept only CRDs of the program's groups", ({ accepts, cluster, denies }) =>
+  locked("accept only CRDs of the program's groups", ({ accepts, cluster, denies, strong }) =>
     Effect.gen(function* () {
       const text = (group: string) =>
         `group of the CRD forbidden: ${group} (must be apps.kubedojo.io or backup.example.com)`
@@ -513,8 +528,15 @@ describe("The policies of the manager", () => {
         cluster.request("POST", Locked.pathOf(crds, undefined), { body: Locked.crd("example.net") }),
         () => Effect.ignore(cluster.request("DELETE", path))
       )
-      const { body } = yield* cluster.request("GET", path)
-      yield* denies("crds", { method: "PUT", path, body: JSON.parse(body) }, text("example.net"))
+      // The API server writes the conditions of a new CRD meanwhile.
+      const answer = yield* Managed.eventually(
+        "an update without a conflict",
+        Effect.flatMap(cluster.request("GET", path), ({ body }) =>
+          Locked.ask(cluster, strong, { method: "PUT", path, body: JSON.parse(body) })
+        ),
+        ({ status }) => status !== 409
+      )
+      expect(answer.message).toContain(Locked.denial("crds", text("example.net")))
     }).pipe(Effect.scoped)
   )
 })
