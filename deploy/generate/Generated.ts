@@ -109,7 +109,7 @@ const rbac = (program: Program) => {
 const lockdown = ({ controllers, name }: Program) => ({
   "policies.yaml": file(
     [
-      `Limits what a ServiceAccount \`${name}\`, of any namespace, may write: see docs/security.md. The API server checks nobody else.`,
+      `Limits what a ServiceAccount \`${name}\`, of any namespace, may write, and no other user: see docs/security.md.`,
       "A new controller needs its rule in deploy/generate/Lockdown.ts."
     ],
     Lockdown.of(name, CrdVerb.kindsOf(controllers))

@@ -1,6 +1,6 @@
 /**
- * ValidatingAdmissionPolicies that limit what the manager's own ServiceAccount may write. RBAC cannot say that a Job has to be a mover, or
- * that a namespace is off limits, so without them a token of the manager is worth as much as one of a cluster administrator. Pure.
+ * ValidatingAdmissionPolicies that limit what the manager's own ServiceAccount may write. RBAC cannot require that a Job is a mover, and it
+ * cannot exclude a namespace. So without these policies, a token of the manager can do what a cluster administrator can. Pure.
  *
  * A new controller needs its writes in {@link writesOf}, and a policy if the API server must look at the objects.
  */
@@ -30,7 +30,7 @@ interface Validation {
   readonly reason: "Forbidden"
 }
 
-/** What a policy says about some requests of the manager. */
+/** The requests of a policy, and the conditions that they have to fulfil. */
 interface Rules {
   readonly requests: ReadonlyArray<Requests>
   readonly except?: ReadonlyArray<Requests>
@@ -72,7 +72,7 @@ const none = (variable: string, what: string, accepted: string): Validation =>
 
 /** The validation of the owners. Names the first that is not accepted. */
 const unowned = (what: string, accepted: string): Validation =>
-  validation("variables.strangers.size() == 0", what, "variables.strangers[0]", accepted)
+  validation("variables.refused.size() == 0", what, "variables.refused[0]", accepted)
 
 /** A list in CEL with the name if the condition holds. */
 const named = (name: string, condition: string): string => `(${condition} ? [${text(name)}] : [])`
@@ -180,7 +180,7 @@ const jobs: Rules = {
   variables: {
     objects,
     owners,
-    strangers: `variables.owners.filter(o, !(o.startsWith('${Backup.group}/') && o.split(' ')[1] in ${list([Backup.kind, Restore.kind])}))`
+    refused: `variables.owners.filter(o, !(o.startsWith('${Backup.group}/') && o.split(' ')[1] in ${list([Backup.kind, Restore.kind])}))`
   },
   validations: [unowned("owner of the Job forbidden", `must be a Backup or Restore of ${Backup.group}, as controller`)]
 }
@@ -188,7 +188,7 @@ const jobs: Rules = {
 /** The capabilities of privileged movers, which the baseline of Pod Security allows. */
 const capabilities = [...new Set(Object.values(MoverJob.capabilities).flat())].sort()
 
-/** What a Job and its pod look like, as `MoverJob.desired` makes them. */
+/** The Job and pod of a mover, as `MoverJob.desired` makes them. */
 const movers: Rules = {
   requests: [requests("batch", ["jobs"], ["CREATE", "UPDATE"])],
   variables: {
@@ -236,7 +236,7 @@ const child = {
     objects,
     owners,
     isGivenAway: `oldObject != null && has(oldObject.metadata.annotations) && (${text(intentAnnotation)} in oldObject.metadata.annotations || ${text(adoptAnnotation)} in oldObject.metadata.annotations && oldObject.metadata.annotations[${text(adoptAnnotation)}] == 'true')`,
-    strangers: `variables.owners.filter(o, !(o.startsWith('${WebApp.group}/') && o.endsWith(' ${WebApp.kind} ' + object.metadata.name) || o == 'none' && variables.isGivenAway))`
+    refused: `variables.owners.filter(o, !(o.startsWith('${WebApp.group}/') && o.endsWith(' ${WebApp.kind} ' + object.metadata.name) || o == 'none' && variables.isGivenAway))`
   },
   validation: unowned(
     "owner forbidden",
@@ -369,8 +369,8 @@ export const policiesOf = (
 /**
  * The policies, each followed by its binding.
  *
- * They limit the ServiceAccount of that name in every namespace. A kustomization that sets another namespace cannot change a text in the
- * middle of an expression, and a policy for the namespace before would limit nobody. With several managers, each one has its own namespace.
+ * They limit the ServiceAccount of that name in every namespace. A kustomization that sets another namespace does not change expressions. A
+ * policy with the old namespace would then limit no manager. The policies also apply to several managers, each in its own namespace.
  *
  * @param name the program's name, which is the name of its ServiceAccount
  */

@@ -5,7 +5,7 @@ import * as Settings from "@homeostat/backup/Settings"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Permissions from "@homeostat/runtime/manager/Permissions"
-import { Event, Lease } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, Event, Lease } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, Exit, Scope } from "effect"
@@ -129,6 +129,30 @@ describe("The manager under the policies", () => {
         expect(
           refused.filter(({ resource, uri }) => !(resource === "jobs batch" && uri.endsWith("&dryRun=All")))
         ).toEqual([])
+
+        // A user may set a field that the policies refuse. Then the WebApp names it.
+        const again = yield* start(manager)
+        const pod = (serviceAccountName: string | null) =>
+          Client.patch(
+            Deployment,
+            webapps.key("back"),
+            Patch.merge({ spec: { template: { spec: { serviceAccountName, serviceAccount: serviceAccountName } } } })
+          )
+        yield* pod("admin")
+        yield* Client.patch(WebApp, webapps.key("back"), Patch.merge({ spec: { replicas: 2 } }))
+        yield* Managed.eventually(
+          "the WebApp names the field",
+          Scene.app(webapps, "back"),
+          (app) =>
+            Scene.condition(app, "Stalled")?.message.includes("pod template forbidden: serviceAccountName") === true
+        )
+        yield* pod(null)
+        yield* Managed.eventually(
+          "it is scaled when the field is gone",
+          Scene.deployment(webapps, "back"),
+          ({ spec }) => spec?.replicas === 2
+        )
+        yield* again.stop
       }).pipe(Effect.provideService(Settings.Settings, Backups.quick)),
     { control: { audit: true }, timeoutMillis: 300_000 }
   )
