@@ -60,6 +60,7 @@ const touched = [
   "bun.lock",
   "deploy/crds",
   "deploy/rbac",
+  "deploy/components/lockdown",
   "docs/metrics.md",
   "docs/reference"
 ]

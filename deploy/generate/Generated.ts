@@ -1,6 +1,6 @@
 /**
  * The part of `deploy/` that follows from code: the CustomResourceDefinitions, the permissions of the manager, the roles for
- * people. In `deploy/crds` and `deploy/rbac` there is nothing else. Pure: the same program gives the same files.
+ * people, the policies that limit the manager. In {@link folders} there is nothing else. Pure: the same program gives the same files.
  */
 import * as CrdVerb from "@homeostat/runtime/command/Crd"
 import * as Yaml from "@homeostat/runtime/command/Yaml"
@@ -9,10 +9,11 @@ import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Effect from "effect/Effect"
+import * as Lockdown from "./Lockdown.ts"
 import * as PeopleRoles from "./PeopleRoles.ts"
 
 /** The folders below `deploy/` in which every file is generated. */
-export const folders = ["crds", "rbac"] as const
+export const folders = ["crds", "rbac", "components/lockdown"] as const
 
 /** Files by their path below `deploy/`. */
 export type Files = ReadonlyMap<string, string>
@@ -105,9 +106,28 @@ const rbac = (program: Program) => {
   }
 }
 
+const lockdown = ({ controllers, name }: Program) => ({
+  "policies.yaml": file(
+    [
+      `Limits what a ServiceAccount \`${name}\`, of any namespace, may write, and no other user: see docs/security.md.`,
+      "A new controller needs its rule in deploy/generate/Lockdown.ts."
+    ],
+    Lockdown.of(name, CrdVerb.kindsOf(controllers))
+  ),
+  "kustomization.yaml": file(
+    ["Limits the manager by ValidatingAdmissionPolicies, on top of its permissions."],
+    [{ apiVersion: "kustomize.config.k8s.io/v1alpha1", kind: "Component", resources: ["policies.yaml"] }]
+  )
+})
+
 /** All files. */
 export const files = (program: Program): Effect.Effect<Files> => {
-  const all = Object.entries({ crds: crds(program), rbac: rbac(program) }).flatMap(([folder, files]) =>
+  const [kinds, roles, policies] = folders
+  const all = Object.entries({
+    [kinds]: crds(program),
+    [roles]: rbac(program),
+    [policies]: lockdown(program)
+  }).flatMap(([folder, files]) =>
     Object.entries(files).map(([path, text]) => Effect.map(text, (text) => [`${folder}/${path}`, text] as const))
   )
   return Effect.map(Effect.all(all), (entries) => new Map(entries))

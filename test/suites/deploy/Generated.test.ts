@@ -14,7 +14,7 @@ const committed = await Promise.all(
     .map(async (path) => [path, await Bun.file(join(folder, path)).text()] as const)
 )
 
-describe("deploy/crds and deploy/rbac", () => {
+describe("The generated folders of deploy", () => {
   test("hold what the controllers declare, as `bun run generate` writes it", async () => {
     const generated = await Effect.runPromise(Generated.files(program))
     const found = new Map(committed)

@@ -329,6 +329,28 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     }
   )
 
+  only("high-availability", "limits the ServiceAccount of its manager by every policy", (rendered) => {
+    const account = Overlay.manager(rendered).template.spec?.serviceAccountName
+    const policies = rendered.all.filter(({ kind }) => kind === "ValidatingAdmissionPolicy")
+    expect(policies.length).toBeGreaterThan(5)
+    for (const { metadata } of policies) {
+      expect(rendered.one("ValidatingAdmissionPolicy", metadata.name)).toMatchObject({
+        spec: {
+          failurePolicy: "Fail",
+          matchConditions: [
+            {
+              name: "manager",
+              expression: `request.userInfo.username.matches('^system:serviceaccount:[^:]+:${account}$')`
+            }
+          ]
+        }
+      })
+      expect(rendered.one("ValidatingAdmissionPolicyBinding", metadata.name)).toMatchObject({
+        spec: { policyName: metadata.name, validationActions: ["Deny"] }
+      })
+    }
+  })
+
   only("tracing", "sends traces to a Service that leads to Jaeger, and the network lets them through", (rendered) => {
     const environment = environmentOf(Overlay.manager(rendered).container)
     const { hostname, port } = new URL(environment.OTEL_EXPORTER_OTLP_ENDPOINT ?? "")

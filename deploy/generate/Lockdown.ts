@@ -1,0 +1,403 @@
+/**
+ * ValidatingAdmissionPolicies that limit what the manager's own ServiceAccount may write. RBAC cannot require that a Job is a mover, and it
+ * cannot exclude a namespace. So without these policies, a token of the manager can do what a cluster administrator can. Pure.
+ *
+ * A new controller needs its writes in {@link writesOf}, and a policy if the API server must look at the objects.
+ */
+import { Backup } from "@homeostat/backup/kinds/Backup"
+import * as Names from "@homeostat/backup/kinds/Names"
+import { Restore } from "@homeostat/backup/kinds/Restore"
+import * as MoverJob from "@homeostat/backup/run/MoverJob"
+import { intentAnnotation } from "@homeostat/runtime/controller/Intent"
+import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
+import { adoptAnnotation } from "@homeostat/webapp"
+import { WebApp } from "@homeostat/webapp/WebApp"
+
+type Operation = "CREATE" | "UPDATE" | "DELETE" | "*"
+
+/** Requests by their resource. */
+interface Requests {
+  readonly apiGroups: ReadonlyArray<string>
+  readonly apiVersions: readonly ["*"]
+  readonly operations: ReadonlyArray<Operation>
+  readonly resources: ReadonlyArray<string>
+}
+
+/** A CEL expression that a request has to fulfil, and one for the message if it does not. */
+interface Validation {
+  readonly expression: string
+  readonly messageExpression: string
+  readonly reason: "Forbidden"
+}
+
+/** The requests of a policy, and the conditions that they have to fulfil. */
+interface Rules {
+  readonly requests: ReadonlyArray<Requests>
+  readonly except?: ReadonlyArray<Requests>
+  readonly variables: { readonly [name: string]: string }
+  readonly validations: ReadonlyArray<Validation>
+}
+
+/** A ValidatingAdmissionPolicy or its binding. */
+export interface Policy {
+  readonly apiVersion: "admissionregistration.k8s.io/v1"
+  readonly kind: "ValidatingAdmissionPolicy" | "ValidatingAdmissionPolicyBinding"
+  readonly metadata: { readonly name: string; readonly labels: { readonly [label: string]: string } }
+  readonly spec: object
+}
+
+/** The Secret in which the manager keeps the certificate of its webhooks, in its own namespace. */
+export const certificateSecret = (name: string): string => `${name}-webhook-certificate`
+
+/** A string of CEL. None of ours has a quote or a backslash. */
+const text = (value: string): string => `'${value}'`
+const list = (values: ReadonlyArray<string>): string => `[${values.map(text).join(", ")}]`
+
+const requests = (
+  apiGroup: string,
+  resources: ReadonlyArray<string>,
+  operations: ReadonlyArray<Operation>
+): Requests => ({ apiGroups: [apiGroup], apiVersions: ["*"], operations, resources })
+
+/** @param value a CEL expression for the offending value */
+const validation = (expression: string, what: string, value: string, accepted: string): Validation => ({
+  expression,
+  messageExpression: `${text(`${what}: `)} + ${value} + ${text(` (${accepted})`)}`,
+  reason: "Forbidden"
+})
+
+/** The validation of a variable with a list of offending values. */
+const none = (variable: string, what: string, accepted: string): Validation =>
+  validation(`variables.${variable}.size() == 0`, what, `variables.${variable}.join(', ')`, accepted)
+
+/** The validation of the owners. Names the first that is not accepted. */
+const unowned = (what: string, accepted: string): Validation =>
+  validation("variables.refused.size() == 0", what, "variables.refused[0]", accepted)
+
+/** A list in CEL with the name if the condition holds. */
+const named = (name: string, condition: string): string => `(${condition} ? [${text(name)}] : [])`
+
+/** Whether a field is set to something else than its empty value. */
+const isSet = (parent: string, field: string, empty: string): string =>
+  `has(${parent}.${field}) && ${parent}.${field} != ${empty}`
+
+const isTrue = (parent: string, field: string): string => `has(${parent}.${field}) && ${parent}.${field}`
+
+/** The field or, without it, the empty value. */
+const orElse = (parent: string, field: string, empty: string): string =>
+  `(has(${parent}.${field}) ? ${parent}.${field} : ${empty})`
+
+/** The owner references of controllers, of which an object has at most one. */
+const controllersOf = (object: string): string =>
+  `${orElse(`${object}.metadata`, "ownerReferences", "[]")}.filter(r, ${isTrue("r", "controller")})`
+
+/** The new and the old object: one of them for a creation or a deletion. */
+const objects = "[object, oldObject].filter(o, o != null)"
+
+/** For each of them its controller: `backup.example.com/v1 Backup shop`, or `none`. */
+const owners = `variables.objects.map(o, (${controllersOf("o")}.map(r, r.apiVersion + ' ' + r.kind + ' ' + r.name) + ['none'])[0])`
+
+const hostNamespaces = ["hostNetwork", "hostPID", "hostIPC"]
+  .map((field) => named(field, isTrue("variables.pod", field)))
+  .join(" + ")
+
+/** The containers that do not fulfil a condition on their `c.securityContext`. */
+const lax = (condition: string): string =>
+  `variables.pod.containers.filter(c, !(has(c.securityContext) && ${condition})).map(c, c.name)`
+
+const reviews = ["authentication.k8s.io", "authorization.k8s.io"].map((group) => requests(group, ["*/*"], ["*"]))
+
+/**
+ * The writes of the manager besides reviews, as the policies and their messages spell them: `update webapps.apps.kubedojo.io/status`.
+ */
+export const writesOf = (kinds: ReadonlyArray<CustomResource.Any>): ReadonlyArray<string> => [
+  "create jobs.batch",
+  "update jobs.batch",
+  "delete jobs.batch",
+  "create deployments.apps",
+  "update deployments.apps",
+  "create services",
+  "update services",
+  "create persistentvolumeclaims",
+  ...kinds.flatMap(({ group, plural }) => [`update ${plural}.${group}`, `update ${plural}.${group}/status`]),
+  "create customresourcedefinitions.apiextensions.k8s.io",
+  "update customresourcedefinitions.apiextensions.k8s.io",
+  ...unlimited.flatMap((resource) => [`create ${resource}`, `update ${resource}`]),
+  "create secrets",
+  "update secrets"
+]
+
+/** The resources whose objects no policy looks at. Only these, and one Secret, may be written in the manager's namespace. */
+const unlimited = ["events.events.k8s.io", "events", "leases.coordination.k8s.io"]
+
+const writes = (name: string, kinds: ReadonlyArray<CustomResource.Any>): Rules => {
+  const secret = certificateSecret(name)
+  const isInNamespace = "has(request.namespace) && request.namespace != ''"
+  return {
+    requests: [requests("*", ["*/*"], ["*"])],
+    // They change nothing, and the API server asks for reviews of its own callers in the same way.
+    except: reviews,
+    variables: {
+      resource:
+        "request.resource.resource + (request.resource.group == '' ? '' : '.' + request.resource.group) + (has(request.subResource) && request.subResource != '' ? '/' + request.subResource : '')",
+      write: "request.operation.lowerAscii() + ' ' + variables.resource",
+      home: "request.userInfo.username.split(':')[2]",
+      isAtHome: `${isInNamespace} && request.namespace == variables.home`,
+      isCertificate: `variables.resource == 'secrets' && variables.isAtHome && request.name == ${text(secret)}`
+    },
+    validations: [
+      validation(
+        `!(${isInNamespace} && request.namespace.startsWith('kube-'))`,
+        "namespace forbidden",
+        "request.namespace",
+        "must not begin with kube-"
+      ),
+      validation(
+        `!variables.isAtHome || variables.isCertificate || variables.resource in ${list(unlimited)}`,
+        "write in the namespace of the manager forbidden",
+        "variables.write",
+        `must be of a Lease, an Event or Secret ${secret}`
+      ),
+      validation(
+        "variables.resource != 'secrets' || variables.isCertificate",
+        "Secret forbidden",
+        "request.namespace + '/' + request.name",
+        `must be ${secret} in the namespace of the manager`
+      ),
+      validation(
+        `variables.write in ${list(writesOf(kinds))}`,
+        "write forbidden",
+        "variables.write",
+        "must be one that a controller of the program makes"
+      )
+    ]
+  }
+}
+
+/** Every Job that the manager touches has a Backup or Restore as controller. An older version may have made it, so nothing else counts. */
+const jobs: Rules = {
+  requests: [requests("batch", ["jobs"], ["CREATE", "UPDATE", "DELETE"])],
+  variables: {
+    objects,
+    owners,
+    refused: `variables.owners.filter(o, !(o.startsWith('${Backup.group}/') && o.split(' ')[1] in ${list([Backup.kind, Restore.kind])}))`
+  },
+  validations: [unowned("owner of the Job forbidden", `must be a Backup or Restore of ${Backup.group}, as controller`)]
+}
+
+/** The capabilities of privileged movers, which the baseline of Pod Security allows. */
+const capabilities = [...new Set(Object.values(MoverJob.capabilities).flat())].sort()
+
+/** The Job and pod of a mover, as `MoverJob.desired` makes them. */
+const movers: Rules = {
+  requests: [requests("batch", ["jobs"], ["CREATE", "UPDATE"])],
+  variables: {
+    pod: "object.spec.template.spec",
+    // Without a controller the policy of Jobs refuses it.
+    owner: `(${controllersOf("object")}.map(r, string(r.uid)) + [''])[0]`,
+    labels: `[${[
+      ...Object.entries(Names.moverLabels).map(([label, value]) => `[${text(label)}, ${text(value)}]`),
+      `[${text(Names.ownerLabel)}, variables.owner]`,
+      ...[Names.repositoryLabel, Names.triggerLabel, Names.useLabel].map((label) => `[${text(label)}, '']`)
+    ].join(", ")}]`,
+    // An empty value stands for any.
+    unlabelled:
+      "variables.labels.filter(l, ![object.metadata, object.spec.template.metadata].all(m, has(m.labels) && l[0] in m.labels && (l[1] == '' || m.labels[l[0]] == l[1]))).map(l, l[0])",
+    token: `has(variables.pod.automountServiceAccountToken) ? string(variables.pod.automountServiceAccountToken) : 'not set'`,
+    hosts: hostNamespaces,
+    volumes: `${orElse("variables.pod", "volumes", "[]")}.filter(v, !(has(v.persistentVolumeClaim) || has(v.emptyDir) || has(v.secret))).map(v, v.name)`,
+    initial: `${orElse("variables.pod", "initContainers", "[]")}.map(c, c.name)`,
+    capable: lax(
+      `has(c.securityContext.capabilities) && ${orElse("c.securityContext.capabilities", "drop", "[]")}.exists(d, d == 'ALL') && ${orElse("c.securityContext.capabilities", "add", "[]")}.all(a, a in ${list(capabilities)})`
+    ),
+    escalating: lax("has(c.securityContext.allowPrivilegeEscalation) && !c.securityContext.allowPrivilegeEscalation"),
+    writable: lax(isTrue("c.securityContext", "readOnlyRootFilesystem"))
+  },
+  validations: [
+    none("unlabelled", "label of a mover missing or invalid", "required on the Job and its pod template"),
+    validation(
+      "variables.token == 'false'",
+      "invalid automountServiceAccountToken",
+      "variables.token",
+      "must be false"
+    ),
+    none("hosts", "field of the pod template forbidden", "must be false or not set"),
+    none("volumes", "volume forbidden", "must be a persistentVolumeClaim, emptyDir or secret"),
+    none("initial", "init container forbidden", "must have containers only"),
+    none("capable", "capabilities forbidden: container", `must drop ALL and add at most ${capabilities.join(", ")}`),
+    none("escalating", "invalid allowPrivilegeEscalation: container", "must be false"),
+    none("writable", "invalid readOnlyRootFilesystem: container", "must be true")
+  ]
+}
+
+/** The children of a WebApp: they have its name, and it is their controller. Or they wait for their adoption. */
+const child = {
+  variables: {
+    objects,
+    owners,
+    isGivenAway: `oldObject != null && has(oldObject.metadata.annotations) && (${text(intentAnnotation)} in oldObject.metadata.annotations || ${text(adoptAnnotation)} in oldObject.metadata.annotations && oldObject.metadata.annotations[${text(adoptAnnotation)}] == 'true')`,
+    refused: `variables.owners.filter(o, !(o.startsWith('${WebApp.group}/') && o.endsWith(' ${WebApp.kind} ' + object.metadata.name) || o == 'none' && variables.isGivenAway))`
+  },
+  validation: unowned(
+    "owner forbidden",
+    `must be the ${WebApp.kind} with the same name, as controller; or none, with the adopt annotation`
+  )
+}
+
+const deployments: Rules = {
+  requests: [requests("apps", ["deployments"], ["CREATE", "UPDATE"])],
+  variables: {
+    ...child.variables,
+    pod: "object.spec.template.spec",
+    fields: `${hostNamespaces} + ${named("serviceAccountName", `!(${orElse("variables.pod", "serviceAccountName", "''")} in ['', 'default'])`)}`,
+    volumes: `${orElse("variables.pod", "volumes", "[]")}.filter(v, has(v.hostPath)).map(v, v.name)`,
+    containers: `variables.pod.containers + ${orElse("variables.pod", "initContainers", "[]")}`,
+    privileged: `variables.containers.filter(c, has(c.securityContext) && (${isTrue("c.securityContext", "privileged")} || has(c.securityContext.capabilities) && ${isSet("c.securityContext.capabilities", "add", "[]")})).map(c, c.name)`
+  },
+  validations: [
+    child.validation,
+    none("fields", "field of the pod template forbidden", "must not be set"),
+    none("volumes", "hostPath forbidden: volume", "must be of another type"),
+    none("privileged", "privileges forbidden: container", "must not be privileged or add capabilities")
+  ]
+}
+
+const services: Rules = {
+  requests: [requests("", ["services"], ["CREATE", "UPDATE"])],
+  variables: {
+    ...child.variables,
+    type: orElse("object.spec", "type", "'ClusterIP'"),
+    addresses: orElse("object.spec", "externalIPs", "[]")
+  },
+  validations: [
+    child.validation,
+    validation(
+      `variables.type == 'ClusterIP' || oldObject != null && has(oldObject.spec.type) && variables.type == oldObject.spec.type`,
+      "type of the Service forbidden",
+      "variables.type",
+      "must be ClusterIP"
+    ),
+    validation(
+      `variables.addresses.size() == 0 || oldObject != null && has(oldObject.spec.externalIPs) && variables.addresses == oldObject.spec.externalIPs`,
+      "externalIPs forbidden",
+      "variables.addresses.join(', ')",
+      "must be empty"
+    )
+  ]
+}
+
+/** The claim of a Restore has no owner, because its files outlive the Restore. */
+const claims: Rules = {
+  requests: [requests("", ["persistentvolumeclaims"], ["CREATE"])],
+  variables: {
+    fields: [
+      named("ownerReferences", isSet("object.metadata", "ownerReferences", "[]")),
+      ...["dataSource", "dataSourceRef", "selector", "volumeName"].map((field) =>
+        named(field, `has(object.spec.${field})`)
+      )
+    ].join(" + ")
+  },
+  validations: [
+    none(
+      "fields",
+      "field of the PersistentVolumeClaim forbidden",
+      "must be one of spec.volumeClaimTemplate of a Restore"
+    )
+  ]
+}
+
+/** Users write the kinds of the program. The manager adds and removes a finalizer, and writes the status, which is another resource. */
+const ownKinds = (kinds: ReadonlyArray<CustomResource.Any>): Rules => {
+  const changed = (parent: string, field: string) => {
+    const [now, before] = [`object${parent}`, `oldObject${parent}`]
+    return named(
+      field,
+      `has(${now}.${field}) != has(${before}.${field}) || has(${now}.${field}) && ${now}.${field} != ${before}.${field}`
+    )
+  }
+  const groups = [...new Set(kinds.map(({ group }) => group))]
+  return {
+    requests: groups.map((group) =>
+      requests(
+        group,
+        kinds.filter((kind) => kind.group === group).map(({ plural }) => plural),
+        ["UPDATE"]
+      )
+    ),
+    variables: {
+      changed: [
+        changed("", "spec"),
+        ...["labels", "annotations", "ownerReferences"].map((field) => changed(".metadata", field))
+      ].join(" + ")
+    },
+    validations: [none("changed", "change forbidden", "must be of metadata.finalizers or the status")]
+  }
+}
+
+/** The manager installs its CRDs with --install-crds. */
+const definitions = (kinds: ReadonlyArray<CustomResource.Any>): Rules => {
+  const groups = [...new Set(kinds.map(({ group }) => group))]
+  return {
+    requests: [requests("apiextensions.k8s.io", ["customresourcedefinitions"], ["CREATE", "UPDATE"])],
+    variables: {},
+    validations: [
+      validation(
+        `object.spec.group in ${list(groups)}`,
+        "group of the CRD forbidden",
+        "object.spec.group",
+        `must be ${groups.join(" or ")}`
+      )
+    ]
+  }
+}
+
+/** The names of the policies without the program's, which each of them begins with. */
+export const policiesOf = (
+  name: string,
+  kinds: ReadonlyArray<CustomResource.Any>
+): { readonly [name: string]: Rules } => ({
+  writes: writes(name, kinds),
+  jobs,
+  movers,
+  deployments,
+  services,
+  claims,
+  kinds: ownKinds(kinds),
+  crds: definitions(kinds)
+})
+
+/**
+ * The policies, each followed by its binding.
+ *
+ * They limit the ServiceAccount of that name in every namespace. A kustomization that sets another namespace does not change expressions. A
+ * policy with the old namespace would then limit no manager. The policies also apply to several managers, each in its own namespace.
+ *
+ * @param name the program's name, which is the name of its ServiceAccount
+ */
+export const of = (name: string, kinds: ReadonlyArray<CustomResource.Any>): ReadonlyArray<Policy> =>
+  Object.entries(policiesOf(name, kinds)).flatMap(([topic, rules]): ReadonlyArray<Policy> => {
+    const { except, requests, validations, variables } = rules
+    const apiVersion = "admissionregistration.k8s.io/v1"
+    const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/part-of": name }
+    const metadata = { name: `${name}-${topic}`, labels }
+    const spec = {
+      failurePolicy: "Fail",
+      matchConstraints: {
+        resourceRules: requests,
+        ...(except !== undefined && { excludeResourceRules: except })
+      },
+      matchConditions: [
+        {
+          name: "manager",
+          expression: `request.userInfo.username.matches(${text(`^system:serviceaccount:[^:]+:${name}$`)})`
+        }
+      ],
+      variables: Object.entries(variables).map(([name, expression]) => ({ name, expression })),
+      validations
+    }
+    const bound = { policyName: metadata.name, validationActions: ["Deny"] }
+    return [
+      { apiVersion, kind: "ValidatingAdmissionPolicy", metadata, spec },
+      { apiVersion, kind: "ValidatingAdmissionPolicyBinding", metadata, spec: bound }
+    ]
+  })
