@@ -46,19 +46,12 @@ export interface Functions<SpokeSpec, SpokeStatus, HubSpec, HubStatus> {
   readonly fromHub: (object: Source<HubSpec, HubStatus>) => Converted<SpokeSpec, SpokeStatus>
 }
 
-/** A served version that is not stored. */
-export interface Spoke {
-  readonly resource: CustomResource.Any
-  readonly toHub: (object: KubernetesObject) => Either.Either<KubernetesObject, string>
-  readonly fromHub: (object: KubernetesObject) => Either.Either<KubernetesObject, string>
-}
-
 /** A conversion of whole objects: the function converts the parts, and all other metadata stays. */
 const whole =
   <Spec, Status>(
     target: CustomResource.Any,
     convert: (object: Source<never, never>) => Converted<Spec, Status>
-  ): Spoke["toHub"] =>
+  ): CustomResource.Spoke["toHub"] =>
   (object) => {
     // The API server has validated the object against the schema of its version.
     const result = convert(object as unknown as Source<never, never>)
@@ -90,7 +83,7 @@ export const spoke = <HubSpec, HubEncoded, HubStatus, Spec, Encoded, Status>(
   hub: CustomResource.CustomResource<HubSpec, HubEncoded, HubStatus>,
   resource: CustomResource.CustomResource<Spec, Encoded, Status>,
   { fromHub, toHub }: Functions<Encoded, Status, HubEncoded, HubStatus>
-): Spoke => ({ resource, toHub: whole(hub, toHub), fromHub: whole(resource, fromHub) })
+): CustomResource.Spoke => ({ resource, toHub: whole(hub, toHub), fromHub: whole(resource, fromHub) })
 
 /**
  * The hub with its spokes: use it as the kind of the controller.
@@ -104,7 +97,7 @@ export const spoke = <HubSpec, HubEncoded, HubStatus, Spec, Encoded, Status>(
  */
 export const between = <Spec, Encoded, Status>(
   hub: CustomResource.CustomResource<Spec, Encoded, Status>,
-  ...spokes: ReadonlyArray<Spoke>
+  ...spokes: ReadonlyArray<CustomResource.Spoke>
 ): CustomResource.CustomResource<Spec, Encoded, Status> => {
   const refuse = (field: string, problem: string, fix: string): never => {
     throw new InvalidDefinition({ kind: hub.kind, field, problem, fix })
@@ -141,7 +134,7 @@ export const convert = (
   if (object.apiVersion === desired) return Either.right(object)
   const step = (
     apiVersion: string | undefined,
-    apply: (spoke: Spoke) => Either.Either<KubernetesObject, string>,
+    apply: (spoke: CustomResource.Spoke) => Either.Either<KubernetesObject, string>,
     same: () => KubernetesObject
   ): Either.Either<KubernetesObject, string> => {
     if (apiVersion === apiVersionOf(kind)) return Either.right(same())

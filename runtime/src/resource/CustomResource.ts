@@ -17,7 +17,6 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import type * as Schema from "effect/Schema"
-import type { Spoke } from "./Conversion.ts"
 import type { Rule } from "./Field.ts"
 import * as FieldPath from "./FieldPath.ts"
 import { InvalidDefinition } from "./InvalidDefinition.ts"
@@ -95,6 +94,13 @@ export interface Options<Spec, SpecEncoded, Status, StatusEncoded> {
   readonly scale?: Scale | undefined
   /** Rules for the whole object: `self.metadata.name`, or between spec and status. */
   readonly rules?: ReadonlyArray<Rule> | undefined
+}
+
+/** A served version that is not stored: see `Conversion`. Left: why an object cannot be converted. */
+export interface Spoke {
+  readonly resource: Any
+  readonly toHub: (object: KubernetesObject) => Either.Either<KubernetesObject, string>
+  readonly fromHub: (object: KubernetesObject) => Either.Either<KubernetesObject, string>
 }
 
 /** The CRD's content besides the names; `Crd.of` writes the CRD. The schema and the columns are compiled at their first read. */
