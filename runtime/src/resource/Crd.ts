@@ -10,9 +10,15 @@ export type Crd = Desired<CustomResourceDefinition> & {
   readonly kind: "CustomResourceDefinition"
 }
 
+/** The address of the webhook that converts between versions, in its wire form. */
+export type ClientConfig = NonNullable<
+  NonNullable<NonNullable<CustomResourceDefinition["spec"]["conversion"]>["webhook"]>["clientConfig"]
+>
+
 /**
- * The CRD of a custom kind, with its one declared version. Empty optional fields are omitted.
+ * The CRD of a custom kind. Empty optional fields are omitted.
  *
+ * @param conversion the webhook that converts between the versions; without one, the CRD has only the stored version
  * @throws InvalidDefinition if a CRD cannot express the kind: see {@link CustomResource.check}
  *
  * @example
@@ -20,8 +26,9 @@ export type Crd = Desired<CustomResourceDefinition> & {
  * Crd.of(Site).metadata.name // => "sites.example.com"
  * ```
  */
-export const of = (resource: CustomResource.Any): Crd => {
-  const { singular, listKind, shortNames, categories, schema, hasStatus, columns, scale } = resource.definition
+export const of = (resource: CustomResource.Any, conversion?: ClientConfig): Crd => {
+  const { singular, listKind, shortNames, categories, spokes } = resource.definition
+  const converts = conversion !== undefined && spokes.length > 0
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -37,17 +44,28 @@ export const of = (resource: CustomResource.Any): Crd => {
         ...(categories.length > 0 ? { categories } : {})
       },
       scope: resource.namespaced ? "Namespaced" : "Cluster",
-      versions: [
-        {
-          name: resource.version,
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: schema },
-          ...(hasStatus || scale !== undefined ? { subresources: subresources(hasStatus, scale) } : {}),
-          ...(columns.length > 0 ? { additionalPrinterColumns: columns.map(printerColumn) } : {})
-        }
-      ]
+      versions: [version(resource, true), ...(converts ? spokes.map((spoke) => version(spoke.resource, false)) : [])],
+      ...(converts
+        ? {
+            conversion: {
+              strategy: "Webhook",
+              webhook: { conversionReviewVersions: ["v1"], clientConfig: conversion }
+            }
+          }
+        : {})
     }
+  }
+}
+
+const version = ({ version, definition }: CustomResource.Any, storage: boolean) => {
+  const { schema, hasStatus, columns, scale } = definition
+  return {
+    name: version,
+    served: true,
+    storage,
+    schema: { openAPIV3Schema: schema },
+    ...(hasStatus || scale !== undefined ? { subresources: subresources(hasStatus, scale) } : {}),
+    ...(columns.length > 0 ? { additionalPrinterColumns: columns.map(printerColumn) } : {})
   }
 }
 

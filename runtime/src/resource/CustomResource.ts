@@ -17,6 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import type * as Schema from "effect/Schema"
+import type { Spoke } from "./Conversion.ts"
 import type { Rule } from "./Field.ts"
 import * as FieldPath from "./FieldPath.ts"
 import { InvalidDefinition } from "./InvalidDefinition.ts"
@@ -116,6 +117,8 @@ export interface Definition {
    */
   readonly columns: ReadonlyArray<Column & { readonly type: NonNullable<Column["type"]> }>
   readonly scale: Scale | undefined
+  /** The other served versions: see `Conversion`. */
+  readonly spokes: ReadonlyArray<Spoke>
 }
 
 /**
@@ -226,7 +229,8 @@ const define = <Spec, SpecEncoded, Status, StatusEncoded>(
     get columns() {
       return compile().columns
     },
-    scale: options.scale
+    scale: options.scale,
+    spokes: []
   }
 }
 

@@ -12,7 +12,7 @@ import { program } from "../../../controllers/main.ts"
 import * as Managed from "../Managed.ts"
 
 /** The definitions of all kinds that the program works on: without one, its controller waits. */
-export const definitions = CrdVerb.kindsOf(program.controllers).map(Crd.of)
+export const definitions = CrdVerb.kindsOf(program.controllers).map((kind) => Crd.of(kind))
 
 const on =
   (test: typeof Shared.cluster) =>

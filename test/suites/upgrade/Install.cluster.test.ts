@@ -43,7 +43,7 @@ live(
 
         yield* cluster.install(Crd.of(Newer.NewerWebApp))
         const kept = CrdVerb.kindsOf(program.controllers).slice(1)
-        yield* cluster.install(...kept.map(Crd.of))
+        yield* cluster.install(...kept.map((kind) => Crd.of(kind)))
         const before = yield* definition
         const args = ["run", "--kubeconfig", cluster.admin.kubeconfigPath, "--install-crds"]
         const running = yield* Binary.start(args, Binary.bare(cluster.directory))

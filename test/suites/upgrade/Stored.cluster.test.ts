@@ -82,7 +82,7 @@ for (const { definitions, objects, version } of releases) {
 
         yield* Effect.gen(function* () {
           // Whatever they take away: --install-crds would not.
-          yield* cluster.install(...kinds.map(Crd.of))
+          yield* cluster.install(...kinds.map((kind) => Crd.of(kind)))
           for (const { before, kind: name, path } of all) {
             const now = stored(yield* cluster.request("GET", path))
             // There may be more of it, by defaults that are new.

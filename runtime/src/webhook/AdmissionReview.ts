@@ -1,0 +1,182 @@
+/**
+ * Answers an `AdmissionReview` of `admission.k8s.io/v1`.
+ *
+ * A check that fails with an error of its own is not a denial: the endpoint answers with HTTP 500, and the failure policy of the
+ * webhook decides. A defect is a denial that says so, because the code is wrong for this object and would fail again.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Inspectable from "effect/Inspectable"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Text from "../resource/Text.ts"
+import * as Secrecy from "../telemetry/Secrecy.ts"
+import type * as Admission from "./Admission.ts"
+import * as Reply from "./Reply.ts"
+
+const strings = Schema.Array(Schema.String)
+
+/** The parts of an object that every kind has. */
+const AnyObject = Schema.Struct(
+  {
+    metadata: Schema.Struct({}, { key: Schema.String, value: Schema.Unknown })
+  },
+  { key: Schema.String, value: Schema.Unknown }
+)
+
+const Review = Schema.Struct({
+  apiVersion: Schema.Literal("admission.k8s.io/v1"),
+  kind: Schema.Literal("AdmissionReview"),
+  request: Schema.Struct({
+    uid: Schema.NonEmptyString,
+    operation: Schema.Literal("CREATE", "UPDATE", "DELETE", "CONNECT"),
+    name: Schema.optionalWith(Schema.String, { default: () => "" }),
+    namespace: Schema.optional(Schema.String),
+    dryRun: Schema.optionalWith(Schema.NullOr(Schema.Boolean), { default: () => false }),
+    object: Schema.optionalWith(Schema.NullOr(AnyObject), { default: () => null }),
+    oldObject: Schema.optionalWith(Schema.NullOr(AnyObject), { default: () => null }),
+    userInfo: Schema.optionalWith(
+      Schema.Struct({
+        username: Schema.optionalWith(Schema.String, { default: () => "" }),
+        uid: Schema.optional(Schema.String),
+        groups: Schema.optional(strings),
+        extra: Schema.optional(Schema.Record({ key: Schema.String, value: strings }))
+      }),
+      { default: () => ({ username: "" }) }
+    )
+  })
+})
+
+const decode = Schema.decodeUnknownOption(Review)
+
+/** The longest message of a response, in characters: it becomes part of a header or of kubectl's output. */
+const longest = 1000
+
+/** A value in the text of an error, as the API server writes it. */
+const shown = (value: unknown): string =>
+  value === undefined || value === null ? "null" : Text.clip(JSON.stringify(Secrecy.redacted(value)), 200)
+
+/** The message of an error without its field. */
+const textOf = (finding: Exclude<Admission.Finding, { _tag: "Warning" }>): string =>
+  finding._tag === "Invalid"
+    ? `Invalid value: ${shown(finding.value)}: ${finding.message}`
+    : finding.field === undefined
+      ? finding.message
+      : `Forbidden: ${finding.message}`
+
+const withField = (finding: Exclude<Admission.Finding, { _tag: "Warning" }>): string =>
+  finding.field === undefined ? textOf(finding) : `${finding.field}: ${textOf(finding)}`
+
+/** The status of a denial, as the API server's own validation writes it; `undefined` if no finding is an error. */
+const denial = (resource: Resource.Any, name: string, findings: ReadonlyArray<Admission.Finding>) => {
+  const errors = findings.filter((finding) => finding._tag !== "Warning")
+  if (errors.length === 0) return undefined
+  const fields = errors.filter((error) => error.field !== undefined)
+  const all = errors.map(withField)
+  const joined = Text.clip(all.length === 1 ? (all[0] ?? "") : `[${all.join(", ")}]`, longest)
+  return fields.length < errors.length
+    ? { code: 403, reason: "Forbidden", message: joined }
+    : {
+        code: 422,
+        reason: "Invalid",
+        message: `${resource.kind}${resource.group === "" ? "" : `.${resource.group}`} ${JSON.stringify(name)} is invalid: ${joined}`,
+        details: {
+          name,
+          group: resource.group,
+          kind: resource.kind,
+          causes: fields.map((error) => ({
+            reason: error._tag === "Invalid" ? "FieldValueInvalid" : "FieldValueForbidden",
+            message: Text.clip(textOf(error), longest),
+            field: error.field
+          }))
+        }
+      }
+}
+
+/** The defect of a hook in one line, without values of secrets. */
+const messageOf = (defect: unknown): string =>
+  Text.clip(
+    defect instanceof Error ? defect.message || defect.name : Inspectable.toStringUnknown(Secrecy.redacted(defect), 0),
+    longest
+  )
+
+/**
+ * The endpoint of a kind's hooks of one type.
+ *
+ * @param observe receives each decision, for logs and `why`
+ */
+export const endpoint =
+  <R>(
+    resource: Resource.Any,
+    hooks: ReadonlyArray<Admission.Hook<R>>,
+    observe: (
+      request: Admission.Wire,
+      status: { readonly code: number; readonly message: string } | undefined
+    ) => void = () => {}
+  ): Reply.Endpoint<R> =>
+  (body) =>
+    Effect.gen(function* () {
+      const { request } = yield* Reply.decoded(
+        () => Option.getOrUndefined(decode(body)),
+        "an AdmissionReview of admission.k8s.io/v1"
+      )
+      const reply = (code: number, response: object, panicked = false): Reply.Reply => ({
+        code,
+        panicked,
+        body: {
+          apiVersion: "admission.k8s.io/v1",
+          kind: "AdmissionReview",
+          response: { uid: request.uid, ...response }
+        }
+      })
+      const hook = hooks.find(({ operations }) => operations.some((operation) => operation === request.operation))
+      if (hook === undefined) return reply(200, { allowed: true })
+      const wire = {
+        ...request,
+        dryRun: request.dryRun === true,
+        namespace: request.namespace === "" ? undefined : request.namespace,
+        // Checked above; the hook decodes the rest.
+        object: request.object as KubernetesObject | null,
+        oldObject: request.oldObject as KubernetesObject | null
+      } as Admission.Wire
+      const exit = yield* Effect.exit(Effect.suspend(() => hook.answer(wire)))
+      if (Exit.isFailure(exit)) {
+        if (Cause.isInterrupted(exit.cause)) return yield* Effect.interrupt
+        const failure = Cause.failureOption(exit.cause)
+        if (Option.isSome(failure)) {
+          return yield* new Reply.Rejected({ status: 500, message: messageOf(failure.value) })
+        }
+        yield* Effect.logError(`A webhook of ${Resource.nameOf(resource)} threw`, exit.cause)
+        const message = `internal error of the webhook: ${messageOf(Cause.squash(exit.cause))} (report it to its developers)`
+        const status = { code: 500, reason: "InternalError", message }
+        observe(wire, status)
+        return reply(500, { allowed: false, status }, true)
+      }
+      const { findings, patch } = exit.value
+      const name = request.name || nameOf(wire.object) || nameOf(wire.oldObject)
+      const status = denial(resource, name, findings)
+      const warnings = findings.flatMap((finding) =>
+        finding._tag === "Warning" ? [Text.clip(finding.message.replace(/\s+/g, " "), longest)] : []
+      )
+      observe(wire, status)
+      return reply(status?.code ?? 200, {
+        allowed: status === undefined,
+        ...(status === undefined ? {} : { status }),
+        ...(warnings.length === 0 ? {} : { warnings }),
+        ...(status !== undefined || patch.length === 0
+          ? {}
+          : { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") })
+      })
+    })
+
+/** The name of an object that the API server has not named yet is its `generateName`. */
+const nameOf = (object: KubernetesObject | null): string => {
+  const { name, generateName } = (object?.metadata ?? {}) as {
+    readonly name?: unknown
+    readonly generateName?: unknown
+  }
+  return typeof name === "string" ? name : typeof generateName === "string" ? generateName : ""
+}

@@ -1,0 +1,96 @@
+/**
+ * Answers a `ConversionReview` of `apiextensions.k8s.io/v1`. The conversion of all objects fails if that of one object fails, and the
+ * user sees the name of that object and the reason.
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Conversion from "../resource/Conversion.ts"
+import type * as CustomResource from "../resource/CustomResource.ts"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Text from "../resource/Text.ts"
+import * as Reply from "./Reply.ts"
+
+const Convertible = Schema.Struct(
+  {
+    apiVersion: Schema.String,
+    kind: Schema.String,
+    metadata: Schema.Struct({ name: Schema.optional(Schema.String) }, { key: Schema.String, value: Schema.Unknown })
+  },
+  { key: Schema.String, value: Schema.Unknown }
+)
+
+const Review = Schema.Struct({
+  apiVersion: Schema.Literal("apiextensions.k8s.io/v1"),
+  kind: Schema.Literal("ConversionReview"),
+  request: Schema.Struct({
+    uid: Schema.NonEmptyString,
+    desiredAPIVersion: Schema.NonEmptyString,
+    objects: Schema.Array(Convertible)
+  })
+})
+
+const decode = Schema.decodeUnknownOption(Review)
+
+const longest = 1000
+
+/** The endpoint that converts objects of these kinds. */
+export const endpoint =
+  (kinds: ReadonlyArray<CustomResource.Any>): Reply.Endpoint =>
+  (body) =>
+    Effect.gen(function* () {
+      const { request } = yield* Reply.decoded(
+        () => Option.getOrUndefined(decode(body)),
+        "a ConversionReview of apiextensions.k8s.io/v1"
+      )
+      const { desiredAPIVersion, objects, uid } = request
+      let panic: unknown
+      const convertedObjects: Array<KubernetesObject> = []
+      let failure: string | undefined
+      for (const each of objects) {
+        const object = each as object as KubernetesObject
+        const one = convert(kinds, object, desiredAPIVersion)
+        if (Either.isLeft(one)) {
+          panic = one.left.panic
+          failure = `${object.kind} ${JSON.stringify(object.metadata.name ?? "")}: ${Text.clip(one.left.message, longest)}`
+          break
+        }
+        convertedObjects.push(one.right)
+      }
+      if (panic !== undefined) yield* Effect.logError("A conversion threw", panic)
+      const answer = (response: object, code = 200): Reply.Reply => ({
+        code,
+        panicked: panic !== undefined,
+        body: { apiVersion: "apiextensions.k8s.io/v1", kind: "ConversionReview", response: { uid, ...response } }
+      })
+      return failure === undefined
+        ? answer({ convertedObjects, result: { status: "Success" } })
+        : answer({ convertedObjects: [], result: { status: "Failure", message: failure } }, 500)
+    })
+
+interface Failure {
+  readonly message: string
+  readonly panic?: unknown
+}
+
+const convert = (
+  kinds: ReadonlyArray<CustomResource.Any>,
+  object: KubernetesObject,
+  desired: string
+): Either.Either<KubernetesObject, Failure> => {
+  const kind = kinds.find(
+    (kind) => kind.kind === object.kind && Conversion.versionsOf(kind).includes(object.apiVersion ?? "")
+  )
+  if (kind === undefined) {
+    return Either.left({
+      message: `unknown kind: ${object.kind} of ${object.apiVersion} (this webhook does not convert it)`
+    })
+  }
+  try {
+    return Either.mapLeft(Conversion.convert(kind, object, desired), (message) => ({ message }))
+  } catch (panic) {
+    const text = panic instanceof Error ? panic.message || panic.name : String(panic)
+    return Either.left({ message: `internal error of the conversion: ${text}`, panic: panic ?? "undefined" })
+  }
+}
