@@ -45,11 +45,7 @@ describe("A retention keeps", () => {
 
 describe("The times of a schedule", () => {
   test("end with the last run", () => {
-    expect(Loss.times(table("0 2 * * *"), newest - 2.5 * day, newest)).toEqual([
-      newest,
-      newest - day,
-      newest - 2 * day
-    ])
+    expect(Loss.times(table("0 2 * * *"), newest - 2.5 * day, newest)).toEqual([newest, newest - day, newest - 2 * day])
     expect(Loss.times(table("0 2 * * *"), newest, newest)).toEqual([])
   })
   test("are unknown if they are too many", () => {
