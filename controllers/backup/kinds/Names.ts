@@ -37,6 +37,9 @@ export const retentionAnnotation = `${domain}/apply-retention`
 /** On a Backup that is being deleted: `"true"` skips the clean-up. */
 export const skipCleanupAnnotation = `${domain}/skip-cleanup`
 
+/** On a Restore: the user that created it. The webhook sets it. */
+export const requestedByAnnotation = `${domain}/requested-by`
+
 /** On a namespace: `"true"` allows privileged movers. Only its administrators may set it. */
 export const privilegedAnnotation = `${domain}/privileged-movers`
 

@@ -89,14 +89,24 @@ describe("An invalid destination is refused with what is accepted", () => {
     ["rest+https://host:0", host],
     ["s3://bucket/../other", path],
     ["s3://bucket//a", path],
-    ["s3://bucket/a b", "must not contain spaces, ? or #"],
-    ["s3://bucket?x=1", "must not contain spaces, ? or #"]
+    ["s3://bucket/a b", "must not contain spaces, ? or #"]
   ]
   for (const [text, rule] of table) {
     test(JSON.stringify(text), () =>
       expect(refusal(text)).toBe(`invalid destination: ${JSON.stringify(text)} (${rule})`)
     )
   }
+
+  test("without the text after ? or #, which may hold a password", () => {
+    for (const [text, shown] of [
+      ["s3://bucket?x=1", "s3://bucket?***"],
+      ["s3://bucket/a#secret", "s3://bucket/a#***"],
+      ["https://host/a?key=secret", "https://host/a?***"]
+    ] as const) {
+      expect(refusal(text)).toStartWith(`invalid destination: ${JSON.stringify(shown)} (`)
+    }
+    expect(refusal("s3://joe:se?cr/et@bucket?sec=ret@x")).toStartWith('invalid destination: "s3://***@x" (')
+  })
 
   test("without a password in the message", () => {
     for (const text of [

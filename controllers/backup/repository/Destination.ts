@@ -111,12 +111,13 @@ const hasPort = (host: string): boolean => {
   return port === undefined || (Number(port) >= 1 && Number(port) <= 65_535)
 }
 
-/** The text before an @ may be a password, and many people can read messages. */
+/** The text before an @ or after a ? may be a password, and many people can read messages. */
 const withoutSecrets = (text: string): string => {
   const rest = text.replace(/^([A-Za-z0-9+.-]*:(?:\/\/)?)?[^/]*@/, "$1***@")
   const from = rest.indexOf("//")
   const to = rest.lastIndexOf("@")
-  return from >= 0 && to > from ? `${rest.slice(0, from)}//***${rest.slice(to)}` : rest
+  const named = from >= 0 && to > from ? `${rest.slice(0, from)}//***${rest.slice(to)}` : rest
+  return named.replace(/([?#]).+$/s, "$1***")
 }
 
 /** The other fields of the spec about the repository. */

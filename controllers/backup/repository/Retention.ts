@@ -145,7 +145,7 @@ export const warnings = (
 }
 
 /** Days, hours, minutes and seconds, without those that are zero: `1 day 6 hours`. */
-const inWords = (seconds: number): string => {
+export const inWords = (seconds: number): string => {
   const parts: Array<string> = []
   let rest = Math.round(seconds)
   for (const [unit, size] of [

@@ -4,6 +4,7 @@
  */
 import * as Bounded from "@homeostat/runtime/resource/Bounded"
 import { keyOf, keyString } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Arr from "effect/Array"
 import * as Either from "effect/Either"
 import type { Backup } from "../kinds/Backup.ts"
 import * as Destination from "../repository/Destination.ts"
@@ -64,24 +65,39 @@ const gapsOf = ({ cron, effective }: Schedule.Timetable): Occurrence.Gaps | unde
   return known.get(effective)
 }
 
-/** Parses a spec. */
+/** The parts of a spec, each with its own error. The order is that of their importance. */
+const parts = (backup: Backup, defaults: Defaults) => {
+  const { spec } = backup
+  const table: Either.Either<Schedule.Timetable | undefined, Refusal> =
+    spec.schedule === undefined
+      ? Either.right(undefined)
+      : Schedule.parse(spec.schedule, { of: keyString(keyOf(backup)), timeZone: spec.timeZone })
+  return {
+    repository: repository(backup, defaults),
+    table,
+    policy: Either.mapLeft(Retention.parse(spec.retentionPolicy ?? ""), refusal),
+    pruneInterval: interval("pruneInterval", spec.pruneInterval),
+    checkInterval: interval("checkInterval", spec.checkInterval)
+  }
+}
+
+/** The error of each part of a spec, also of `deletionGracePeriod`, which only a deletion reads. Empty for a valid spec. */
+export const refusals = (backup: Backup, defaults: Defaults): ReadonlyArray<Refusal> =>
+  Arr.getLefts<ReadonlyArray<Either.Either<unknown, Refusal>>>([
+    ...Object.values(parts(backup, defaults)),
+    deletionTime(backup)
+  ])
+
+/** Parses a spec. Left: its first error. */
 export const parse = (backup: Backup, defaults: Defaults): Either.Either<Understood, Refusal> =>
-  Either.gen(function* () {
-    const { spec } = backup
-    const found = yield* repository(backup, defaults)
-    const table =
-      spec.schedule === undefined
-        ? undefined
-        : yield* Schedule.parse(spec.schedule, { of: keyString(keyOf(backup)), timeZone: spec.timeZone })
-    const policy = yield* Either.mapLeft(Retention.parse(spec.retentionPolicy ?? ""), refusal)
-    const pruneInterval = yield* interval("pruneInterval", spec.pruneInterval)
-    const checkInterval = yield* interval("checkInterval", spec.checkInterval)
+  Either.map(Either.all(parts(backup, defaults)), ({ checkInterval, policy, pruneInterval, repository, table }) => {
     const between = table && gapsOf(table)
+    const counts = backup.spec.retention
     return {
-      repository: found,
+      repository,
       table,
-      keep: Retention.keepArguments(policy, spec.retention),
-      warnings: Retention.warnings(policy, { gaps: between, counts: spec.retention }),
+      keep: Retention.keepArguments(policy, counts),
+      warnings: Retention.warnings(policy, { gaps: between, counts }),
       pruneInterval,
       checkInterval,
       // A schedule may pause for longer than its policy keeps.
