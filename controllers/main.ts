@@ -1,9 +1,10 @@
 /** The manager: its controllers, what they need, how it logs. Everything else is the runtime's. */
-import { backup, mover, restore, Settings } from "@homeostat/backup"
+import { backup, admission as backupAdmission, mover, restore, Settings } from "@homeostat/backup"
 import { Logs, MetricsText, OpenMetrics, Traces } from "@homeostat/observability"
 import type { Build } from "@homeostat/runtime/command/Build"
 import * as Program from "@homeostat/runtime/command/Program"
 import { controller as webapp } from "@homeostat/webapp"
+import { admission as webappAdmission } from "@homeostat/webapp/admission"
 import manifest from "../package.json" with { type: "json" }
 
 /** Put in by `deploy/build.ts`; not there when this is run from its sources. */
@@ -16,6 +17,7 @@ export const program = {
   description: manifest.description,
   build: typeof HOMEOSTAT_BUILD === "undefined" ? undefined : HOMEOSTAT_BUILD,
   controllers: [webapp, backup, restore],
+  webhooks: [...webappAdmission, ...backupAdmission],
   layer: Settings.layer,
   settings: Settings.variables,
   logger: Logs.layer,

@@ -3,6 +3,7 @@ import * as Either from "effect/Either"
 import * as BindAddress from "../manager/BindAddress.ts"
 import * as Flag from "./Flag.ts"
 import type * as Rbac from "./Rbac.ts"
+import * as Webhooks from "./Webhooks.ts"
 
 /** Repeated, because values may contain commas. */
 const environment: Flag.Flag<ReadonlyArray<readonly [name: string, value: string]>> = {
@@ -39,7 +40,8 @@ const argumentsOf = (settings: Rbac.Settings): ReadonlyArray<string> => [
   ...(settings.leaseName === undefined ? [] : [`--leader-elect-resource-name=${settings.leaseName}`]),
   ...(settings.leaseNamespace === undefined ? [] : [`--leader-elect-resource-namespace=${settings.leaseNamespace}`]),
   ...(settings.installCrds ? ["--install-crds"] : []),
-  ...(settings.metricsSecure ? ["--metrics-secure"] : [])
+  ...(settings.metricsSecure ? ["--metrics-secure"] : []),
+  ...(settings.webhooks ? ["--webhooks"] : [])
 ]
 
 const probe = (path: string, periodSeconds: number, timeoutSeconds: number) => ({
@@ -64,6 +66,17 @@ export const service = (program: Rbac.Program, { serviceAccount: { namespace } }
     publishNotReadyAddresses: true,
     selector: labelsOf(program),
     ports: [{ name: "metrics", port: BindAddress.usualPorts.metrics, targetPort: "metrics" }]
+  }
+})
+
+/** The Service of the webhooks, for `--webhooks`. It contains only the pods that are ready. */
+export const webhookService = (program: Rbac.Program, { serviceAccount: { namespace } }: Rbac.Settings): object => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: Webhooks.serviceOf(program.name), namespace, labels: labelsOf(program) },
+  spec: {
+    selector: labelsOf(program),
+    ports: [{ name: "webhooks", port: 443, targetPort: "webhooks" }]
   }
 })
 
@@ -105,8 +118,11 @@ export const make = (
               ],
               ports: [
                 { name: "metrics", containerPort: BindAddress.usualPorts.metrics },
-                { name: "probes", containerPort: BindAddress.usualPorts.probes }
+                { name: "probes", containerPort: BindAddress.usualPorts.probes },
+                ...(settings.webhooks ? [{ name: "webhooks", containerPort: Webhooks.usualPort }] : [])
               ],
+              // The API server calls a pod until the Service no longer contains it.
+              ...(settings.webhooks ? { lifecycle: { preStop: { sleep: { seconds: 5 } } } } : {}),
               livenessProbe: probe("/healthz", 10, 5),
               readinessProbe: probe("/readyz", 3, 2),
               resources: { requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "512Mi" } },

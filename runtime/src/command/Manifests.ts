@@ -36,6 +36,7 @@ export const verb = (program: Rbac.Program) =>
             ? []
             : [
                 ManagerDeployment.service(program, settings),
+                ...(settings.webhooks ? [ManagerDeployment.webhookService(program, settings)] : []),
                 ManagerDeployment.make(program, settings, image, environment)
               ]
         return yield* Yaml.print(

@@ -15,6 +15,7 @@ import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
 import type { Program } from "./Rbac.ts"
 import * as Verb from "./Verb.ts"
+import * as Webhooks from "./Webhooks.ts"
 
 /** A permission is missing. */
 export class NotAllowed extends Data.TaggedError("NotAllowed")<{ readonly missing: number; readonly asked: number }> {
@@ -33,6 +34,7 @@ export const verb = (program: Program & Build.Built) =>
       ...Election.flags,
       installCrds: Flags.installCrds,
       metricsSecure: Flags.metricsSecure,
+      webhooks: Webhooks.flag,
       output: Flag.short(
         "o",
         Flag.choice<"text" | "json", "text" | "json">(
@@ -53,7 +55,11 @@ export const verb = (program: Program & Build.Built) =>
         const cluster = yield* KubeConfig.load({ ...settings.kubeconfig, context: settings.context })
         const lease = yield* Election.leaseOf(program, settings, cluster.namespace)
         const controllers = Flags.chosen(program.controllers, settings.controllers)
-        const permissions = Permissions.all(controllers, { ...settings, lease })
+        const permissions = Permissions.all(controllers, {
+          ...settings,
+          lease,
+          webhookAccess: Webhooks.access(program, settings, Webhooks.namespaceOf(cluster))
+        })
         const client = Client.layer({ userAgent: Build.userAgent(program) })
         const { missing, unanswered } = yield* Preflight.review(permissions).pipe(
           Effect.provide(Layer.provide(client, Transport.layer(cluster)))

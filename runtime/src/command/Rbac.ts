@@ -1,19 +1,16 @@
 /** `rbac`: the roles that a manager needs, as YAML. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import type { Controller } from "../controller/Controller.ts"
 import * as Rbac from "../manager/Rbac.ts"
 import * as Election from "./Election.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
 import * as Verb from "./Verb.ts"
+import * as Webhooks from "./Webhooks.ts"
 import * as Yaml from "./Yaml.ts"
 
 /** The subject of the bindings. */
-export interface Program {
-  readonly name: string
-  readonly controllers: ReadonlyArray<Controller<unknown>>
-}
+export type Program = Webhooks.Program<unknown>
 
 /** The flags that permissions depend on: those of `run`, and the subject. */
 export const flags = ({ controllers, name }: Program) => ({
@@ -25,6 +22,7 @@ export const flags = ({ controllers, name }: Program) => ({
   },
   installCrds: Flags.installCrds,
   metricsSecure: Flags.metricsSecure,
+  webhooks: Webhooks.flag,
   serviceAccount: account({ namespace: `${name}-system`, name })
 })
 
@@ -47,7 +45,12 @@ export type Settings = Flag.Values<ReturnType<typeof flags>>
 /** The roles and bindings. The Lease is in the namespace of the ServiceAccount, unless a flag names another one. */
 export const objects = (program: Program, settings: Settings) =>
   Either.map(Election.leaseOf(program, settings, settings.serviceAccount.namespace), (lease) =>
-    Rbac.objects(Flags.chosen(program.controllers, settings.controllers), { ...settings, name: program.name, lease })
+    Rbac.objects(Flags.chosen(program.controllers, settings.controllers), {
+      ...settings,
+      name: program.name,
+      lease,
+      webhookAccess: Webhooks.access(program, settings, settings.serviceAccount.namespace)
+    })
   )
 
 /** The verb. */

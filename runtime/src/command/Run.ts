@@ -6,6 +6,7 @@
  * signal ends every wait.
  */
 import { hostname } from "node:os"
+import type { FileSystem } from "@effect/platform/FileSystem"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -17,7 +18,7 @@ import * as Cache from "../cache/Cache.ts"
 import * as KubeConfig from "../client/KubeConfig.ts"
 import * as Transport from "../client/Transport.ts"
 import * as Attempt from "../controller/Attempt.ts"
-import type { Controller, Services } from "../controller/Controller.ts"
+import type { Controller } from "../controller/Controller.ts"
 import * as BindAddress from "../manager/BindAddress.ts"
 import * as Callers from "../manager/Callers.ts"
 import * as Connections from "../manager/Connections.ts"
@@ -47,11 +48,11 @@ import * as Setting from "./Setting.ts"
 import * as Tracing from "./Tracing.ts"
 import * as Verb from "./Verb.ts"
 import * as Verdict from "./Verdict.ts"
+import * as Webhooks from "./Webhooks.ts"
 import * as Workers from "./Workers.ts"
 
 /** The parts of a program. */
-export interface Program<R, E> extends Verb.Named, Build.Built {
-  readonly controllers: ReadonlyArray<Controller<R | Services>>
+export interface Program<R, E> extends Verb.Named, Build.Built, Webhooks.Program<R> {
   /** The controllers' services beyond those of the runtime; the layer may use the runtime's services. */
   readonly layer: Layer.Layer<R, E, Manager.Runtime>
   /** The controllers' settings: `run --help` lists them, and `run` checks them first. Default: none. */
@@ -113,6 +114,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
     port: BindAddress.usualPorts.probes
   }),
   ...MetricsPort.flags,
+  ...Webhooks.flags,
   opaqueTokens: Flag.toggle("opaque-tokens", {
     description: "Also ask the API server about tokens that are not JSON Web Tokens"
   }),
@@ -206,12 +208,21 @@ const start = <R, E>(
     const all = Context.merge(runtime, yield* Effect.provide(Layer.build(program.layer), runtime))
     yield* Effect.gen(function* () {
       yield* Effect.forkScoped(contact.probe)
+      const webhooks = settings.webhooks
+        ? yield* Webhooks.start(program, settings, Webhooks.namespaceOf(cluster))
+        : undefined
       if (settings.installCrds) {
         yield* Effect.zipRight(contact.ask, contacted)
         yield* during(
           "crds",
           "the CustomResourceDefinitions are not applied yet",
-          Crds.install(Crd.kindsOf(controllers), { namespaces: settings.namespaces, program: program.name })
+          Effect.flatMap(webhooks?.conversion ?? Effect.sync(() => undefined), (conversion) =>
+            Crds.install(Crd.kindsOf(controllers), {
+              namespaces: settings.namespaces,
+              program: program.name,
+              conversion
+            })
+          )
         )
       }
       const runners = yield* Manager.start(controllers, {
@@ -229,10 +240,20 @@ const start = <R, E>(
       yield* Cache.Cache.pipe(
         Effect.flatMap(({ synced }) => Effect.timeoutOption(synced, "5 seconds")),
         Effect.delay("1 second"),
-        Effect.zipRight(Effect.suspend(() => Preflight.warn(Permissions.all(controllers, { ...settings, lease })))),
+        Effect.zipRight(
+          Effect.suspend(() =>
+            Preflight.warn(
+              Permissions.all(controllers, {
+                ...settings,
+                lease,
+                webhookAccess: Webhooks.access(program, settings, Webhooks.namespaceOf(cluster))
+              })
+            )
+          )
+        ),
         Effect.forkScoped
       )
-    }).pipe(Effect.mapInputContext((scope: Context.Context<Scope.Scope>) => Context.merge(all, scope)))
+    }).pipe(Effect.mapInputContext((own: Context.Context<Scope.Scope | FileSystem>) => Context.merge(all, own)))
     return yield* Effect.never
   }).pipe(Effect.scoped)
 
@@ -279,6 +300,7 @@ export const verb = <R, E>(program: Program<R, E>) =>
           }).pipe(Effect.scoped)
         // First, because the error is on the command line or in the environment.
         return yield* Effect.zipRight(Election.check(program, settings), MetricsPort.check(settings)).pipe(
+          Effect.zipRight(Webhooks.check(program, settings)),
           Effect.zipRight(warned),
           Effect.zipRight(Environment.check(program.name, process.env)),
           Effect.zipRight(

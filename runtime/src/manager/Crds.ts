@@ -29,6 +29,8 @@ export interface Settings {
   readonly namespaces?: ReadonlyArray<string> | undefined
   /** The name of the program, which is the field manager, and whose verb `crd` prints these CRDs. Default: `homeostat`. */
   readonly program?: string | undefined
+  /** The webhook that converts between versions, for the kinds that have several. */
+  readonly conversion?: Crd.ClientConfig | undefined
 }
 
 /**
@@ -42,14 +44,14 @@ export interface Settings {
  */
 export const install = (
   kinds: ReadonlyArray<CustomResource.Any>,
-  { namespaces = [], program = "homeostat" }: Settings = {}
+  { conversion, namespaces = [], program = "homeostat" }: Settings = {}
 ): Effect.Effect<void, ApiError | InvalidObject | NotEstablished, Client.Client> =>
   Effect.forEach(
     kinds,
     (kind) =>
       Effect.gen(function* () {
         const name = nameOf(kind)
-        const outcome = yield* write(name, Crd.of(kind), program)
+        const outcome = yield* write(name, Crd.of(kind, conversion), program)
         // The other owner decides whether our version is served. Each controller waits for its own kind.
         if (outcome._tag === "Left") return yield* Effect.logWarning(refusal(name, outcome.narrowings, program))
         yield* served(kind, kind.namespaced ? namespaces[0] : undefined)
@@ -98,7 +100,14 @@ const write = (
 
 /** Whether the CRD is up to date. Fields of other managers, such as a conversion, do not count. */
 const isSame = ({ spec: found }: BuiltIn.CustomResourceDefinition, { spec }: Crd.Crd): boolean =>
-  isDeepStrictEqual([found.scope, found.names, found.versions], [spec.scope, spec.names, spec.versions])
+  isDeepStrictEqual([found.scope, found.names, found.versions], [spec.scope, spec.names, spec.versions]) &&
+  (spec.conversion === undefined || isDeepStrictEqual(placeOf(found), placeOf(spec)))
+
+/** The address of a conversion without its CAs, which change by themselves. */
+const placeOf = ({ conversion }: Pick<BuiltIn.CustomResourceDefinition["spec"], "conversion">): unknown => {
+  const { service, url } = conversion?.webhook?.clientConfig ?? {}
+  return [conversion?.strategy, service, url]
+}
 
 /** The names for a merge patch, which must list removed fields. */
 const names = ({ spec: found }: BuiltIn.CustomResourceDefinition, { spec }: Crd.Crd): object => ({

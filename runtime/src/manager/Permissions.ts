@@ -41,6 +41,8 @@ export interface Settings {
   readonly installCrds: boolean
   /** Whether it asks the API server which callers may read its metrics. */
   readonly metricsSecure?: boolean | undefined
+  /** The permissions of its webhooks. Default: none. */
+  readonly webhookAccess?: ReadonlyArray<Access.Access> | undefined
 }
 
 type Declared = Pick<Controller<unknown>, "name" | "resource" | "access">
@@ -70,11 +72,17 @@ const ofCrds = (controllers: ReadonlyArray<Declared>): ReadonlyArray<Permission>
 /** The permissions of the controllers, and of the work before their start. */
 export const ofControllers = (
   controllers: ReadonlyArray<Declared>,
-  { installCrds, metricsSecure = false, namespaces }: Pick<Settings, "namespaces" | "installCrds" | "metricsSecure">
+  {
+    installCrds,
+    metricsSecure = false,
+    namespaces,
+    webhookAccess = []
+  }: Pick<Settings, "namespaces" | "installCrds" | "metricsSecure" | "webhookAccess">
 ): ReadonlyArray<Permission> =>
   distinct([
     ...(installCrds ? ofCrds(controllers) : []),
     ...(metricsSecure ? Callers.access.flatMap((each) => placed(each, "--metrics-secure", [])) : []),
+    ...webhookAccess.flatMap((each) => placed(each, "--webhooks", [])),
     ...controllers.flatMap(({ access, name }) => {
       const bindsWide = access.some(
         ({ resource }) => resource.group === rbac && resource.plural === "clusterrolebindings"

@@ -89,17 +89,11 @@ const ruleOf = (resource: Admission.Admission["resource"], operations: ReadonlyA
 const configurationName = ({ namespace, namespaces, program }: Settings): string =>
   namespaces.length === 0 ? program : `${program}.${namespace}`
 
-/** The labels of all objects: by them a newer version finds the ones that it no longer declares. */
+/** The labels of all objects, for `kubectl get -l`. */
 const labelsOf = (settings: Settings) => ({
   "app.kubernetes.io/managed-by": settings.program,
   "app.kubernetes.io/instance": configurationName(settings)
 })
-
-/** The selector of {@link labelsOf}. */
-export const selectorOf = (settings: Settings): string =>
-  Object.entries(labelsOf(settings))
-    .map(([name, value]) => `${name}=${value}`)
-    .join(",")
 
 const webhookOf = (
   { resource }: Admission.Admission<unknown>,

@@ -33,7 +33,7 @@ export interface Registration {
   readonly publish: (caBundle: string) => Effect.Effect<void, Failure>
   /** The CAs, in PEM, that all objects contain. */
   readonly published: Effect.Effect<string, Failure>
-  /** The CAs of the last {@link publish}, for a CRD that does not exist yet; empty before. */
+  /** The CAs of the last {@link publish} or read, for a CRD that does not exist yet; empty before. */
   readonly current: () => string
 }
 
@@ -165,7 +165,10 @@ export const make = (options: Options): Effect.Effect<Registration, never, Clien
 
     const published = Effect.map(read, (found) => {
       last = found
-      return found.length === 0 ? current : common(found.flatMap(({ bundles }) => bundles))
+      if (found.length === 0) return current
+      const bundle = common(found.flatMap(({ bundles }) => bundles))
+      current = bundle || current
+      return bundle
     })
     const publish = (caBundle: string) =>
       Effect.gen(function* () {
@@ -199,7 +202,7 @@ export const make = (options: Options): Effect.Effect<Registration, never, Clien
       { discard: true }
     )
 
-    yield* Effect.all([reshape, applyPolicies(options), prune(options)], { discard: true }).pipe(
+    yield* Effect.all([reshape, applyPolicies(options)], { discard: true }).pipe(
       Effect.tapError(({ message }) =>
         Effect.logWarning(`Cannot write the webhook configurations and policies, retrying: ${message}`)
       ),
@@ -234,31 +237,3 @@ const applyPolicies = (options: Options) =>
     },
     { discard: true }
   )
-
-/** Deletes the objects of an older version that this one does not declare. */
-const prune = (options: Options) => {
-  const { mutating, validating } = Configuration.configurations(options.declared, options, undefined)
-  const policies = Configuration.policies(options.declared, options).map(({ policy }) => policy.metadata.name)
-  const kinds: ReadonlyArray<readonly [Resource<KubernetesObject, never>, ReadonlyArray<string>]> = [
-    [BuiltIn.ValidatingWebhookConfiguration, validating === undefined ? [] : [validating.metadata.name]],
-    [BuiltIn.MutatingWebhookConfiguration, mutating === undefined ? [] : [mutating.metadata.name]],
-    [BuiltIn.ValidatingAdmissionPolicyBinding, policies],
-    [BuiltIn.ValidatingAdmissionPolicy, policies]
-  ]
-  return Effect.forEach(
-    kinds,
-    ([resource, names]) =>
-      Effect.flatMap(Client.list(resource, { labelSelector: Configuration.selectorOf(options) }), ({ items }) =>
-        Effect.forEach(
-          items.filter(({ metadata }) => !names.includes(metadata.name)),
-          ({ metadata: { name, uid } }) =>
-            Effect.zipRight(
-              Effect.ignore(Client.delete(resource, { name }, { uid })),
-              Effect.logInfo(`Deleted ${resource.kind} ${name}, which this version does not declare`)
-            ),
-          { discard: true }
-        )
-      ),
-    { discard: true }
-  )
-}

@@ -1,0 +1,275 @@
+/** The webhooks of a program on the command line: `run`, `rbac`, `manifests`, `crd` and `preflight` read the same flag. */
+import { join } from "node:path"
+import { FileSystem } from "@effect/platform/FileSystem"
+import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import type * as Client from "../client/Client.ts"
+import * as Access from "../controller/Access.ts"
+import type { Controller, Services } from "../controller/Controller.ts"
+import * as BindAddress from "../manager/BindAddress.ts"
+import * as Certificate from "../manager/Certificate.ts"
+import * as Health from "../manager/Health.ts"
+import * as SelfSigned from "../manager/SelfSigned.ts"
+import * as BuiltIn from "../resource/BuiltIn.ts"
+import type * as Crds from "../resource/Crd.ts"
+import { nameOf } from "../resource/Resource.ts"
+import * as Admission from "../webhook/Admission.ts"
+import * as AdmissionReview from "../webhook/AdmissionReview.ts"
+import type * as CertificateSource from "../webhook/CertificateSource.ts"
+import * as Configuration from "../webhook/Configuration.ts"
+import * as ConversionReview from "../webhook/ConversionReview.ts"
+import * as Registration from "../webhook/Registration.ts"
+import * as SharedCertificate from "../webhook/SharedCertificate.ts"
+import * as WebhookServer from "../webhook/WebhookServer.ts"
+import * as Crd from "./Crd.ts"
+import * as Flag from "./Flag.ts"
+import { UsageError } from "./Verb.ts"
+
+/** A program with its webhooks. */
+export interface Program<R = never> {
+  readonly name: string
+  readonly controllers: ReadonlyArray<Controller<R | Services>>
+  /** Its checks and defaults: see `Admission`. Every replica answers them if `run` has the flag `--webhooks`. Default: none. */
+  readonly webhooks?: ReadonlyArray<Admission.Admission<R | Services>> | undefined
+}
+
+/** The flag that decides about permissions and manifests. */
+export const flag = Flag.toggle("webhooks", {
+  description: "Serve the admission and conversion webhooks, and apply their configurations and policies"
+})
+
+/** The port of the webhooks, as in controller-runtime. */
+export const usualPort = 9443
+
+/** The flags of `run`. */
+export const flags = {
+  webhooks: flag,
+  webhookAddress: Flag.parsed("webhook-bind-address", {
+    placeholder: "ADDRESS",
+    description: `The address that serves the webhooks over TLS (default :${usualPort})`,
+    parse: (text) =>
+      Either.flatMap(BindAddress.parse(text), (address) =>
+        Either.fromOption(address, () => `invalid bind address: "${text}" (omit --webhooks to serve none)`)
+      ),
+    otherwise: { hostname: undefined, port: usualPort }
+  }),
+  webhookUrl: Flag.parsed("webhook-url", {
+    placeholder: "URL",
+    description: "How the API server reaches this program outside of the cluster (default a Service)",
+    parse: (text) =>
+      /^https:\/\/[^/?#@]+\/?$/.test(text) && URL.canParse(text)
+        ? Either.right(text)
+        : Either.left(`invalid URL: "${text}" (write it like https://host:9443)`),
+    otherwise: undefined
+  }),
+  webhookCertDir: Flag.text("webhook-cert-dir", {
+    placeholder: "DIR",
+    description: "Folder of tls.crt, tls.key and ca.crt, reloaded on change (default a certificate of its own)"
+  })
+} as const
+
+/** The values of the flags. */
+export type Settings = Flag.Values<typeof flags> & { readonly namespaces: ReadonlyArray<string> }
+
+/** The namespace of the Service and the Secret: that of the pod, or else of the kubeconfig context. */
+export const namespaceOf = ({ namespace }: { readonly namespace?: string | undefined }): string =>
+  namespace ?? "default"
+
+/** The Service of the webhooks. */
+export const serviceOf = (program: string): string => `${program}-webhook`
+
+/** The Secret with the certificate that the replicas share. */
+export const secretOf = (program: string): string => `${program}-webhook-certificate`
+
+const convertedOf = ({ controllers }: Pick<Program<unknown>, "controllers">) =>
+  Crd.kindsOf(controllers).filter(({ definition }) => definition.spokes.length > 0)
+
+/** The settings of the objects that the API server reads. */
+const targetOf = (
+  program: Program<unknown>,
+  { namespaces, webhookUrl }: Pick<Settings, "namespaces"> & Partial<Settings>,
+  namespace: string
+): Configuration.Settings => ({
+  program: program.name,
+  namespace,
+  namespaces,
+  target: webhookUrl === undefined ? { service: { namespace, name: serviceOf(program.name) } } : { url: webhookUrl }
+})
+
+/** The permissions of the webhooks in a namespace of the program; none without `--webhooks`. */
+export const access = (
+  program: Program<unknown>,
+  settings: { readonly webhooks: boolean; readonly namespaces: ReadonlyArray<string> },
+  namespace: string
+): ReadonlyArray<Access.Access> => {
+  if (!settings.webhooks) return []
+  const declared = program.webhooks ?? []
+  const target = targetOf(program, settings, namespace)
+  const { mutating, validating } = Configuration.configurations(declared, target, undefined)
+  const policies = Configuration.policies(declared, target).map(({ policy }) => policy.metadata.name)
+  const crds = convertedOf(program).map(nameOf)
+  const names = [secretOf(program.name)]
+  const written = (resource: Access.Target, names: ReadonlyArray<string>) =>
+    names.length === 0 ? [] : [Access.of(resource, ["get", "patch"], { names }), Access.create(resource)]
+  return [
+    Access.of(BuiltIn.Secret, ["get", "update", "delete"], { names, namespace }),
+    Access.create(BuiltIn.Secret, { namespace }),
+    ...written(BuiltIn.ValidatingWebhookConfiguration, validating === undefined ? [] : [validating.metadata.name]),
+    ...written(BuiltIn.MutatingWebhookConfiguration, mutating === undefined ? [] : [mutating.metadata.name]),
+    ...written(BuiltIn.ValidatingAdmissionPolicy, policies),
+    ...written(BuiltIn.ValidatingAdmissionPolicyBinding, policies),
+    ...(crds.length === 0 ? [] : [Access.of(BuiltIn.CustomResourceDefinition, ["get", "patch"], { names: crds })])
+  ]
+}
+
+/** Rejects a program whose kinds or flags need `--webhooks`, and two declarations of one webhook. */
+export const check = (
+  program: Program<unknown>,
+  settings: Flag.Values<typeof flags>
+): Either.Either<void, UsageError> => {
+  const refusal = (message: string) => Either.left(new UsageError({ message }))
+  const twice = Admission.duplicate(program.webhooks ?? [])
+  if (twice !== undefined) return refusal(twice)
+  if (settings.webhooks) return Either.void
+  const [converted] = convertedOf(program)
+  if (converted !== undefined) return refusal(`--webhooks: required for the versions of ${nameOf(converted)}`)
+  if (settings.webhookUrl !== undefined) return refusal("--webhooks: required with --webhook-url")
+  return settings.webhookCertDir === undefined ? Either.void : refusal("--webhooks: required with --webhook-cert-dir")
+}
+
+/** The certificate of a folder cannot be published. */
+export class NoCa extends Data.TaggedError("NoCa")<{ readonly message: string }> {}
+
+/** The pairs of a folder. The CA of each is published before the pair is served. */
+const ofDir = (dir: string, registration: Registration.Registration) =>
+  Effect.gen(function* () {
+    const files = yield* FileSystem
+    const file = join(dir, "ca.crt")
+    const ca = files.readFileString(file).pipe(
+      Effect.filterOrFail((text) => text.includes("-----BEGIN CERTIFICATE-----")),
+      Effect.mapError(
+        () =>
+          new NoCa({ message: `--webhook-cert-dir: cannot read a CA: ${file} (the CA that issued tls.crt, as PEM)` })
+      )
+    )
+    const source = yield* Effect.mapError(
+      Certificate.ofDir(dir),
+      ({ message }) => new Certificate.Unusable({ message: `--webhook-cert-dir: ${message}` })
+    )
+    yield* ca
+    const publish = Effect.gen(function* () {
+      const own = yield* ca
+      const published = yield* registration.published
+      // The API server may still call a replica with the old certificate.
+      yield* registration.publish(published.includes(own.trim()) ? published : `${own.trim()}\n${published}`)
+    }).pipe(
+      Effect.tapError(({ message }) =>
+        Effect.logWarning(`Cannot publish the CA of the webhooks, retrying: ${message}`)
+      ),
+      Effect.retry(Schedule.union(Schedule.exponential("1 second"), Schedule.spaced("30 seconds"))),
+      Effect.orDie
+    )
+    return {
+      first: Effect.as(publish, source.first),
+      after: (pair: CertificateSource.Pair) => Effect.zipLeft(source.after(pair), publish)
+    }
+  })
+
+/** The running webhooks. */
+export interface Running {
+  /** The address of the conversion for a CRD, with the CAs; waits for the first certificate. */
+  readonly conversion: Effect.Effect<Crds.ClientConfig | undefined>
+}
+
+/**
+ * Serves the webhooks until the scope closes, and applies their configurations. Returns when the port is open. The process is not
+ * ready until the API server trusts its certificate.
+ *
+ * @param namespace that of the Service and the Secret
+ */
+export const start = <R>(
+  program: Program<R>,
+  settings: Settings,
+  namespace: string
+): Effect.Effect<
+  Running,
+  WebhookServer.BindFailed | Certificate.Unusable | NoCa,
+  R | Services | Client.Client | FileSystem | Scope.Scope
+> =>
+  Effect.gen(function* () {
+    const declared = program.webhooks ?? []
+    const converted = convertedOf(program)
+    const options = targetOf(program, settings, namespace)
+    for (const line of Configuration.summary(declared)) yield* Effect.logInfo(line)
+    const registration = yield* Registration.make({ ...options, declared, converted })
+    const routes = new Map<string, WebhookServer.Route<R | Services>>()
+    for (const { hooks, resource } of declared) {
+      for (const hook of hooks) {
+        const path = Admission.pathOf(resource, hook)
+        const all = declared
+          .filter((other) => nameOf(other.resource) === nameOf(resource))
+          .flatMap((other) => other.hooks)
+          .filter(({ type }) => type === hook.type)
+        routes.set(path, { type: "admission", endpoint: AdmissionReview.endpoint(resource, all) })
+      }
+    }
+    if (converted.length > 0)
+      routes.set("/convert", { type: "conversion", endpoint: ConversionReview.endpoint(converted) })
+    // The API server evaluates policies without this program.
+    if (routes.size === 0) return { conversion: Effect.succeed(undefined) }
+    const trusted = yield* Deferred.make<CertificateSource.Source>()
+    let isTrusted = false
+    const trust = (source: CertificateSource.Source) =>
+      Effect.zipRight(
+        Deferred.succeed(trusted, source),
+        Effect.sync(() => {
+          isTrusted = true
+        })
+      )
+    yield* Effect.flatMap(Health.Health, ({ readiness }) =>
+      readiness("webhooks", () =>
+        isTrusted ? undefined : "the API server does not trust the certificate of the webhooks yet"
+      )
+    )
+    const host = settings.webhookUrl === undefined ? undefined : new URL(settings.webhookUrl).hostname
+    const service = `${serviceOf(program.name)}.${namespace}.svc`
+    const names = host === undefined ? [service, `${service}.cluster.local`] : [host.replace(/^\[|\]$/g, "")]
+    // Nothing trusts this pair. With it the port is open before the first request to the API server.
+    const placeholder = SelfSigned.make(names, yield* Clock.currentTimeMillis)
+    const { port } = yield* WebhookServer.make({
+      hostname: settings.webhookAddress.hostname,
+      port: settings.webhookAddress.port,
+      routes,
+      certificates: {
+        first: placeholder,
+        after: (pair) =>
+          Effect.flatMap(Deferred.await(trusted), (source) =>
+            pair === placeholder ? Effect.succeed(source.first) : source.after(pair)
+          )
+      }
+    })
+    yield* Effect.logInfo(`Serving webhooks on ${BindAddress.format({ ...settings.webhookAddress, port })}`)
+    const { webhookCertDir } = settings
+    if (webhookCertDir === undefined) {
+      yield* SharedCertificate.make({
+        secret: { namespace, name: secretOf(program.name) },
+        names,
+        publish: registration.publish,
+        published: registration.published
+      }).pipe(Effect.flatMap(trust), Effect.zipRight(Effect.never), Effect.scoped, Effect.forkScoped)
+    } else {
+      const { after, first } = yield* ofDir(webhookCertDir, registration)
+      yield* Effect.forkScoped(Effect.flatMap(first, (pair) => trust({ first: pair, after })))
+    }
+    return {
+      conversion: Effect.map(Deferred.await(trusted), () => ({
+        ...Configuration.clientConfig(options.target, "/convert"),
+        caBundle: Buffer.from(registration.current()).toString("base64")
+      }))
+    }
+  })
