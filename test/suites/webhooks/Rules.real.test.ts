@@ -1,0 +1,116 @@
+/** What a user of kubectl reads: the admission rules of the controllers, on a real API server that calls the compiled binary. */
+import { describe, expect } from "bun:test"
+import * as Eventually from "@homeostat/testkit/Eventually"
+import * as Shared from "@homeostat/testkit/Shared"
+import { Effect } from "effect"
+import { type Sample, samples } from "./Rules.fixture.ts"
+import * as Scene from "./Scene.ts"
+
+const warnings = (stderr: string): ReadonlyArray<string> =>
+  stderr.split("\n").filter((line) => line.startsWith("Warning: "))
+
+const expectOf = (sample: Sample, { exitCode, stderr }: { readonly exitCode: number; readonly stderr: string }) => {
+  const { denied, warned = [] } = sample
+  const seen = { sample: sample.name, stderr }
+  if (denied === undefined) expect({ ...seen, exitCode }).toEqual({ ...seen, exitCode: 0 })
+  else expect({ ...seen, contains: stderr.includes(denied) }).toEqual({ ...seen, contains: true })
+  expect({ ...seen, count: denied === undefined ? warnings(stderr).length : 0 }).toEqual({
+    ...seen,
+    count: warned.length
+  })
+  for (const text of warned) expect(stderr).toContain(text)
+}
+
+describe("The admission rules", () => {
+  Shared.real(
+    "answer kubectl apply and a server dry run with their texts",
+    (cluster) =>
+      Effect.gen(function* () {
+        const namespace = yield* cluster.namespace("rules")
+        const replica = yield* Scene.replica(cluster, yield* Scene.freePort)
+        yield* Scene.ready(replica)
+        const inNamespace = (sample: Sample, index: number) => ({
+          ...sample.manifest,
+          metadata: { ...sample.manifest.metadata, namespace, name: `${sample.manifest.metadata.name}-${index}` }
+        })
+        // The API server needs a moment until it calls a new webhook and evaluates a new policy.
+        const probe = (spec: object) => ({
+          apiVersion: "apps.kubedojo.io/v1beta1",
+          kind: "WebApp",
+          metadata: { namespace, name: "probe" },
+          spec
+        })
+        yield* Eventually.eventually(
+          "the policies are in force",
+          Scene.kubectl(cluster, ["apply", "--dry-run=server", "-f", "-"], probe({ image: "nginx" })),
+          ({ stderr }) => stderr.includes("Warning: ")
+        )
+        const backup = { apiVersion: "backup.example.com/v1", kind: "Backup", metadata: { namespace, name: "probe" } }
+        yield* Eventually.eventually(
+          "the webhooks are in force",
+          Scene.kubectl(cluster, ["apply", "--dry-run=server", "-f", "-"], {
+            ...backup,
+            spec: { source: "pvc/data", schedule: "61 * * * *", destination: "s3://bucket" }
+          }),
+          ({ exitCode }) => exitCode !== 0
+        )
+        for (const [index, sample] of samples.entries()) {
+          const object = inNamespace(sample, index)
+          const { update } = sample
+          if (update === undefined) {
+            expectOf(sample, yield* Scene.kubectl(cluster, ["apply", "--dry-run=server", "-f", "-"], object))
+            expectOf(sample, yield* Scene.kubectl(cluster, ["apply", "-f", "-"], object))
+          } else {
+            const created = yield* Scene.kubectl(cluster, ["apply", "-f", "-"], object)
+            expect({ sample: sample.name, ...created }).toMatchObject({ exitCode: 0 })
+            const patch = [
+              "patch",
+              `${object.kind.toLowerCase()}s.${object.apiVersion.split("/")[0]}`,
+              object.metadata.name,
+              `--namespace=${namespace}`,
+              "--type=merge",
+              `--patch=${JSON.stringify(update)}`
+            ]
+            expectOf(sample, yield* Scene.kubectl(cluster, [...patch, "--dry-run=server"]))
+            expectOf(sample, yield* Scene.kubectl(cluster, patch))
+          }
+        }
+        const restore = yield* Scene.kubectl(cluster, [
+          "get",
+          "restores.backup.example.com",
+          `--namespace=${namespace}`,
+          "-o",
+          "json"
+        ])
+        expect(restore.stdout).toContain('"backup.example.com/requested-by"')
+      }),
+    Scene.options
+  )
+
+  Shared.real(
+    "of dead managers do not block deletions, other kinds, or the removal of the namespace",
+    (cluster) =>
+      Effect.gen(function* () {
+        const namespace = yield* cluster.namespace("dead")
+        yield* Effect.scoped(Effect.flatMap(Scene.replica(cluster, yield* Scene.freePort), Scene.ready))
+        const object = (kind: string, spec: object) => ({
+          apiVersion: kind === "WebApp" ? "apps.kubedojo.io/v1beta1" : "backup.example.com/v1",
+          kind,
+          metadata: { namespace, name: "left", finalizers: ["example.com/mine"] },
+          spec
+        })
+        const admitted = (args: ReadonlyArray<string>, input?: object) =>
+          Effect.map(Scene.kubectl(cluster, args, input), (outcome) => expect(outcome).toMatchObject({ exitCode: 0 }))
+        const place = `--namespace=${namespace}`
+        yield* admitted(["apply", "-f", "-"], object("WebApp", { image: "nginx:1.27" }))
+        yield* admitted(["apply", "-f", "-"], object("Backup", { source: "pvc/data", destination: "s3://bucket" }))
+        yield* admitted(["create", "configmap", "other", place])
+        for (const kind of ["webapps.apps.kubedojo.io", "backups.backup.example.com"]) {
+          yield* admitted(["delete", kind, "left", place, "--wait=false"])
+          yield* admitted(["patch", kind, "left", place, "--type=merge", '--patch={"metadata":{"finalizers":null}}'])
+        }
+        yield* admitted(["delete", "namespace", namespace, "--timeout=60s"])
+      }),
+    Scene.options
+  )
+})
