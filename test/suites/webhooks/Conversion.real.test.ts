@@ -1,0 +1,122 @@
+/** A kind of two versions, on a real API server that calls the program for each conversion. */
+
+import { describe, expect } from "bun:test"
+import { join } from "node:path"
+import * as Eventually from "@homeostat/testkit/Eventually"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import * as Shared from "@homeostat/testkit/Shared"
+import { Effect } from "effect"
+import * as Binary from "../binary/Binary.ts"
+import * as Running from "../binary/Running.ts"
+import * as Scene from "./Scene.ts"
+
+const launch = (cluster: ControlPlane, port: number) =>
+  Running.start(
+    [
+      process.execPath,
+      join(import.meta.dir, "fixtures", "crates.ts"),
+      "run",
+      `--kubeconfig=${cluster.admin.kubeconfigPath}`,
+      "--install-crds",
+      "--webhooks",
+      `--webhook-bind-address=127.0.0.1:${port}`,
+      `--webhook-url=https://127.0.0.1:${port}`
+    ],
+    {
+      ...Binary.bare(cluster.directory),
+      ...Binary.variables({ "metrics-bind-address": "127.0.0.1:0", "health-probe-bind-address": "127.0.0.1:0" }, [
+        "crates"
+      ])
+    }
+  )
+
+describe("A kind of two versions", () => {
+  Shared.real(
+    "is stored as v2 and served as v1 and v2, and a failed conversion changes nothing",
+    (cluster) =>
+      Effect.gen(function* () {
+        const namespace = yield* cluster.namespace("crates")
+        yield* Scene.ready(yield* launch(cluster, yield* Scene.freePort))
+        const place = `--namespace=${namespace}`
+        const v1 = (name: string, size: string) => ({
+          apiVersion: "suites.example.com/v1",
+          kind: "Crate",
+          metadata: { name, namespace },
+          spec: { size }
+        })
+        const run = (args: ReadonlyArray<string>, input?: object) => Scene.kubectl(cluster, args, input)
+        const get = (version: string, name: string) =>
+          Effect.map(run(["get", `crates.${version}.suites.example.com`, name, place, "-o", "json"]), ({ stdout }) =>
+            JSON.parse(stdout)
+          )
+        yield* Eventually.eventually(
+          "a Crate is admitted with its default",
+          run(["apply", "--dry-run=server", "-o", "json", "-f", "-"], v1("probe", "3x4")),
+          ({ stdout }) => stdout.includes("brown")
+        )
+
+        // Each way, with a default that only the stored version has.
+        expect(yield* run(["apply", "-f", "-"], v1("one", "3x4"))).toMatchObject({ exitCode: 0 })
+        expect((yield* get("v2", "one")).spec).toEqual({ width: 3, height: 4, colour: "brown" })
+        const asV1 = yield* get("v1", "one")
+        expect(asV1.spec).toEqual({ size: "3x4" })
+        expect(asV1.metadata.annotations["suites.example.com/colour"]).toBe("brown")
+        expect(yield* run(["apply", "-f", "-"], v1("one", "5x6"))).toMatchObject({ exitCode: 0 })
+        expect((yield* get("v2", "one")).spec).toEqual({ width: 5, height: 6, colour: "brown" })
+        expect(yield* run(["apply", "--server-side", "--force-conflicts", "-f", "-"], v1("one", "7x8"))).toMatchObject({
+          exitCode: 0
+        })
+        expect((yield* get("v1", "one")).spec).toEqual({ size: "7x8" })
+        const table = yield* run(["get", "crates.v1.suites.example.com", place])
+        expect(table.stdout).toMatch(/NAME +SIZE\none +7x8/)
+
+        // A failed conversion.
+        const failed = yield* run(["apply", "-f", "-"], v1("two", "large"))
+        expect(failed.exitCode).toBe(1)
+        expect(failed.stderr).toContain('Crate "two": invalid size: "large" (write it like 3x4)')
+        const changed = yield* run(["apply", "-f", "-"], v1("one", "large"))
+        expect(changed.exitCode).toBe(1)
+        expect((yield* get("v2", "one")).spec).toEqual({ width: 7, height: 8, colour: "brown" })
+        expect((yield* run(["get", "crates.v2.suites.example.com", "two", place])).stderr).toContain("NotFound")
+
+        // Checks see the hub, whatever the version of the request.
+        const denied = yield* run(["apply", "-f", "-"], v1("three", "13x1"))
+        expect(denied.stderr).toContain("spec.width: Invalid value: 13: must not be 13")
+        expect(yield* run(["label", "crates.v1.suites.example.com", "one", "keep=yes", place])).toMatchObject({
+          exitCode: 0
+        })
+        const kept = yield* run(["delete", "crates.v1.suites.example.com", "one", place])
+        expect(kept.stderr).toContain("the Crate has the label keep=yes (remove it first)")
+        expect(yield* run(["label", "crates.v1.suites.example.com", "one", "keep-", place])).toMatchObject({
+          exitCode: 0
+        })
+
+        // A watch of v1, and the migration of the storage.
+        const { resourceVersion } = (yield* get("v1", "one")).metadata
+        expect(
+          yield* run([
+            "patch",
+            "crates.v2.suites.example.com",
+            "one",
+            place,
+            "--type=merge",
+            '--patch={"spec":{"width":9}}'
+          ])
+        ).toMatchObject({ exitCode: 0 })
+        const watched = yield* cluster.request(
+          "GET",
+          `/apis/suites.example.com/v1/namespaces/${namespace}/crates?watch=true&timeoutSeconds=2&resourceVersion=${resourceVersion}`
+        )
+        expect(JSON.stringify(watched)).toContain("9x8")
+        const list = yield* run(["get", "crates.v1.suites.example.com", place, "-o", "json"])
+        expect(yield* run(["replace", "-f", "-"], JSON.parse(list.stdout))).toMatchObject({ exitCode: 0 })
+        const crd = yield* run(["get", "crd", "crates.suites.example.com", "-o", "json"])
+        expect(JSON.parse(crd.stdout).status.storedVersions).toEqual(["v2"])
+
+        // Built-in kinds have defaults too.
+        const map = yield* run(["create", "configmap", "crate", place, "--from-literal=crate=", "-o", "json"])
+        expect(JSON.parse(map.stdout).data).toEqual({ crate: "empty" })
+      }),
+    Scene.options
+  )
+})
