@@ -3,8 +3,8 @@
  * people, the policies that limit the manager. In {@link folders} there is nothing else. Pure: the same program gives the same files.
  */
 import * as CrdVerb from "@homeostat/runtime/command/Crd"
+import * as Webhooks from "@homeostat/runtime/command/Webhooks"
 import * as Yaml from "@homeostat/runtime/command/Yaml"
-import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
@@ -19,10 +19,7 @@ export const folders = ["crds", "rbac", "components/lockdown"] as const
 export type Files = ReadonlyMap<string, string>
 
 /** The program to install. */
-export interface Program {
-  readonly name: string
-  readonly controllers: ReadonlyArray<Controller<unknown>>
-}
+export type Program = Webhooks.Program<unknown>
 
 /** The namespace that the manager runs in. */
 export const namespaceOf = ({ name }: Program): string => `${name}-system`
@@ -72,6 +69,12 @@ const rbac = (program: Program) => {
   // Only where they stand depends on the namespace, which who includes them says.
   const narrow = Rbac.objects(controllers, { ...settings, namespaces: ["default"] }).map(anywhere)
   const lease = Rbac.objects([], { ...settings, namespaces: [], lease: { namespace, name } })
+  const webhooks = Rbac.objects([], {
+    ...settings,
+    name: `${name}-webhooks`,
+    namespaces: [],
+    webhookAccess: Webhooks.access(program, { webhooks: true, namespaces: [] }, namespace)
+  })
   return {
     "leader-election.yaml": file(["The permissions for leader election."], lease),
     "people.yaml": file(
@@ -102,6 +105,11 @@ const rbac = (program: Program) => {
       ],
       narrow
     ),
+    "webhooks/manager.yaml": file(
+      [`The permissions for the webhooks, as \`${name} rbac --webhooks\` prints them.`],
+      webhooks
+    ),
+    "webhooks/kustomization.yaml": kustomization(program, ["The permissions for the webhooks."], ["manager.yaml"]),
     "namespaced/kustomization.yaml": kustomization(program, ["Permissions in one namespace."], ["manager.yaml"])
   }
 }

@@ -12,7 +12,7 @@ import { loadAll } from "js-yaml"
 export const folder = join(import.meta.dir, "../../../deploy")
 
 /** The overlays, each of which is a way to install. */
-export const names = ["default", "namespaced", "high-availability", "tracing", "monitoring"] as const
+export const names = ["default", "namespaced", "high-availability", "tracing", "monitoring", "webhooks"] as const
 
 /** The folder of an overlay. */
 export const path = (name: (typeof names)[number]): string => join(folder, "overlays", name)
