@@ -30,9 +30,7 @@ type Declared = ReadonlyArray<Admission.Admission<unknown>>
 
 /** The address of a path, in its wire form, without `caBundle`. */
 export const clientConfig = (target: Target, path: string) =>
-  "url" in target
-    ? { url: `${target.url.replace(/\/+$/, "")}${path}` }
-    : { service: { ...target.service, path, port: 443 } }
+  "url" in target ? { url: new URL(path, target.url).href } : { service: { ...target.service, path, port: 443 } }
 
 /** The name of a kind in the names of policies and webhooks, which need three parts. */
 const kindName = (resource: Admission.Admission["resource"], program: string): string =>

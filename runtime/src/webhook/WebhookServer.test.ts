@@ -1,5 +1,6 @@
 /** The webhook server on a real TLS port. */
 import { afterAll, describe, expect, test } from "bun:test"
+import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -36,10 +37,14 @@ const Boxes = Conversion.between(
   })
 )
 
+class NoDatabase extends Data.TaggedError("NoDatabase") {
+  override readonly message = "no database"
+}
+
 const checks = Admission.validate(Box, {
   write: ({ spec }) => {
     if (spec.size === 13) throw new Error("thirteen")
-    if (spec.size === 14) return Effect.fail(new Error("no database"))
+    if (spec.size === 14) return Effect.fail(new NoDatabase())
     if (spec.slow === true) return Effect.delay(Effect.succeed([]), "10 seconds")
     return spec.size > 10
       ? [Admission.invalid("spec.size", spec.size, "must be at most 10"), Admission.warning("large")]

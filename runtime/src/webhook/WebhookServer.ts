@@ -9,6 +9,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { type AddressInfo, isIPv6 } from "node:net"
+import type { Duplex } from "node:stream"
 import { createServer as createTlsServer, type TLSSocket } from "node:tls"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
@@ -34,11 +35,18 @@ const mostConnections = 1000
 /** The time limit without one in the request, which is the longest that the API server allows. */
 const longestLimit = Duration.seconds(30)
 
-/** The time in which a new connection must send its first request, in ms. */
-const firstRequest = 20_000
+/**
+ * How long a connection may stay in a phase, in ms: before its first request, while a body arrives, and between requests. The API
+ * server closes idle connections earlier.
+ */
+const patience = { new: 20_000, receiving: 30_000, idle: 180_000, working: Number.POSITIVE_INFINITY } as const
 
-/** The time without a request after which a connection closes, in ms. The API server closes idle connections earlier. */
-const idle = 180_000
+/** A connection in its phase. */
+interface Connection {
+  phase: keyof typeof patience
+  /** When the phase began, in ms. */
+  since: number
+}
 
 /** The time that running requests get at the shutdown. */
 const grace = Duration.seconds(5)
@@ -138,8 +146,14 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
     const clock = yield* Effect.clock
     const run = yield* FiberSet.makeRuntimePromise<R, void, never>()
     const series = new Map([...routes].map(([path, { type }]) => [path, seriesOf(registry, path, type)]))
-    const sockets = new Set<TLSSocket>()
-    const busy = new Set<TLSSocket>()
+    const sockets = new Map<Duplex, Connection>()
+    const enter = (socket: Duplex, phase: Connection["phase"]): void => {
+      const connection = sockets.get(socket)
+      if (connection === undefined) return
+      connection.phase = phase
+      connection.since = clock.unsafeCurrentTimeMillis()
+    }
+    const isBusy = ({ phase }: Connection): boolean => phase === "receiving" || phase === "working"
     let underWay = 0
     let ending = false
 
@@ -205,27 +219,21 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         reject(problem.status, problem.message)
         return
       }
-      const socket = request.socket as TLSSocket
-      socket.setTimeout(idle)
+      const { socket } = request
       const limit = limitOf(query)
       const startedAt = clock.unsafeCurrentTimeNanos()
       underWay++
-      busy.add(socket)
+      enter(socket, "receiving")
       meters.inFlight.add(1)
       let ended = false
       const end = (): void => {
         if (ended) return
         ended = true
         underWay--
-        busy.delete(socket)
+        enter(socket, "idle")
         meters.inFlight.add(-1)
-        clearTimeout(slow)
         if (ending) setImmediate(() => socket.end())
       }
-      // A client that does not send its body in time has given up.
-      const slow = setTimeout(() => {
-        if (!ended) socket.destroy()
-      }, Duration.toMillis(longestLimit))
       const chunks: Array<Buffer> = []
       let size = 0
       request.on("data", (chunk: Buffer) => {
@@ -242,7 +250,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
       request.on("error", end)
       request.on("end", () => {
         if (response.headersSent) return
-        clearTimeout(slow)
+        enter(socket, "working")
         void run(
           Effect.matchEffect(answer(path, route, request, Buffer.concat(chunks), limit), {
             onSuccess: ({ body, code, panicked }) =>
@@ -266,10 +274,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
 
     const web = createServer(handle)
     const accept = (socket: TLSSocket): void => {
-      sockets.add(socket)
-      socket.setTimeout(firstRequest, () => {
-        if (!busy.has(socket)) socket.destroy()
-      })
+      sockets.set(socket, { phase: "new", since: clock.unsafeCurrentTimeMillis() })
       socket.on("close", () => sockets.delete(socket))
       socket.on("error", () => socket.destroy())
       web.emit("connection", socket)
@@ -306,11 +311,16 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         Effect.gen(function* () {
           ending = true
           server.close()
-          for (const socket of sockets) if (!busy.has(socket)) socket.end()
+          for (const [socket, connection] of sockets) if (!isBusy(connection)) socket.end()
           yield* Effect.timeoutOption(Effect.repeat(Effect.sleep("10 millis"), { until: () => underWay === 0 }), grace)
-          for (const socket of sockets) socket.destroy()
+          for (const socket of sockets.keys()) socket.destroy()
         })
     )
+    const sweep = Effect.sync(() => {
+      const now = clock.unsafeCurrentTimeMillis()
+      for (const [socket, { phase, since }] of sockets) if (now - since > patience[phase]) socket.destroy()
+    })
+    yield* Effect.forkScoped(Effect.forever(Effect.delay(sweep, "5 seconds")))
     yield* Effect.forkScoped(
       Effect.iterate(certificates.first, {
         while: () => true,
