@@ -189,7 +189,7 @@ const types = (): Known => {
 
 const makeTypes = (): Known => {
   const environment = Authorizer.register(Expression.environment())
-  const declared = new Types(environment)
+  const declared = new Types(environment, (field) => field)
   const typeOf = (schema: Schema) => declared.of(schema) ?? { name: "dyn", valueOf: dynamic }
   const request = typeOf(requestSchema)
   const namespace = typeOf(namespaceSchema)
