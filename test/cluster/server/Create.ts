@@ -68,7 +68,7 @@ export const insert = (
     namespace: kind.namespaced ? namespace : "",
     oldObject: null
   } as const
-  const named = { ...asked, name: ObjectMeta.nameOf(managed), object: { ...managed, ...typeOf(kind) } }
+  const named = { ...asked, name: ObjectMeta.nameOf(managed), object: managed }
   const mutated = options.mutate?.(named) ?? managed
   for (let attempt = 1; ; attempt++) {
     const draft = prepared(world, kind, mutated, options, strategy)

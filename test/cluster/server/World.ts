@@ -25,7 +25,7 @@ export interface WriteOptions extends Writing {
   readonly dryRun: boolean
   /** Whether the request is about a collection. */
   readonly collection?: boolean
-  /** The object as policies change it. Throws a Failure if a policy fails. Absent: no policy is asked. */
+  /** The object as policies change it; undefined: none does. Throws a Failure if a policy fails. Absent: no policy is asked. */
   readonly mutate?: (attributes: Attributes) => JsonObject | undefined
   /** Throws a Failure if a policy denies the write. Absent: no policy is asked, as for writes by the server itself. */
   readonly admit?: (attributes: Attributes) => void

@@ -6,6 +6,6 @@ import * as ValidatingPolicies from "./ValidatingPolicies.ts"
 /** The options of a write that the policies are asked about. */
 export const admitted = (world: World, options: WriteOptions): WriteOptions => ({
   ...options,
-  mutate: (attributes) => MutatingPolicies.mutate(world, attributes, options) ?? undefined,
+  mutate: (attributes) => MutatingPolicies.mutate(world, attributes, options),
   admit: (attributes) => ValidatingPolicies.check(world, attributes, options)
 })
