@@ -1,8 +1,9 @@
 /**
  * What the verbs work on, and what is known of whoever asks for one.
  */
+import type { Attributes } from "./admission/Attributes.ts"
 import type { Identity } from "./Identity.ts"
-import type { Json } from "./Json.ts"
+import type { Json, JsonObject } from "./Json.ts"
 import type { Kind, User, Writing } from "./Kind.ts"
 import type { Registry } from "./Registry.ts"
 import type { Store } from "./Store.ts"
@@ -22,6 +23,12 @@ export interface WriteOptions extends Writing {
   readonly manager: string
   /** Whether everything is done but the writing. */
   readonly dryRun: boolean
+  /** Whether the request is about a collection. */
+  readonly collection?: boolean
+  /** The object as policies change it; undefined: none does. Throws a Failure if a policy fails. Absent: no policy is asked. */
+  readonly mutate?: (attributes: Attributes) => JsonObject | undefined
+  /** Throws a Failure if a policy denies the write. Absent: no policy is asked, as for writes by the server itself. */
+  readonly admit?: (attributes: Attributes) => void
 }
 
 /** Who Kubernetes' own writes are made by. */
