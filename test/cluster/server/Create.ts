@@ -8,7 +8,7 @@ import * as CustomDefinitions from "./CustomDefinitions.ts"
 import * as Failure from "./Failure.ts"
 import type { FieldError } from "./FieldError.ts"
 import * as Json from "./Json.ts"
-import { type Kind, type Strategy, typeOf } from "./Kind.ts"
+import { foresee, type Kind, type Strategy, typeOf } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
 import * as Admission from "./NamespaceLifecycle.ts"
 import * as ObjectMeta from "./ObjectMeta.ts"
@@ -106,6 +106,7 @@ const store = (world: World, kind: Kind, draft: Json.DraftObject, options: Write
   if (!options.dryRun) delete metadata.resourceVersion
   const object = { ...draft, ...typeOf(kind) }
   const stored = kind.toStorage(object)
+  foresee(kind, stored)
   return kind.fromStorage(options.dryRun ? stored : world.store.put(kind.storage, stored))
 }
 

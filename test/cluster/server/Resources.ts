@@ -18,6 +18,7 @@ import type { ResourcePath } from "./Path.ts"
 import * as Query from "./Query.ts"
 import * as Selection from "./Selection.ts"
 import type { Server } from "./Server.ts"
+import * as Step from "./Step.ts"
 import * as View from "./View.ts"
 import * as Watch from "./Watch.ts"
 
@@ -161,15 +162,10 @@ export const removeAll = (request: ResourceRequest): Answer => {
   const options = deleteOptionsOf(request)
   Query.checkDeletion(options)
   Delete.warnOfOrphans(kind, options, { warn: Exchange.warn(exchange) })
-  const page = List.page(server.world.store, kind, selection, listed)
+  const page = Step.once(() => List.page(server.world.store, kind, selection, listed))
   for (const object of page.items) {
-    server.verbs.delete(
-      kind,
-      ObjectMeta.namespaceOf(object),
-      ObjectMeta.nameOf(object),
-      options,
-      deleting(exchange, options)
-    )
+    const [namespace, name] = [ObjectMeta.namespaceOf(object), ObjectMeta.nameOf(object)]
+    Step.once(() => server.verbs.delete(kind, namespace, name, options, deleting(exchange, options)))
   }
   return Exchange.answer(exchange, 200, View.list(viewOf(request, accepted), page, exchange.now), accepted)
 }
@@ -253,11 +249,6 @@ const after = (server: Server, revision: number, answer: () => Exchange.HttpResp
       duration: patience,
       onTimeout: () => Failure.tooLargeVersion(revision, store.revision)
     }),
-    Effect.flatMap(() =>
-      Effect.try({
-        try: answer,
-        catch: (error) => (error instanceof Failure.Failure ? error : Failure.internal(String(error)))
-      })
-    )
+    Effect.flatMap(() => Effect.mapError(Step.settle(Step.make(), answer), Step.failureOf))
   )
 }

@@ -6,12 +6,15 @@ import type { Json } from "./Json.ts"
 import type { Kind, User, Writing } from "./Kind.ts"
 import type { Registry } from "./Registry.ts"
 import type { Store } from "./Store.ts"
+import type { Outside } from "./webhook/Outside.ts"
 
 /** The state of a server. */
 export interface World {
   readonly store: Store
   readonly registry: Registry
   readonly identity: Identity
+  /** The way to webhooks. */
+  readonly outside: Outside
   /** What each CustomResourceDefinition declares, and what that was made of. */
   readonly definitions: Map<string, { readonly made: Json; readonly kinds: ReadonlyArray<Kind> }>
 }
