@@ -34,6 +34,16 @@ export const bind = (
   if (ObjectMeta.nameOf(binding) !== name) throw Failure.badRequest("name in URL does not match name in Binding object")
   const errors = validate(Json.object(binding.target))
   if (errors.length > 0) throw Failure.invalid({ group: "", kind: "Binding", plural: "" }, name, errors)
+  options.admit?.({
+    operation: "CREATE",
+    resource: kind,
+    kind: named(),
+    subresource: "binding",
+    namespace,
+    name,
+    object: binding,
+    oldObject: null
+  })
   const pod = Read.get(world, kind, namespace, name)
   Update.checkUid({ kind, namespace, name, subresource: "" }, pod, binding)
   const refusal = refusalOf(pod)

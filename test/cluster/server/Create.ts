@@ -64,6 +64,15 @@ export const insert = (
   for (let attempt = 1; ; attempt++) {
     const draft = prepared(world, kind, managed, options, strategy)
     const name = ObjectMeta.nameOf(draft)
+    options.admit?.({
+      operation: "CREATE",
+      resource: kind,
+      subresource: "",
+      namespace: kind.namespaced ? namespace : "",
+      name: generates ? "" : name,
+      object: { ...draft, ...typeOf(kind) },
+      oldObject: null
+    })
     const found = world.store.get(kind.storage, kind.namespaced ? namespace : "", name)
     if (found === undefined) return store(world, kind, draft, options)
     if (!prefixed) throw taken(kind, name, found)

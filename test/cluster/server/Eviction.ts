@@ -40,6 +40,16 @@ export const evict = (
   const asked = Json.object(eviction.deleteOptions)
   Query.checkDeletion(asked)
   const options = { ...given, dryRun: given.dryRun || Json.list(asked.dryRun).length > 0 }
+  options.admit?.({
+    operation: "CREATE",
+    resource: kind,
+    kind: named(),
+    subresource: "eviction",
+    namespace,
+    name,
+    object: eviction,
+    oldObject: null
+  })
   const pod = Read.get(world, kind, namespace, name)
   Delete.checkPreconditions(kind, name, pod, Json.object(asked.preconditions))
   if (!endsAnyway(pod)) spend(world, namespace, pod, options)
@@ -50,7 +60,9 @@ export const evict = (
   }
   // The mark is a change of its own: a resourceVersion that was asked for has been compared already.
   const { preconditions: _, ...rest } = asked
-  Delete.remove(world, kind, namespace, name, rest, options)
+  // Policies have been asked about the eviction already.
+  const { admit: __, ...unasked } = options
+  Delete.remove(world, kind, namespace, name, rest, unasked)
 }
 
 const evicting: Conditions.Condition = {

@@ -163,13 +163,10 @@ export const removeAll = (request: ResourceRequest): Answer => {
   Delete.warnOfOrphans(kind, options, { warn: Exchange.warn(exchange) })
   const page = List.page(server.world.store, kind, selection, listed)
   for (const object of page.items) {
-    server.verbs.delete(
-      kind,
-      ObjectMeta.namespaceOf(object),
-      ObjectMeta.nameOf(object),
-      options,
-      deleting(exchange, options)
-    )
+    server.verbs.delete(kind, ObjectMeta.namespaceOf(object), ObjectMeta.nameOf(object), options, {
+      ...deleting(exchange, options),
+      collection: true
+    })
   }
   return Exchange.answer(exchange, 200, View.list(viewOf(request, accepted), page, exchange.now), accepted)
 }

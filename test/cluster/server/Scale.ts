@@ -1,6 +1,7 @@
 /**
  * `/scale`: how many replicas an object is to have and has, whatever its kind calls them.
  */
+import type { Attributes } from "./admission/Attributes.ts"
 import * as ManagedFields from "./apply/ManagedFields.ts"
 import * as ScaleManagers from "./apply/ScaleManagers.ts"
 import * as Failure from "./Failure.ts"
@@ -69,7 +70,20 @@ export const change = (
   setAt(draft, scale.specReplicas, replicas)
   const version = Json.text(Json.at(next, "metadata", "resourceVersion")) ?? ""
   if (version !== "") Metadata.of(draft).resourceVersion = version
-  const { object } = Update.commit(world, main, current, draft, options)
+  const { admit } = options
+  const { object } = Update.commit(world, main, current, draft, {
+    ...options,
+    ...(admit !== undefined && {
+      admit: (attributes: Attributes) =>
+        admit({
+          ...attributes,
+          kind: ScaleManagers.kind(),
+          subresource: "scale",
+          object: scaleOf(kind, scale, attributes.object ?? draft),
+          oldObject: scaleOf(kind, scale, current)
+        })
+    })
+  })
   return scaleOf(kind, scale, object)
 }
 

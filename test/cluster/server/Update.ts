@@ -129,6 +129,15 @@ export const commit = (
   if (errors.length > 0) throw Create.invalid(kind, draft, errors)
   for (const warning of warnings) options.warn(warning)
   const settled = ManagedFields.settled(current, { ...draft, ...typeOf(kind) })
+  options.admit?.({
+    operation: "UPDATE",
+    resource: kind,
+    subresource: target.subresource,
+    namespace: kind.namespaced ? target.namespace : "",
+    name: target.name,
+    object: settled,
+    oldObject: current
+  })
   return { object: write(world, kind, current, settled, options), created: false }
 }
 

@@ -1,6 +1,7 @@
 /**
  * What the verbs work on, and what is known of whoever asks for one.
  */
+import type { Attributes } from "./admission/Attributes.ts"
 import type { Identity } from "./Identity.ts"
 import type { Json } from "./Json.ts"
 import type { Kind, User, Writing } from "./Kind.ts"
@@ -22,6 +23,10 @@ export interface WriteOptions extends Writing {
   readonly manager: string
   /** Whether everything is done but the writing. */
   readonly dryRun: boolean
+  /** Whether the request is about a collection. */
+  readonly collection?: boolean
+  /** Throws a Failure if a policy denies the write. Absent: no policy is asked, as for writes by the server itself. */
+  readonly admit?: (attributes: Attributes) => void
 }
 
 /** Who Kubernetes' own writes are made by. */

@@ -260,7 +260,7 @@ function* validationActions(field: string, value: JsonValue | undefined): Errors
       "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)"
     yield FieldError.invalid(field, given, detail)
   }
-  if (given.length === 0) yield FieldError.required(field, "at least one validation action is required")
+  if (given.length === 0) yield FieldError.required(field)
 }
 
 function* bindingMistakes(object: JsonObject, isMutating: boolean): Errors {
