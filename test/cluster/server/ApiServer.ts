@@ -44,6 +44,8 @@ export interface Options {
   readonly user?: User | undefined
   /** Where clients reach it, for `/api`: `127.0.0.1:6443`. */
   readonly address?: string | undefined
+  /** Where the Services of webhooks are. Default: at their external names, or at one of their endpoints. */
+  readonly services?: Outside.Services | undefined
 }
 
 /** A server. */
@@ -70,7 +72,7 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
     const store = Store.make({ history: options.history, saved: options.saved })
     const world: World = {
       store,
-      outside: Outside.make(store),
+      outside: Outside.make(store, options.services),
       registry: Registry.make(options.kinds ?? builtInKinds),
       identity: Identity.make(seed),
       definitions: new Map()

@@ -3,6 +3,7 @@
  * in, managers noted, the namespace asked, a name generated, the kind's own preparation and validation done.
  */
 
+import * as Mutation from "./admission/Mutation.ts"
 import * as ManagedFields from "./apply/ManagedFields.ts"
 import * as CustomDefinitions from "./CustomDefinitions.ts"
 import * as Failure from "./Failure.ts"
@@ -52,11 +53,20 @@ export const insert = (
   world: World,
   kind: Kind,
   namespace: string,
-  managed: Json.JsonObject,
+  given: Json.JsonObject,
   options: WriteOptions,
   strategy: Pick<Strategy, "prepareForCreate"> = kind.strategy
 ): Json.JsonObject => {
-  Admission.checkCreate(world.store, kind, namespace, ObjectMeta.nameOf(managed))
+  Admission.checkCreate(world.store, kind, namespace, ObjectMeta.nameOf(given))
+  const attributes = {
+    operation: "CREATE" as const,
+    resource: kind,
+    subresource: "",
+    namespace: kind.namespaced ? namespace : "",
+    name: ObjectMeta.nameOf(given),
+    oldObject: null
+  }
+  const managed = Mutation.written(options, attributes, given)
   CustomDefinitions.checkCreate(world, kind, ObjectMeta.nameOf(managed))
   if (!kind.verbs.includes("get")) return answered(kind, managed, options)
   const prefixed = textOf(managed, "generateName") !== ""
@@ -64,6 +74,7 @@ export const insert = (
   for (let attempt = 1; ; attempt++) {
     const draft = prepared(world, kind, managed, options, strategy)
     const name = ObjectMeta.nameOf(draft)
+    options.admit?.({ ...attributes, name, object: { ...draft, ...typeOf(kind) } })
     const found = world.store.get(kind.storage, kind.namespaced ? namespace : "", name)
     if (found === undefined) return store(world, kind, draft, options)
     if (!prefixed) throw taken(kind, name, found)

@@ -51,6 +51,18 @@ export const remove = (
   if (stored === undefined) throw Failure.notFound(kind, name)
   const current = kind.fromStorage(stored)
   checkPreconditions(kind, name, current, Json.object(deleteOptions.preconditions))
+  const attributes = {
+    operation: "DELETE" as const,
+    resource: kind,
+    subresource: "",
+    namespace: kind.namespaced ? namespace : "",
+    name: options.collection === true ? "" : name,
+    object: null,
+    oldObject: current,
+    deleteOptions
+  }
+  options.mutate?.(attributes)
+  options.admit?.(attributes)
   const deletion: Deletion = { kind, current, deleteOptions, options }
   if (isKind(kind, "", "Namespace")) return removeNamespace(world, deletion)
   if (isKind(kind, "apiextensions.k8s.io", "CustomResourceDefinition") && !ObjectMeta.isDeleting(current)) {

@@ -32,14 +32,26 @@ export const evict = (
   kind: Kind,
   namespace: string,
   name: string,
-  eviction: Json.JsonObject,
+  givenEviction: Json.JsonObject,
   given: WriteOptions
 ): void => {
-  if (ObjectMeta.nameOf(eviction) !== name)
+  if (ObjectMeta.nameOf(givenEviction) !== name)
     throw Failure.badRequest("name in URL does not match name in Eviction object")
-  const asked = Json.object(eviction.deleteOptions)
+  const asked = Json.object(givenEviction.deleteOptions)
   Query.checkDeletion(asked)
   const options = { ...given, dryRun: given.dryRun || Json.list(asked.dryRun).length > 0 }
+  const attributes = {
+    operation: "CREATE" as const,
+    resource: kind,
+    kind: named(),
+    subresource: "eviction",
+    namespace,
+    name,
+    object: givenEviction,
+    oldObject: null
+  }
+  const eviction = options.mutate?.(attributes) ?? givenEviction
+  options.admit?.({ ...attributes, object: eviction })
   const pod = Read.get(world, kind, namespace, name)
   Delete.checkPreconditions(kind, name, pod, Json.object(asked.preconditions))
   if (!endsAnyway(pod)) spend(world, namespace, pod, options)
@@ -50,7 +62,9 @@ export const evict = (
   }
   // The mark is a change of its own: a resourceVersion that was asked for has been compared already.
   const { preconditions: _, ...rest } = asked
-  Delete.remove(world, kind, namespace, name, rest, options)
+  // Policies have been asked about the eviction already.
+  const { admit: __, mutate: ___, ...unasked } = options
+  Delete.remove(world, kind, namespace, name, rest, unasked)
 }
 
 const evicting: Conditions.Condition = {

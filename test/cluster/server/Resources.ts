@@ -165,7 +165,8 @@ export const removeAll = (request: ResourceRequest): Answer => {
   const page = Step.once(() => List.page(server.world.store, kind, selection, listed))
   for (const object of page.items) {
     const [namespace, name] = [ObjectMeta.namespaceOf(object), ObjectMeta.nameOf(object)]
-    Step.once(() => server.verbs.delete(kind, namespace, name, options, deleting(exchange, options)))
+    const each = { ...deleting(exchange, options), collection: true }
+    Step.once(() => server.verbs.delete(kind, namespace, name, options, each))
   }
   return Exchange.answer(exchange, 200, View.list(viewOf(request, accepted), page, exchange.now), accepted)
 }
@@ -201,11 +202,17 @@ export const writeOptions = (
   { dryRun, fieldManager }: Pick<Query.WriteQuery, "dryRun" | "fieldManager">
 ) => ({
   manager: fieldManager === "" ? agentOf(exchange) : fieldManager,
+  asked: askedOf(exchange.target.query),
   dryRun,
   now: exchange.now,
   user: exchange.user,
   warn: Exchange.warn(exchange)
 })
+
+const askedOf = (query: URLSearchParams) =>
+  Object.fromEntries(
+    ["fieldManager", "fieldValidation"].flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : []))
+  )
 
 /** The name of the program that asks, as it says. */
 const agentOf = ({ request: { headers } }: Exchange.Exchange): string => {

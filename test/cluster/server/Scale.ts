@@ -1,6 +1,7 @@
 /**
  * `/scale`: how many replicas an object is to have and has, whatever its kind calls them.
  */
+import type { Attributes } from "./admission/Attributes.ts"
 import * as ManagedFields from "./apply/ManagedFields.ts"
 import * as ScaleManagers from "./apply/ScaleManagers.ts"
 import * as Failure from "./Failure.ts"
@@ -47,10 +48,21 @@ export const change = (
     throw ScaleManagers.untracked()
   }
   const made = make(live)
-  const next =
+  const given =
     options.applies === undefined
       ? ManagedFields.updated(write, live, ScaleManagers.canonical(made))
       : ManagedFields.applied({ ...write, ...options.applies, default: ScaleManagers.reading(kind) }, live, made)
+  const next =
+    options.mutate?.({
+      operation: "UPDATE",
+      resource: kind,
+      kind: ScaleManagers.kind(),
+      subresource: "scale",
+      namespace: kind.namespaced ? namespace : "",
+      name,
+      object: given,
+      oldObject: live
+    }) ?? given
   const placed = Json.copy(next)
   Metadata.place({ ...kind, namespaced: kind.namespaced }, Metadata.of(placed), namespace)
   Metadata.checkName(placed, name)
@@ -69,7 +81,20 @@ export const change = (
   setAt(draft, scale.specReplicas, replicas)
   const version = Json.text(Json.at(next, "metadata", "resourceVersion")) ?? ""
   if (version !== "") Metadata.of(draft).resourceVersion = version
-  const { object } = Update.commit(world, main, current, draft, options)
+  const { admit, mutate: _, ...others } = options
+  const { object } = Update.commit(world, main, current, draft, {
+    ...others,
+    ...(admit !== undefined && {
+      admit: (attributes: Attributes) =>
+        admit({
+          ...attributes,
+          kind: ScaleManagers.kind(),
+          subresource: "scale",
+          object: scaleOf(kind, scale, attributes.object ?? draft),
+          oldObject: scaleOf(kind, scale, current)
+        })
+    })
+  })
   return scaleOf(kind, scale, object)
 }
 

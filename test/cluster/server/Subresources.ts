@@ -2,6 +2,7 @@
  * What is served below an object: its status, its scale, and what pods and namespaces have besides.
  */
 import { Effect } from "effect"
+import * as Admission from "./admission/Admission.ts"
 import * as ScaleManagers from "./apply/ScaleManagers.ts"
 import * as Binding from "./Binding.ts"
 import * as Decode from "./body/Decode.ts"
@@ -135,10 +136,11 @@ const scaleKind = (kind: Kind): Kind => ({ ...kind, ...ScaleManagers.kind(), col
 const complete = (
   { exchange, server }: Resources.ResourceRequest,
   query: Pick<Query.WriteQuery, "dryRun" | "fieldManager">
-) => ({
-  ...Resources.writeOptions(exchange, query),
-  stored: server.world.store.list
-})
+) =>
+  Admission.admitted(server.world, {
+    ...Resources.writeOptions(exchange, query),
+    stored: server.world.store.list
+  })
 
 /** A body that is created at an object, and answered by a Status. */
 const posted =

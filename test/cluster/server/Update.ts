@@ -4,6 +4,7 @@
  * and validation done, and the result stored, unless nothing changed, or it was all that a deletion waited for.
  */
 
+import * as Mutation from "./admission/Mutation.ts"
 import * as ManagedFields from "./apply/ManagedFields.ts"
 import * as Create from "./Create.ts"
 import * as Failure from "./Failure.ts"
@@ -104,11 +105,20 @@ export const commit = (
   world: World,
   target: Target,
   current: Json.JsonObject,
-  next: Json.JsonObject,
+  given: Json.JsonObject,
   options: WriteOptions
 ): Changed => {
   const { kind } = target
   const strategy = strategyOf(target)
+  const attributes = {
+    operation: "UPDATE" as const,
+    resource: kind,
+    subresource: target.subresource,
+    namespace: kind.namespaced ? target.namespace : "",
+    name: target.name,
+    oldObject: current
+  }
+  const next = Mutation.written(options, attributes, given)
   checkVersion(kind, target.name, current, next)
   const draft = Json.copy(next)
   const metadata = Metadata.of(draft)
@@ -129,6 +139,7 @@ export const commit = (
   if (errors.length > 0) throw Create.invalid(kind, draft, errors)
   for (const warning of warnings) options.warn(warning)
   const settled = ManagedFields.settled(current, { ...draft, ...typeOf(kind) })
+  options.admit?.({ ...attributes, object: settled })
   return { object: write(world, kind, current, settled, options), created: false }
 }
 

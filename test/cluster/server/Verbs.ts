@@ -2,6 +2,7 @@
  * The operations on the objects of a server, each in one synchronous step: the same for requests and for the controllers inside of the
  * server. All throw a Failure.
  */
+import * as Admission from "./admission/Admission.ts"
 import * as Binding from "./Binding.ts"
 import * as Create from "./Create.ts"
 import * as CustomDefinitions from "./CustomDefinitions.ts"
@@ -46,7 +47,8 @@ export interface Verbs {
 
 /** The verbs of a server. */
 export const make = (world: World): Verbs => {
-  const complete = (options: Options): WriteOptions => ({ ...internally(world, options.now), ...options })
+  const complete = (options: Options): WriteOptions =>
+    Admission.admitted(world, { ...internally(world, options.now), ...options })
   /** What a write of a custom kind, or of its definition, leads to belongs to the same step. */
   const settled = <A>(kind: Kind, options: Options, result: A): A => {
     if (options.dryRun !== true) CustomDefinitions.reconcile(world, kind, options.now)

@@ -1,8 +1,9 @@
 /**
  * What the verbs work on, and what is known of whoever asks for one.
  */
+import type { Attributes } from "./admission/Attributes.ts"
 import type { Identity } from "./Identity.ts"
-import type { Json } from "./Json.ts"
+import type { Json, JsonObject } from "./Json.ts"
 import type { Kind, User, Writing } from "./Kind.ts"
 import type { Registry } from "./Registry.ts"
 import type { Store } from "./Store.ts"
@@ -23,8 +24,16 @@ export interface World {
 export interface WriteOptions extends Writing {
   /** The field manager. */
   readonly manager: string
+  /** The query parameters of a request, as far as it has them. */
+  readonly asked?: { readonly fieldManager?: string; readonly fieldValidation?: string } | undefined
   /** Whether everything is done but the writing. */
   readonly dryRun: boolean
+  /** Whether the request is about a collection. */
+  readonly collection?: boolean
+  /** The object of a write as webhooks change it. Throws a Failure, or `Step.Pending`. Absent: there are no webhooks. */
+  readonly mutate?: (attributes: Attributes) => JsonObject | null
+  /** Throws a Failure if a policy denies the write. Absent: no policy is asked, as for writes by the server itself. */
+  readonly admit?: (attributes: Attributes) => void
 }
 
 /** Who Kubernetes' own writes are made by. */

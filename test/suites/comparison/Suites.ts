@@ -1,4 +1,5 @@
 /** The suites whose answers of a real control plane are recorded. */
+import { admission } from "../admission/Dialogues.ts"
 import { regressions } from "../agreement/Dialogues.ts"
 import { apply } from "../apply/Dialogues.ts"
 import { backup } from "../backup/Dialogues.ts"
@@ -14,7 +15,16 @@ import * as Dialogues from "./Dialogues.ts"
 import type { Recorded } from "./Recording.ts"
 
 /** Suites of dialogues. */
-export const dialogues: ReadonlyArray<Dialogues.Suite> = [apply, backup, builtin, conformance, crd, patch, regressions]
+export const dialogues: ReadonlyArray<Dialogues.Suite> = [
+  admission,
+  apply,
+  backup,
+  builtin,
+  conformance,
+  crd,
+  patch,
+  regressions
+]
 
 export const suites: ReadonlyArray<Recorded> = [
   ...dialogues.map(Dialogues.recorded),

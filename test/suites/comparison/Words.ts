@@ -49,7 +49,7 @@ const plain = (text: string): string => rules.reduce((left, rule) => rule(left),
 const rules: ReadonlyArray<(text: string) => string> = [
   // A quoted result of a patch may have its members in Go's order.
   (text) =>
-    text.replace(/(?<=Invalid value: )"\{(?:[^"\\]|\\.)*\}"/g, (quoted) =>
+    text.replace(/(?<=Invalid value: )"\{(?=\\"|\})(?:[^"\\]|\\.)*\}"/g, (quoted) =>
       JSON.stringify(JSON.stringify(sorted(JSON.parse(JSON.parse(quoted)))))
     ),
   // A pod template with the fields of the internal type.

@@ -6,6 +6,8 @@ import * as CustomResourceDefinition from "../crd/DefinitionStrategy.ts"
 import type { JsonObject } from "../Json.ts"
 import type { Kind } from "../Kind.ts"
 import * as Documents from "../openapi/Documents.ts"
+import { policies } from "./admission/Policies.ts"
+import { mutatingWebhooks, validatingWebhooks } from "./admission/Webhooks.ts"
 import { columnsOf } from "./columns/Columns.ts"
 import { configMap, secret } from "./config/ConfigMap.ts"
 import { event, newerEvent } from "./config/Event.ts"
@@ -76,6 +78,9 @@ const definitions: ReadonlyArray<Definition> = [
   newerEvent,
   storageClass,
   priorityClass,
+  ...policies,
+  mutatingWebhooks,
+  validatingWebhooks,
   customResourceDefinition,
   ...reviews
 ]
@@ -130,6 +135,7 @@ const withoutController: ReadonlySet<string> = new Set([
   "DaemonSet",
   "CronJob",
   "LimitRange",
+  "MutatingAdmissionPolicy",
   "ResourceQuota"
 ])
 

@@ -57,6 +57,14 @@ export const served: { readonly [groupVersion: string]: ReadonlyArray<string> } 
   "policy/v1": ["PodDisruptionBudget"],
   "rbac.authorization.k8s.io/v1": ["Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"],
   "storage.k8s.io/v1": ["StorageClass"],
+  "admissionregistration.k8s.io/v1": [
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+    "MutatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration"
+  ],
   "apiextensions.k8s.io/v1": ["CustomResourceDefinition"],
   "scheduling.k8s.io/v1": ["PriorityClass"],
   "coordination.k8s.io/v1": ["Lease"],

@@ -1,8 +1,9 @@
 /**
  * Calls webhooks over HTTPS, as a kube-apiserver does: with the certificates of `caBundle`, and in a given time.
  *
- * A Service of the type ExternalName leads to that name. Any other Service leads to one of its ready endpoints. There is no network of
- * pods, so an endpoint can be called only if the machine has its address.
+ * A Service leads to the address that the setting `services` has for it. Without one, a Service of the type ExternalName leads to that
+ * name, and any other Service to one of its ready endpoints. There is no network of pods, so an endpoint can be called only if the
+ * machine has its address.
  */
 import { Duration, Effect, Random } from "effect"
 import * as Json from "../Json.ts"
@@ -33,14 +34,21 @@ export interface Answered {
   readonly outcome: Outcome
 }
 
+/** The address of a Service, `127.0.0.1:9443`; undefined: what the Service itself says. */
+export type Services = (service: {
+  readonly namespace: string
+  readonly name: string
+  readonly port: number
+}) => string | undefined
+
 /** The way to webhooks, with the Services of a store. */
-export const make = (store: Store): Outside => ({
+export const make = (store: Store, services: Services = () => undefined): Outside => ({
   post: (clientConfig, review, seconds) =>
     Effect.gen(function* () {
       const uid = yield* uuid
-      const place = placeOf(store, clientConfig)
-      if ("problem" in place) return { uid, outcome: place }
+      const place = placeOf(store, services, clientConfig)
       const url = `${place.url}?timeout=${seconds}s`
+      if ("problem" in place) return { uid, outcome: { problem: `Post ${JSON.stringify(url)}: ${place.problem}` } }
       const body = JSON.stringify({ ...review, request: { uid, ...review.request } })
       const sent = Effect.tryPromise({
         try: (signal) => send(place, url, body, Buffer.from(Json.text(clientConfig.caBundle) ?? "", "base64"), signal),
@@ -75,7 +83,9 @@ interface Place {
   readonly endpoint: string | undefined
 }
 
-const placeOf = (store: Store, { service, url }: Json.JsonObject): Place | { readonly problem: string } => {
+type Lost = Pick<Place, "url"> & { readonly problem: string }
+
+const placeOf = (store: Store, services: Services, { service, url }: Json.JsonObject): Place | Lost => {
   if (!Json.isObject(service)) {
     const text = Json.text(url) ?? ""
     return { url: text, host: URL.parse(text)?.host ?? "", endpoint: undefined }
@@ -86,10 +96,9 @@ const placeOf = (store: Store, { service, url }: Json.JsonObject): Place | { rea
   const path = Json.text(service.path) ?? ""
   const host = `${name}.${namespace}.svc`
   const named = `https://${host}:${port}${path === "" ? "/" : path}`
-  const endpoint = endpointOf(store, namespace, name, port)
-  return "problem" in endpoint
-    ? { problem: `Post ${JSON.stringify(`${named}`)}: ${endpoint.problem}` }
-    : { url: named, host, endpoint: endpoint.address }
+  const set = services({ namespace, name, port })
+  const endpoint = set === undefined ? endpointOf(store, namespace, name, port) : { address: set }
+  return "problem" in endpoint ? { url: named, ...endpoint } : { url: named, host, endpoint: endpoint.address }
 }
 
 const endpointOf = (
@@ -108,8 +117,9 @@ const endpointOf = (
   for (const subset of Json.objects(store.get("/endpoints", namespace, name)?.subsets)) {
     const target = Json.objects(subset.ports).find((one) => (Json.text(one.name) ?? "") === portName)
     const [address] = Json.objects(subset.addresses)
-    if (target !== undefined && address !== undefined)
-      return { address: `${String(address.ip)}:${String(target.port)}` }
+    if (target === undefined || address === undefined) continue
+    const ip = String(address.ip)
+    return { address: `${ip.includes(":") ? `[${ip}]` : ip}:${String(target.port)}` }
   }
   return { problem: `no endpoints available for service ${JSON.stringify(name)}` }
 }

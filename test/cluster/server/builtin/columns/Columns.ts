@@ -6,6 +6,7 @@
 import * as Duration from "../../body/Duration.ts"
 import * as J from "../../Json.ts"
 import type { Column } from "../../Kind.ts"
+import * as Admission from "./Admission.ts"
 import * as Cluster from "./Cluster.ts"
 import definitions from "./definitions.json"
 import * as Network from "./Network.ts"
@@ -51,6 +52,12 @@ const byKind: { readonly [key: string]: Cells } = {
   "/v1/ResourceQuota": Cluster.resourceQuota,
   "/v1/Secret": Cluster.secret,
   "/v1/Service": Network.service,
+  "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy": Admission.policy,
+  "admissionregistration.k8s.io/v1/MutatingAdmissionPolicyBinding": Admission.binding,
+  "admissionregistration.k8s.io/v1/MutatingWebhookConfiguration": Admission.webhooks,
+  "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy": Admission.policy,
+  "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding": Admission.binding,
+  "admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration": Admission.webhooks,
   "apiextensions.k8s.io/v1/CustomResourceDefinition": Cluster.customResourceDefinition,
   "apps/v1/ControllerRevision": Workloads.controllerRevision,
   "apps/v1/DaemonSet": Workloads.daemonSet,

@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strings"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	authnv1 "k8s.io/api/authentication/v1"
 	authzv1 "k8s.io/api/authorization/v1"
@@ -155,6 +156,7 @@ func fields(t reflect.Type, m map[string]string) {
 func main() {
 	for _, o := range []any{corev1.Namespace{}, corev1.Pod{}, corev1.Service{}, corev1.ConfigMap{}, corev1.Secret{}, corev1.ServiceAccount{}, corev1.PersistentVolume{}, corev1.PersistentVolumeClaim{}, corev1.Node{}, corev1.Event{}, corev1.Endpoints{}, corev1.ReplicationController{}, corev1.LimitRange{}, corev1.ResourceQuota{}, corev1.PodTemplate{}, corev1.Binding{},
 		appsv1.Deployment{}, appsv1.ReplicaSet{}, appsv1.StatefulSet{}, appsv1.DaemonSet{}, appsv1.ControllerRevision{}, batchv1.Job{}, batchv1.CronJob{}, asv1.HorizontalPodAutoscaler{}, asv2.HorizontalPodAutoscaler{}, asv1.Scale{}, polv1.PodDisruptionBudget{}, polv1.Eviction{}, netv1.Ingress{}, netv1.IngressClass{}, netv1.NetworkPolicy{}, rbacv1.Role{}, rbacv1.ClusterRole{}, rbacv1.RoleBinding{}, rbacv1.ClusterRoleBinding{}, coordv1.Lease{}, discv1.EndpointSlice{}, eventsv1.Event{}, storv1.StorageClass{}, schedv1.PriorityClass{}, crdv1.CustomResourceDefinition{},
+		admissionv1.ValidatingWebhookConfiguration{}, admissionv1.MutatingWebhookConfiguration{}, admissionv1.ValidatingAdmissionPolicy{}, admissionv1.ValidatingAdmissionPolicyBinding{}, admissionv1.MutatingAdmissionPolicy{}, admissionv1.MutatingAdmissionPolicyBinding{},
 		authzv1.SelfSubjectAccessReview{}, authzv1.SubjectAccessReview{}, authzv1.LocalSubjectAccessReview{}, authzv1.SelfSubjectRulesReview{}, authnv1.SelfSubjectReview{}, authnv1.TokenReview{}, authnv1.TokenRequest{}} {
 		walk(reflect.TypeOf(o))
 	}

@@ -22,8 +22,7 @@ export interface Program {
 
 /** The variables. */
 export interface Context {
-  readonly self: unknown
-  readonly oldSelf?: unknown
+  readonly [name: string]: unknown
 }
 
 /** An environment without variables, to which types may be added. */
@@ -211,7 +210,7 @@ const isNode = (value: unknown): value is ASTNode =>
   typeof value === "object" && value !== null && "op" in value && "args" in value && "pos" in value
 
 const evaluate = (
-  parsed: (context: Context & { readonly [name: string]: unknown }) => unknown,
+  parsed: (context: { readonly [name: string]: unknown }) => unknown,
   context: Context
 ): { readonly value: unknown } | { readonly problem: string } => {
   try {

@@ -1,0 +1,101 @@
+/** The AdmissionRequest of a request, and what else expressions see. */
+import type { JsonObject } from "../Json.ts"
+import * as Json from "../Json.ts"
+import type { Kind } from "../Kind.ts"
+import * as ObjectMeta from "../ObjectMeta.ts"
+import type { World, WriteOptions } from "../World.ts"
+import * as Attributes from "./Attributes.ts"
+import type * as Expressions from "./Expressions.ts"
+import * as Matching from "./Matching.ts"
+
+const optionsKinds = { CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE: "DeleteOptions" } as const
+
+const optionsOf = (
+  { deleteOptions, operation }: Attributes.Attributes,
+  { asked, dryRun, manager }: WriteOptions
+): JsonObject => ({
+  apiVersion: "meta.k8s.io/v1",
+  kind: optionsKinds[operation],
+  ...(operation === "DELETE" ? deleteOptions : (asked ?? { fieldManager: manager })),
+  ...(dryRun && { dryRun: ["All"] })
+})
+
+/** The AdmissionRequest, without the objects, for the version of the resource that a policy matches. */
+export const requestOf = (attributes: Attributes.Attributes, matched: Kind, options: WriteOptions): JsonObject => {
+  const { kind, name, operation, resource, subresource } = attributes
+  const namespace = Attributes.namespaceOf(attributes)
+  const sub = subresource === "" ? {} : { subResource: subresource, requestSubResource: subresource }
+  return {
+    kind: Attributes.kindOf(kind ?? matched),
+    resource: Attributes.resourceOf(matched),
+    requestKind: Attributes.kindOf(kind ?? resource),
+    requestResource: Attributes.resourceOf(resource),
+    ...sub,
+    ...(name !== "" && { name }),
+    ...(namespace !== "" && { namespace }),
+    operation,
+    userInfo: { username: options.user.name, groups: [...options.user.groups] },
+    dryRun: options.dryRun,
+    options: optionsOf(attributes, options)
+  }
+}
+
+/** The values that the expressions of a policy see. */
+export const inputOf = (
+  world: World,
+  attributes: Attributes.Attributes,
+  matched: Kind,
+  params: JsonObject | null,
+  options: WriteOptions
+): Expressions.Input => {
+  const { object, oldObject, resource } = attributes
+  const convert = (one: JsonObject | null) =>
+    attributes.kind === undefined ? Attributes.converted(one, resource, matched) : one
+  const place = Attributes.isNamespaces(resource) ? "" : attributes.namespace
+  return {
+    object: convert(object),
+    oldObject: convert(oldObject),
+    request: requestOf(attributes, matched, options),
+    namespaceObject: exposed(Matching.storedNamespace(world, place)),
+    params
+  }
+}
+
+/** The values that match conditions see: without the namespace, and with the resource of the request. */
+export const conditionInput = (input: Expressions.Input, { resource }: Attributes.Attributes): Expressions.Input => ({
+  ...input,
+  request: { ...input.request, resource: Attributes.resourceOf(resource) },
+  namespaceObject: null
+})
+
+const exposedMetadata = [
+  "name",
+  "generateName",
+  "namespace",
+  "labels",
+  "annotations",
+  "creationTimestamp",
+  "deletionGracePeriodSeconds",
+  "deletionTimestamp",
+  "generation",
+  "resourceVersion",
+  "finalizers"
+]
+
+/** The part of a Namespace that expressions see. */
+const exposed = (namespace: JsonObject | undefined): JsonObject | null => {
+  if (namespace === undefined) return null
+  const metadata = Json.object(namespace.metadata)
+  const shown = exposedMetadata.flatMap((name) =>
+    metadata[name] === undefined ? [] : [[name, metadata[name]] as const]
+  )
+  return { ...namespace, metadata: Object.fromEntries(shown) }
+}
+
+/** The name that a refusal shows. */
+export const shownName = ({ name, object }: Attributes.Attributes): string => {
+  if (name !== "") return name
+  if (object === null) return "Unknown"
+  const generated = Json.text(Json.at(object, "metadata", "generateName")) ?? ""
+  return ObjectMeta.nameOf(object) || generated || "Unknown"
+}

@@ -1,0 +1,29 @@
+/** Objects of admissionregistration.k8s.io/v1, and requests that policies look at, as dialogues. */
+import type { Dialogue } from "../comparison/Dialogue.ts"
+import type { Suite } from "../comparison/Dialogues.ts"
+import { type Kind, make } from "./Objects.ts"
+import * as Policed from "./Policed.ts"
+import { objects } from "./Strategies.ts"
+
+const kinds = Object.keys(objects) as ReadonlyArray<Kind>
+
+/** The words of a CEL compiler. */
+const compilers = /(?<=compilation failed: ERROR: <input>:).*/s
+
+const strategies: ReadonlyArray<Dialogue> = kinds.flatMap((kind) => [
+  ...Object.entries(objects[kind]).map(
+    ([about, more]): Dialogue => ({
+      name: `${kind}: ${about}`,
+      headers: ["warning"],
+      unlike: compilers,
+      steps: [make(kind, "a", more, "?dryRun=All")]
+    })
+  ),
+  {
+    name: `${kind}: a reserved name`,
+    steps: [make(kind, "a.static.k8s.io", Object.values(objects[kind])[1] ?? {}, "?dryRun=All")]
+  },
+  { name: `${kind}: a bad name`, steps: [make(kind, "A_b", Object.values(objects[kind])[1] ?? {}, "?dryRun=All")] }
+])
+
+export const admission: Suite = { name: "admission", dialogues: [...strategies, ...Policed.dialogues] }
