@@ -28,22 +28,23 @@ export const bind = (
   kind: Kind,
   namespace: string,
   name: string,
-  binding: Json.JsonObject,
+  sent: Json.JsonObject,
   options: WriteOptions
 ): void => {
-  if (ObjectMeta.nameOf(binding) !== name) throw Failure.badRequest("name in URL does not match name in Binding object")
-  const errors = validate(Json.object(binding.target))
-  if (errors.length > 0) throw Failure.invalid({ group: "", kind: "Binding", plural: "" }, name, errors)
-  options.admit?.({
+  const attributes = {
     operation: "CREATE",
     resource: kind,
     kind: named(),
     subresource: "binding",
     namespace,
     name,
-    object: binding,
     oldObject: null
-  })
+  } as const
+  const binding = options.mutate?.({ ...attributes, object: sent }) ?? sent
+  if (ObjectMeta.nameOf(binding) !== name) throw Failure.badRequest("name in URL does not match name in Binding object")
+  const errors = validate(Json.object(binding.target))
+  if (errors.length > 0) throw Failure.invalid({ group: "", kind: "Binding", plural: "" }, name, errors)
+  options.admit?.({ ...attributes, object: binding })
   const pod = Read.get(world, kind, namespace, name)
   Update.checkUid({ kind, namespace, name, subresource: "" }, pod, binding)
   const refusal = refusalOf(pod)

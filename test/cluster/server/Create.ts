@@ -61,18 +61,19 @@ export const insert = (
   if (!kind.verbs.includes("get")) return answered(kind, managed, options)
   const prefixed = textOf(managed, "generateName") !== ""
   const generates = ObjectMeta.nameOf(managed) === "" && prefixed
+  const asked = {
+    operation: "CREATE",
+    resource: kind,
+    subresource: "",
+    namespace: kind.namespaced ? namespace : "",
+    oldObject: null
+  } as const
+  const named = { ...asked, name: ObjectMeta.nameOf(managed), object: { ...managed, ...typeOf(kind) } }
+  const mutated = options.mutate?.(named) ?? managed
   for (let attempt = 1; ; attempt++) {
-    const draft = prepared(world, kind, managed, options, strategy)
+    const draft = prepared(world, kind, mutated, options, strategy)
     const name = ObjectMeta.nameOf(draft)
-    options.admit?.({
-      operation: "CREATE",
-      resource: kind,
-      subresource: "",
-      namespace: kind.namespaced ? namespace : "",
-      name,
-      object: { ...draft, ...typeOf(kind) },
-      oldObject: null
-    })
+    options.admit?.({ ...asked, name, object: { ...draft, ...typeOf(kind) } })
     const found = world.store.get(kind.storage, kind.namespaced ? namespace : "", name)
     if (found === undefined) return store(world, kind, draft, options)
     if (!prefixed) throw taken(kind, name, found)

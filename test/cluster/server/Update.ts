@@ -109,8 +109,17 @@ export const commit = (
 ): Changed => {
   const { kind } = target
   const strategy = strategyOf(target)
-  checkVersion(kind, target.name, current, next)
-  const draft = Json.copy(next)
+  const asked = {
+    operation: "UPDATE",
+    resource: kind,
+    subresource: target.subresource,
+    namespace: kind.namespaced ? target.namespace : "",
+    name: target.name,
+    oldObject: current
+  } as const
+  const mutated = options.mutate?.({ ...asked, object: { ...next, ...typeOf(kind) } }) ?? next
+  checkVersion(kind, target.name, current, mutated)
+  const draft = Json.copy(mutated)
   const metadata = Metadata.of(draft)
   const before = Json.object(current.metadata)
   keep(metadata, before, "generation")
@@ -129,15 +138,7 @@ export const commit = (
   if (errors.length > 0) throw Create.invalid(kind, draft, errors)
   for (const warning of warnings) options.warn(warning)
   const settled = ManagedFields.settled(current, { ...draft, ...typeOf(kind) })
-  options.admit?.({
-    operation: "UPDATE",
-    resource: kind,
-    subresource: target.subresource,
-    namespace: kind.namespaced ? target.namespace : "",
-    name: target.name,
-    object: settled,
-    oldObject: current
-  })
+  options.admit?.({ ...asked, object: settled })
   return { object: write(world, kind, current, settled, options), created: false }
 }
 

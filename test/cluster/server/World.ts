@@ -3,7 +3,7 @@
  */
 import type { Attributes } from "./admission/Attributes.ts"
 import type { Identity } from "./Identity.ts"
-import type { Json } from "./Json.ts"
+import type { Json, JsonObject } from "./Json.ts"
 import type { Kind, User, Writing } from "./Kind.ts"
 import type { Registry } from "./Registry.ts"
 import type { Store } from "./Store.ts"
@@ -25,6 +25,8 @@ export interface WriteOptions extends Writing {
   readonly dryRun: boolean
   /** Whether the request is about a collection. */
   readonly collection?: boolean
+  /** The object as policies change it. Throws a Failure if a policy fails. Absent: no policy is asked. */
+  readonly mutate?: (attributes: Attributes) => JsonObject | undefined
   /** Throws a Failure if a policy denies the write. Absent: no policy is asked, as for writes by the server itself. */
   readonly admit?: (attributes: Attributes) => void
 }

@@ -3,7 +3,19 @@ import type { JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import type { Dialogue, Part, Step } from "../comparison/Dialogue.ts"
 import type { Request } from "../comparison/Server.ts"
-import { bind, config, configMap, constraints, ofConfig, policy, post, rule } from "./Objects.ts"
+import {
+  bind,
+  config,
+  configMap,
+  constraints,
+  deployment,
+  deployments,
+  merge,
+  ofConfig,
+  policy,
+  post,
+  rule
+} from "./Objects.ts"
 
 /** The policies of a dialogue have the names of its namespace. */
 const name = "NAMESPACE"
@@ -24,10 +36,6 @@ const labelled = (label: string, more: JsonObject = {}): JsonObject =>
   configMap(label, { metadata: { name: label, labels: { [label]: "yes" } }, ...more })
 
 const dry = "?dryRun=All"
-const merge = (body: JsonObject): Pick<Request, "body" | "contentType"> => ({
-  body,
-  contentType: "application/merge-patch+json"
-})
 const data = (value: string): JsonObject => ({ data: { a: value } })
 const remove = (names: ReadonlyArray<string>): ReadonlyArray<Request> => names.map((one) => ofConfig("DELETE", one))
 
@@ -290,20 +298,6 @@ const selectors: Dialogue = {
 const rulesOf = (about: string, resources: JsonObject, ...steps: ReadonlyArray<Step>): Dialogue =>
   policed(`rules: ${about}`, { matchConstraints: resources, ...never }, {}, ...steps)
 
-const deployment: JsonObject = {
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: { name: "web" },
-  spec: {
-    replicas: 1,
-    selector: { matchLabels: { app: "web" } },
-    template: {
-      metadata: { labels: { app: "web" } },
-      spec: { containers: [{ name: "web", image: "nginx" }] }
-    }
-  }
-}
-const deployments = "/apis/apps/v1/namespaces/NAMESPACE/deployments"
 const autoscaler: JsonObject = {
   apiVersion: "autoscaling/v2",
   kind: "HorizontalPodAutoscaler",

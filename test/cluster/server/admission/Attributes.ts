@@ -11,7 +11,7 @@ export interface Attributes {
   /** The kind of the resource. */
   readonly resource: Kind
   /** The kind of the objects, where that is another one: a Scale, a Binding. */
-  readonly kind?: Pick<Kind, "group" | "version" | "kind"> | undefined
+  readonly kind?: Pick<Kind, "group" | "version" | "kind" | "schema"> | undefined
   /** Empty: the object itself. */
   readonly subresource: string
   readonly namespace: string

@@ -92,4 +92,5 @@ const exposed = (namespace: JsonObject | undefined): JsonObject | null => {
 }
 
 /** The name that a refusal shows. */
-export const shownName = ({ name }: Attributes.Attributes): string => (name === "" ? "Unknown" : name)
+export const shownName = ({ name, object }: Attributes.Attributes): string =>
+  name || Json.text(Json.at(object ?? undefined, "metadata", "generateName")) || "Unknown"
