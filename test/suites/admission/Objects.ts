@@ -70,6 +70,7 @@ export const ofConfig = (method: string, name: string, more: Omit<Request, "meth
 })
 
 /** A Deployment with the name `web`. */
+export /** A Deployment with the name `web`. */
 export const deployment: JsonObject = {
   apiVersion: "apps/v1",
   kind: "Deployment",
@@ -83,8 +84,8 @@ export const deployment: JsonObject = {
     }
   }
 }
-/** A Deployment with the name `web`. */
-export export const deployments = "/apis/apps/v1/namespaces/NAMESPACE/deployments"
+
+export const deployments = "/apis/apps/v1/namespaces/NAMESPACE/deployments"
 
 /** A merge patch. */
 export const merge = (body: JsonObject): Pick<Request, "body" | "contentType"> => ({
