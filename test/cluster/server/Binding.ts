@@ -28,24 +28,22 @@ export const bind = (
   kind: Kind,
   namespace: string,
   name: string,
-  givenBinding: Json.JsonObject,
+  sent: Json.JsonObject,
   options: WriteOptions
 ): void => {
-  if (ObjectMeta.nameOf(givenBinding) !== name)
-    throw Failure.badRequest("name in URL does not match name in Binding object")
-  const errors = validate(Json.object(givenBinding.target))
-  if (errors.length > 0) throw Failure.invalid({ group: "", kind: "Binding", plural: "" }, name, errors)
   const attributes = {
-    operation: "CREATE" as const,
+    operation: "CREATE",
     resource: kind,
     kind: named(),
     subresource: "binding",
     namespace,
     name,
-    object: givenBinding,
     oldObject: null
-  }
-  const binding = options.mutate?.(attributes) ?? givenBinding
+  } as const
+  const binding = options.mutate?.({ ...attributes, object: sent }) ?? sent
+  if (ObjectMeta.nameOf(binding) !== name) throw Failure.badRequest("name in URL does not match name in Binding object")
+  const errors = validate(Json.object(binding.target))
+  if (errors.length > 0) throw Failure.invalid({ group: "", kind: "Binding", plural: "" }, name, errors)
   options.admit?.({ ...attributes, object: binding })
   const pod = Read.get(world, kind, namespace, name)
   Update.checkUid({ kind, namespace, name, subresource: "" }, pod, binding)

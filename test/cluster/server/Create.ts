@@ -3,7 +3,6 @@
  * in, managers noted, the namespace asked, a name generated, the kind's own preparation and validation done.
  */
 
-import * as Mutation from "./admission/Mutation.ts"
 import * as ManagedFields from "./apply/ManagedFields.ts"
 import * as CustomDefinitions from "./CustomDefinitions.ts"
 import * as Failure from "./Failure.ts"
@@ -53,28 +52,28 @@ export const insert = (
   world: World,
   kind: Kind,
   namespace: string,
-  given: Json.JsonObject,
+  managed: Json.JsonObject,
   options: WriteOptions,
   strategy: Pick<Strategy, "prepareForCreate"> = kind.strategy
 ): Json.JsonObject => {
-  Admission.checkCreate(world.store, kind, namespace, ObjectMeta.nameOf(given))
-  const attributes = {
-    operation: "CREATE" as const,
-    resource: kind,
-    subresource: "",
-    namespace: kind.namespaced ? namespace : "",
-    name: ObjectMeta.nameOf(given),
-    oldObject: null
-  }
-  const managed = Mutation.written(options, attributes, given)
+  Admission.checkCreate(world.store, kind, namespace, ObjectMeta.nameOf(managed))
   CustomDefinitions.checkCreate(world, kind, ObjectMeta.nameOf(managed))
   if (!kind.verbs.includes("get")) return answered(kind, managed, options)
   const prefixed = textOf(managed, "generateName") !== ""
   const generates = ObjectMeta.nameOf(managed) === "" && prefixed
+  const asked = {
+    operation: "CREATE",
+    resource: kind,
+    subresource: "",
+    namespace: kind.namespaced ? namespace : "",
+    oldObject: null
+  } as const
+  const named = { ...asked, name: ObjectMeta.nameOf(managed), object: { ...managed, ...typeOf(kind) } }
+  const mutated = options.mutate?.(named) ?? managed
   for (let attempt = 1; ; attempt++) {
-    const draft = prepared(world, kind, managed, options, strategy)
+    const draft = prepared(world, kind, mutated, options, strategy)
     const name = ObjectMeta.nameOf(draft)
-    options.admit?.({ ...attributes, name, object: { ...draft, ...typeOf(kind) } })
+    options.admit?.({ ...asked, name, object: { ...draft, ...typeOf(kind) } })
     const found = world.store.get(kind.storage, kind.namespaced ? namespace : "", name)
     if (found === undefined) return store(world, kind, draft, options)
     if (!prefixed) throw taken(kind, name, found)

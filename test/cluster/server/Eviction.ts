@@ -32,25 +32,24 @@ export const evict = (
   kind: Kind,
   namespace: string,
   name: string,
-  givenEviction: Json.JsonObject,
+  sent: Json.JsonObject,
   given: WriteOptions
 ): void => {
-  if (ObjectMeta.nameOf(givenEviction) !== name)
-    throw Failure.badRequest("name in URL does not match name in Eviction object")
-  const asked = Json.object(givenEviction.deleteOptions)
-  Query.checkDeletion(asked)
-  const options = { ...given, dryRun: given.dryRun || Json.list(asked.dryRun).length > 0 }
   const attributes = {
-    operation: "CREATE" as const,
+    operation: "CREATE",
     resource: kind,
     kind: named(),
     subresource: "eviction",
     namespace,
     name,
-    object: givenEviction,
     oldObject: null
-  }
-  const eviction = options.mutate?.(attributes) ?? givenEviction
+  } as const
+  const eviction = given.mutate?.({ ...attributes, object: sent }) ?? sent
+  if (ObjectMeta.nameOf(eviction) !== name)
+    throw Failure.badRequest("name in URL does not match name in Eviction object")
+  const asked = Json.object(eviction.deleteOptions)
+  Query.checkDeletion(asked)
+  const options = { ...given, dryRun: given.dryRun || Json.list(asked.dryRun).length > 0 }
   options.admit?.({ ...attributes, object: eviction })
   const pod = Read.get(world, kind, namespace, name)
   Delete.checkPreconditions(kind, name, pod, Json.object(asked.preconditions))

@@ -7,7 +7,7 @@ import * as ScaleManagers from "./apply/ScaleManagers.ts"
 import * as Failure from "./Failure.ts"
 import * as FieldError from "./FieldError.ts"
 import * as Json from "./Json.ts"
-import type { Kind, Scale } from "./Kind.ts"
+import { type Kind, type Scale, typeOf } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
 import * as LabelSelector from "./select/LabelSelector.ts"
 import * as Update from "./Update.ts"
@@ -48,27 +48,26 @@ export const change = (
     throw ScaleManagers.untracked()
   }
   const made = make(live)
-  const given =
+  const next =
     options.applies === undefined
       ? ManagedFields.updated(write, live, ScaleManagers.canonical(made))
       : ManagedFields.applied({ ...write, ...options.applies, default: ScaleManagers.reading(kind) }, live, made)
-  const next =
-    options.mutate?.({
-      operation: "UPDATE",
-      resource: kind,
-      kind: ScaleManagers.kind(),
-      subresource: "scale",
-      namespace: kind.namespaced ? namespace : "",
-      name,
-      object: given,
-      oldObject: live
-    }) ?? given
   const placed = Json.copy(next)
   Metadata.place({ ...kind, namespaced: kind.namespaced }, Metadata.of(placed), namespace)
   Metadata.checkName(placed, name)
+  const asked = {
+    operation: "UPDATE",
+    resource: kind,
+    kind: ScaleManagers.kind(),
+    subresource: "scale",
+    namespace: kind.namespaced ? namespace : "",
+    name,
+    oldObject: scaleOf(kind, scale, current)
+  } as const
+  const changed = options.mutate?.({ ...asked, object: { ...placed, ...typeOf(asked.kind) } }) ?? next
   const main = { ...target, subresource: "" }
-  Update.checkUid(main, current, next)
-  const replicas = Json.number(Json.at(next, "spec", "replicas")) ?? 0
+  Update.checkUid(main, current, changed)
+  const replicas = Json.number(Json.at(changed, "spec", "replicas")) ?? 0
   if (kind.custom && replicas === unset) {
     throw Failure.badRequest(`the spec replicas field ".${scale.specReplicas.join(".")}" cannot be empty`)
   }
@@ -77,22 +76,15 @@ export const change = (
       FieldError.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
     ])
   }
-  const draft = Json.copy(withManagers(current, ScaleManagers.entriesAfter(kind, current, next)))
+  const draft = Json.copy(withManagers(current, ScaleManagers.entriesAfter(kind, current, changed)))
   setAt(draft, scale.specReplicas, replicas)
-  const version = Json.text(Json.at(next, "metadata", "resourceVersion")) ?? ""
+  const version = Json.text(Json.at(changed, "metadata", "resourceVersion")) ?? ""
   if (version !== "") Metadata.of(draft).resourceVersion = version
   const { admit, mutate: _, ...others } = options
   const { object } = Update.commit(world, main, current, draft, {
     ...others,
     ...(admit !== undefined && {
-      admit: (attributes: Attributes) =>
-        admit({
-          ...attributes,
-          kind: ScaleManagers.kind(),
-          subresource: "scale",
-          object: scaleOf(kind, scale, attributes.object ?? draft),
-          oldObject: scaleOf(kind, scale, current)
-        })
+      admit: ({ object }: Attributes) => admit({ ...asked, object: scaleOf(kind, scale, object ?? draft) })
     })
   })
   return scaleOf(kind, scale, object)

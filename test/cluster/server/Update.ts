@@ -4,7 +4,6 @@
  * and validation done, and the result stored, unless nothing changed, or it was all that a deletion waited for.
  */
 
-import * as Mutation from "./admission/Mutation.ts"
 import * as ManagedFields from "./apply/ManagedFields.ts"
 import * as Create from "./Create.ts"
 import * as Failure from "./Failure.ts"
@@ -105,22 +104,22 @@ export const commit = (
   world: World,
   target: Target,
   current: Json.JsonObject,
-  given: Json.JsonObject,
+  next: Json.JsonObject,
   options: WriteOptions
 ): Changed => {
   const { kind } = target
   const strategy = strategyOf(target)
-  const attributes = {
-    operation: "UPDATE" as const,
+  const asked = {
+    operation: "UPDATE",
     resource: kind,
     subresource: target.subresource,
     namespace: kind.namespaced ? target.namespace : "",
     name: target.name,
     oldObject: current
-  }
-  const next = Mutation.written(options, attributes, given)
-  checkVersion(kind, target.name, current, next)
-  const draft = Json.copy(next)
+  } as const
+  const mutated = options.mutate?.({ ...asked, object: { ...next, ...typeOf(kind) } }) ?? next
+  checkVersion(kind, target.name, current, mutated)
+  const draft = Json.copy(mutated)
   const metadata = Metadata.of(draft)
   const before = Json.object(current.metadata)
   keep(metadata, before, "generation")
@@ -139,7 +138,7 @@ export const commit = (
   if (errors.length > 0) throw Create.invalid(kind, draft, errors)
   for (const warning of warnings) options.warn(warning)
   const settled = ManagedFields.settled(current, { ...draft, ...typeOf(kind) })
-  options.admit?.({ ...attributes, object: settled })
+  options.admit?.({ ...asked, object: settled })
   return { object: write(world, kind, current, settled, options), created: false }
 }
 

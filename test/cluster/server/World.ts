@@ -30,8 +30,11 @@ export interface WriteOptions extends Writing {
   readonly dryRun: boolean
   /** Whether the request is about a collection. */
   readonly collection?: boolean
-  /** The object of a write as webhooks change it. Throws a Failure, or `Step.Pending`. Absent: there are no webhooks. */
-  readonly mutate?: (attributes: Attributes) => JsonObject | null
+  /**
+   * The object as policies and webhooks change it; undefined: they do not. Throws a Failure if one of them fails, or `Step.Pending`.
+   * Absent: there are none.
+   */
+  readonly mutate?: (attributes: Attributes) => JsonObject | undefined
   /** Throws a Failure if a policy denies the write. Absent: no policy is asked, as for writes by the server itself. */
   readonly admit?: (attributes: Attributes) => void
 }

@@ -1,6 +1,7 @@
 /** Objects of admissionregistration.k8s.io/v1, and requests that policies look at, as dialogues. */
 import type { Dialogue } from "../comparison/Dialogue.ts"
 import type { Suite } from "../comparison/Dialogues.ts"
+import * as Mutated from "./Mutated.ts"
 import { type Kind, make } from "./Objects.ts"
 import * as Policed from "./Policed.ts"
 import { objects } from "./Strategies.ts"
@@ -26,4 +27,7 @@ const strategies: ReadonlyArray<Dialogue> = kinds.flatMap((kind) => [
   { name: `${kind}: a bad name`, steps: [make(kind, "A_b", Object.values(objects[kind])[1] ?? {}, "?dryRun=All")] }
 ])
 
-export const admission: Suite = { name: "admission", dialogues: [...strategies, ...Policed.dialogues] }
+export const admission: Suite = {
+  name: "admission",
+  dialogues: [...strategies, ...Policed.dialogues, ...Mutated.dialogues]
+}

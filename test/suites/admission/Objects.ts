@@ -68,3 +68,26 @@ export const ofConfig = (method: string, name: string, more: Omit<Request, "meth
   path: `${configMapsPath}/${name}`,
   ...more
 })
+
+/** A Deployment with the name `web`. */
+export const deployment: JsonObject = {
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "web" },
+  spec: {
+    replicas: 1,
+    selector: { matchLabels: { app: "web" } },
+    template: {
+      metadata: { labels: { app: "web" } },
+      spec: { containers: [{ name: "web", image: "nginx" }] }
+    }
+  }
+}
+
+export const deployments = "/apis/apps/v1/namespaces/NAMESPACE/deployments"
+
+/** A merge patch. */
+export const merge = (body: JsonObject): Pick<Request, "body" | "contentType"> => ({
+  body,
+  contentType: "application/merge-patch+json"
+})

@@ -1,8 +1,21 @@
 /** Requests that ValidatingAdmissionPolicies look at. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
-import type { Dialogue, Step } from "../comparison/Dialogue.ts"
+import * as J from "@homeostat/testkit/server/Json"
+import type { Dialogue, Part, Step } from "../comparison/Dialogue.ts"
 import type { Request } from "../comparison/Server.ts"
-import { bind, config, configMap, constraints, ofConfig, policy, post, rule } from "./Objects.ts"
+import {
+  bind,
+  config,
+  configMap,
+  constraints,
+  deployment,
+  deployments,
+  merge,
+  ofConfig,
+  policy,
+  post,
+  rule
+} from "./Objects.ts"
 
 /** The policies of a dialogue have the names of its namespace. */
 const name = "NAMESPACE"
@@ -23,10 +36,6 @@ const labelled = (label: string, more: JsonObject = {}): JsonObject =>
   configMap(label, { metadata: { name: label, labels: { [label]: "yes" } }, ...more })
 
 const dry = "?dryRun=All"
-const merge = (body: JsonObject): Pick<Request, "body" | "contentType"> => ({
-  body,
-  contentType: "application/merge-patch+json"
-})
 const data = (value: string): JsonObject => ({ data: { a: value } })
 const remove = (names: ReadonlyArray<string>): ReadonlyArray<Request> => names.map((one) => ofConfig("DELETE", one))
 
@@ -59,14 +68,30 @@ const writes = policed(
     body: configMap("good", data("bad")),
     contentType: "application/apply-patch+yaml"
   }),
-  post("/api/v1/namespaces/NAMESPACE/configmaps", {
-    ...configMap(""),
-    metadata: { generateName: "x-" },
-    ...data("bad")
-  }),
   config("good", data("bad")),
   ...remove(["good"])
 )
+
+/** Generated names differ. */
+const suffixes = /(?<=x-)[a-z0-9]{5}/g
+const generated: Dialogue = {
+  ...policed(
+    "a generated name",
+    {
+      validations: [
+        { expression: "!has(request.name)" },
+        { expression: "object.metadata.name.size() != 7", message: "seven letters" }
+      ]
+    },
+    {},
+    post("/api/v1/namespaces/NAMESPACE/configmaps", {
+      ...configMap(""),
+      metadata: { generateName: "x-" },
+      ...data("bad")
+    })
+  ),
+  compared: (_, body) => JSON.parse(JSON.stringify(body).replaceAll(suffixes, "SUFFIX"))
+}
 
 const deletions = policed(
   "deletions",
@@ -97,7 +122,7 @@ const reasons = dialogue(
         message: "not this",
         messageExpression: "'no ' + object.metadata.name + ' in ' + request.namespace"
       },
-      { expression: "object.metadata.name != 'failing'", message: "instead", messageExpression: "object.nope" },
+      { expression: "object.metadata.name != 'failing'", message: "instead", messageExpression: "string(object.nope)" },
       { expression: "object.metadata.name != 'lines'", message: "one line", messageExpression: "'a\\nb'" },
       { expression: "object.metadata.name != 'two'", message: "first" },
       { expression: "object.metadata.name != 'two'", message: "second" }
@@ -234,52 +259,45 @@ const updates = policed(
   ofConfig("PATCH", "a", merge(data("fine")))
 )
 
-const selectors = dialogue(
-  "selectors",
-  policy(name, {
-    matchConstraints: constraints([rule(["configmaps"])], {
-      objectSelector: { matchExpressions: [{ key: "checked", operator: "Exists" }] }
+/** Who manages the labels of a namespace depends on who made it. */
+const withoutNamespace: Part = (_, body) =>
+  J.at(body, "kind") === "Namespace" ? (J.at(body, "metadata", "labels") ?? null) : body
+
+const selectors: Dialogue = {
+  compared: withoutNamespace,
+  ...dialogue(
+    "selectors",
+    policy(name, {
+      matchConstraints: constraints([rule(["configmaps"])], {
+        objectSelector: { matchExpressions: [{ key: "checked", operator: "Exists" }] }
+      }),
+      ...never
     }),
-    ...never
-  }),
-  bind(name),
-  post("/api/v1/namespaces/NAMESPACE/configmaps", labelled("checked")),
-  post("/api/v1/namespaces/NAMESPACE/configmaps", labelled("free")),
-  ofConfig("PATCH", "free", merge({ metadata: { labels: { checked: "now" } } })),
-  policy(`${name}-two`, {
-    matchConstraints: constraints([rule(["configmaps"])], {
-      namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "NAMESPACE", other: "label" } }
+    bind(name),
+    post("/api/v1/namespaces/NAMESPACE/configmaps", labelled("checked")),
+    post("/api/v1/namespaces/NAMESPACE/configmaps", labelled("free")),
+    ofConfig("PATCH", "free", merge({ metadata: { labels: { checked: "now" } } })),
+    policy(`${name}-two`, {
+      matchConstraints: constraints([rule(["configmaps"])], {
+        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "NAMESPACE", other: "label" } }
+      }),
+      validations: [{ expression: "false", message: "by the namespace" }]
     }),
-    validations: [{ expression: "false", message: "by the namespace" }]
-  }),
-  bind(`${name}-two`),
-  config("a"),
-  {
-    method: "PATCH",
-    path: "/api/v1/namespaces/NAMESPACE",
-    ...merge({ metadata: { labels: { other: "label" } } }),
-    pauseMillis: 1_000
-  },
-  config("b")
-)
+    bind(`${name}-two`),
+    config("a"),
+    {
+      method: "PATCH",
+      path: "/api/v1/namespaces/NAMESPACE",
+      ...merge({ metadata: { labels: { other: "label" } } }),
+      pauseMillis: 1_000
+    },
+    config("b")
+  )
+}
 
 const rulesOf = (about: string, resources: JsonObject, ...steps: ReadonlyArray<Step>): Dialogue =>
   policed(`rules: ${about}`, { matchConstraints: resources, ...never }, {}, ...steps)
 
-const deployment: JsonObject = {
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: { name: "web" },
-  spec: {
-    replicas: 1,
-    selector: { matchLabels: { app: "web" } },
-    template: {
-      metadata: { labels: { app: "web" } },
-      spec: { containers: [{ name: "web", image: "nginx" }] }
-    }
-  }
-}
-const deployments = "/apis/apps/v1/namespaces/NAMESPACE/deployments"
 const autoscaler: JsonObject = {
   apiVersion: "autoscaling/v2",
   kind: "HorizontalPodAutoscaler",
@@ -421,28 +439,31 @@ const subresources = policed(
   }
 )
 
-const namespaces: Dialogue = dialogue(
-  "a namespace",
-  policy(name, {
-    matchConstraints: {
-      resourceRules: [rule(["namespaces"])],
-      objectSelector: { matchLabels: { "kubernetes.io/metadata.name": "NAMESPACE" } }
-    },
-    validations: [
-      { expression: "request.namespace == object.metadata.name" },
-      { expression: "namespaceObject == null" },
-      { expression: "!has(object.metadata.annotations) || object.metadata.annotations['a'] != 'b'" }
-    ]
-  }),
-  bind(name),
-  { method: "PATCH", path: "/api/v1/namespaces/NAMESPACE", ...merge({ metadata: { annotations: { a: "b" } } }) },
-  { method: "PATCH", path: "/api/v1/namespaces/NAMESPACE", ...merge({ metadata: { annotations: { a: "c" } } }) },
-  {
-    method: "DELETE",
-    path: "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/NAMESPACE-binding",
-    pauseMillis: 2_000
-  }
-)
+const namespaces: Dialogue = {
+  compared: withoutNamespace,
+  ...dialogue(
+    "a namespace",
+    policy(name, {
+      matchConstraints: {
+        resourceRules: [rule(["namespaces"])],
+        objectSelector: { matchLabels: { "kubernetes.io/metadata.name": "NAMESPACE" } }
+      },
+      validations: [
+        { expression: "request.namespace == object.metadata.name" },
+        { expression: "namespaceObject == null" },
+        { expression: "!has(object.metadata.annotations) || object.metadata.annotations['a'] != 'b'" }
+      ]
+    }),
+    bind(name),
+    { method: "PATCH", path: "/api/v1/namespaces/NAMESPACE", ...merge({ metadata: { annotations: { a: "b" } } }) },
+    { method: "PATCH", path: "/api/v1/namespaces/NAMESPACE", ...merge({ metadata: { annotations: { a: "c" } } }) },
+    {
+      method: "DELETE",
+      path: "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/NAMESPACE-binding",
+      pauseMillis: 2_000
+    }
+  )
+}
 
 const paramKind = { apiVersion: "v1", kind: "ConfigMap" }
 const limited = valid(
@@ -533,7 +554,7 @@ const params: ReadonlyArray<Dialogue> = [
     policy(name, {
       paramKind: { apiVersion: "v1", kind: "Namespace" },
       ...valid("object.metadata.name != 'a' || params.kind != 'Namespace'", {
-        messageExpression: "params.metadata.name"
+        messageExpression: "string(params.metadata.name)"
       })
     }),
     bind(name, { paramRef: { name: "default", parameterNotFoundAction: "Deny" } }),
@@ -560,12 +581,12 @@ const annotations = policed(
     validations: [],
     auditAnnotations: [
       { key: "name", valueExpression: "'is ' + object.metadata.name" },
-      { key: "error", valueExpression: "object.metadata.name == 'error' ? object.nope : null" }
+      { key: "error", valueExpression: "string(object.data.a)" }
     ]
   },
   { validationActions: ["Warn"] },
   config("error"),
-  config("fine")
+  config("fine", data("a"))
 )
 
 const exempt: Dialogue = dialogue(
@@ -577,7 +598,9 @@ const exempt: Dialogue = dialogue(
         rule(["configmaps"])
       ]
     },
-    matchConditions: [{ name: "mine", expression: "object.metadata.name.startsWith('NAMESPACE')" }],
+    matchConditions: [
+      { name: "mine", expression: "!has(object.metadata.name) || object.metadata.name.startsWith('NAMESPACE')" }
+    ],
     ...never
   }),
   bind(name),
@@ -586,7 +609,6 @@ const exempt: Dialogue = dialogue(
   post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
     apiVersion: "authorization.k8s.io/v1",
     kind: "SelfSubjectAccessReview",
-    metadata: { name: "NAMESPACE" },
     spec: { resourceAttributes: { verb: "get", resource: "pods" } }
   })
 )
@@ -614,6 +636,7 @@ const lifecycle = dialogue(
 /** All of them. */
 export const dialogues: ReadonlyArray<Dialogue> = [
   writes,
+  generated,
   deletions,
   reasons,
   actions,

@@ -11,11 +11,11 @@ export interface Attributes {
   /** The kind of the resource. */
   readonly resource: Kind
   /** The kind of the objects, where that is another one: a Scale, a Binding. */
-  readonly kind?: Pick<Kind, "group" | "version" | "kind"> | undefined
+  readonly kind?: Pick<Kind, "group" | "version" | "kind" | "schema"> | undefined
   /** Empty: the object itself. */
   readonly subresource: string
   readonly namespace: string
-  /** Empty: of a collection, or to be generated. */
+  /** Empty: of a collection. */
   readonly name: string
   /** The next object; null: it is deleted. */
   readonly object: JsonObject | null
@@ -36,11 +36,8 @@ export const kindOf = ({ group, kind, version }: Pick<Kind, "group" | "version" 
 })
 
 /** The namespace that selectors and expressions see: a Namespace is in itself. */
-export const namespaceOf = ({ name, namespace, object, resource }: Attributes): string => {
-  if (!isNamespaces(resource)) return namespace
-  const named = object?.metadata
-  return name === "" && typeof named === "object" && named !== null && "name" in named ? String(named.name) : name
-}
+export const namespaceOf = ({ name, namespace, resource }: Attributes): string =>
+  isNamespaces(resource) ? name : namespace
 
 /** Whether it is the resource of Namespaces. */
 export const isNamespaces = ({ group, plural }: Kind): boolean => group === "" && plural === "namespaces"

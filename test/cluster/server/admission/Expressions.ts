@@ -9,6 +9,7 @@ import { failure } from "../crd/cel/Value.ts"
 import type { Json, JsonObject } from "../Json.ts"
 import type { Schema } from "../Schema.ts"
 import * as Authorizer from "./Authorizer.ts"
+import * as Constructors from "./Constructors.ts"
 
 /** The variables that an expression may use besides `object`, `oldObject` and `request`. */
 interface Declared {
@@ -46,11 +47,13 @@ export interface Program {
 export type Compiled = Program | { readonly problem: string }
 
 /** The types that an expression may have; none: any. */
-export type Returns = ReadonlyArray<"bool" | "null_type" | "string">
+export type Returns = ReadonlyArray<"bool" | "null_type" | "string" | "Object" | "list(JSONPatch)">
 
 /** Compiles the expressions of one policy or webhook. */
 export interface Compiler {
   readonly compile: (source: string, returns: Returns, authorizer?: boolean) => Compiled
+  /** Compiles an expression that makes objects. */
+  readonly mutation: (source: string, returns: "Object" | "list(JSONPatch)") => Compiled
   /** Declares a variable for the expressions after it. Returns why it cannot be compiled. */
   readonly declare: (name: string, source: string) => string | undefined
 }
@@ -63,10 +66,16 @@ interface Variable {
 /** A compiler of expressions with params or without, and with variables of their own or without. */
 export const compiler = ({ composed, params }: { readonly composed: boolean; readonly params: boolean }): Compiler => {
   const variables = new Map<string, Variable>()
-  const compile = (source: string, returns: Returns, authorizer: boolean): Compiled & { readonly type?: string } => {
+  const compile = (
+    source: string,
+    returns: Returns,
+    authorizer: boolean,
+    constructs?: ReadonlySet<string>
+  ): Compiled & { readonly type?: string } => {
     const known = new Map(variables)
     const compileIn = (loose: boolean) => {
-      const declared = environmentOf({ params, authorizer, loose })
+      const shared = environmentOf({ params, authorizer, loose })
+      const declared = constructs === undefined ? shared : Constructors.register(shared.clone(), constructs)
       const composition = composed ? compose(declared.clone(), known) : undefined
       return { composition, program: Expression.compile(composition?.env ?? declared, source) }
     }
@@ -91,6 +100,10 @@ export const compiler = ({ composed, params }: { readonly composed: boolean; rea
   }
   return {
     compile: (source, returns, authorizer = true) => compile(source, returns, authorizer),
+    mutation: (source, returns) => {
+      const rewritten = Constructors.rewrite(source)
+      return compile(rewritten.source, [returns], true, rewritten.types)
+    },
     declare: (name, source) => {
       const compiled = compile(source, [], true)
       variables.set(name, { type: fieldType(compiled.type), compiled })
@@ -189,7 +202,7 @@ const types = (): Known => {
 
 const makeTypes = (): Known => {
   const environment = Authorizer.register(Expression.environment())
-  const declared = new Types(environment)
+  const declared = new Types(environment, (field) => field)
   const typeOf = (schema: Schema) => declared.of(schema) ?? { name: "dyn", valueOf: dynamic }
   const request = typeOf(requestSchema)
   const namespace = typeOf(namespaceSchema)

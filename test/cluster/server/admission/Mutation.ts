@@ -5,7 +5,6 @@ import * as JsonText from "../body/JsonText.ts"
 import * as Failure from "../Failure.ts"
 import type { JsonObject, Json as JsonValue } from "../Json.ts"
 import * as Json from "../Json.ts"
-import { typeOf } from "../Kind.ts"
 import * as Metadata from "../Metadata.ts"
 import { jsonPatch } from "../patch/JsonPatch.ts"
 import { quote } from "../Quote.ts"
@@ -67,17 +66,13 @@ export const decoded = (
   }
 }
 
-/** The object of a write, new or changed, after the webhooks. Throws a Failure, or `Step.Pending`. */
-export const written = (
-  { mutate, warn }: WriteOptions,
-  attributes: Omit<Attributes.Attributes, "object">,
-  given: JsonObject
+/** What webhooks have made of an object, in its place. Throws a Failure (400) if that is another one. */
+export const settled = (
+  { kind, namespace, object, resource }: Attributes.Attributes,
+  next: JsonObject,
+  { warn }: WriteOptions
 ): JsonObject => {
-  if (mutate === undefined) return given
-  const { namespace, resource } = attributes
-  const object = { ...given, ...typeOf(resource) }
-  const next = mutate({ ...attributes, object })
-  if (next === null || next === object) return given
+  if (kind !== undefined) return next
   const draft = Json.copy(next)
   const metadata = Metadata.of(draft)
   Metadata.place(resource, metadata, namespace)
@@ -86,5 +81,5 @@ export const written = (
   warn(
     ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests"
   )
-  return Managers.put(draft, Json.list(Managers.entriesOf(given)))
+  return Managers.put(draft, Json.list(Managers.entriesOf(object ?? undefined)))
 }

@@ -2,7 +2,6 @@
 import type { JsonObject } from "../Json.ts"
 import * as Json from "../Json.ts"
 import type { Kind } from "../Kind.ts"
-import * as ObjectMeta from "../ObjectMeta.ts"
 import type { World, WriteOptions } from "../World.ts"
 import * as Attributes from "./Attributes.ts"
 import type * as Expressions from "./Expressions.ts"
@@ -93,9 +92,5 @@ const exposed = (namespace: JsonObject | undefined): JsonObject | null => {
 }
 
 /** The name that a refusal shows. */
-export const shownName = ({ name, object }: Attributes.Attributes): string => {
-  if (name !== "") return name
-  if (object === null) return "Unknown"
-  const generated = Json.text(Json.at(object, "metadata", "generateName")) ?? ""
-  return ObjectMeta.nameOf(object) || generated || "Unknown"
-}
+export const shownName = ({ name, object }: Attributes.Attributes): string =>
+  name || Json.text(Json.at(object ?? undefined, "metadata", "generateName")) || "Unknown"

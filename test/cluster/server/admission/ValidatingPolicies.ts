@@ -5,6 +5,7 @@ import * as Json from "../Json.ts"
 import * as ObjectMeta from "../ObjectMeta.ts"
 import type { World, WriteOptions } from "../World.ts"
 import type * as Attributes from "./Attributes.ts"
+import * as Evaluation from "./Evaluation.ts"
 import * as Expressions from "./Expressions.ts"
 import * as Matching from "./Matching.ts"
 import * as Params from "./Params.ts"
@@ -18,17 +19,12 @@ interface Compiled {
   readonly name: string
   readonly spec: JsonObject
   readonly ignores: boolean
-  readonly conditions: ReadonlyArray<Expression>
+  readonly conditions: ReadonlyArray<Evaluation.Expression>
   readonly validations: ReadonlyArray<Validation>
-  readonly annotations: ReadonlyArray<Expression>
+  readonly annotations: ReadonlyArray<Evaluation.Expression>
 }
 
-interface Expression {
-  readonly source: string
-  readonly compiled: Expressions.Compiled
-}
-
-interface Validation extends Expression {
+interface Validation extends Evaluation.Expression {
   readonly said: Expressions.Compiled | undefined
   readonly message: string
   readonly reason: string
@@ -58,19 +54,12 @@ export const check = (world: World, attributes: Attributes.Attributes, options: 
 
 const compile = (stored: JsonObject): Compiled => {
   const spec = Json.object(stored.spec)
-  const params = Json.isObject(spec.paramKind)
-  const variables = Json.objects(spec.variables)
-  const compiler = Expressions.compiler({ composed: variables.length > 0, params })
-  for (const { expression, name } of variables) compiler.declare(String(name), String(expression))
-  const plain = Expressions.compiler({ composed: false, params })
+  const compiler = Evaluation.compilerOf(spec, Json.list(spec.variables).length > 0)
   return {
     name: ObjectMeta.nameOf(stored),
     spec,
     ignores: spec.failurePolicy === "Ignore",
-    conditions: Json.objects(spec.matchConditions).map(({ expression }) => {
-      const source = String(expression)
-      return { source, compiled: plain.compile(source, ["bool"]) }
-    }),
+    conditions: Evaluation.conditionsOf(spec),
     validations: Json.objects(spec.validations).map(({ expression, message, messageExpression, reason }) => {
       const source = String(expression)
       const said = Json.text(messageExpression) ?? ""
@@ -96,7 +85,7 @@ function* denials(
   attributes: Attributes.Attributes,
   options: WriteOptions
 ): Iterable<Failure.Failure> {
-  const matched = matchedBy(world, policy.spec.matchConstraints, attributes)
+  const matched = Evaluation.matchedBy(world, policy.spec.matchConstraints, attributes)
   if (matched === undefined) return
   const paramKind = Params.kindOf(world, policy.spec.paramKind)
   if (typeof paramKind === "string") {
@@ -105,7 +94,8 @@ function* denials(
   }
   for (const binding of bound) {
     const spec = Json.object(binding.spec)
-    if (spec.matchResources !== undefined && matchedBy(world, spec.matchResources, attributes) === undefined) continue
+    if (spec.matchResources !== undefined && Evaluation.matchedBy(world, spec.matchResources, attributes) === undefined)
+      continue
     const name = ObjectMeta.nameOf(binding)
     const params = Params.collect(world, paramKind, spec.paramRef, attributes)
     if (typeof params === "string") {
@@ -130,17 +120,6 @@ function* denials(
 
 const configured = (what: "policy" | "binding", problem: string): string => `failed to configure ${what}: ${problem}`
 
-/** The version that match resources match. Without rules they match every resource. */
-const matchedBy = (world: World, value: Json.Json | undefined, attributes: Attributes.Attributes) => {
-  const resources = Json.object(value)
-  const { excludeResourceRules, matchPolicy, resourceRules } = resources
-  if (!Matching.selects(world, resources, attributes)) return undefined
-  if (Matching.matched(world, excludeResourceRules, matchPolicy, attributes) !== undefined) return undefined
-  return Json.list(resourceRules).length === 0
-    ? attributes.resource
-    : Matching.matched(world, resourceRules, matchPolicy, attributes)
-}
-
 interface Evaluated {
   readonly decisions: ReadonlyArray<Denial>
   /** Errors of audit annotations, which deny whatever the binding's actions are. */
@@ -150,41 +129,21 @@ interface Evaluated {
 const nothing: Evaluated = { decisions: [], annotations: [] }
 
 const evaluate = (policy: Compiled, input: Expressions.Input, condition: Expressions.Input): Evaluated => {
-  const met = conditionsMet(policy, condition)
+  const met = Evaluation.conditionsMet(policy.conditions, condition)
   if (met === false) return nothing
-  if (met !== true) return policy.ignores ? nothing : { decisions: [met], annotations: [] }
+  if (met !== true) return policy.ignores ? nothing : { decisions: [{ message: met.problem }], annotations: [] }
   const activation = Expressions.activate(input)
   const decisions = policy.validations.flatMap((validation): ReadonlyArray<Denial> => {
-    const result = evaluated(validation, activation)
+    const result = Evaluation.evaluated(validation, activation)
     if ("problem" in result) return policy.ignores ? [] : [{ message: result.problem }]
     if (result.value === true) return []
     return [{ message: messageOf(validation, activation), reason: validation.reason }]
   })
   const annotations = policy.annotations.flatMap((annotation): ReadonlyArray<Denial> => {
-    const result = evaluated(annotation, activation)
+    const result = Evaluation.evaluated(annotation, activation)
     return "problem" in result && !policy.ignores ? [{ message: result.problem }] : []
   })
   return { decisions, annotations }
-}
-
-const evaluated = ({ compiled, source }: Expression, activation: Expressions.Activation): Expressions.Result => {
-  if ("problem" in compiled) return { problem: `compilation error: ${compiled.problem}` }
-  const result = compiled.evaluate(activation)
-  return "problem" in result ? { problem: `expression '${source}' resulted in error: ${result.problem}` } : result
-}
-
-/** Whether all match conditions hold. One that does not hold decides, even if another one fails. */
-const conditionsMet = ({ conditions }: Compiled, input: Expressions.Input): boolean | Denial => {
-  if (conditions.length === 0) return true
-  const activation = Expressions.activate(input)
-  const problems: Array<string> = []
-  for (const condition of conditions) {
-    const result = evaluated(condition, activation)
-    if ("problem" in result) problems.push(result.problem)
-    else if (result.value === false) return false
-  }
-  if (problems.length === 0) return true
-  return { message: problems.length === 1 ? (problems[0] ?? "") : `[${[...new Set(problems)].join(", ")}]` }
 }
 
 /** The most bytes of a message. */

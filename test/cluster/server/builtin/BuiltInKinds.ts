@@ -135,7 +135,6 @@ const withoutController: ReadonlySet<string> = new Set([
   "DaemonSet",
   "CronJob",
   "LimitRange",
-  "MutatingAdmissionPolicy",
   "ResourceQuota"
 ])
 

@@ -166,12 +166,11 @@ function* mutating(object: JsonObject, old: JsonObject | undefined): Errors {
   yield* variables(given, compiler)
   const mutations = Json.objects(given.mutations)
   if (mutations.length === 0) yield FieldError.required("spec.mutations", "mutations must contain at least one item")
-  for (const [index, one] of mutations.entries()) yield* mutation(`spec.mutations[${index}]`, one)
+  for (const [index, one] of mutations.entries()) yield* mutation(`spec.mutations[${index}]`, one, compiler)
   yield* Check.word("spec.reinvocationPolicy", given.reinvocationPolicy, ["IfNeeded", "Never"])
 }
 
-/** The expressions of mutations are not compiled, because they make objects that the embedded server cannot make. */
-function* mutation(at: string, given: JsonObject): Errors {
+function* mutation(at: string, given: JsonObject, compiler: Expressions.Compiler): Errors {
   const { patchType } = given
   if (patchType !== "ApplyConfiguration" && patchType !== "JSONPatch") {
     return yield* Check.word(`${at}.patchType`, patchType, Object.keys(patchTypes))
@@ -182,6 +181,11 @@ function* mutation(at: string, given: JsonObject): Errors {
   if (!Json.isObject(patch)) {
     yield FieldError.required(`${at}.${own}`, `must be specified when patchType is ${patchType}`)
   } else if (isBlank(patch.expression)) yield FieldError.required(`${at}.${own}.expression`)
+  else {
+    const source = String(patch.expression).trim()
+    const compiled = compiler.mutation(source, patchType === "JSONPatch" ? "list(JSONPatch)" : "Object")
+    yield* Rules.expression(`${at}.${own}.expression`, source, compiled)
+  }
   if (Json.isObject(given[other])) {
     yield FieldError.invalid(`${at}.${other}`, `{${other}}`, `must not be specified when patchType is ${patchType}`)
   }

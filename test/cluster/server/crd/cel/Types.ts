@@ -19,7 +19,11 @@ export class Types {
   readonly #types = new Map<Schema, Type | undefined>()
   #objects = 0
 
-  constructor(readonly environment: Environment) {}
+  /** `nameOf` is the name under which expressions know a field; the default escapes it as Kubernetes does for custom kinds. */
+  constructor(
+    readonly environment: Environment,
+    readonly nameOf: (field: string) => string | undefined = identifier
+  ) {}
 
   /** The type of a schema; undefined: rules can't see such a value. `root`: of a resource, which has metadata. */
   of(schema: Schema, root = schema["x-kubernetes-embedded-resource"] === true): Type | undefined {
@@ -70,7 +74,7 @@ export class Types {
   #object(schema: Schema, root: boolean): Type {
     const fields = Object.entries({ ...schema.properties, ...(root && rootProperties) }).flatMap(([name, property]) => {
       const type = this.#member(property)
-      const escaped = identifier(name)
+      const escaped = this.nameOf(name)
       return type === undefined || escaped === undefined ? [] : [{ name, escaped, type }]
     })
     const constructed = class extends Message {}

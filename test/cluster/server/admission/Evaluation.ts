@@ -1,0 +1,70 @@
+/** What validating and mutating policies have in common: whom they match, their conditions, and their expressions. */
+import type { JsonObject, Json as JsonValue } from "../Json.ts"
+import * as Json from "../Json.ts"
+import type { Kind } from "../Kind.ts"
+import type { World } from "../World.ts"
+import type * as Attributes from "./Attributes.ts"
+import * as Expressions from "./Expressions.ts"
+import * as Matching from "./Matching.ts"
+
+/** An expression and its program. */
+export interface Expression {
+  readonly source: string
+  readonly compiled: Expressions.Compiled
+}
+
+/** The match conditions of a policy. */
+export const conditionsOf = (spec: JsonObject): ReadonlyArray<Expression> => {
+  const compiler = Expressions.compiler({ composed: false, params: Json.isObject(spec.paramKind) })
+  return Json.objects(spec.matchConditions).map(({ expression }) => {
+    const source = String(expression)
+    return { source, compiled: compiler.compile(source, ["bool"]) }
+  })
+}
+
+/** A compiler that knows the variables of a policy. */
+export const compilerOf = (spec: JsonObject, composed: boolean): Expressions.Compiler => {
+  const compiler = Expressions.compiler({ composed, params: Json.isObject(spec.paramKind) })
+  for (const { expression, name } of Json.objects(spec.variables)) compiler.declare(String(name), String(expression))
+  return compiler
+}
+
+/** The version that match resources match. Without rules they match every resource. */
+export const matchedBy = (
+  world: World,
+  value: JsonValue | undefined,
+  attributes: Attributes.Attributes
+): Kind | undefined => {
+  const resources = Json.object(value)
+  const { excludeResourceRules, matchPolicy, resourceRules } = resources
+  if (!Matching.selects(world, resources, attributes)) return undefined
+  if (Matching.matched(world, excludeResourceRules, matchPolicy, attributes) !== undefined) return undefined
+  return Json.list(resourceRules).length === 0
+    ? attributes.resource
+    : Matching.matched(world, resourceRules, matchPolicy, attributes)
+}
+
+/** The value of an expression. */
+export const evaluated = ({ compiled, source }: Expression, activation: Expressions.Activation): Expressions.Result => {
+  if ("problem" in compiled) return { problem: `compilation error: ${compiled.problem}` }
+  const result = compiled.evaluate(activation)
+  return "problem" in result ? { problem: `expression '${source}' resulted in error: ${result.problem}` } : result
+}
+
+/** Whether all match conditions hold. One that does not hold decides, even if another one fails. */
+export const conditionsMet = (
+  conditions: ReadonlyArray<Expression>,
+  input: Expressions.Input
+): boolean | { readonly problem: string } => {
+  if (conditions.length === 0) return true
+  const activation = Expressions.activate(input)
+  const problems = new Set<string>()
+  for (const condition of conditions) {
+    const result = evaluated(condition, activation)
+    if ("problem" in result) problems.add(result.problem)
+    else if (result.value === false) return false
+  }
+  if (problems.size === 0) return true
+  const [only = ""] = problems
+  return { problem: problems.size === 1 ? only : `[${[...problems].join(", ")}]` }
+}

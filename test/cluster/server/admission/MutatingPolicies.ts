@@ -1,0 +1,251 @@
+/** Evaluates MutatingAdmissionPolicies for a request: the object as they change it. */
+import * as Merge from "../apply/Merge.ts"
+import * as Type from "../apply/Type.ts"
+import * as Typing from "../apply/Typing.ts"
+import * as Failure from "../Failure.ts"
+import type { JsonObject, Json as JsonValue } from "../Json.ts"
+import * as Json from "../Json.ts"
+import { apiVersionOf, type Kind } from "../Kind.ts"
+import * as ObjectMeta from "../ObjectMeta.ts"
+import { jsonPatch } from "../patch/JsonPatch.ts"
+import type { World, WriteOptions } from "../World.ts"
+import * as Attributes from "./Attributes.ts"
+import * as Constructors from "./Constructors.ts"
+import * as Evaluation from "./Evaluation.ts"
+import * as Expressions from "./Expressions.ts"
+import * as Matching from "./Matching.ts"
+import * as Params from "./Params.ts"
+import * as Request from "./Request.ts"
+
+const policies = "admissionregistration.k8s.io/mutatingadmissionpolicies"
+const bindings = "admissionregistration.k8s.io/mutatingadmissionpolicybindings"
+
+/** A policy with its expressions, compiled once. */
+interface Compiled {
+  readonly name: string
+  readonly spec: JsonObject
+  readonly ignores: boolean
+  readonly conditions: ReadonlyArray<Evaluation.Expression>
+  readonly mutations: ReadonlyArray<Evaluation.Expression & { readonly applies: boolean }>
+}
+
+/** A policy that is evaluated for a request, with one of its bindings and params. */
+interface Invocation {
+  readonly key: string
+  readonly policy: Compiled
+  readonly binding: string
+  readonly matched: Kind
+  readonly params: JsonObject | null
+}
+
+/** Why a policy refuses a request. */
+interface Refusal {
+  readonly message: string
+  readonly reason: string
+}
+
+const compiledOf = new WeakMap<JsonObject, Compiled>()
+
+/** The object of a request after all mutations. Throws a Failure if a policy fails. */
+export const mutate = (world: World, attributes: Attributes.Attributes, options: WriteOptions): JsonObject | null => {
+  const bound = world.store.list(bindings)
+  if (bound.length === 0 || Matching.isExempt(attributes)) return attributes.object
+  const first = pass(world, attributes, options, bound, undefined)
+  // A mutation may be the reason for another one: the policies that want it are asked once more.
+  if (!first.mutated || first.again.size === 0) return first.object
+  return pass(world, { ...attributes, object: first.object }, options, bound, first.again).object
+}
+
+interface Passed {
+  readonly object: JsonObject | null
+  readonly mutated: boolean
+  /** The invocations that want to be repeated. */
+  readonly again: ReadonlySet<string>
+}
+
+const pass = (
+  world: World,
+  attributes: Attributes.Attributes,
+  options: WriteOptions,
+  bound: ReadonlyArray<JsonObject>,
+  only: ReadonlySet<string> | undefined
+): Passed => {
+  const refusals: Array<Refusal> = []
+  const again = new Set<string>()
+  let { object } = attributes
+  let mutated = false
+  for (const invocation of [...invocationsOf(world, attributes, bound, refusals)]) {
+    const { binding, key, matched, params, policy } = invocation
+    const refuse = (message: string): void => {
+      if (!policy.ignores) refusals.push({ message: denied(policy, binding, message), reason: "Invalid" })
+    }
+    const inputOf = () => Request.inputOf(world, { ...attributes, object }, matched, params, options)
+    const met = Evaluation.conditionsMet(policy.conditions, Request.conditionInput(inputOf(), attributes))
+    if (met !== true && met !== false) refuse(met.problem)
+    if (met !== true || (only !== undefined && !only.has(key))) continue
+    for (const mutation of object === null ? [] : policy.mutations) {
+      const input = inputOf()
+      const result = mutatedBy(attributes, matched, mutation, input)
+      if ("problem" in result) refuse(result.problem)
+      else {
+        object = result.object
+        mutated = true
+      }
+    }
+    if (policy.spec.reinvocationPolicy === "IfNeeded") again.add(key)
+  }
+  const [refusal] = refusals
+  if (refusal !== undefined) throw failureOf(attributes, refusal, refusals)
+  return { object, mutated, again }
+}
+
+function* invocationsOf(
+  world: World,
+  attributes: Attributes.Attributes,
+  bound: ReadonlyArray<JsonObject>,
+  refusals: Array<Refusal>
+): Iterable<Invocation> {
+  for (const stored of world.store.list(policies)) {
+    const policy = compiledOf.get(stored) ?? compile(stored)
+    compiledOf.set(stored, policy)
+    const own = bound.filter((binding) => Json.at(binding, "spec", "policyName") === policy.name)
+    const matched = own.length === 0 ? undefined : Evaluation.matchedBy(world, policy.spec.matchConstraints, attributes)
+    if (matched === undefined) continue
+    const misconfigured = (binding: string | undefined, problem: string): void => {
+      const message = `failed to configure ${binding === undefined ? "policy" : "binding"}: ${problem}`
+      if (!policy.ignores) refusals.push({ message: denied(policy, binding, message), reason: "Forbidden" })
+    }
+    const paramKind = Params.kindOf(world, policy.spec.paramKind)
+    if (typeof paramKind === "string") {
+      misconfigured(undefined, paramKind)
+      continue
+    }
+    for (const one of own) {
+      const { matchResources, paramRef } = Json.object(one.spec)
+      if (matchResources !== undefined && Evaluation.matchedBy(world, matchResources, attributes) === undefined)
+        continue
+      const binding = ObjectMeta.nameOf(one)
+      const found = Params.collect(world, paramKind, paramRef, attributes)
+      if (typeof found === "string") {
+        misconfigured(binding, found)
+        continue
+      }
+      for (const params of found) {
+        const place = params === null ? "" : `${ObjectMeta.namespaceOf(params)}/${ObjectMeta.nameOf(params)}`
+        yield { key: `${policy.name} ${binding} ${place}`, policy, binding, matched, params }
+      }
+    }
+  }
+}
+
+const compile = (stored: JsonObject): Compiled => {
+  const spec = Json.object(stored.spec)
+  const compiler = Evaluation.compilerOf(spec, true)
+  return {
+    name: ObjectMeta.nameOf(stored),
+    spec,
+    ignores: spec.failurePolicy === "Ignore",
+    conditions: Evaluation.conditionsOf(spec),
+    mutations: Json.objects(spec.mutations).map(({ applyConfiguration, jsonPatch, patchType }) => {
+      const applies = patchType === "ApplyConfiguration"
+      const source = String(Json.at(applies ? applyConfiguration : jsonPatch, "expression"))
+      return { applies, source, compiled: compiler.mutation(source, applies ? "Object" : "list(JSONPatch)") }
+    })
+  }
+}
+
+type Mutated = { readonly object: JsonObject } | { readonly problem: string }
+
+/** The object after one mutation, in the version of the request. */
+const mutatedBy = (
+  attributes: Attributes.Attributes,
+  matched: Kind,
+  mutation: Compiled["mutations"][number],
+  input: Expressions.Input
+): Mutated => {
+  const { object } = input
+  if (object === null) return { problem: "there is no object" }
+  const result = Evaluation.evaluated(mutation, Expressions.activate(input))
+  if ("problem" in result) return result
+  const own =
+    attributes.kind === undefined ? { ...matched, ...typeNamesOf(matched) } : { custom: false, ...attributes.kind }
+  const changed = mutation.applies ? applied(own, object, result.value) : patched(object, result.value)
+  if ("problem" in changed) return changed
+  const draft = Json.copy({ ...changed.object, apiVersion: object.apiVersion ?? null, kind: object.kind ?? null })
+  if (attributes.kind !== undefined) return { object: draft }
+  matched.strategy.default(draft)
+  return { object: Attributes.converted(draft, matched, attributes.resource) ?? draft }
+}
+
+const typeNamesOf = (kind: Kind) => ({ apiVersion: apiVersionOf(kind) })
+
+const applied = (kind: Type.Schemed, object: JsonObject, value: unknown): Mutated => {
+  const wrong = Constructors.misplaced(value, "Object")
+  if (wrong.length > 0) return { problem: `type mismatch: ${wrong.join("\n")}` }
+  const patch = {
+    ...Json.object(Constructors.jsonOf(value)),
+    apiVersion: object.apiVersion ?? "",
+    kind: object.kind ?? ""
+  }
+  const type = Type.ofKind(kind)
+  const mistakes = Typing.mistakesOf(type, patch, "refused")
+  const untyped = "error applying patch: failed to convert patch object to typed object: "
+  if (mistakes.length > 0) return { problem: `${untyped}${Typing.sentence(mistakes)}` }
+  const whole = atomics(type, patch, "")
+  if (whole.length > 0) {
+    const rule = "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs"
+    return { problem: `${rule}: ${whole.join(", ")}` }
+  }
+  return { object: Json.object(Merge.merge(type, object, patch)) }
+}
+
+/** The places of values that can only be written as a whole. */
+const atomics = (type: Type.Type, value: JsonValue, path: string): ReadonlyArray<string> => {
+  if (Json.isObject(value) && type.map !== undefined) {
+    const { atomic, fields } = type.map
+    const below = Object.entries(value).flatMap(([name, member = null]) => {
+      const field = fields.get(name)
+      return field === undefined ? [] : atomics(field.type, member, `${path}.${name}`)
+    })
+    return [...(atomic ? [path] : []), ...below]
+  }
+  if (!Json.isList(value) || type.list === undefined) return []
+  const { atomic, element } = type.list
+  return [...(atomic ? [path] : []), ...value.flatMap((item, index) => atomics(element, item, `${path}[${index}]`))]
+}
+
+const patched = (object: JsonObject, value: unknown): Mutated => {
+  let result: JsonValue = object
+  for (const one of Array.isArray(value) ? value : []) {
+    if (!(one instanceof Constructors.Constructed)) continue
+    const given = one.fields.get("value")
+    const wrong = given instanceof Constructors.Constructed ? Constructors.misplaced(given, given.type) : []
+    if (wrong.length > 0) return { problem: `type mismatch: ${wrong.join("\n")}` }
+    const operation = Json.object(Constructors.jsonOf(one))
+    try {
+      result = jsonPatch(result, [operation])
+    } catch (error) {
+      if (!(error instanceof Failure.Failure)) throw error
+      // A test that fails leaves the object as it is.
+      if (operation.op === "test") return { object }
+      const { op, path } = operation
+      return { problem: `JSON Patch: ${op} operation does not apply: doc is missing path: "${path}": missing value` }
+    }
+  }
+  return { object: Json.object(result) }
+}
+
+const denied = ({ name }: Compiled, binding: string | undefined, message: string): string =>
+  binding === undefined
+    ? `policy "${name}" denied request: ${message}`
+    : `policy '${name}' with binding '${binding}' denied request: ${message}`
+
+const failureOf = (
+  attributes: Attributes.Attributes,
+  { message, reason }: Refusal,
+  refusals: ReadonlyArray<Refusal>
+): Failure.Failure => {
+  const causes = refusals.map((one) => ({ message: one.message }))
+  const { code, details } = Failure.forbidden(attributes.resource, Request.shownName(attributes), "", causes)
+  return new Failure.Failure({ code, reason, message, details })
+}
