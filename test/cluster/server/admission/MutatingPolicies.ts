@@ -2,12 +2,14 @@
 import * as Merge from "../apply/Merge.ts"
 import * as Type from "../apply/Type.ts"
 import * as Typing from "../apply/Typing.ts"
+import * as Prune from "../body/Prune.ts"
 import * as Failure from "../Failure.ts"
 import type { JsonObject, Json as JsonValue } from "../Json.ts"
 import * as Json from "../Json.ts"
-import { apiVersionOf, type Kind } from "../Kind.ts"
+import type { Kind } from "../Kind.ts"
 import * as ObjectMeta from "../ObjectMeta.ts"
 import { jsonPatch } from "../patch/JsonPatch.ts"
+import type { Schema } from "../Schema.ts"
 import type { World, WriteOptions } from "../World.ts"
 import * as Attributes from "./Attributes.ts"
 import * as Constructors from "./Constructors.ts"
@@ -167,17 +169,24 @@ const mutatedBy = (
   if (object === null) return { problem: "there is no object" }
   const result = Evaluation.evaluated(mutation, Expressions.activate(input))
   if ("problem" in result) return result
-  const own =
-    attributes.kind === undefined ? { ...matched, ...typeNamesOf(matched) } : { custom: false, ...attributes.kind }
-  const changed = mutation.applies ? applied(own, object, result.value) : patched(object, result.value)
+  const own = attributes.kind === undefined ? matched : { custom: false, ...attributes.kind }
+  const changed = mutation.applies ? applied(own, object, result.value) : patched(own, object, result.value)
   if ("problem" in changed) return changed
   const draft = Json.copy({ ...changed.object, apiVersion: object.apiVersion ?? null, kind: object.kind ?? null })
   if (attributes.kind !== undefined) return { object: draft }
+  if (!matched.custom && matched !== attributes.resource)
+    return { problem: unconvertible(matched, attributes.resource) }
   matched.strategy.default(draft)
   return { object: Attributes.converted(draft, matched, attributes.resource) ?? draft }
 }
 
-const typeNamesOf = (kind: Kind) => ({ apiVersion: apiVersionOf(kind) })
+/** A kube-apiserver cannot convert a built-in object back from the version that a policy matches. */
+const unconvertible = (from: Kind, to: Kind): string =>
+  `converting (${from.version}.${from.kind}) to (${to.version}.${to.kind}): unknown conversion`
+
+/** A kube-apiserver does not know the type of a Scale here. */
+const untypedScale =
+  "error applying patch: failed to convert patch object to typed object: no corresponding type for autoscaling/v1, Kind=Scale"
 
 const applied = (kind: Type.Schemed, object: JsonObject, value: unknown): Mutated => {
   const wrong = Constructors.misplaced(value, "Object")
@@ -187,6 +196,7 @@ const applied = (kind: Type.Schemed, object: JsonObject, value: unknown): Mutate
     apiVersion: object.apiVersion ?? "",
     kind: object.kind ?? ""
   }
+  if (object.kind === "Scale" && object.apiVersion === "autoscaling/v1") return { problem: untypedScale }
   const type = Type.ofKind(kind)
   const mistakes = Typing.mistakesOf(type, patch, "refused")
   const untyped = "error applying patch: failed to convert patch object to typed object: "
@@ -214,7 +224,7 @@ const atomics = (type: Type.Type, value: JsonValue, path: string): ReadonlyArray
   return [...(atomic ? [path] : []), ...value.flatMap((item, index) => atomics(element, item, `${path}[${index}]`))]
 }
 
-const patched = (object: JsonObject, value: unknown): Mutated => {
+const patched = (kind: Type.Schemed, object: JsonObject, value: unknown): Mutated => {
   let result: JsonValue = object
   for (const one of Array.isArray(value) ? value : []) {
     if (!(one instanceof Constructors.Constructed)) continue
@@ -228,11 +238,42 @@ const patched = (object: JsonObject, value: unknown): Mutated => {
       if (!(error instanceof Failure.Failure)) throw error
       // A test that fails leaves the object as it is.
       if (operation.op === "test") return { object }
-      const { op, path } = operation
-      return { problem: `JSON Patch: ${op} operation does not apply: doc is missing path: "${path}": missing value` }
+      return { problem: `JSON Patch: ${inapplicable(operation)}` }
     }
   }
-  return { object: Json.object(result) }
+  return { object: decoded(kind, Json.object(result)) }
+}
+
+/** Why an operation cannot be done. */
+const inapplicable = ({ from, op, path }: JsonObject): string => {
+  switch (op) {
+    case "add":
+    case "remove":
+      return `${op} operation does not apply: doc is missing path: "${path}": missing value`
+    case "replace":
+      return `${op} operation does not apply: doc is missing path: ${path}: missing value`
+    case "copy":
+    case "move":
+      return `${op} operation does not apply: doc is missing from path: ${from}: missing value`
+    default:
+      return `Unexpected kind: ${op}`
+  }
+}
+
+/** The object as its kind reads it. Throws a Failure (500) for a field or a value that the kind does not have. */
+const decoded = ({ custom, schema }: Type.Schemed, object: JsonObject): JsonObject => {
+  if (custom) return object
+  const { errors, value } = pruned(schema, object)
+  if (errors.length > 0) throw Failure.internal(`strict decoding error: ${errors.join(", ")}`)
+  return value
+}
+
+const pruned = (schema: Schema, object: JsonObject): Prune.Pruned => {
+  try {
+    return Prune.prune(schema, object)
+  } catch (error) {
+    throw error instanceof Failure.Failure ? Failure.internal(error.message) : error
+  }
 }
 
 const denied = ({ name }: Compiled, binding: string | undefined, message: string): string =>
