@@ -50,9 +50,6 @@ export const attempt = <A>(step: Step, body: () => A): A => {
   }
 }
 
-/** Whether a run of a step that may ask is going on. */
-export const isRunning = (): boolean => current !== undefined
-
 /** The result of a call to the outside. Equal keys mean equal calls: within a step, each is made once. Throws `Pending`. */
 export const ask = <A>(key: string, call: () => Effect.Effect<A>): A => {
   if (current?.answers.has(key)) return current.answers.get(key) as A

@@ -7,7 +7,7 @@
  * the loop. Time is the Clock's: nothing happens while it stands still, but what is due. While a write waits for a webhook, no other
  * pass is made.
  */
-import { Clock, Deferred, Effect, type Scope } from "effect"
+import { Cause, Clock, Deferred, Effect, type Scope } from "effect"
 import type { Failure } from "../Failure.ts"
 import type { Json } from "../Json.ts"
 import * as Step from "../Step.ts"
@@ -102,11 +102,12 @@ export const start = (
         for (let count = 0; count < turn; count++) {
           const item = queue.take(now)
           if (item === undefined) return false
-          yield* Effect.try({ try: () => pass(item, now), catch: (error) => error }).pipe(
+          yield* Effect.try(() => pass(item, now)).pipe(
             Effect.flatMap((waits) => waits ?? Effect.void),
             Effect.catchAll((error) => {
               retry(item, `${item.controller} ${item.key}`, now)
-              return Effect.logError(`${controllers[item.controller]?.name} failed at ${item.key}`, error)
+              const cause = error instanceof Cause.UnknownException ? error.error : error
+              return Effect.logError(`${controllers[item.controller]?.name} failed at ${item.key}`, cause)
             })
           )
         }
