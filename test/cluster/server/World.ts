@@ -35,7 +35,7 @@ export interface WriteOptions extends Writing {
    * Absent: there are none.
    */
   readonly mutate?: (attributes: Attributes) => JsonObject | undefined
-  /** Throws a Failure if a policy denies the write. Absent: no policy is asked, as for writes by the server itself. */
+  /** Throws a Failure if a policy or a webhook denies the write, or `Step.Pending`. Absent: none is asked. */
   readonly admit?: (attributes: Attributes) => void
 }
 

@@ -7,22 +7,27 @@ import type { Attributes } from "./Attributes.ts"
 import * as MutatingPolicies from "./MutatingPolicies.ts"
 import * as Mutation from "./Mutation.ts"
 import * as ValidatingPolicies from "./ValidatingPolicies.ts"
-import * as Webhook from "./Webhook.ts"
 import * as Webhooks from "./Webhooks.ts"
 
-const bindings = "admissionregistration.k8s.io/mutatingadmissionpolicybindings"
+const storages = [
+  "mutatingadmissionpolicybindings",
+  "mutatingwebhookconfigurations",
+  "validatingadmissionpolicybindings",
+  "validatingwebhookconfigurations"
+].map((plural) => `admissionregistration.k8s.io/${plural}`)
 
-/** The options of a write that the policies and webhooks are asked about. */
-export const admitted = (world: World, options: WriteOptions): WriteOptions => ({
-  ...options,
-  ...((Webhook.anyMutating(world) || world.store.list(bindings).length > 0) && {
-    mutate: (attributes) => mutated(world, attributes, options)
-  }),
-  admit: (attributes) => {
-    ValidatingPolicies.check(world, attributes, options)
-    Webhooks.validate(world, attributes, options)
-  }
-})
+/** The options of a write that the policies and webhooks are asked about: the given ones where there are none. */
+export const admitted = (world: World, options: WriteOptions): WriteOptions =>
+  storages.every((storage) => world.store.list(storage).length === 0)
+    ? options
+    : {
+        ...options,
+        mutate: (attributes) => mutated(world, attributes, options),
+        admit: (attributes) => {
+          ValidatingPolicies.check(world, attributes, options)
+          Webhooks.validate(world, attributes, options)
+        }
+      }
 
 const mutated = (world: World, attributes: Attributes, options: WriteOptions) => {
   const { object } = attributes

@@ -39,9 +39,6 @@ const known = new WeakMap<JsonObject, ReadonlyArray<Webhook>>()
 /** Questions that are answered and not stored. */
 const virtual: ReadonlySet<string> = new Set(["authentication.k8s.io", "authorization.k8s.io"])
 
-/** Whether there are webhooks that may change what is written. */
-export const anyMutating = ({ store }: World): boolean => store.list(storages.mutating).length > 0
-
 /** All webhooks that may be called for a write: none for one of webhooks and policies themselves. */
 export const all = (
   { store }: World,
