@@ -138,7 +138,7 @@ const send = async (
       "content-type": "application/json",
       accept: "application/json, */*",
       "user-agent": "kube-apiserver-admission",
-      ...(endpoint !== undefined && { host: URL.parse(url)?.host ?? host })
+      ...(endpoint !== undefined && { host: url.split("/", 3)[2] ?? host })
     },
     body,
     redirect: "manual",
