@@ -540,10 +540,12 @@ describe.concurrent("Admission webhooks", () => {
     (cluster) =>
       Effect.gen(function* () {
         const { scene, webhook } = yield* started(cluster, (review) =>
-          Hooks.patching(review, add("/metadata/labels/hooked", "yes"))
+          Json.at(review.request, "operation") === "CREATE"
+            ? Hooks.patching(review, add("/metadata/labels/hooked", "yes"))
+            : Hooks.allowed(review)
         )
         yield* Hooks.install(scene, webhook, mutating, [
-          Hooks.hook("pods", webhook.at("/"), [Hooks.rule("pods", "CREATE")])
+          Hooks.hook("pods", webhook.at("/"), [Hooks.rule("pods", "CREATE", "DELETE")])
         ])
         const labels = { app: "a" }
         const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "i" }] } }
@@ -563,6 +565,7 @@ describe.concurrent("Admission webhooks", () => {
             ])
           )
         )
+        expect(webhook.reviews.map((review) => Json.at(review.request, "operation"))).toEqual(["CREATE", "CREATE"])
       }),
     { controllers: true }
   )
