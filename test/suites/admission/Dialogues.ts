@@ -1,6 +1,8 @@
 /** Objects of admissionregistration.k8s.io/v1, and requests that policies look at, as dialogues. */
 import type { Dialogue } from "../comparison/Dialogue.ts"
 import type { Suite } from "../comparison/Dialogues.ts"
+import * as Changes from "./Changes.ts"
+import * as Gadgets from "./Gadgets.ts"
 import * as Mutated from "./Mutated.ts"
 import { type Kind, make } from "./Objects.ts"
 import * as Policed from "./Policed.ts"
@@ -29,5 +31,6 @@ const strategies: ReadonlyArray<Dialogue> = kinds.flatMap((kind) => [
 
 export const admission: Suite = {
   name: "admission",
-  dialogues: [...strategies, ...Policed.dialogues, ...Mutated.dialogues]
+  definitions: [Gadgets.gadgets],
+  dialogues: [...strategies, ...Changes.dialogues, ...Policed.dialogues, ...Mutated.dialogues, ...Gadgets.dialogues]
 }

@@ -128,6 +128,15 @@ export const dialogues: ReadonlyArray<Dialogue> = [
     { method: "PATCH", path: `${deployments}/web/scale`, ...merge({ spec: { replicas: 9 } }) }
   ),
   mutated(
+    "a Deployment, but not by its scale",
+    [label("seen", "request.operation")],
+    { matchConstraints: constraints([rule(["deployments"], { operations: ["UPDATE"] })]) },
+    post(deployments, deployment),
+    { method: "PATCH", path: `${deployments}/web/scale`, ...merge({ spec: { replicas: 2 } }) },
+    { method: "GET", path: `${deployments}/web` },
+    { method: "PATCH", path: `${deployments}/web`, ...merge({ spec: { replicas: 3 } }) }
+  ),
+  mutated(
     "a status",
     [apply("Object{metadata: Object.metadata{labels: {'a': 'b'}}, status: Object.status{replicas: 7}}")],
     { matchConstraints: constraints([rule(["deployments/status"], written)]) },

@@ -295,6 +295,28 @@ const selectors: Dialogue = {
   )
 }
 
+const labelsBefore = policed(
+  "the labels of an object and of a namespace, before and after",
+  {
+    matchConstraints: constraints([rule(["configmaps"], { operations: ["UPDATE"] })], {
+      objectSelector: { matchLabels: { old: "yes" } }
+    }),
+    ...never
+  },
+  {},
+  post("/api/v1/namespaces/NAMESPACE/configmaps", labelled("old")),
+  ofConfig("PATCH", "old", merge({ metadata: { labels: { old: null } } })),
+  policy(`${name}-two`, {
+    matchConstraints: {
+      resourceRules: [rule(["namespaces"])],
+      namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "NAMESPACE", fresh: "yes" } }
+    },
+    ...never
+  }),
+  bind(`${name}-two`),
+  { method: "PATCH", path: "/api/v1/namespaces/NAMESPACE", ...merge({ metadata: { labels: { fresh: "yes" } } }) }
+)
+
 const rulesOf = (about: string, resources: JsonObject, ...steps: ReadonlyArray<Step>): Dialogue =>
   policed(`rules: ${about}`, { matchConstraints: resources, ...never }, {}, ...steps)
 
@@ -414,7 +436,7 @@ const subresources = policed(
         expression: "request.operation != 'CREATE' || object.metadata.name != 'web'",
         messageExpression: "request.subResource + ' ' + request.kind.kind + ' ' + request.operation"
       },
-      { expression: "request.operation != 'DELETE' || oldObject.metadata.name != 'web'", message: "stays" }
+      { expression: "request.operation != 'DELETE'", message: "stays" }
     ]
   },
   {},
@@ -432,6 +454,8 @@ const subresources = policed(
     target: { kind: "Node", name: "n" }
   }),
   { method: "DELETE", path: `${pods}/web` },
+  post(pods, { ...pod, metadata: { name: "free" } }),
+  post(`${pods}/free/eviction`, { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "free" } }),
   {
     method: "DELETE",
     path: "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/NAMESPACE-binding",
@@ -479,7 +503,30 @@ const limit = (one: string, forbidden: string): Request =>
     data: { forbidden, a: "" }
   })
 
+/** Params of another namespace, which no other dialogue selects. */
+const elsewhere = post("/api/v1/namespaces/default/configmaps", {
+  ...configMap("NAMESPACE"),
+  metadata: { name: "NAMESPACE", labels: { limit: "NAMESPACE" } },
+  data: { forbidden: "bad", a: "" }
+})
+const selected = { selector: { matchLabels: { limit: "NAMESPACE" } } }
+
 const params: ReadonlyArray<Dialogue> = [
+  dialogue(
+    "params of another namespace",
+    elsewhere,
+    policy(name, { paramKind, ...limited }),
+    bind(name, { paramRef: { name: "NAMESPACE", namespace: "default", parameterNotFoundAction: "Deny" } }),
+    config("a", data("bad")),
+    config("b", data("good"))
+  ),
+  dialogue(
+    "params that a selector finds only in another namespace",
+    elsewhere,
+    policy(name, { paramKind, ...limited }),
+    bind(name, { paramRef: { ...selected, parameterNotFoundAction: "Deny" } }),
+    config("a", data("good"))
+  ),
   dialogue(
     "params by name",
     limit("limits", "bad"),
@@ -648,6 +695,7 @@ export const dialogues: ReadonlyArray<Dialogue> = [
   expressions,
   updates,
   selectors,
+  labelsBefore,
   ...rules,
   subresources,
   namespaces,

@@ -50,12 +50,11 @@ export const inputOf = (
   const { object, oldObject, resource } = attributes
   const convert = (one: JsonObject | null) =>
     attributes.kind === undefined ? Attributes.converted(one, resource, matched) : one
-  const place = Attributes.isNamespaces(resource) ? "" : attributes.namespace
   return {
     object: convert(object),
     oldObject: convert(oldObject),
     request: requestOf(attributes, matched, options),
-    namespaceObject: exposed(Matching.storedNamespace(world, place)),
+    namespaceObject: exposed(Matching.storedNamespace(world, attributes.namespace)),
     params
   }
 }

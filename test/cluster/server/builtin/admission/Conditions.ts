@@ -13,7 +13,7 @@ const reason: Format.Format = (value) =>
   new RegExp(`^${reasonFormat}$`).test(value)
     ? []
     : [
-        `${reasonRule} (e.g. 'my_name', or 'MY_NAME', or 'MyName', or 'ReasonA,ReasonB', or 'ReasonA:ReasonB', regex used for validation is '${reasonFormat}')`
+        `${reasonRule} (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '${reasonFormat}')`
       ]
 
 const mostReason = 1024
