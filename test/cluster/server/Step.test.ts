@@ -36,6 +36,13 @@ test("a step runs again with each answer, and each call is made once", async () 
   expect(runs).toBe(3)
 })
 
+test("equal calls for two things that happen once are two calls", async () => {
+  const { ask, calls } = caller()
+  const body = () => [Step.once(() => ask("a")), Step.once(() => ask("a"))]
+  expect(await Effect.runPromise(Step.settle(Step.make(), body))).toEqual(["A", "A"])
+  expect(calls).toEqual(["a", "a"])
+})
+
 test("what happens once in a step is not repeated, whether it succeeds or fails", async () => {
   const { ask } = caller()
   const done: Array<string> = []

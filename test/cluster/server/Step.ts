@@ -50,10 +50,14 @@ export const attempt = <A>(step: Step, body: () => A): A => {
   }
 }
 
-/** The result of a call to the outside. Equal keys mean equal calls: within a step, each is made once. Throws `Pending`. */
+/**
+ * The result of a call to the outside. Equal calls are made once, unless something happened `once` between them: a step that creates
+ * two equal objects asks about each. Throws `Pending`.
+ */
 export const ask = <A>(key: string, call: () => Effect.Effect<A>): A => {
-  if (current?.answers.has(key)) return current.answers.get(key) as A
-  throw new Pending(key, call())
+  const place = `${current?.next ?? 0} ${key}`
+  if (current?.answers.has(place)) return current.answers.get(place) as A
+  throw new Pending(place, call())
 }
 
 /** What `make` returned, or threw, in the first run of the step that came that far. Outside of steps: calls `make`. */
