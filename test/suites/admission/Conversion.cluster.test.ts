@@ -143,7 +143,7 @@ describe.concurrent("Conversion by a webhook", () => {
           expect((yield* scene.request("PATCH", v2.path("a"), { json, ...merge })).status).toBe(500)
           const posted = yield* scene.request("POST", v2.path(), { json: { ...v2.thing("new"), ...json } })
           expect([posted.status, Json.at(posted.body, "reason")]).toEqual([500, undefined])
-          const ofPost = told.replace("expected GROUP/v2", "expected GROUP/v1").replace("a !=", "new !=")
+          const ofPost = told.replace("expected GROUP/v2", "expected GROUP/v1").replace(" a !=", " new !=")
           expect(messageOf(posted.body)).toBe(`conversion webhook for GROUP/v2, Kind=Thing ${ofPost}`)
           expect(yield* scene.done("GET", v1.path("a"))).toEqual(before)
           expect((yield* scene.request("GET", v1.path("new"))).status).toBe(404)
