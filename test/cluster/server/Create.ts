@@ -68,8 +68,7 @@ export const insert = (
     namespace: kind.namespaced ? namespace : "",
     oldObject: null
   } as const
-  const mutated =
-    options.mutate?.({ ...asked, name: ObjectMeta.nameOf(managed), object: { ...managed, ...typeOf(kind) } }) ?? managed
+  const mutated = options.mutate?.({ ...asked, name: ObjectMeta.nameOf(managed), object: managed }) ?? managed
   for (let attempt = 1; ; attempt++) {
     const draft = prepared(world, kind, mutated, options, strategy)
     const name = ObjectMeta.nameOf(draft)

@@ -117,7 +117,7 @@ export const commit = (
     name: target.name,
     oldObject: current
   } as const
-  const mutated = options.mutate?.({ ...asked, object: { ...next, ...typeOf(kind) } }) ?? next
+  const mutated = options.mutate?.({ ...asked, object: next }) ?? next
   checkVersion(kind, target.name, current, mutated)
   const draft = Json.copy(mutated)
   const metadata = Metadata.of(draft)

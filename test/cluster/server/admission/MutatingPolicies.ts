@@ -48,14 +48,20 @@ interface Refusal {
 
 const compiledOf = new WeakMap<JsonObject, Compiled>()
 
-/** The object of a request after all mutations. Throws a Failure if a policy fails. */
-export const mutate = (world: World, attributes: Attributes.Attributes, options: WriteOptions): JsonObject | null => {
+/** The object of a request after all mutations; undefined: nothing mutates it. Throws a Failure if a policy fails. */
+export const mutate = (
+  world: World,
+  attributes: Attributes.Attributes,
+  options: WriteOptions
+): JsonObject | undefined => {
   const bound = world.store.list(bindings)
-  if (bound.length === 0 || Matching.isExempt(attributes)) return attributes.object
+  if (bound.length === 0 || Matching.isExempt(attributes)) return undefined
   const first = pass(world, attributes, options, bound, undefined)
   // A mutation may be the reason for another one: the policies that want it are asked once more.
-  if (!first.mutated || first.again.size === 0) return first.object
-  return pass(world, { ...attributes, object: first.object }, options, bound, first.again).object
+  if (!first.mutated) return undefined
+  const last =
+    first.again.size === 0 ? first : pass(world, { ...attributes, object: first.object }, options, bound, first.again)
+  return last.object ?? undefined
 }
 
 interface Passed {

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import * as Failure from "../Failure.ts"
 import type { JsonObject } from "../Json.ts"
 import * as Json from "../Json.ts"
-import type { Kind } from "../Kind.ts"
+import { type Kind, typeOf } from "../Kind.ts"
 import { quote } from "../Quote.ts"
 import * as Step from "../Step.ts"
 import type { World, WriteOptions } from "../World.ts"
@@ -31,7 +31,9 @@ interface Call {
 export const mutate = (world: World, attributes: Attributes.Attributes, options: WriteOptions): JsonObject | null => {
   const hooks = Webhook.all(world, "mutating", attributes)
   if (hooks.length === 0) return attributes.object
-  let { object } = attributes
+  const given =
+    attributes.object === null ? null : { ...attributes.object, ...typeOf(attributes.kind ?? attributes.resource) }
+  let object: JsonObject | null = given
   // Webhooks to be called again: those that want it, and were called before a later one changed the object.
   let called = new Set<string>()
   const again = new Set<string>()
@@ -53,7 +55,7 @@ export const mutate = (world: World, attributes: Attributes.Attributes, options:
     }
     if (again.size === 0) break
   }
-  return object
+  return object === given ? attributes.object : object
 }
 
 /** Throws a Failure if a webhook refuses a write that is ready, or does not answer, and `Step.Pending`. */
