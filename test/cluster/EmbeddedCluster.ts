@@ -19,6 +19,7 @@ import * as Failure from "./server/Failure.ts"
 import * as Http from "./server/Http.ts"
 import { type JsonObject, text } from "./server/Json.ts"
 import * as Memory from "./server/Memory.ts"
+import * as Step from "./server/Step.ts"
 import type { Streamed } from "./server/Watch.ts"
 
 /** The parts of a cluster. */
@@ -67,7 +68,7 @@ export interface EmbeddedCluster {
 export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, never, Scope.Scope> =>
   Effect.gen(function* () {
     const server = yield* ApiServer.make(options)
-    define(server, options.crds ?? [], yield* Clock.currentTimeMillis)
+    yield* define(server, options.crds ?? [], yield* Clock.currentTimeMillis)
     const { controllers } = options
     const { idle } = yield* Loop.start(
       server,
@@ -96,12 +97,17 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
   })
 
 /** Installs kinds. They are served at once. */
-const define = ({ registry, verbs }: ApiServer.ApiServer, crds: ReadonlyArray<object>, now: number): void => {
+const define = (
+  { registry, verbs }: ApiServer.ApiServer,
+  crds: ReadonlyArray<object>,
+  now: number
+): Effect.Effect<void> => {
   const kind = registry.named("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-  if (kind === undefined) return
+  if (kind === undefined) return Effect.void
   // By way of JSON, as over the network.
   const objects: ReadonlyArray<JsonObject> = JSON.parse(JSON.stringify(crds))
-  for (const crd of objects) verbs.create(kind, "", crd, { now, manager: "homeostat" })
+  const create = (crd: JsonObject) => () => verbs.create(kind, "", crd, { now, manager: "homeostat" })
+  return Effect.orDie(Effect.forEach(objects, (crd) => Step.settle(Step.make(), create(crd)), { discard: true }))
 }
 
 const serveLogs = (server: ApiServer.ApiServer, kubelet: Kubelet.Kubelet): void =>

@@ -3,7 +3,7 @@
  *
  * A request is decided in one synchronous step, in which nothing else happens, with the time of Effect's Clock. Refusals are
  * thrown inside of that step, caught here, and become a Status; so does whatever else goes wrong. An answer that has to be waited
- * for (a moment that has not come, a watch) waits as an Effect.
+ * for (a moment that has not come, a watch) waits as an Effect. A step that needs the answer of a webhook runs again with that.
  */
 
 import type { Scope } from "effect"
@@ -13,18 +13,20 @@ import { kinds as builtInKinds } from "./builtin/BuiltInKinds.ts"
 import { names } from "./builtin/Names.ts"
 import * as CustomDefinitions from "./CustomDefinitions.ts"
 import * as Exchange from "./Exchange.ts"
-import * as Failure from "./Failure.ts"
 import * as Identity from "./Identity.ts"
 import type { Kind, User } from "./Kind.ts"
 import * as Path from "./Path.ts"
 import * as Registry from "./Registry.ts"
+import type * as Resources from "./Resources.ts"
 import * as Root from "./Root.ts"
 import * as Routes from "./Routes.ts"
 import type { Logs, Server } from "./Server.ts"
+import * as Step from "./Step.ts"
 import * as Store from "./Store.ts"
 import * as Verbs from "./Verbs.ts"
 import * as Watch from "./Watch.ts"
 import type { World } from "./World.ts"
+import * as Outside from "./webhook/Outside.ts"
 
 export type { HttpRequest, HttpResponse } from "./Exchange.ts"
 
@@ -42,6 +44,8 @@ export interface Options {
   readonly user?: User | undefined
   /** Where clients reach it, for `/api`: `127.0.0.1:6443`. */
   readonly address?: string | undefined
+  /** Where the Services of webhooks are. Default: at their external names, or at one of their endpoints. */
+  readonly services?: Outside.Services | undefined
 }
 
 /** A server. */
@@ -65,8 +69,10 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
   Effect.gen(function* () {
     const seed = options.seed ?? (yield* Random.nextIntBetween(0, 2 ** 31))
     const now = yield* Clock.currentTimeMillis
+    const store = Store.make({ history: options.history, saved: options.saved })
     const world: World = {
-      store: Store.make({ history: options.history, saved: options.saved }),
+      store,
+      outside: Outside.make(store, options.services),
       registry: Registry.make(options.kinds ?? builtInKinds),
       identity: Identity.make(seed),
       definitions: new Map()
@@ -99,16 +105,21 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
 const handle = (server: Server, request: Exchange.HttpRequest): Effect.Effect<Exchange.HttpResponse> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const warnings = new Set<string>()
-    const refuse = (error: unknown) => Exchange.refusal({ warnings }, refusalOf(error))
-    try {
+    const refuse = (error: unknown) => Exchange.refusal({ warnings }, Step.failureOf(error))
+    const step = Step.make()
+    const decide = () => {
+      warnings.clear()
       const target = Path.target(request.path)
-      const exchange = { request, target, user: request.user ?? server.user, now, warnings }
-      const answer = answered(server, exchange)
-      return Effect.isEffect(answer)
-        ? Effect.catchAll(answer, (failure) => Effect.succeed(refuse(failure)))
-        : Effect.succeed(answer)
+      return answered(server, { request, target, user: request.user ?? server.user, now, warnings })
+    }
+    const done = (answer: Resources.Answer) => (Effect.isEffect(answer) ? answer : Effect.succeed(answer))
+    const refused = Effect.catchAll((error: unknown) => Effect.succeed(refuse(error)))
+    try {
+      const answer = Step.attempt(step, decide)
+      return Effect.isEffect(answer) ? refused(answer) : Effect.succeed(answer)
     } catch (error) {
-      return Effect.succeed(refuse(error))
+      if (!(error instanceof Step.Pending)) return Effect.succeed(refuse(error))
+      return refused(Effect.flatMap(Step.answered(step, error, decide), done))
     }
   })
 
@@ -118,11 +129,4 @@ const answered = (server: Server, exchange: Exchange.Exchange) => {
   const resource = Path.resource(parts)
   if (resource === undefined) return Root.answer(server, exchange, parts)
   return Routes.answer(server, exchange, resource) ?? Exchange.nothing
-}
-
-/** The Failure for an error. An unexpected error is an internal error of the server, without its stack. */
-const refusalOf = (error: unknown): Failure.Failure => {
-  if (error instanceof Failure.Failure) return error
-  if (error instanceof RangeError) return Failure.badRequest("the request nests too deeply")
-  return Failure.internal(error instanceof Error ? error.message : "unknown error")
 }

@@ -8,7 +8,7 @@ import * as CustomDefinitions from "./CustomDefinitions.ts"
 import * as Failure from "./Failure.ts"
 import type { FieldError } from "./FieldError.ts"
 import * as Json from "./Json.ts"
-import { type Kind, type Strategy, typeOf } from "./Kind.ts"
+import { foresee, type Kind, type Strategy, typeOf } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
 import * as Admission from "./NamespaceLifecycle.ts"
 import * as ObjectMeta from "./ObjectMeta.ts"
@@ -68,8 +68,7 @@ export const insert = (
     namespace: kind.namespaced ? namespace : "",
     oldObject: null
   } as const
-  const named = { ...asked, name: ObjectMeta.nameOf(managed), object: managed }
-  const mutated = options.mutate?.(named) ?? managed
+  const mutated = options.mutate?.({ ...asked, name: ObjectMeta.nameOf(managed), object: managed }) ?? managed
   for (let attempt = 1; ; attempt++) {
     const draft = prepared(world, kind, mutated, options, strategy)
     const name = ObjectMeta.nameOf(draft)
@@ -116,6 +115,7 @@ const store = (world: World, kind: Kind, draft: Json.DraftObject, options: Write
   if (!options.dryRun) delete metadata.resourceVersion
   const object = { ...draft, ...typeOf(kind) }
   const stored = kind.toStorage(object)
+  foresee(kind, stored)
   return kind.fromStorage(options.dryRun ? stored : world.store.put(kind.storage, stored))
 }
 

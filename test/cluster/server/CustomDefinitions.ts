@@ -91,14 +91,15 @@ const serve = (world: World, definition: Json.JsonObject): void => {
     return
   }
   if (known !== undefined && Json.equal(known.made, made)) return
-  const kinds = kindsOf(definition)
+  const kinds = kindsOf(definition, world.outside)
   world.definitions.set(name, { made, kinds })
   world.registry.declare(name, kinds)
 }
 
 /** Deletes the objects of a definition; if none is left, the definition itself. */
 const terminate = (world: World, kind: Kind, definition: Json.JsonObject, now: number): void => {
-  const [own] = world.definitions.get(ObjectMeta.nameOf(definition))?.kinds ?? []
+  const [served] = world.definitions.get(ObjectMeta.nameOf(definition))?.kinds ?? []
+  const own = served === undefined ? undefined : asStored(served)
   if (own !== undefined) {
     for (const object of world.store.list(own.storage)) {
       if (!ObjectMeta.isDeleting(object)) {
@@ -121,6 +122,13 @@ const terminate = (world: World, kind: Kind, definition: Json.JsonObject, now: n
   Metadata.of(draft).finalizers = others
   write(world, kind, definition, draft, now)
 }
+
+/** The kind whose objects are deleted in the versions in which they are stored: no webhook is asked. */
+const asStored = ({ cached: _, ...kind }: Kind): Kind => ({
+  ...kind,
+  fromStorage: (stored) => stored,
+  toStorage: (object) => object
+})
 
 const terminating: Conditions.Condition = {
   type: "Terminating",

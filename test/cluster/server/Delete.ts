@@ -7,7 +7,7 @@ import * as EmptyObject from "./apply/EmptyObject.ts"
 import * as Conditions from "./Conditions.ts"
 import * as Failure from "./Failure.ts"
 import * as Json from "./Json.ts"
-import type { Kind } from "./Kind.ts"
+import { foresee, type Kind } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
 import * as Admission from "./NamespaceLifecycle.ts"
 import * as ObjectMeta from "./ObjectMeta.ts"
@@ -51,8 +51,8 @@ export const remove = (
   if (stored === undefined) throw Failure.notFound(kind, name)
   const current = kind.fromStorage(stored)
   checkPreconditions(kind, name, current, Json.object(deleteOptions.preconditions))
-  options.admit?.({
-    operation: "DELETE",
+  const attributes = {
+    operation: "DELETE" as const,
     resource: kind,
     subresource: "",
     namespace: kind.namespaced ? namespace : "",
@@ -60,7 +60,9 @@ export const remove = (
     object: null,
     oldObject: current,
     deleteOptions
-  })
+  }
+  options.mutate?.(attributes)
+  options.admit?.(attributes)
   const deletion: Deletion = { kind, current, deleteOptions, options }
   if (isKind(kind, "", "Namespace")) return removeNamespace(world, deletion)
   if (isKind(kind, "apiextensions.k8s.io", "CustomResourceDefinition") && !ObjectMeta.isDeleting(current)) {
@@ -94,6 +96,7 @@ const removeNow = (world: World, { deleteOptions, current, kind, options }: Dele
       version
     )
   }
+  foresee(kind, world.store.get(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current)) ?? draft)
   // A pod that goes at once is seen to be ending before it is gone.
   if (grace !== undefined) world.store.put(kind.storage, kind.toStorage(draft))
   const last = world.store.remove(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
@@ -146,6 +149,7 @@ const terminating: Conditions.Condition = {
 /** The object stays, marked. When it was marked before, nothing changes. */
 const markDeleted = (world: World, kind: Kind, draft: Json.JsonObject, options: WriteOptions): Deleted => {
   const next = kind.toStorage(draft)
+  foresee(kind, next)
   const before = world.store.get(kind.storage, ObjectMeta.namespaceOf(draft), ObjectMeta.nameOf(draft))
   const written = options.dryRun || Json.equal(next, before) ? next : world.store.put(kind.storage, next)
   return { answer: kind.fromStorage(written), gone: false }

@@ -62,7 +62,7 @@ export const evict = (
   // The mark is a change of its own: a resourceVersion that was asked for has been compared already.
   const { preconditions: _, ...rest } = asked
   // Policies have been asked about the eviction already.
-  const { admit: __, ...unasked } = options
+  const { admit: __, mutate: ___, ...unasked } = options
   Delete.remove(world, kind, namespace, name, rest, unasked)
 }
 

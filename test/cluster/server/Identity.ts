@@ -2,6 +2,7 @@
  * Chance: the uids of objects, the ends of generated names. The same seed gives the same ones.
  */
 import { PCGRandom } from "effect/Utils"
+import * as Step from "./Step.ts"
 
 /** Makes what has to be unlike anything before. */
 export interface Identity {
@@ -18,7 +19,7 @@ const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 
 const longestBase = 63 - 5
 
-/** An identity from a seed. */
+/** An identity from a seed. All runs of one step get the same. */
 export const make = (seed: number): Identity => {
   const random = new PCGRandom(seed)
   const hex = (digits: number): string =>
@@ -28,12 +29,16 @@ export const make = (seed: number): Identity => {
       .padStart(digits, "0")
   return {
     uid: () =>
-      `${hex(4)}${hex(4)}-${hex(4)}-4${hex(3)}-${(8 + random.integer(4)).toString(16)}${hex(3)}-${hex(6)}${hex(6)}`,
-    name: (base) => {
-      let ending = ""
-      for (let index = 0; index < 5; index++) ending += alphabet[random.integer(alphabet.length)] ?? ""
-      return base.slice(0, longestBase) + ending
-    },
-    fraction: () => random.number()
+      Step.once(
+        () =>
+          `${hex(4)}${hex(4)}-${hex(4)}-4${hex(3)}-${(8 + random.integer(4)).toString(16)}${hex(3)}-${hex(6)}${hex(6)}`
+      ),
+    name: (base) =>
+      Step.once(() => {
+        let ending = ""
+        for (let index = 0; index < 5; index++) ending += alphabet[random.integer(alphabet.length)] ?? ""
+        return base.slice(0, longestBase) + ending
+      }),
+    fraction: () => Step.once(() => random.number())
   }
 }

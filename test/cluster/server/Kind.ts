@@ -137,6 +137,13 @@ export interface Kind {
   /** Converts the stored object for an update, if that differs from a read: a kind may show less than it stores. */
   readonly forUpdate?: (stored: JsonObject) => JsonObject
   readonly toStorage: (object: JsonObject) => JsonObject
+  /**
+   * From what is stored to this version where a webhook converts: all at once, and each object once. Reads and writes of one object do
+   * not use it, as those of a kube-apiserver go around its watch cache. Absent: `fromStorage` of each.
+   */
+  readonly cached?: ((stored: ReadonlyArray<JsonObject>) => ReadonlyArray<JsonObject>) | undefined
+  /** From another version to this one, by a webhook. Absent: only the apiVersion differs, or `toStorage` and `fromStorage` do it. */
+  readonly convert?: ((object: JsonObject) => JsonObject) | undefined
   /** From this version to the Go type that all versions share: tables and bare metadata show that. Absent: the same. */
   readonly internal?: (object: JsonObject) => JsonObject
   /** The conditions of an object's row in a table. */
@@ -145,6 +152,17 @@ export interface Kind {
   readonly deprecation: string | undefined
   /** The warning at a creation, for a kind without a controller here. */
   readonly noControllerWarning?: string | undefined
+}
+
+/** Objects as they are stored, in the version of the kind. */
+export const allFromStorage = (
+  { cached, fromStorage }: Pick<Kind, "cached" | "fromStorage">,
+  stored: ReadonlyArray<JsonObject>
+): ReadonlyArray<JsonObject> => (cached === undefined ? stored.map((object) => fromStorage(object)) : cached(stored))
+
+/** Asks for what a webhook makes of an object that is about to be stored, as nothing can be asked after that. */
+export const foresee = (kind: Kind, stored: JsonObject): void => {
+  if (kind.cached !== undefined) kind.fromStorage(stored)
 }
 
 /** `apps/v1`, or `v1` of the core group. */

@@ -47,10 +47,13 @@ export const page = (store: Store, kind: Kind, selection: Selection, options: Qu
   const items: Array<JsonObject> = []
   let from = 0
   if (start !== "") while (from < all.length && keyAt(all, from) < start) from++
+  // A webhook is asked once for as many as a page may need.
+  const most = moment.limit === 0 || selection.selective ? undefined : from + moment.limit
+  const converted = kind.cached?.(all.slice(from, most))
   for (let index = from; index < all.length; index++) {
     const stored = all[index]
     if (stored === undefined) break
-    const object = kind.fromStorage(stored)
+    const object = converted?.[index - from] ?? kind.fromStorage(stored)
     if (!selection.takes(object)) continue
     items.push(object)
     if (items.length !== moment.limit || index === all.length - 1) continue

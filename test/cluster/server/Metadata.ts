@@ -197,6 +197,12 @@ const labelMistakes = (labels: Json.Json | undefined): ReadonlyArray<FieldError.
     ...Format.labelValue(value).map((mistake) => FieldError.invalid("metadata.labels", value, mistake))
   ])
 
+/** What is wrong with labels, or with annotations, that a conversion has made. */
+export const textMistakes = (
+  field: "labels" | "annotations",
+  value: Json.Json | undefined
+): ReadonlyArray<FieldError.FieldError> => (field === "labels" ? labelMistakes(value) : annotationMistakes(value))
+
 /** As much as all annotations of an object may be in bytes. */
 const mostAnnotations = 256 * 1024
 

@@ -3,7 +3,7 @@
  */
 import * as Failure from "./Failure.ts"
 import type { JsonObject } from "./Json.ts"
-import type { Kind } from "./Kind.ts"
+import { allFromStorage, type Kind } from "./Kind.ts"
 import * as Update from "./Update.ts"
 import type { World } from "./World.ts"
 
@@ -16,4 +16,4 @@ export const get = (world: World, kind: Kind, namespace: string, name: string): 
 
 /** All objects, or those of one namespace. */
 export const all = (world: World, kind: Kind, namespace?: string): ReadonlyArray<JsonObject> =>
-  world.store.list(kind.storage, kind.namespaced ? namespace : undefined).map(kind.fromStorage)
+  allFromStorage(kind, world.store.list(kind.storage, kind.namespaced ? namespace : undefined))

@@ -18,6 +18,7 @@ import type { ResourcePath } from "./Path.ts"
 import * as Query from "./Query.ts"
 import * as Selection from "./Selection.ts"
 import type { Server } from "./Server.ts"
+import * as Step from "./Step.ts"
 import * as View from "./View.ts"
 import * as Watch from "./Watch.ts"
 
@@ -161,12 +162,11 @@ export const removeAll = (request: ResourceRequest): Answer => {
   const options = deleteOptionsOf(request)
   Query.checkDeletion(options)
   Delete.warnOfOrphans(kind, options, { warn: Exchange.warn(exchange) })
-  const page = List.page(server.world.store, kind, selection, listed)
+  const page = Step.once(() => List.page(server.world.store, kind, selection, listed))
   for (const object of page.items) {
-    server.verbs.delete(kind, ObjectMeta.namespaceOf(object), ObjectMeta.nameOf(object), options, {
-      ...deleting(exchange, options),
-      collection: true
-    })
+    const [namespace, name] = [ObjectMeta.namespaceOf(object), ObjectMeta.nameOf(object)]
+    const each = { ...deleting(exchange, options), collection: true }
+    Step.once(() => server.verbs.delete(kind, namespace, name, options, each))
   }
   return Exchange.answer(exchange, 200, View.list(viewOf(request, accepted), page, exchange.now), accepted)
 }
@@ -202,11 +202,17 @@ export const writeOptions = (
   { dryRun, fieldManager }: Pick<Query.WriteQuery, "dryRun" | "fieldManager">
 ) => ({
   manager: fieldManager === "" ? agentOf(exchange) : fieldManager,
+  asked: askedOf(exchange.target.query),
   dryRun,
   now: exchange.now,
   user: exchange.user,
   warn: Exchange.warn(exchange)
 })
+
+const askedOf = (query: URLSearchParams) =>
+  Object.fromEntries(
+    ["fieldManager", "fieldValidation"].flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : []))
+  )
 
 /** The name of the program that asks, as it says. */
 const agentOf = ({ request: { headers } }: Exchange.Exchange): string => {
@@ -250,11 +256,6 @@ const after = (server: Server, revision: number, answer: () => Exchange.HttpResp
       duration: patience,
       onTimeout: () => Failure.tooLargeVersion(revision, store.revision)
     }),
-    Effect.flatMap(() =>
-      Effect.try({
-        try: answer,
-        catch: (error) => (error instanceof Failure.Failure ? error : Failure.internal(String(error)))
-      })
-    )
+    Effect.flatMap(() => Effect.mapError(Step.settle(Step.make(), answer), Step.failureOf))
   )
 }

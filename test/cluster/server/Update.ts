@@ -9,7 +9,7 @@ import * as Create from "./Create.ts"
 import * as Failure from "./Failure.ts"
 import * as FieldError from "./FieldError.ts"
 import * as Json from "./Json.ts"
-import { type Kind, type Strategy, typeOf } from "./Kind.ts"
+import { foresee, type Kind, type Strategy, typeOf } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
 import * as ObjectMeta from "./ObjectMeta.ts"
 import * as Precondition from "./Precondition.ts"
@@ -155,6 +155,7 @@ const write = (
   }
   if (options.dryRun) return kind.fromStorage(kind.toStorage(draft))
   const stored = kind.toStorage(withoutSelfLink(draft))
+  foresee(kind, stored)
   const before = world.store.get(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
   // The defaults that an object gets when it is read count as well: without them, as with them, it is written.
   const same = Json.equal(stored, before) && Json.equal(stored, kind.toStorage(current))

@@ -6,9 +6,10 @@ import { Clock, Duration, Effect } from "effect"
 import * as Failure from "./Failure.ts"
 import type { JsonObject } from "./Json.ts"
 import * as Json from "./Json.ts"
-import { apiVersionOf } from "./Kind.ts"
+import { allFromStorage, apiVersionOf } from "./Kind.ts"
 import * as Query from "./Query.ts"
 import type { Selection } from "./Selection.ts"
+import * as Step from "./Step.ts"
 import type { Change, Store } from "./Store.ts"
 import * as View from "./View.ts"
 
@@ -53,16 +54,30 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
   const queue = new Queue()
   const from = revisionOf(options) ?? 0
   const tell = (type: string, object: JsonObject, change?: Change): void =>
-    queue.push(frameOf(view, shared, type, object, queue.first, change))
+    queue.push(frameOf(view, shared, type, object, change))
   const pass = (change: Change): void => {
+    // What a webhook has to convert is converted when it is read.
+    if (view.kind.cached !== undefined) {
+      queue.push((now, first) => {
+        const event = eventOf(request, change)
+        return event === undefined ? "" : lineOf(view, event.type, event.object, now, first)
+      })
+      return
+    }
     const event = eventOf(request, change)
     if (event !== undefined) tell(event.type, event.object, change)
   }
 
   if (options.sendInitialEvents === true) {
-    for (const stored of store.list(view.kind.storage, selection.namespace)) {
-      const object = view.kind.fromStorage(stored)
-      if (selection.takes(object)) tell("ADDED", object)
+    const all = store.list(view.kind.storage, selection.namespace)
+    const taken = () => allFromStorage(view.kind, all).filter((object) => selection.takes(object))
+    if (view.kind.cached === undefined) for (const object of taken()) tell("ADDED", object)
+    else {
+      queue.push((now, first) =>
+        taken()
+          .map((object, index) => lineOf(view, "ADDED", object, now, first && index === 0))
+          .join("")
+      )
     }
     if (options.allowWatchBookmarks) tell("BOOKMARK", bookmark(request, store.revision, true))
   } else if (from > 0) {
@@ -92,7 +107,18 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
       bookmarkAt = nextBookmark(now, endsAt)
       tell("BOOKMARK", bookmark(request, store.revision, false))
     }
-    if (queue.size > 0) return Effect.succeed(queue.take(now))
+    if (queue.size > 0) {
+      if (view.kind.cached === undefined) return Effect.succeed(queue.take(now))
+      const step = Step.settle(Step.make(), () => queue.take(now))
+      const told = Effect.catchAll(step, (error) =>
+        Effect.sync(() => {
+          end()
+          queue.clear()
+          return errorOf(Step.failureOf(error))
+        })
+      )
+      return Effect.flatMap(told, (text) => (text === "" ? next : Effect.succeed(text)))
+    }
     if (queue.ended) return Effect.succeed(undefined)
     const wait = Math.min(endsAt, bookmarkAt ?? endsAt) - now
     return Effect.zipRight(Effect.timeoutOption(queue.filled, Duration.millis(wait)), next)
@@ -102,7 +128,7 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
 
 /** A watch that says why there is none, and ends. */
 export const failed = (failure: Failure.Failure): Streamed => {
-  let line: string | undefined = `${JSON.stringify({ type: "ERROR", object: Failure.status(failure) })}\n`
+  let line: string | undefined = errorOf(failure)
   return {
     next: Effect.sync(() => {
       const told = line
@@ -113,15 +139,21 @@ export const failed = (failure: Failure.Failure): Streamed => {
   }
 }
 
-/** A line of a watch; that of a table is made when it is read, as it tells ages. */
-type Frame = string | ((now: number) => string)
+const errorOf = (failure: Failure.Failure): string =>
+  `${JSON.stringify({ type: "ERROR", object: Failure.status(failure) })}\n`
+
+/**
+ * A line of a watch. That of a table is made when it is read, as it tells ages, and the first describes the columns; so is one that
+ * a webhook has to convert, which may be of nothing that the watch is told.
+ */
+type Frame = string | ((now: number, first: boolean) => string)
 
 /** Frames on their way from the writer to the one reader. */
 class Queue {
   private frames: Array<Frame> = []
   private wake: (() => void) | undefined
-  /** Whether no frame has been written yet. */
-  first = true
+  /** Whether nothing has been read yet. */
+  private first = true
   ended = false
 
   get size(): number {
@@ -130,7 +162,6 @@ class Queue {
 
   push(frame: Frame): void {
     if (this.ended) return
-    this.first = false
     this.frames.push(frame)
     this.wake?.()
   }
@@ -140,10 +171,23 @@ class Queue {
     this.wake?.()
   }
 
+  /** All frames as text. Where one of them throws, all are kept. */
   take(now: number): string {
-    const taken = this.frames.map((frame) => (typeof frame === "string" ? frame : frame(now)))
+    const { frames } = this
+    const taken: Array<string> = []
+    let { first } = this
+    for (const frame of frames) {
+      const text = typeof frame === "string" ? frame : frame(now, first)
+      if (text !== "") first = false
+      taken.push(text)
+    }
     this.frames = []
+    this.first = first
     return taken.join("")
+  }
+
+  clear(): void {
+    this.frames = []
   }
 
   /** Succeeds when there is something to take, or the end. */
@@ -185,8 +229,7 @@ const eventOf = (
   if (selection.namespace !== undefined && Json.at(object, "metadata", "namespace") !== selection.namespace) {
     return undefined
   }
-  const now = kind.fromStorage(object)
-  const before = previous === undefined ? undefined : kind.fromStorage(previous)
+  const [now = object, before] = allFromStorage(kind, previous === undefined ? [object] : [object, previous])
   const wasTaken = before !== undefined && selection.takes(before)
   if (type === "DELETED") return wasTaken ? { type, object: now } : undefined
   if (selection.takes(now)) return { type: wasTaken ? "MODIFIED" : "ADDED", object: now }
@@ -204,15 +247,17 @@ export interface Shared {
 /** What the watches of a store share. */
 export const shared = (): Shared => ({ change: undefined, frames: new Map() })
 
+const lineOf = (view: View.View, type: string, object: JsonObject, now: number, first: boolean): string =>
+  `${JSON.stringify({ type, object: View.watched(view, object, now, first) })}\n`
+
 const frameOf = (
   view: View.View,
   shared: Shared,
   type: string,
   object: JsonObject,
-  first: boolean,
   change: Change | undefined
 ): Frame => {
-  const make = (now: number) => `${JSON.stringify({ type, object: View.watched(view, object, now, first) })}\n`
+  const make = (now: number, first = false) => lineOf(view, type, object, now, first)
   const { accepted, kind } = view
   if (accepted.view === "Table") return make
   if (change === undefined) return make(0)

@@ -7,12 +7,15 @@ import type { Json, JsonObject } from "./Json.ts"
 import type { Kind, User, Writing } from "./Kind.ts"
 import type { Registry } from "./Registry.ts"
 import type { Store } from "./Store.ts"
+import type { Outside } from "./webhook/Outside.ts"
 
 /** The state of a server. */
 export interface World {
   readonly store: Store
   readonly registry: Registry
   readonly identity: Identity
+  /** The way to webhooks. */
+  readonly outside: Outside
   /** What each CustomResourceDefinition declares, and what that was made of. */
   readonly definitions: Map<string, { readonly made: Json; readonly kinds: ReadonlyArray<Kind> }>
 }
@@ -21,13 +24,18 @@ export interface World {
 export interface WriteOptions extends Writing {
   /** The field manager. */
   readonly manager: string
+  /** The query parameters of a request, as far as it has them. */
+  readonly asked?: { readonly fieldManager?: string; readonly fieldValidation?: string } | undefined
   /** Whether everything is done but the writing. */
   readonly dryRun: boolean
   /** Whether the request is about a collection. */
   readonly collection?: boolean
-  /** The object as policies change it; undefined: none does. Throws a Failure if a policy fails. Absent: no policy is asked. */
+  /**
+   * The object as policies and webhooks change it; undefined: they do not. Throws a Failure if one of them fails, or `Step.Pending`.
+   * Absent: there are none.
+   */
   readonly mutate?: (attributes: Attributes) => JsonObject | undefined
-  /** Throws a Failure if a policy denies the write. Absent: no policy is asked, as for writes by the server itself. */
+  /** Throws a Failure if a policy or a webhook denies the write, or `Step.Pending`. Absent: none is asked. */
   readonly admit?: (attributes: Attributes) => void
 }
 

@@ -46,4 +46,6 @@ export const isNamespaces = ({ group, plural }: Kind): boolean => group === "" &
 export const converted = (object: JsonObject | null, from: Kind, to: Kind): JsonObject | null =>
   object === null || from === to
     ? object
-    : { ...to.fromStorage(from.toStorage(object)), apiVersion: apiVersionOf(to), kind: to.kind }
+    : to.convert !== undefined
+      ? to.convert(object)
+      : { ...to.fromStorage(from.toStorage(object)), apiVersion: apiVersionOf(to), kind: to.kind }

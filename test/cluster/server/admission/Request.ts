@@ -11,11 +11,11 @@ const optionsKinds = { CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE:
 
 const optionsOf = (
   { deleteOptions, operation }: Attributes.Attributes,
-  { dryRun, manager }: WriteOptions
+  { asked, dryRun, manager }: WriteOptions
 ): JsonObject => ({
   apiVersion: "meta.k8s.io/v1",
   kind: optionsKinds[operation],
-  ...(operation === "DELETE" ? deleteOptions : { fieldManager: manager }),
+  ...(operation === "DELETE" ? deleteOptions : (asked ?? { fieldManager: manager })),
   ...(dryRun && { dryRun: ["All"] })
 })
 

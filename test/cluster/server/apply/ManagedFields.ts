@@ -65,7 +65,13 @@ export const updated = (write: Write, live: JsonObject | undefined, next: JsonOb
   if (unconvertible(write, managers) !== undefined || !untyped.every((object) => typable(versions, object))) {
     return Managers.put(after, J.list(Managers.entriesOf(live)))
   }
-  return Managers.put(after, Managers.encode(updating(write, versions, before, after, managers, write.manager)))
+  try {
+    return Managers.put(after, Managers.encode(updating(write, versions, before, after, managers, write.manager)))
+  } catch (error) {
+    // A webhook that does not convert leaves the managers as they are.
+    if (!(error instanceof Failure.Failure)) throw error
+    return Managers.put(after, J.list(Managers.entriesOf(live)))
+  }
 }
 
 /**
@@ -234,7 +240,7 @@ const versionsOf = ({ kind, kindIn, resetFields }: Write): Updater.Versions => {
       if (from === version) return { type: Type.ofKind(target), object }
       // No defaults are filled in on the way: those that a custom kind has when it is read would seem to be owned.
       const converted = kind.custom
-        ? { ...object, apiVersion: version }
+        ? (target.convert?.(object) ?? { ...object, apiVersion: version })
         : target.fromStorage(kindIn(from)?.toStorage(object) ?? object)
       return { type: Type.ofKind(target), object: converted }
     }

@@ -4,10 +4,13 @@
  *
  * Guarantees: a pass sees what is stored, and its writes are made before anything else is read or written. A key is looked at
  * once for all changes since its last pass. A pass that is refused, or fails, is tried again, later each time; it never ends
- * the loop. Time is the Clock's: nothing happens while it stands still, but what is due.
+ * the loop. Time is the Clock's: nothing happens while it stands still, but what is due. While a write waits for a webhook, no other
+ * pass is made.
  */
-import { Clock, Deferred, Effect, type Scope } from "effect"
+import { Cause, Clock, Deferred, Effect, type Scope } from "effect"
+import type { Failure } from "../Failure.ts"
 import type { Json } from "../Json.ts"
+import * as Step from "../Step.ts"
 import type { Change } from "../Store.ts"
 import type { BuiltInController } from "./BuiltInController.ts"
 import * as Index from "./Index.ts"
@@ -65,22 +68,32 @@ export const start = (
       queue.add(item, now + Math.min(firstMillis * 2 ** times, lastMillis))
     }
 
-    const pass = (item: Queue.Item, now: number): void => {
+    const pass = (item: Queue.Item, now: number): Effect.Effect<void, unknown> | undefined => {
       const controller = controllers[item.controller]
-      if (controller === undefined) return
+      if (controller === undefined) return undefined
       const id = `${item.controller} ${item.key}`
       const { again, memory, writes } = controller.reconcile(index.snapshot, item.key, now, memories.get(id))
-      const refused = Writer.write({ ...target, recorder, controller, now }, writes)
-      if (refused !== undefined) {
-        retry(item, id, now)
-        // What is due by then is due whatever is refused.
+      const step = Step.make()
+      const write = () => Writer.write({ ...target, recorder, controller, now }, writes)
+      const done = (refused: Failure | undefined): void => {
+        if (refused !== undefined) {
+          retry(item, id, now)
+          // What is due by then is due whatever is refused.
+          if (again !== undefined) queue.add(item, now + again)
+          return
+        }
+        failures.delete(id)
+        if (memory === undefined) memories.delete(id)
+        else memories.set(id, memory)
         if (again !== undefined) queue.add(item, now + again)
-        return
       }
-      failures.delete(id)
-      if (memory === undefined) memories.delete(id)
-      else memories.set(id, memory)
-      if (again !== undefined) queue.add(item, now + again)
+      try {
+        done(Step.attempt(step, write))
+        return undefined
+      } catch (error) {
+        if (!(error instanceof Step.Pending)) throw error
+        return Effect.map(Step.answered(step, error, write), done)
+      }
     }
 
     /** Makes the passes that are due, and says whether there are more. */
@@ -90,9 +103,11 @@ export const start = (
           const item = queue.take(now)
           if (item === undefined) return false
           yield* Effect.try(() => pass(item, now)).pipe(
-            Effect.catchAll(({ error }) => {
+            Effect.flatMap((waits) => waits ?? Effect.void),
+            Effect.catchAll((error) => {
               retry(item, `${item.controller} ${item.key}`, now)
-              return Effect.logError(`${controllers[item.controller]?.name} failed at ${item.key}`, error)
+              const cause = error instanceof Cause.UnknownException ? error.error : error
+              return Effect.logError(`${controllers[item.controller]?.name} failed at ${item.key}`, cause)
             })
           )
         }

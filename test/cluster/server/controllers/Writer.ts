@@ -6,6 +6,7 @@ import { at, type JsonObject, text } from "../Json.ts"
 import type { Kind } from "../Kind.ts"
 import { nameOf, namespaceOf, uidOf } from "../ObjectMeta.ts"
 import type { Registry } from "../Registry.ts"
+import * as Step from "../Step.ts"
 import type { Store } from "../Store.ts"
 import type { Verbs } from "../Verbs.ts"
 import type { BuiltInController, Record, Write } from "./BuiltInController.ts"
@@ -25,7 +26,10 @@ interface Writing extends Target {
   readonly now: number
 }
 
-/** Makes the writes of a pass, one after the other, and gives the refusal that ended it; undefined: all are made. */
+/**
+ * Makes the writes of a pass, one after the other, and gives the refusal that ended it; undefined: all are made. In a step that
+ * waits for a webhook, what is written already is not written again.
+ */
 export const write = (writing: Writing, writes: ReadonlyArray<Write>): Failure | undefined => {
   for (const one of writes) {
     const refused = attempt(writing, one)
@@ -37,7 +41,7 @@ export const write = (writing: Writing, writes: ReadonlyArray<Write>): Failure |
 const attempt = (writing: Writing, one: Write): Failure | undefined => {
   if (one.verb === "record") return record(writing, one)
   try {
-    const written = make(writing, one)
+    const written = Step.once(() => make(writing, one))
     return write(writing, one.done?.(written) ?? [])
   } catch (error) {
     if (!(error instanceof Failure)) throw error
@@ -97,15 +101,17 @@ const kindOf = (registry: Registry, { apiVersion, kind }: JsonObject): Kind => {
 const record = ({ controller, now, recorder, registry, verbs }: Writing, one: Record): undefined => {
   const { component, manager } = controller
   const isScheduler = manager === "kube-scheduler"
-  const event = recorder.written(one, component, isScheduler, now)
+  const event = Step.once(() => recorder.written(one, component, isScheduler, now))
   const kind = registry.named(isScheduler ? "events.k8s.io/v1" : "v1", "Event")
   if (event === undefined || kind === undefined) return
   try {
-    if (event.verb === "create") verbs.create(kind, namespaceOf(event.event), event.event, { now, manager })
-    else {
-      const patch = { type: "merge" as const, text: JSON.stringify(event.patch) }
-      verbs.patch(kind, "", event.namespace, event.name, patch, { now, manager })
-    }
+    Step.once(() => {
+      if (event.verb === "create") verbs.create(kind, namespaceOf(event.event), event.event, { now, manager })
+      else {
+        const patch = { type: "merge" as const, text: JSON.stringify(event.patch) }
+        verbs.patch(kind, "", event.namespace, event.name, patch, { now, manager })
+      }
+    })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
   }

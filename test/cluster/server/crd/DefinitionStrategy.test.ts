@@ -75,12 +75,15 @@ test("the first of two definitions with one kind is established, the second when
   expect(conditions(Definition.establish(waiting, [], 0))).toEqual(conditions(first))
 })
 
-test("conversion by a webhook is refused by name", () => {
+test("conversion by a webhook has to say where the webhook is", () => {
   const mistakes = Definition.definition.validate(
     written(crd("webs", { conversion: { strategy: "Webhook" } })),
     writing
   )
-  expect(mistakes.map(({ field }) => field)).toEqual(["spec.conversion.strategy"])
+  expect(mistakes.map(({ field }) => field)).toEqual([
+    "spec.conversion.webhookClientConfig",
+    "spec.conversion.conversionReviewVersions"
+  ])
 })
 
 test("conversion has to name its strategy", () => {

@@ -21,6 +21,10 @@ export const definition: Strategy = {
     if ((Json.text(names.singular) ?? "") === "" && kind !== "") names.singular = kind.toLowerCase()
     if ((Json.text(names.listKind) ?? "") === "" && kind !== "") names.listKind = `${kind}List`
     if (!Json.isObject(spec.conversion)) spec.conversion = { strategy: "None" }
+    if (Json.isObject(Json.at(draft, "spec", "conversion", "webhook", "clientConfig", "service"))) {
+      const service = ["conversion", "webhook", "clientConfig", "service"].reduce(Json.member, spec)
+      service.port ??= 443
+    }
   },
   prepareForCreate: (draft) => {
     draft.status = { conditions: null, acceptedNames: { plural: "", kind: "" }, storedVersions: [] }

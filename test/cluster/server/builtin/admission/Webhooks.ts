@@ -3,6 +3,7 @@ import * as FieldError from "../../FieldError.ts"
 import type { JsonObject, Json as JsonValue } from "../../Json.ts"
 import * as Json from "../../Json.ts"
 import * as Check from "../Check.ts"
+import * as ClientConfig from "../ClientConfig.ts"
 import { type Definition, drafts, type Errors, part, strategy } from "../Definition.ts"
 import * as Format from "../Format.ts"
 import * as Rules from "./Rules.ts"
@@ -80,7 +81,7 @@ function* webhook(at: string, hook: JsonObject, lenient: Lenience): Errors {
   if (!lenient.labelValues)
     for (const { field, ...error } of selectorMistakes(hook)) yield { field: `${at}.${field}`, ...error }
   yield* Rules.word(`${at}.reinvocationPolicy`, hook.reinvocationPolicy, ["IfNeeded", "Never"])
-  yield* clientConfig(`${at}.clientConfig`, Json.object(hook.clientConfig))
+  yield* ClientConfig.mistakes(`${at}.clientConfig`, Json.object(hook.clientConfig))
   if (!lenient.matchConditions) yield* Rules.matchConditions(`${at}.matchConditions`, hook.matchConditions, false)
 }
 
@@ -108,52 +109,6 @@ function* reviewVersions(field: string, value: JsonValue | undefined, lenient: L
   }
   if (!lenient.reviewVersions && !given.some(isAccepted)) {
     yield FieldError.invalid(field, given, `must include at least one of ${accepted.join(", ")}`)
-  }
-}
-
-function* clientConfig(at: string, { service, url }: JsonObject): Errors {
-  if ((typeof url === "string") === Json.isObject(service)) {
-    yield FieldError.required(at, "exactly one of url or service is required")
-  } else if (typeof url === "string") yield* address(`${at}.url`, url)
-  else if (Json.isObject(service)) yield* serviceMistakes(`${at}.service`, service)
-}
-
-const form = "; desired format: https://host[/path]"
-
-function* address(field: string, url: string): Errors {
-  const parsed =
-    /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?:([^/?#@]*)@)?([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/.exec(url)
-  const [, scheme = "", user, host = "", , query = "", fragment = ""] = parsed ?? []
-  if (scheme.toLowerCase() !== "https") {
-    yield FieldError.invalid(field, scheme.toLowerCase(), `'https' is the only allowed URL scheme${form}`)
-  }
-  if (host === "") yield FieldError.invalid(field, host, `host must be specified${form}`)
-  if (user !== undefined) yield FieldError.invalid(field, user, "user information is not permitted in the URL")
-  if (fragment !== "") yield FieldError.invalid(field, fragment, "fragments are not permitted in the URL")
-  if (query !== "") yield FieldError.invalid(field, query, "query parameters are not permitted in the URL")
-}
-
-/** A kube-apiserver confuses the name and the namespace when one of them is missing. */
-function* serviceMistakes(at: string, { name, namespace, path, port }: JsonObject): Errors {
-  if ((Json.text(namespace) ?? "") === "") yield FieldError.required(`${at}.name`)
-  if ((Json.text(name) ?? "") === "") yield FieldError.required(`${at}.namespace`)
-  const number = Json.number(port) ?? 0
-  const wrong = Format.port(number)
-  if (wrong.length > 0) yield FieldError.invalid(`${at}.port`, number, `port is not valid: ${wrong.join(", ")}`)
-  if (typeof path === "string") yield* pathMistakes(`${at}.path`, path)
-}
-
-function* pathMistakes(field: string, path: string): Errors {
-  if (path === "" || path === "/") return
-  if (path === "//") return yield FieldError.invalid(field, path, "segment[0] may not be empty")
-  if (!path.startsWith("/")) yield FieldError.invalid(field, path, "must start with a '/'")
-  for (const [index, step] of path.slice(1).replace(/\/$/, "").split("/").entries()) {
-    if (step === "") yield FieldError.invalid(field, path, `segment[${index}] may not be empty`)
-    else {
-      for (const wrong of Format.dnsSubdomain(step)) {
-        yield FieldError.invalid(field, path, `segment[${index}]: ${wrong}`)
-      }
-    }
   }
 }
 

@@ -1,13 +1,11 @@
-/**
- * Whether a CustomResourceDefinition may be stored, in the words of apiextensions-apiserver. What the server does not do
- * (conversion by webhooks) is refused here, too.
- */
+/** Whether a CustomResourceDefinition may be stored, in the words of apiextensions-apiserver. */
 import * as Format from "../../builtin/Format.ts"
 import * as FieldError from "../../FieldError.ts"
 import * as Json from "../../Json.ts"
 import * as Expression from "../cel/Expression.ts"
 import { Types } from "../cel/Types.ts"
 import * as Schemas from "../Schemas.ts"
+import * as ConversionValidation from "./ConversionValidation.ts"
 import * as DefaultValidation from "./DefaultValidation.ts"
 import * as Internal from "./Internal.ts"
 import * as OpenApi from "./SchemaValidation.ts"
@@ -45,7 +43,7 @@ export const validateUpdate = (crd: Json.JsonObject, old: Json.JsonObject): Erro
   const immutable = (path: string, now: Json.Json | undefined, then: Json.Json | undefined) =>
     now === then ? [] : [FieldError.invalid(path, now, "field is immutable")]
   return [
-    ...ofSpec(spec),
+    ...ofSpec(spec, before),
     ...(isEstablished
       ? [
           ...immutable("spec.scope", spec.read.scope, before.read.scope),
@@ -65,7 +63,7 @@ export const validateUpdate = (crd: Json.JsonObject, old: Json.JsonObject): Erro
 const preserve =
   "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
 
-const ofSpec = (spec: Internal.Spec): Errors => [
+const ofSpec = (spec: Internal.Spec, before?: Internal.Spec): Errors => [
   ...ofGroup(spec.group),
   ...oneOf("spec.scope", Json.text(spec.read.scope) ?? "", ["Cluster", "Namespaced"]),
   ...ofMissingSchemas(spec),
@@ -85,7 +83,7 @@ const ofSpec = (spec: Internal.Spec): Errors => [
   ...Views.ofSubresources(spec.common.subresources, "spec.subresources"),
   ...Views.ofColumns(spec.common, "spec.additionalPrinterColumns"),
   ...Views.ofSelectableFields(spec.common, spec.common.schema, "spec.selectableFields"),
-  ...ofConversion(spec)
+  ...ConversionValidation.validate(spec, before)
 ]
 
 const ofGroup = (group: string): Errors => {
@@ -280,25 +278,6 @@ const ofRoot = (schema: Json.JsonObject, path: string): Errors => {
   const allowed = `[${atRoot.map(([, name]) => name).join(" ")}]`
   const detail = `only ${allowed} fields are allowed at the root of the schema if the status subresource is enabled`
   return [FieldError.invalid(path, Internal.shownSchema(schema), detail)]
-}
-
-const ofConversion = (spec: Internal.Spec): Errors => {
-  const conversion = Json.object(spec.read.conversion)
-  const strategy = Json.text(conversion.strategy) ?? ""
-  const path = "spec.conversion"
-  if (strategy === "Webhook") {
-    const detail = "the embedded API server does not support conversion webhooks: the strategy has to be None"
-    return [FieldError.forbidden(`${path}.strategy`, detail)]
-  }
-  const webhook = Json.object(conversion.webhook)
-  const detail = "should not be set when strategy is not set to Webhook"
-  return [
-    ...oneOf(`${path}.strategy`, strategy, ["None", "Webhook"]),
-    ...(Json.isObject(webhook.clientConfig) ? [FieldError.forbidden(`${path}.webhookClientConfig`, detail)] : []),
-    ...(Json.list(webhook.conversionReviewVersions).length > 0
-      ? [FieldError.forbidden(`${path}.conversionReviewVersions`, detail)]
-      : [])
-  ]
 }
 
 const ofStored = (crd: Json.JsonObject, spec: Internal.Spec): Errors => {

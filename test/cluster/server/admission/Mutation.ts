@@ -1,0 +1,85 @@
+/** What mutating webhooks make of an object: a JSON patch, and then all that a body goes through. */
+import * as Managers from "../apply/Managers.ts"
+import * as Decode from "../body/Decode.ts"
+import * as JsonText from "../body/JsonText.ts"
+import * as Failure from "../Failure.ts"
+import type { JsonObject, Json as JsonValue } from "../Json.ts"
+import * as Json from "../Json.ts"
+import * as Metadata from "../Metadata.ts"
+import { jsonPatch } from "../patch/JsonPatch.ts"
+import { quote } from "../Quote.ts"
+import type { World, WriteOptions } from "../World.ts"
+import type * as Attributes from "./Attributes.ts"
+import * as Webhook from "./Webhook.ts"
+
+/** The object with the patch of a webhook (base64); undefined: the patch is empty. Throws a Failure (500), or `Unusable`. */
+export const patched = (
+  name: string,
+  object: JsonObject | null,
+  patch: string,
+  patchType: JsonValue | undefined
+): JsonObject | undefined => {
+  const operations = operationsOf(patch)
+  if (operations.length === 0) return undefined
+  if (object === null) {
+    throw Failure.internal(
+      `admission webhook ${quote(name)} attempted to modify the object, which is not supported for this operation`
+    )
+  }
+  if (patchType !== "JSONPatch" && patchType !== undefined) {
+    throw new Webhook.Unusable(`unsupported patch type ${quote(String(patchType))}`)
+  }
+  try {
+    return Json.object(jsonPatch(object, operations))
+  } catch (error) {
+    if (!(error instanceof Failure.Failure)) throw error
+    throw Failure.internal(error.message)
+  }
+}
+
+const operationsOf = (patch: string): ReadonlyArray<JsonValue> => {
+  try {
+    const { value } = JsonText.parse(Buffer.from(patch, "base64").toString())
+    if (Json.isList(value)) return value
+  } catch (error) {
+    if (!(error instanceof Failure.Failure)) throw error
+  }
+  throw new Webhook.Unusable("received undecodable patch in webhook response: json: cannot unmarshal the patch")
+}
+
+/** The object as it would be read from a body. Throws a Failure (500). */
+export const decoded = (
+  { registry }: World,
+  { kind, resource }: Attributes.Attributes,
+  object: JsonObject,
+  { warn }: WriteOptions
+): JsonObject => {
+  if (kind !== undefined) return object
+  try {
+    const patch = { value: object, errors: [], shown: "", decoder: "values" } as const
+    const draft = Json.copy(Decode.patched(resource, patch, { fieldValidation: "Ignore", warn, knows: registry.knows }))
+    resource.strategy.default(draft)
+    return draft
+  } catch (error) {
+    if (!(error instanceof Failure.Failure)) throw error
+    throw Failure.internal(error.message)
+  }
+}
+
+/** What webhooks have made of an object, in its place. Throws a Failure (400) if that is another one. */
+export const settled = (
+  { kind, namespace, object, resource }: Attributes.Attributes,
+  next: JsonObject,
+  { warn }: WriteOptions
+): JsonObject => {
+  if (kind !== undefined) return next
+  const draft = Json.copy(next)
+  const metadata = Metadata.of(draft)
+  Metadata.place(resource, metadata, namespace)
+  Metadata.dedupeOwners(metadata, warn, true)
+  if (Managers.written(metadata.managedFields) !== undefined) return draft
+  warn(
+    ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests"
+  )
+  return Managers.put(draft, Json.list(Managers.entriesOf(object ?? undefined)))
+}

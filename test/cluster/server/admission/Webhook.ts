@@ -1,0 +1,154 @@
+/**
+ * Admission webhooks as their configurations describe them: by the names of the configurations, and then as they stand there.
+ */
+import * as Failure from "../Failure.ts"
+import type { JsonObject, Json as JsonValue } from "../Json.ts"
+import * as Json from "../Json.ts"
+import type { Kind } from "../Kind.ts"
+import * as ObjectMeta from "../ObjectMeta.ts"
+import { quote } from "../Quote.ts"
+import type { World } from "../World.ts"
+import type * as Attributes from "./Attributes.ts"
+import * as Expressions from "./Expressions.ts"
+import * as Matching from "./Matching.ts"
+
+/** A webhook. */
+export interface Webhook {
+  /** Tells it from all others. */
+  readonly id: string
+  readonly name: string
+  readonly mutating: boolean
+  readonly read: JsonObject
+  readonly clientConfig: JsonObject
+  readonly seconds: number
+  readonly sideEffects: JsonValue | undefined
+  /** Whether a call that fails is ignored. */
+  readonly ignored: boolean
+  readonly reinvoked: boolean
+  readonly reviewVersion: string
+  readonly conditions: ReadonlyArray<{ readonly source: string; readonly compiled: Expressions.Compiled }>
+}
+
+const storages = {
+  mutating: "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+  validating: "admissionregistration.k8s.io/validatingwebhookconfigurations"
+} as const
+
+const known = new WeakMap<JsonObject, ReadonlyArray<Webhook>>()
+
+/** Questions that are answered and not stored. */
+const virtual: ReadonlySet<string> = new Set(["authentication.k8s.io", "authorization.k8s.io"])
+
+/** All webhooks that may be called for a write: none for one of webhooks and policies themselves. */
+export const all = (
+  { store }: World,
+  phase: keyof typeof storages,
+  attributes: Attributes.Attributes
+): ReadonlyArray<Webhook> => {
+  const configurations = store.list(storages[phase])
+  if (configurations.length === 0 || Matching.isExempt(attributes) || virtual.has(attributes.resource.group)) return []
+  return configurations.flatMap((configuration) => {
+    const found = known.get(configuration)
+    if (found !== undefined) return found
+    const made = Json.objects(configuration.webhooks).map((read, index) =>
+      webhookOf(`${phase} ${ObjectMeta.nameOf(configuration)} ${index}`, phase === "mutating", read)
+    )
+    known.set(configuration, made)
+    return made
+  })
+}
+
+const webhookOf = (id: string, mutating: boolean, read: JsonObject): Webhook => {
+  const compiler = Expressions.compiler({ composed: false, params: false })
+  return {
+    id,
+    name: Json.text(read.name) ?? "",
+    mutating,
+    read,
+    clientConfig: Json.object(read.clientConfig),
+    seconds: Json.number(read.timeoutSeconds) ?? 10,
+    sideEffects: read.sideEffects,
+    ignored: read.failurePolicy === "Ignore",
+    reinvoked: read.reinvocationPolicy === "IfNeeded",
+    reviewVersion: String(Json.list(read.admissionReviewVersions).find((one) => one === "v1" || one === "v1beta1")),
+    conditions: Json.objects(read.matchConditions).map(({ expression }) => {
+      const source = String(expression)
+      return { source, compiled: compiler.compile(source, ["bool"]) }
+    })
+  }
+}
+
+/** The version of the resource that the webhook wants; undefined: the write is none of its business. */
+export const matched = (world: World, { read }: Webhook, attributes: Attributes.Attributes): Kind | undefined =>
+  Matching.selects(world, read, attributes)
+    ? Matching.matched(world, read.rules, read.matchPolicy, attributes)
+    : undefined
+
+/** Whether all match conditions hold; a text: why that cannot be decided. One that does not hold decides, even if another one fails. */
+export const conditionsMet = ({ conditions, ignored }: Webhook, input: Expressions.Input): boolean | string => {
+  if (conditions.length === 0) return true
+  const activation = Expressions.activate(input)
+  const problems = new Set<string>()
+  for (const { compiled, source } of conditions) {
+    const result = "problem" in compiled ? compiled : compiled.evaluate(activation)
+    if ("value" in result && result.value === false) return false
+    if ("value" in result) continue
+    problems.add(
+      "problem" in compiled
+        ? `compilation error: ${compiled.problem}`
+        : `expression '${source}' resulted in error: ${result.problem}`
+    )
+  }
+  if (problems.size === 0) return true
+  if (ignored) return false
+  const [only = ""] = problems
+  return problems.size === 1 ? only : `[${[...problems].join(", ")}]`
+}
+
+/** The answer of a webhook cannot be used. */
+export class Unusable extends Error {}
+
+/** What is wrong with the answer of a webhook. */
+export const mistakeOf = (
+  { mutating, reviewVersion }: Webhook,
+  review: JsonObject,
+  uid: string
+): string | undefined => {
+  const { response } = review
+  if (!Json.isObject(response)) return "webhook response was absent"
+  const { patch, patchType, uid: echo } = response
+  const hasPatch = (Json.text(patch) ?? "") !== ""
+  const hasType = typeof patchType === "string"
+  if (reviewVersion === "v1") {
+    if (echo !== uid) return `expected response.uid=${quote(uid)}, got ${quote(Json.text(echo) ?? "")}`
+    const expected = "admission.k8s.io/v1, Kind=AdmissionReview"
+    const got = `${Json.text(review.apiVersion) ?? ""}, Kind=${Json.text(review.kind) ?? ""}`
+    if (got !== expected) return `expected webhook response of ${expected}, got ${got}`
+    if (!mutating && hasPatch) return "validating webhook may not return response.patch"
+    if (!mutating && hasType) return "validating webhook may not return response.patchType"
+    if (hasPatch && !hasType) return "webhook returned response.patch but not response.patchType"
+    if (!hasPatch && hasType) return "webhook returned response.patchType but not response.patch"
+    if (patchType === "") return 'webhook returned invalid response.patchType of ""'
+  }
+  return undefined
+}
+
+/** The refusal of a webhook, from the Status that it gave. */
+export const denial = (name: string, status: JsonObject): Failure.Failure => {
+  const denied = `admission webhook ${quote(name)} denied the request`
+  const message = Json.text(status.message) ?? ""
+  const reason = Json.text(status.reason) ?? ""
+  const code = Json.number(status.code) ?? 0
+  const details = status.details
+  return new Failure.Failure({
+    code: Math.max(code, 400),
+    reason,
+    message:
+      message !== ""
+        ? `${denied}: ${message}`
+        : reason !== ""
+          ? `${denied}: ${reason}`
+          : `${denied} without explanation`,
+    ...(Json.isObject(details) && { details: details as Failure.Failure["details"] })
+  })
+}

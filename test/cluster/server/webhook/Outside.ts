@@ -1,0 +1,198 @@
+/**
+ * Calls webhooks over HTTPS, as a kube-apiserver does: with the certificates of `caBundle`, and in a given time.
+ *
+ * A Service leads to the address that the setting `services` has for it. Without one, a Service of the type ExternalName leads to that
+ * name, and any other Service to one of its ready endpoints. There is no network of pods, so an endpoint can be called only if the
+ * machine has its address.
+ */
+import { Duration, Effect, Random } from "effect"
+import * as Json from "../Json.ts"
+import type { Store } from "../Store.ts"
+
+/** The answer of a webhook, or why there is none. */
+export type Outcome = { readonly review: Json.Json } | { readonly problem: string }
+
+/** The way to webhooks. */
+export interface Outside {
+  /**
+   * Posts a review to the address of a `clientConfig`. The review gets a new `request.uid`, which the answer has to repeat
+   * (`uidOf`). Never fails.
+   */
+  readonly post: (clientConfig: Json.JsonObject, review: Review, seconds: number) => Effect.Effect<Answered>
+}
+
+/** What is asked. */
+export interface Review {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly request: Json.JsonObject
+}
+
+/** What came back, for the uid that was sent. */
+export interface Answered {
+  readonly uid: string
+  readonly outcome: Outcome
+}
+
+/** The address of a Service, `127.0.0.1:9443`; undefined: what the Service itself says. */
+export type Services = (service: {
+  readonly namespace: string
+  readonly name: string
+  readonly port: number
+}) => string | undefined
+
+/** The way to webhooks, with the Services of a store. */
+export const make = (store: Store, services: Services = () => undefined): Outside => ({
+  post: (clientConfig, review, seconds) =>
+    Effect.gen(function* () {
+      const uid = yield* uuid
+      const place = placeOf(store, services, clientConfig)
+      const url = `${place.url}?timeout=${seconds}s`
+      if ("problem" in place) return { uid, outcome: { problem: `Post ${JSON.stringify(url)}: ${place.problem}` } }
+      const body = JSON.stringify({ ...review, request: { uid, ...review.request } })
+      const sent = Effect.tryPromise({
+        try: (signal) => send(place, url, body, Buffer.from(Json.text(clientConfig.caBundle) ?? "", "base64"), signal),
+        catch: (error) => `Post ${JSON.stringify(url)}: ${reasonOf(error, place)}`
+      })
+      const outcome = yield* sent.pipe(
+        Effect.timeoutFail({
+          duration: Duration.seconds(seconds),
+          onTimeout: () => `Post ${JSON.stringify(url)}: context deadline exceeded`
+        }),
+        Effect.catchAll((problem) => Effect.succeed({ problem }))
+      )
+      return { uid, outcome }
+    })
+})
+
+/** A version 4 UUID from Effect's Random. */
+const uuid: Effect.Effect<string> = Effect.map(
+  Effect.replicateEffect(Random.nextIntBetween(0, 2 ** 16), 8),
+  (parts) => {
+    const [a, b, c, d, e, ...rest] = parts.map((part) => part.toString(16).padStart(4, "0"))
+    return `${a}${b}-${c}-4${d?.slice(1)}-a${e?.slice(1)}-${rest.join("")}`
+  }
+)
+
+/** Where to connect, and the name that the certificate has to be for. */
+interface Place {
+  /** The address as it is named: that of a Service has its name for a host. */
+  readonly url: string
+  readonly host: string
+  /** Where to connect to instead of to the host of the URL. */
+  readonly endpoint: string | undefined
+}
+
+type Lost = Pick<Place, "url"> & { readonly problem: string }
+
+const placeOf = (store: Store, services: Services, { service, url }: Json.JsonObject): Place | Lost => {
+  if (!Json.isObject(service)) {
+    const text = Json.text(url) ?? ""
+    return { url: text, host: URL.parse(text)?.host ?? "", endpoint: undefined }
+  }
+  const name = Json.text(service.name) ?? ""
+  const namespace = Json.text(service.namespace) ?? ""
+  const port = Json.number(service.port) ?? 443
+  const path = Json.text(service.path) ?? ""
+  const host = `${name}.${namespace}.svc`
+  const named = `https://${host}:${port}${path === "" ? "/" : path}`
+  const set = services({ namespace, name, port })
+  const endpoint = set === undefined ? endpointOf(store, namespace, name, port) : { address: set }
+  return "problem" in endpoint ? { url: named, ...endpoint } : { url: named, host, endpoint: endpoint.address }
+}
+
+const endpointOf = (
+  store: Store,
+  namespace: string,
+  name: string,
+  port: number
+): { readonly address: string } | { readonly problem: string } => {
+  const found = store.get("/services", namespace, name)
+  if (found === undefined) return { problem: `service ${JSON.stringify(name)} not found` }
+  const spec = Json.object(found.spec)
+  if (spec.type === "ExternalName") return { address: `${Json.text(spec.externalName) ?? ""}:${port}` }
+  const wanted = Json.objects(spec.ports).find((one) => one.port === port)
+  if (wanted === undefined) return { problem: `no service port ${port} found for service ${JSON.stringify(name)}` }
+  const portName = Json.text(wanted.name) ?? ""
+  for (const subset of Json.objects(store.get("/endpoints", namespace, name)?.subsets)) {
+    const target = Json.objects(subset.ports).find((one) => (Json.text(one.name) ?? "") === portName)
+    const [address] = Json.objects(subset.addresses)
+    if (target === undefined || address === undefined) continue
+    const ip = String(address.ip)
+    return { address: `${ip.includes(":") ? `[${ip}]` : ip}:${String(target.port)}` }
+  }
+  return { problem: `no endpoints available for service ${JSON.stringify(name)}` }
+}
+
+const send = async (
+  { endpoint, host, url }: Place,
+  asked: string,
+  body: string,
+  ca: Buffer,
+  signal: AbortSignal
+): Promise<Outcome> => {
+  const target = endpoint === undefined ? asked : asked.replace(/^https:\/\/[^/]*/, `https://${endpoint}`)
+  const response = await fetch(target, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, */*",
+      "user-agent": "kube-apiserver-admission",
+      ...(endpoint !== undefined && { host: url.split("/", 3)[2] ?? host })
+    },
+    body,
+    redirect: "manual",
+    signal,
+    tls: {
+      ...(ca.length > 0 && { ca: ca.toString() }),
+      ...(endpoint !== undefined && { serverName: host })
+    }
+  })
+  const text = await response.text()
+  if (!response.ok) return { problem: refusalOf(response.status, text) }
+  try {
+    return { review: JSON.parse(text) as Json.Json }
+  } catch {
+    return { problem: `couldn't get version/kind; json parse error: ${JSON.stringify(text.slice(0, 200))}` }
+  }
+}
+
+/** The words of client-go for an answer that is no success. */
+const refusalOf = (status: number, text: string): string => {
+  switch (status) {
+    case 400:
+      return "the server rejected our request for an unknown reason"
+    case 401:
+      return "the server has asked for the client to provide credentials"
+    case 404:
+      return "the server could not find the requested resource"
+    case 503:
+      return "the server is currently unable to handle the request"
+    default:
+      return status >= 500
+        ? `an error on the server (${JSON.stringify(text.trim())}) has prevented the request from succeeding`
+        : `the server responded with the status code ${status} but did not return more details (post )`
+  }
+}
+
+/** The words of Go for an address that could not be reached. */
+const reasonOf = (error: unknown, { endpoint, url }: Place): string => {
+  const code = error instanceof Error && "code" in error ? String(error.code) : ""
+  const host = endpoint ?? URL.parse(url)?.host ?? ""
+  if (code === "ECONNREFUSED" || code === "ConnectionRefused") return `dial tcp ${host}: connect: connection refused`
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    return "tls: failed to verify certificate: x509: certificate is not valid for this name"
+  }
+  if (unverified.has(code)) {
+    return "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+  }
+  return error instanceof Error ? error.message : String(error)
+}
+
+const unverified: ReadonlySet<string> = new Set([
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "DEPTH_ZERO_SELF_SIGNED_CERT"
+])
