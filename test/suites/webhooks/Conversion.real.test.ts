@@ -1,4 +1,4 @@
-/** A kind of two versions, on a real API server that calls the program for each conversion. */
+/** A kind of two versions, on a real and on the embedded API server, which call the program for each conversion. */
 
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
@@ -30,8 +30,11 @@ const launch = (cluster: ControlPlane, port: number) =>
     }
   )
 
-describe("A kind of two versions", () => {
-  Shared.real(
+describe.each([
+  ["a real", Shared.real],
+  ["the embedded", Shared.embedded]
+] as const)("A kind of two versions, on %s API server,", (_, on) => {
+  on(
     "is stored as v2 and served as v1 and v2, and a failed conversion changes nothing",
     (cluster) =>
       Effect.gen(function* () {
@@ -114,7 +117,12 @@ describe("A kind of two versions", () => {
         expect(JSON.parse(crd.stdout).status.storedVersions).toEqual(["v2"])
 
         // Built-in kinds have defaults too.
-        const map = yield* run(["create", "configmap", "crate", place, "--from-literal=crate=", "-o", "json"])
+        const map = yield* run(["apply", "-o", "json", "-f", "-"], {
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          metadata: { name: "crate", namespace },
+          data: { crate: "" }
+        })
         expect(JSON.parse(map.stdout).data).toEqual({ crate: "empty" })
       }),
     Scene.options

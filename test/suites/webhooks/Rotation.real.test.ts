@@ -1,4 +1,4 @@
-/** The certificate of three replicas, on a real API server that calls one of them for each request. */
+/** The certificate of three replicas, on a real and on the embedded API server, which calls one of them for each request. */
 
 import { describe, expect } from "bun:test"
 import { connect, createServer, type Socket } from "node:net"
@@ -61,8 +61,11 @@ const answer = (cluster: ControlPlane, namespace: string) =>
     ({ body, status }) => (status === 422 ? "denied" : `${status} ${JSON.stringify(body)}`)
   )
 
-describe("Three replicas", () => {
-  Shared.real(
+describe.each([
+  ["a real", Shared.real],
+  ["the embedded", Shared.embedded]
+] as const)("Three replicas, on %s API server,", (_, on) => {
+  on(
     "share a certificate, and replace it under load after the Secret was deleted or edited, without a failed call",
     (cluster) =>
       Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** What a user of kubectl reads: the admission rules of the controllers, on a real API server that calls the compiled binary. */
+/** What a user of kubectl reads: the admission rules of the controllers, on a real and on the embedded API server, which call the compiled binary. */
 import { describe, expect } from "bun:test"
 import * as Eventually from "@homeostat/testkit/Eventually"
 import * as Shared from "@homeostat/testkit/Shared"
@@ -21,8 +21,11 @@ const expectOf = (sample: Sample, { exitCode, stderr }: { readonly exitCode: num
   for (const text of warned) expect(stderr).toContain(text)
 }
 
-describe("The admission rules", () => {
-  Shared.real(
+describe.each([
+  ["a real", Shared.real],
+  ["the embedded", Shared.embedded]
+] as const)("The admission rules, on %s API server,", (_, on) => {
+  on(
     "answer kubectl apply and a server dry run with their texts",
     (cluster) =>
       Effect.gen(function* () {
@@ -87,7 +90,7 @@ describe("The admission rules", () => {
     Scene.options
   )
 
-  Shared.real(
+  on(
     "of dead managers do not block deletions, other kinds, or the removal of the namespace",
     (cluster) =>
       Effect.gen(function* () {
@@ -104,7 +107,11 @@ describe("The admission rules", () => {
         const place = `--namespace=${namespace}`
         yield* admitted(["apply", "-f", "-"], object("WebApp", { image: "nginx:1.27" }))
         yield* admitted(["apply", "-f", "-"], object("Backup", { source: "pvc/data", destination: "s3://bucket" }))
-        yield* admitted(["create", "configmap", "other", place])
+        yield* admitted(["apply", "-f", "-"], {
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          metadata: { namespace, name: "other" }
+        })
         for (const kind of ["webapps.apps.kubedojo.io", "backups.backup.example.com"]) {
           yield* admitted(["delete", kind, "left", place, "--wait=false"])
           yield* admitted(["patch", kind, "left", place, "--type=merge", '--patch={"metadata":{"finalizers":null}}'])
