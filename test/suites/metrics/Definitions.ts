@@ -1,6 +1,7 @@
 /** The metrics of the runtime and of controllers. */
 import * as Backup from "@homeostat/backup/run/Metrics"
 import * as Runtime from "@homeostat/runtime/telemetry/Metric"
+import * as Webhook from "@homeostat/runtime/telemetry/WebhookMetric"
 
 /** A module that defines metrics. */
 export interface Module {
@@ -11,10 +12,12 @@ export interface Module {
 
 export const runtime: Module = { file: "runtime/src/telemetry/Metric.ts", exports: Runtime }
 
+export const webhook: Module = { file: "runtime/src/telemetry/WebhookMetric.ts", exports: Webhook }
+
 /** Each `Metrics.ts` of a controller. */
 export const controllers: ReadonlyArray<Module> = [{ file: "controllers/backup/run/Metrics.ts", exports: Backup }]
 
-export const modules: ReadonlyArray<Module> = [runtime, ...controllers]
+export const modules: ReadonlyArray<Module> = [runtime, webhook, ...controllers]
 
 const isMetric = (value: unknown): value is Runtime.Metric =>
   typeof value === "object" && value !== null && "type" in value && "help" in value
