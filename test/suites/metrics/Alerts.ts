@@ -85,6 +85,13 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
     },
     at: 30
   },
+  HomeostatWebhookCertificateExpires: {
+    series: {
+      [series("homeostat_webhook_certificate_start_timestamp_seconds", 'pod="manager"')]: "-7000000x30",
+      [series("homeostat_webhook_certificate_expiration_timestamp_seconds", 'pod="manager"')]: "500000x30"
+    },
+    at: 15
+  },
   HomeostatWatchSilent: { series: { [series("homeostat_watch_idle_seconds", kind)]: "0+60x30" }, at: 15 },
   HomeostatRelists: {
     series: { [series("homeostat_watch_relists_total", `${kind},reason="expired"`)]: "0+1x60" },

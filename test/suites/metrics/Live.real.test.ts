@@ -10,6 +10,7 @@ import * as Backups from "./Backups.ts"
 import * as Live from "./Live.ts"
 import * as Monitoring from "./Monitoring.ts"
 import * as Promtool from "./Promtool.ts"
+import * as Webhooks from "./Webhooks.ts"
 
 /** A family in the output of the reference parser. */
 interface Family {
@@ -52,8 +53,9 @@ describe("A live manager's metrics", () => {
     Effect.gen(function* () {
       const { second } = yield* pages(cluster, namespace)
       const [, ofBackup] = Backups.pages()
+      const [, ofWebhooks] = Webhooks.pages()
       const lint = yield* Process.run(yield* Assets.find("promtool"), ["check", "metrics"], {
-        stdin: `${second}${ofBackup}`
+        stdin: `${second}${ofBackup}${ofWebhooks}`
       })
       expect(lint).toEqual({ exitCode: 0, stdout: "", stderr: "" })
     })
@@ -92,7 +94,11 @@ describe("A live manager's metrics", () => {
     (cluster, namespace) =>
       Effect.gen(function* () {
         const { first, second } = yield* pages(cluster, namespace)
-        const series = [...Promtool.between(first, second), ...Promtool.between(...Backups.pages())]
+        const series = [
+          ...Promtool.between(first, second),
+          ...Promtool.between(...Backups.pages()),
+          ...Promtool.between(...Webhooks.pages())
+        ]
         expect(yield* Promtool.withoutSeries(asked, series)).toEqual([])
         const names = new Set(["up", ...series.map(({ name }) => name)])
         const read = Monitoring.alerts.flatMap(({ alert, expr }) => Monitoring.metricsOf({ where: alert, expr }))
