@@ -1,8 +1,8 @@
 /**
  * The admission rules of Backups and Restores: what the API server denies, what it warns of, and what it sets at a write.
  *
- * The controllers report the same errors in the status, in the same words. So a manager that does not answer blocks no write, except
- * that nobody can forge {@link Names.requestedByAnnotation}: the API server checks it without the manager.
+ * The controllers report the same errors in the status, in the same words. So a manager that does not answer blocks no write.
+ * The API server itself protects {@link Names.requestedByAnnotation}.
  */
 import * as Admission from "@homeostat/runtime/webhook/Admission"
 import * as Effect from "effect/Effect"
@@ -98,7 +98,7 @@ const age = (millis: number): string => {
   return Text.counted(Math.round(millis / size), unit)
 }
 
-/** What a shorter retention deletes. Nothing is reported without a successful run, because no snapshot is known then. */
+/** Warnings about the snapshots that a shorter retention deletes. None before the first successful run, because no snapshot is known. */
 const shortened = (backup: Backup, old: Backup, settings: Values): ReadonlyArray<string> => {
   const changed = changes(backup, old)
   const newest = Text.millis(old.status?.lastBackupTime)
@@ -168,7 +168,7 @@ export const requestedBy = (restore: Pick<Restore, "metadata">, username: string
 
 const annotation = (object: string) => `${object}.metadata.?annotations[?'${Names.requestedByAnnotation}'].orValue('')`
 
-/** The rule that nobody may forge the annotation: the creator may omit it or write its own name, and it never changes. */
+/** Protects the annotation: the creator may omit it or write the own name, and later writes cannot change it. */
 export const requestedByRule = {
   name: "requested-by",
   changes: "all",

@@ -15,7 +15,7 @@ export interface Keep {
   readonly counts: Retention.Counts | undefined
 }
 
-/** What a new retention would delete. */
+/** The snapshots that a new retention deletes. */
 export interface Loss {
   /** Snapshots of each volume that the old retention keeps. */
   readonly before: number
@@ -84,7 +84,7 @@ export const kept = (snapshots: ReadonlyArray<number>, { counts = {}, policy }: 
   })
 }
 
-/** What the new retention deletes of the snapshots that the old one keeps; the newest snapshot comes first. */
+/** The snapshots that the old retention keeps and the new one deletes; the newest snapshot comes first. */
 export const between = (snapshots: ReadonlyArray<number>, old: Keep, now: Keep): Loss => {
   const before = kept(snapshots, old)
   const after = kept(before, now)

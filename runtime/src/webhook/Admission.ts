@@ -118,7 +118,7 @@ export interface MatchCondition {
 
 /** The settings of a webhook. */
 export interface Options {
-  /** What the API server does if the webhook does not answer. Default: `Fail` for custom kinds and `Ignore` for built-in kinds. */
+  /** The decision of the API server if the webhook does not answer. Default: `Fail` for custom kinds and `Ignore` for built-in kinds. */
   readonly failurePolicy?: "Fail" | "Ignore" | undefined
   /** The time limit of an answer, of whole seconds from 1 to 30. Default 5 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
@@ -181,7 +181,7 @@ export interface Admission<out R = never> {
   readonly resource: Resource.Any
   readonly hooks: ReadonlyArray<Hook<R>>
   readonly rules: ReadonlyArray<CompleteRule>
-  /** What the API server does if it cannot evaluate a rule. */
+  /** The decision of the API server if it cannot evaluate a rule. */
   readonly failurePolicy: "Fail" | "Ignore"
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a Secret of a shared certificate contains, as far as it is usable: every certificate parses, every key belongs to its
+ * The usable content of the Secret of a shared certificate: every certificate parses, every key belongs to its
  * certificate, and the serving certificate verifies against a CA of the bundle.
  *
  * @internal

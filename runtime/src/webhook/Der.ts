@@ -99,7 +99,7 @@ export const makeKey = (): { readonly publicKey: KeyObject; readonly privateKey:
 /** A private key in PEM (PKCS #8). */
 export const keyPem = (key: KeyObject): string => String(key.export({ type: "pkcs8", format: "pem" }))
 
-/** What a certificate says. Names and extensions are DER, times are milliseconds since 1970. */
+/** The content of a certificate. Names and extensions are DER, times are milliseconds since 1970. */
 export interface Content {
   readonly subject: Buffer
   readonly issuer: Buffer

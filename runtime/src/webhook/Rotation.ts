@@ -2,8 +2,8 @@
  * The rules by which replicas renew a certificate that they share, as a function of what one replica sees.
  *
  * A new CA is first added to the bundle of the Secret and published next to the old ones. It issues certificates only when all
- * configurations contain it. From then on the old CA issues nothing, so its last certificate expires one lifetime of a serving
- * certificate after the creation of the new CA. The old CA stays in all bundles until then: replicas that cannot reach the API server
+ * configurations contain it. From then on the old CA issues nothing. So its last certificate expires at most one
+ * lifetime of a serving certificate after the creation of the new CA. The old CA stays in all bundles until then: replicas that cannot reach the API server
  * keep the old certificate, and the API server can still verify it.
  *
  * @internal
@@ -14,7 +14,7 @@ import { covers } from "./Contents.ts"
 
 const hour = 60 * 60 * 1000
 
-/** What a replica sees. */
+/** The view of a replica. */
 export interface View {
   /** The content of the Secret; `unsuitable` if the Secret is immutable or has another type. */
   readonly secret: Contents | "absent" | "unsuitable"
@@ -34,7 +34,7 @@ export interface View {
  */
 export type Change = "delete" | "create" | "announce" | "promote" | "renew" | "trust"
 
-/** What a replica does. */
+/** The next steps of a replica. */
 export interface Plan {
   readonly change: { readonly kind: Change; readonly reason: string } | undefined
   /** The CAs of the Secret's bundle after the change, in addition to a CA that the change creates. */
@@ -97,7 +97,7 @@ const servedOf = ({ isSettled, mine, published, secret }: View, now: number): Se
   return works && (now < found.from || !isSettled(found.ca)) ? undefined : found
 }
 
-/** What a replica does at `now`, in milliseconds since 1970 by its own clock. */
+/** The next steps of a replica at `now`, in milliseconds since 1970 by its own clock. */
 export const next = (view: View, now: number): Plan => {
   const { mine, published, secret } = view
   const contents = typeof secret === "string" ? undefined : secret

@@ -87,8 +87,8 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
   },
   HomeostatWebhookCertificateExpires: {
     series: {
-      [series("homeostat_webhook_certificate_start_timestamp_seconds", 'pod="manager"')]: "-7000000x30",
-      [series("homeostat_webhook_certificate_expiration_timestamp_seconds", 'pod="manager"')]: "500000x30"
+      [series("homeostat_webhook_certificate_start_timestamp_seconds")]: "-7000000x30",
+      [series("homeostat_webhook_certificate_expiration_timestamp_seconds")]: "500000x30"
     },
     at: 15
   },

@@ -68,7 +68,7 @@ describe("the dashboard", () => {
     }
   })
 
-  test("has rows for freshness, reconciles, the queue, requests, the cache, leadership, traces and Backups, each with panels", () => {
+  test("has rows for freshness, reconciles, the queue, requests, the cache, leadership, traces, Backups and webhooks, each with panels", () => {
     const rows = panels.flatMap(({ title, type }, index) => (type === "row" ? [{ title, index }] : []))
     expect(rows.map(({ title }) => title)).toEqual([
       "Freshness",
@@ -78,7 +78,8 @@ describe("the dashboard", () => {
       "Cache and watches",
       "Leadership and process",
       "Traces, events and hot loops",
-      "Backups"
+      "Backups",
+      "Webhooks"
     ])
     for (const { index } of rows) expect(panels[index + 1]?.type).not.toBe("row")
   })
