@@ -25,6 +25,7 @@ test("a built-in kind is served where Kubernetes serves it", () => {
     "Ingress networking.k8s.io/v1 ingresses.networking.k8s.io",
     "Job batch/v1 jobs.batch",
     "Lease coordination.k8s.io/v1 leases.coordination.k8s.io",
+    "MutatingWebhookConfiguration admissionregistration.k8s.io/v1 mutatingwebhookconfigurations.admissionregistration.k8s.io cluster",
     "Namespace v1 namespaces cluster",
     "Node v1 nodes cluster",
     "PersistentVolumeClaim v1 persistentvolumeclaims",
@@ -40,7 +41,10 @@ test("a built-in kind is served where Kubernetes serves it", () => {
     "ServiceAccount v1 serviceaccounts",
     "StatefulSet apps/v1 statefulsets.apps",
     "SubjectAccessReview authorization.k8s.io/v1 subjectaccessreviews.authorization.k8s.io cluster",
-    "TokenReview authentication.k8s.io/v1 tokenreviews.authentication.k8s.io cluster"
+    "TokenReview authentication.k8s.io/v1 tokenreviews.authentication.k8s.io cluster",
+    "ValidatingAdmissionPolicy admissionregistration.k8s.io/v1 validatingadmissionpolicies.admissionregistration.k8s.io cluster",
+    "ValidatingAdmissionPolicyBinding admissionregistration.k8s.io/v1 validatingadmissionpolicybindings.admissionregistration.k8s.io cluster",
+    "ValidatingWebhookConfiguration admissionregistration.k8s.io/v1 validatingwebhookconfigurations.admissionregistration.k8s.io cluster"
   ])
 })
 

@@ -2,7 +2,7 @@
  * The webhook configurations, and the policies that the API server evaluates itself.
  *
  * A manager that does not answer must not block others. So the API server calls the webhooks of a custom kind only for changes of the
- * spec, and never for an object that is being deleted. It ignores failed calls for built-in kinds and deletions. Built-in kinds of
+ * spec. It never calls them for an object that is being deleted, and it ignores failed calls for built-in kinds and deletions. Built-in kinds of
  * `kube-system` and of the program's own namespace are exempt.
  */
 import * as CustomResource from "../resource/CustomResource.ts"
