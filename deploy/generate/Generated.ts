@@ -71,7 +71,6 @@ const rbac = (program: Program) => {
   const lease = Rbac.objects([], { ...settings, namespaces: [], lease: { namespace, name } })
   const webhooks = Rbac.objects([], {
     ...settings,
-    name: `${name}-webhooks`,
     namespaces: [],
     webhookAccess: Webhooks.access(program, { webhooks: true, namespaces: [] }, namespace)
   })

@@ -72,17 +72,11 @@ const ofCrds = (controllers: ReadonlyArray<Declared>): ReadonlyArray<Permission>
 /** The permissions of the controllers, and of the work before their start. */
 export const ofControllers = (
   controllers: ReadonlyArray<Declared>,
-  {
-    installCrds,
-    metricsSecure = false,
-    namespaces,
-    webhookAccess = []
-  }: Pick<Settings, "namespaces" | "installCrds" | "metricsSecure" | "webhookAccess">
+  { installCrds, metricsSecure = false, namespaces }: Pick<Settings, "namespaces" | "installCrds" | "metricsSecure">
 ): ReadonlyArray<Permission> =>
   distinct([
     ...(installCrds ? ofCrds(controllers) : []),
     ...(metricsSecure ? Callers.access.flatMap((each) => placed(each, "--metrics-secure", [])) : []),
-    ...webhookAccess.flatMap((each) => placed(each, "--webhooks", [])),
     ...controllers.flatMap(({ access, name }) => {
       const bindsWide = access.some(
         ({ resource }) => resource.group === rbac && resource.plural === "clusterrolebindings"
@@ -91,9 +85,17 @@ export const ofControllers = (
     })
   ])
 
+/** The permissions of the webhooks. */
+export const ofWebhooks = ({ webhookAccess = [] }: Pick<Settings, "webhookAccess">): ReadonlyArray<Permission> =>
+  distinct(webhookAccess.flatMap((each) => placed(each, "--webhooks", [])))
+
 /** All permissions of a manager, sorted and without duplicates. */
 export const all = (controllers: ReadonlyArray<Declared>, settings: Settings): ReadonlyArray<Permission> =>
-  distinct([...ofControllers(controllers, settings), ...(settings.lease === undefined ? [] : ofLease(settings.lease))])
+  distinct([
+    ...ofControllers(controllers, settings),
+    ...ofWebhooks(settings),
+    ...(settings.lease === undefined ? [] : ofLease(settings.lease))
+  ])
 
 const rbac = "rbac.authorization.k8s.io"
 

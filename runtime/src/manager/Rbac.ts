@@ -87,11 +87,13 @@ export const objects = (
   settings: Settings
 ): ReadonlyArray<Role | Binding> => {
   const { lease, name, serviceAccount } = settings
-  const places = groupBy(Permissions.ofControllers(controllers, settings), ({ namespace }) => namespace ?? "")
-  return [
-    ...places.flatMap((permissions) =>
+  const everywhere = (name: string, permissions: ReadonlyArray<Permissions.Permission>) =>
+    groupBy(permissions, ({ namespace }) => namespace ?? "").flatMap((permissions) =>
       roleAndBinding(name, permissions[0].namespace, rulesOf(permissions), serviceAccount)
-    ),
+    )
+  return [
+    ...everywhere(name, Permissions.ofControllers(controllers, settings)),
+    ...everywhere(`${name}-webhooks`, Permissions.ofWebhooks(settings)),
     ...(lease === undefined
       ? []
       : roleAndBinding(

@@ -9,6 +9,7 @@ import * as Flag from "@homeostat/runtime/command/Flag"
 import * as Rbac from "@homeostat/runtime/command/Rbac"
 import * as Run from "@homeostat/runtime/command/Run"
 import * as Setting from "@homeostat/runtime/command/Setting"
+import * as Webhooks from "@homeostat/runtime/command/Webhooks"
 import * as Connections from "@homeostat/runtime/manager/Connections"
 import { live } from "@homeostat/testkit/Test"
 import { ConfigProvider, Duration, Effect, Either } from "effect"
@@ -271,7 +272,19 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     expect(service?.ports?.map(({ port, targetPort }) => [port, portNamed(container, targetPort)])).toEqual([
       [metrics ?? 0, metrics]
     ])
-    expect(policy.ingress.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([metrics ?? 0])
+    const webhooks = settings.webhooks === true ? portNamed(container, "webhooks") : undefined
+    expect(policy.ingress.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual(
+      [metrics, webhooks].filter((port) => port !== undefined)
+    )
+    if (webhooks !== undefined) {
+      expect(settings).toMatchObject({ "webhook-bind-address": { port: webhooks } })
+      const { metadata, spec } = rendered.one<BuiltIn.Service>("Service", Webhooks.serviceOf(program.name))
+      expect(metadata.namespace).toBe(Overlay.manager(rendered).deployment.metadata.namespace)
+      expect(spec?.ports?.map(({ port, targetPort }) => [port, portNamed(container, targetPort)])).toEqual([
+        [443, webhooks]
+      ])
+      expect(selects(spec?.selector, template.metadata?.labels)).toBe(true)
+    }
     expect(selects(service?.selector, template.metadata?.labels)).toBe(true)
     expect(selects(policy.podSelector.matchLabels, template.metadata?.labels)).toBe(true)
   })
