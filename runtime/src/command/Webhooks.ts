@@ -1,4 +1,5 @@
 /** The webhooks of a program on the command line: `run`, `rbac`, `manifests`, `crd` and `preflight` read the same flag. */
+import { X509Certificate } from "node:crypto"
 import { join } from "node:path"
 import { FileSystem } from "@effect/platform/FileSystem"
 import * as Clock from "effect/Clock"
@@ -18,6 +19,8 @@ import * as SelfSigned from "../manager/SelfSigned.ts"
 import * as BuiltIn from "../resource/BuiltIn.ts"
 import type * as Crds from "../resource/Crd.ts"
 import { nameOf } from "../resource/Resource.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import * as WebhookMetric from "../telemetry/WebhookMetric.ts"
 import * as Admission from "../webhook/Admission.ts"
 import * as AdmissionReview from "../webhook/AdmissionReview.ts"
 import type * as CertificateSource from "../webhook/CertificateSource.ts"
@@ -162,6 +165,15 @@ const ofDir = (dir: string, registration: Registration.Registration) =>
       ({ message }) => new Certificate.Unusable({ message: `--webhook-cert-dir: ${message}` })
     )
     yield* ca
+    const registry = yield* Metrics.Metrics
+    const start = registry.gauge(WebhookMetric.certificateStart, {})
+    const expiration = registry.gauge(WebhookMetric.certificateExpiration, {})
+    const measured = (pair: CertificateSource.Pair) =>
+      Effect.sync(() => {
+        const { validFrom, validTo } = new X509Certificate(pair.certificate)
+        start.set(Date.parse(validFrom) / 1000)
+        expiration.set(Date.parse(validTo) / 1000)
+      })
     const publish = Effect.gen(function* () {
       const own = yield* ca
       const published = yield* registration.published
@@ -175,8 +187,8 @@ const ofDir = (dir: string, registration: Registration.Registration) =>
       Effect.orDie
     )
     return {
-      first: Effect.as(publish, source.first),
-      after: (pair: CertificateSource.Pair) => Effect.zipLeft(source.after(pair), publish)
+      first: Effect.as(publish, source.first).pipe(Effect.tap(measured)),
+      after: (pair: CertificateSource.Pair) => Effect.zipLeft(source.after(pair), publish).pipe(Effect.tap(measured))
     }
   })
 

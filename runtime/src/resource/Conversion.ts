@@ -73,10 +73,14 @@ const whole =
  *
  * @example
  * ```ts
- * const v1 = Conversion.spoke(SiteV2, SiteV1, {
+ * const kind = { group: "example.com", kind: "Page" }
+ * const v1 = CustomResource.make({ ...kind, version: "v1", spec: Schema.Struct({ host: Schema.String }) })
+ * const v2 = CustomResource.make({ ...kind, version: "v2", spec: Schema.Struct({ hosts: Schema.Array(Schema.String) }) })
+ * const spoke = Conversion.spoke(v2, v1, {
  *   toHub: ({ spec }) => ({ spec: { hosts: [spec.host] } }),
  *   fromHub: ({ spec }) => ({ spec: { host: spec.hosts[0] ?? "" } })
  * })
+ * spoke.resource.version // => "v1"
  * ```
  */
 export const spoke = <HubSpec, HubEncoded, HubStatus, Spec, Encoded, Status>(
@@ -92,7 +96,17 @@ export const spoke = <HubSpec, HubEncoded, HubStatus, Spec, Encoded, Status>(
  *
  * @example
  * ```ts
- * const Site = Conversion.between(SiteV2, v1)
+ * const kind = { group: "example.com", kind: "Page" }
+ * const v1 = CustomResource.make({ ...kind, version: "v1", spec: Schema.Struct({ host: Schema.String }) })
+ * const v2 = CustomResource.make({ ...kind, version: "v2", spec: Schema.Struct({ hosts: Schema.Array(Schema.String) }) })
+ * const Page = Conversion.between(
+ *   v2,
+ *   Conversion.spoke(v2, v1, {
+ *     toHub: ({ spec }) => ({ spec: { hosts: [spec.host] } }),
+ *     fromHub: ({ spec }) => ({ spec: { host: spec.hosts[0] ?? "" } })
+ *   })
+ * )
+ * Page.version // => "v2"
  * ```
  */
 export const between = <Spec, Encoded, Status>(
@@ -125,7 +139,11 @@ export const between = <Spec, Encoded, Status>(
   return Object.assign(Object.create(Object.getPrototypeOf(hub)), hub, { definition })
 }
 
-/** Converts an object of any version of a kind to another one. Left: the error, in one line. */
+/**
+ * Converts an object of any version of a kind to another one. Left: the error, in one line.
+ *
+ * @internal
+ */
 export const convert = (
   kind: CustomResource.Any,
   object: KubernetesObject,
@@ -158,7 +176,11 @@ export const convert = (
   )
 }
 
-/** The API versions of a kind, the hub first. */
+/**
+ * The API versions of a kind, the hub first.
+ *
+ * @internal
+ */
 export const versionsOf = (kind: CustomResource.Any): ReadonlyArray<string> => [
   apiVersionOf(kind),
   ...kind.definition.spokes.map(({ resource }) => apiVersionOf(resource))

@@ -332,24 +332,6 @@ export interface DefaultOptions extends Options {
   readonly operations?: ReadonlyArray<"CREATE" | "UPDATE"> | undefined
 }
 
-/**
- * Sets defaults that the schema of a kind cannot express. The function returns a merge patch of the object, or nothing. The API server
- * receives a JSON patch of the actual changes, so that fields which this program does not know stay as they are.
- *
- * The API server may call it more than once for an object, so it must be idempotent. An object that does not match its schema stays
- * unchanged, because the API server reports the error.
- *
- * @throws Error if a setting is invalid
- *
- * @example
- * ```ts
- * const owned = Admission.default(Site, ({ metadata }, { userInfo }) =>
- *   metadata.annotations?.["example.com/creator"] === undefined
- *     ? { metadata: { annotations: { "example.com/creator": userInfo.username } } }
- *     : undefined
- * )
- * ```
- */
 const fill = <A extends KubernetesObject, E = never, R = never>(
   resource: Resource.Resource<A, never>,
   patchOf: (object: A, request: Request<A>) => object | undefined | Effect.Effect<object | undefined, E, R>,
@@ -378,7 +360,24 @@ const fill = <A extends KubernetesObject, E = never, R = never>(
 }
 
 export {
-  /** See {@link fill}: `default` is a reserved word. */
+  /**
+   * Sets defaults that the schema of a kind cannot express. The function returns a merge patch of the object, or nothing. The API server
+   * receives a JSON patch of the actual changes, so that fields which this program does not know stay as they are.
+   *
+   * The API server may call it more than once for an object, so it must be idempotent. An object that does not match its schema stays
+   * unchanged, because the API server reports the error.
+   *
+   * @throws Error if a setting is invalid
+   *
+   * @example
+   * ```ts
+   * const owned = Admission.default(Site, ({ metadata }, { userInfo }) =>
+   *   metadata.annotations?.["example.com/creator"] === undefined
+   *     ? { metadata: { annotations: { "example.com/creator": userInfo.username } } }
+   *     : undefined
+   * )
+   * ```
+   */
   fill as default
 }
 
