@@ -1,7 +1,8 @@
 /**
  * Writes the webhook configurations and policies, and the CAs in them, also those of the CRDs' conversion.
  *
- * Each write requires the resourceVersion of the last read, so that a slow replica does not undo the work of another one.
+ * Each write requires the resourceVersion of the last read, so that a slow replica does not undo the work of another one. A replica
+ * writes its webhooks only at its start, and later only CAs. So replicas of two versions do not undo each other's webhooks.
  */
 import { isDeepStrictEqual } from "node:util"
 import * as Effect from "effect/Effect"
@@ -71,6 +72,14 @@ type WebhookConfiguration = KubernetesObject & {
   readonly webhooks?: ReadonlyArray<{ readonly clientConfig: { readonly caBundle?: string } }>
 }
 
+/** A webhook with other CAs. */
+const trusting =
+  (caBundle: string) =>
+  <W extends NonNullable<WebhookConfiguration["webhooks"]>[number]>(webhook: W): W => ({
+    ...webhook,
+    clientConfig: { ...webhook.clientConfig, caBundle: Buffer.from(caBundle).toString("base64") }
+  })
+
 /** Whether a value has all fields of another one; lists must have the same length. The API server adds its defaults. */
 const includes = (found: unknown, wanted: unknown): boolean => {
   if (Array.isArray(wanted)) {
@@ -104,21 +113,23 @@ export const make = (options: Options): Effect.Effect<Registration, never, Clien
       const shape = shapes[kind]
       if (shape === undefined) return Effect.succeed([])
       const { name } = shape.metadata
-      return Effect.map(ifFound(Client.get(resource, { name })), (found) => [
-        {
-          // A configuration without one of the webhooks counts as one without a CA, so that it is written.
-          bundles:
-            found?.webhooks?.length === shape.webhooks.length
-              ? found.webhooks.map(({ clientConfig }) => clientConfig.caBundle)
-              : [undefined],
-          write: (caBundle) => {
-            const object = wanted(caBundle)[kind] ?? shape
-            return found === undefined
-              ? Client.create(resource as Resource<WebhookConfiguration>, object, { fieldManager })
-              : Client.patch(resource, { name }, Patch.merge(guarded(found, { ...object })), { fieldManager })
+      return Effect.map(ifFound(Client.get(resource, { name })), (found) => {
+        const existing = found?.webhooks ?? []
+        return [
+          {
+            bundles: existing.length === 0 ? [undefined] : existing.map(({ clientConfig }) => clientConfig.caBundle),
+            write: (caBundle) => {
+              const object = wanted(caBundle)[kind] ?? shape
+              if (found === undefined) {
+                return Client.create(resource as Resource<WebhookConfiguration>, object, { fieldManager })
+              }
+              // The webhooks may be those of a newer version, which this one must not change.
+              const patch = existing.length === 0 ? { ...object } : { webhooks: existing.map(trusting(caBundle)) }
+              return Client.patch(resource, { name }, Patch.merge(guarded(found, patch)), { fieldManager })
+            }
           }
-        }
-      ])
+        ]
+      })
     }
 
     const definition = (kind: CustomResource.Any): Effect.Effect<ReadonlyArray<Found>, Failure, Client.Client> => {
