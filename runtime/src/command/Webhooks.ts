@@ -43,7 +43,7 @@ export interface Program<R = never> {
 
 /** The flag that decides about permissions and manifests. */
 export const flag = Flag.toggle("webhooks", {
-  description: "Serve the admission and conversion webhooks, and apply their configurations and policies"
+  description: "Serve the webhooks, and apply their configurations"
 })
 
 /** The port of the webhooks, as in controller-runtime. */
@@ -54,7 +54,7 @@ export const flags = {
   webhooks: flag,
   webhookAddress: Flag.parsed("webhook-bind-address", {
     placeholder: "ADDRESS",
-    description: `The address that serves the webhooks over TLS (default :${usualPort})`,
+    description: `The address that serves the webhooks (default :${usualPort})`,
     parse: (text) =>
       Either.flatMap(BindAddress.parse(text), (address) =>
         Either.fromOption(address, () => `invalid bind address: "${text}" (omit --webhooks to serve none)`)
