@@ -103,20 +103,9 @@ const messageOf = (defect: unknown): string =>
     longest
   )
 
-/**
- * The endpoint of a kind's hooks of one type.
- *
- * @param observe receives each decision, for logs and `why`
- */
+/** The endpoint of a kind's hooks of one type. */
 export const endpoint =
-  <R>(
-    resource: Resource.Any,
-    hooks: ReadonlyArray<Admission.Hook<R>>,
-    observe: (
-      request: Admission.Wire,
-      status: { readonly code: number; readonly message: string } | undefined
-    ) => void = () => {}
-  ): Reply.Endpoint<R> =>
+  <R>(resource: Resource.Any, hooks: ReadonlyArray<Admission.Hook<R>>): Reply.Endpoint<R> =>
   (body) =>
     Effect.gen(function* () {
       const { request } = yield* Reply.decoded(
@@ -152,7 +141,6 @@ export const endpoint =
         yield* Effect.logError(`A webhook of ${Resource.nameOf(resource)} threw`, exit.cause)
         const message = `internal error of the webhook: ${messageOf(Cause.squash(exit.cause))} (report it to its developers)`
         const status = { code: 500, reason: "InternalError", message }
-        observe(wire, status)
         return reply(500, { allowed: false, status }, true)
       }
       const { findings, patch } = exit.value
@@ -161,7 +149,12 @@ export const endpoint =
       const warnings = findings.flatMap((finding) =>
         finding._tag === "Warning" ? [Text.clip(finding.message.replace(/\s+/g, " "), longest)] : []
       )
-      observe(wire, status)
+      if (status !== undefined) {
+        const where = wire.namespace === undefined ? name : `${wire.namespace}/${name}`
+        yield* Effect.logDebug(
+          `Denied ${wire.operation} of ${Resource.nameOf(resource)} ${where} by ${wire.userInfo.username}: ${status.message}`
+        )
+      }
       return reply(status?.code ?? 200, {
         allowed: status === undefined,
         ...(status === undefined ? {} : { status }),

@@ -18,7 +18,6 @@ import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import * as ListenError from "../resource/ListenError.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
-import * as TraceParent from "../telemetry/TraceParent.ts"
 import * as WebhookMetric from "../telemetry/WebhookMetric.ts"
 import type * as CertificateSource from "./CertificateSource.ts"
 import * as Reply from "./Reply.ts"
@@ -75,14 +74,6 @@ export interface Options<R> {
   readonly port: number
   readonly certificates: CertificateSource.Source
   readonly routes: ReadonlyMap<string, Route<R>>
-  /** Wraps the work of each request, for example into a trace. `parent` is the span of the API server, if it sends one. */
-  readonly within?:
-    | (<A, E>(
-        path: string,
-        parent: ReturnType<typeof TraceParent.parse>,
-        work: Effect.Effect<A, E, R>
-      ) => Effect.Effect<A, E, R>)
-    | undefined
 }
 
 /** The time limit in a request's query, such as `?timeout=5s`, with a tenth less for the way back. */
@@ -141,7 +132,7 @@ export interface Listening {
 /** Serves until the scope closes. Running requests may then finish within five seconds. */
 export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFailed, R | Scope.Scope> =>
   Effect.gen(function* () {
-    const { certificates, routes, within } = options
+    const { certificates, routes } = options
     const registry = yield* Metrics.Metrics
     const clock = yield* Effect.clock
     const run = yield* FiberSet.makeRuntimePromise<R, void, never>()
@@ -171,20 +162,12 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
       send(response, status, "text/plain; charset=utf-8", `${message}\n`)
 
     /** Answers a request whose body has arrived. */
-    const answer = (
-      path: string,
-      route: Route<R>,
-      request: IncomingMessage,
-      body: Buffer,
-      limit: Duration.Duration
-    ) => {
+    const answer = (path: string, route: Route<R>, body: Buffer, limit: Duration.Duration) => {
       const parsed = Effect.try({
         try: (): unknown => JSON.parse(body.toString("utf8")),
         catch: () => Reply.badRequest("invalid request body (must be JSON)")
       })
-      const work = Effect.flatMap(parsed, route.endpoint)
-      const parent = TraceParent.parse(request.headers.traceparent?.toString())
-      return (within === undefined ? work : within(path, parent, work)).pipe(
+      return Effect.flatMap(parsed, route.endpoint).pipe(
         Effect.timeoutFail({
           duration: limit,
           onTimeout: () =>
@@ -252,7 +235,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         if (response.headersSent) return
         enter(socket, "working")
         void run(
-          Effect.matchEffect(answer(path, route, request, Buffer.concat(chunks), limit), {
+          Effect.matchEffect(answer(path, route, Buffer.concat(chunks), limit), {
             onSuccess: ({ body, code, panicked }) =>
               Effect.sync(() => {
                 meters.count(code)
