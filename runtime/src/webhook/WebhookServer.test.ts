@@ -1,5 +1,6 @@
 /** The webhook server on a real TLS port. */
 import { afterAll, describe, expect, test } from "bun:test"
+import { connect } from "node:net"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -41,11 +42,18 @@ class NoDatabase extends Data.TaggedError("NoDatabase") {
   override readonly message = "no database"
 }
 
+/** Slow checks that the server has interrupted. */
+let interrupted = 0
+
 const checks = Admission.validate(Box, {
   write: ({ spec }) => {
     if (spec.size === 13) throw new Error("thirteen")
     if (spec.size === 14) return Effect.fail(new NoDatabase())
-    if (spec.slow === true) return Effect.delay(Effect.succeed([]), "10 seconds")
+    if (spec.slow === true) {
+      return Effect.delay(Effect.succeed([]), "10 seconds").pipe(
+        Effect.onInterrupt(() => Effect.sync(() => interrupted++))
+      )
+    }
     return spec.size > 10
       ? [Admission.invalid("spec.size", spec.size, "must be at most 10"), Admission.warning("large")]
       : []
@@ -173,6 +181,23 @@ describe("the webhook server", () => {
     expect(status).toBe(504)
     expect(Date.now() - startedAt).toBeLessThan(2000)
   })
+
+  test("interrupts a check whose client has gone", async () => {
+    const before = interrupted
+    const body = review({ object: box({ size: 1, slow: true }) })
+    const init = { method: "POST", body, headers: { "content-type": "application/json" }, tls: { ca } }
+    const gone = fetch(`https://127.0.0.1:${port}/validate`, { ...init, signal: AbortSignal.timeout(200) })
+    expect(await gone.catch((error: Error) => error.name)).toBe("TimeoutError")
+    await Bun.sleep(300)
+    expect(interrupted - before).toBe(1)
+  })
+
+  test("closes a connection without a handshake after some seconds", async () => {
+    const startedAt = Date.now()
+    const socket = connect(port, "127.0.0.1")
+    await new Promise((resolve) => socket.on("close", resolve))
+    expect(Date.now() - startedAt).toBeLessThan(25_000)
+  }, 30_000)
 
   test("patches only what changes, and keeps unknown fields", async () => {
     const { json } = await post("/mutate", review({ object: { ...box({ size: 1, unknown: true }), future: 1 } }))

@@ -14,6 +14,7 @@ import { createServer as createTlsServer, type TLSSocket } from "node:tls"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
 import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import * as ListenError from "../resource/ListenError.ts"
@@ -35,10 +36,10 @@ const mostConnections = 1000
 const longestLimit = Duration.seconds(30)
 
 /**
- * How long a connection may stay in a phase, in ms: before its first request, while a body arrives, and between requests. The API
+ * How long a connection may stay in a phase, in ms: before its first request, with the handshake, while a body arrives, and between requests. The API
  * server closes idle connections earlier.
  */
-const patience = { new: 20_000, receiving: 30_000, idle: 180_000, working: Number.POSITIVE_INFINITY } as const
+const patience = { new: 10_000, receiving: 30_000, idle: 180_000, working: Number.POSITIVE_INFINITY } as const
 
 /** A connection in its phase. */
 interface Connection {
@@ -135,7 +136,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
     const { certificates, routes } = options
     const registry = yield* Metrics.Metrics
     const clock = yield* Effect.clock
-    const run = yield* FiberSet.makeRuntimePromise<R, void, never>()
+    const run = yield* FiberSet.makeRuntime<R, void, never>()
     const series = new Map([...routes].map(([path, { type }]) => [path, seriesOf(registry, path, type)]))
     const sockets = new Map<Duplex, Connection>()
     const enter = (socket: Duplex, phase: Connection["phase"]): void => {
@@ -234,7 +235,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
       request.on("end", () => {
         if (response.headersSent) return
         enter(socket, "working")
-        void run(
+        const fiber = run(
           Effect.matchEffect(answer(path, route, Buffer.concat(chunks), limit), {
             onSuccess: ({ body, code, panicked }) =>
               Effect.sync(() => {
@@ -251,14 +252,14 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
               })
             )
           )
-        ).catch(() => {})
+        )
+        // The API server no longer waits for the answer.
+        response.on("close", () => fiber.unsafeInterruptAsFork(FiberId.none))
       })
     }
 
     const web = createServer(handle)
     const accept = (socket: TLSSocket): void => {
-      sockets.set(socket, { phase: "new", since: clock.unsafeCurrentTimeMillis() })
-      socket.on("close", () => sockets.delete(socket))
       socket.on("error", () => socket.destroy())
       web.emit("connection", socket)
     }
@@ -269,6 +270,11 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
     })
     const server = createTlsServer({ ...context(certificates.first), ALPNProtocols: ["http/1.1"] }, accept)
     server.maxConnections = mostConnections
+    // Also for a client that never begins the handshake.
+    server.on("connection", (socket) => {
+      sockets.set(socket, { phase: "new", since: clock.unsafeCurrentTimeMillis() })
+      socket.on("close", () => sockets.delete(socket))
+    })
     server.on("tlsClientError", (_, socket) => socket.destroy())
     const address = `${isIPv6(options.hostname ?? "") ? `[${options.hostname}]` : (options.hostname ?? "")}:${options.port}`
     const listen = (hostname: string) =>
