@@ -124,7 +124,17 @@ export const writesOf = (kinds: ReadonlyArray<CustomResource.Any>): ReadonlyArra
   "update customresourcedefinitions.apiextensions.k8s.io",
   ...unlimited.flatMap((resource) => [`create ${resource}`, `update ${resource}`]),
   "create secrets",
-  "update secrets"
+  "update secrets",
+  "delete secrets",
+  ...registered.flatMap((resource) => [`create ${resource}`, `update ${resource}`])
+]
+
+/** The kinds that the flag `--webhooks` writes. The roles limit updates to the names of the program. */
+const registered = [
+  "validatingwebhookconfigurations.admissionregistration.k8s.io",
+  "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+  "validatingadmissionpolicies.admissionregistration.k8s.io",
+  "validatingadmissionpolicybindings.admissionregistration.k8s.io"
 ]
 
 /** The resources whose objects no policy looks at. Only these, and one Secret, may be written in the manager's namespace. */

@@ -148,8 +148,8 @@ export const check = (
 /** The certificate of a folder cannot be published. */
 export class NoCa extends Data.TaggedError("NoCa")<{ readonly message: string }> {}
 
-/** The pairs of a folder. The CA of each is published before the pair is served. */
-const ofDir = (dir: string, registration: Registration.Registration) =>
+/** The certificates of a folder, and its CA. Fails if one of them is not usable. */
+const filesOf = (dir: string) =>
   Effect.gen(function* () {
     const files = yield* FileSystem
     const file = join(dir, "ca.crt")
@@ -165,6 +165,15 @@ const ofDir = (dir: string, registration: Registration.Registration) =>
       ({ message }) => new Certificate.Unusable({ message: `--webhook-cert-dir: ${message}` })
     )
     yield* ca
+    return { ca, source }
+  })
+
+/** The pairs of a folder. The CA of each is published before the pair is served. */
+const ofDir = (
+  { ca, source }: Effect.Effect.Success<ReturnType<typeof filesOf>>,
+  registration: Registration.Registration
+) =>
+  Effect.gen(function* () {
     const registry = yield* Metrics.Metrics
     const start = registry.gauge(WebhookMetric.certificateStart, {})
     const expiration = registry.gauge(WebhookMetric.certificateExpiration, {})
@@ -178,7 +187,7 @@ const ofDir = (dir: string, registration: Registration.Registration) =>
       const own = yield* ca
       const published = yield* registration.published
       // The API server may still call a replica with the old certificate.
-      yield* registration.publish(published.includes(own.trim()) ? published : `${own.trim()}\n${published}`)
+      if (!published.includes(own.trim())) yield* registration.publish(`${own.trim()}\n${published}`)
     }).pipe(
       Effect.tapError(({ message }) =>
         Effect.logWarning(`Cannot publish the CA of the webhooks, retrying: ${message}`)
@@ -186,6 +195,8 @@ const ofDir = (dir: string, registration: Registration.Registration) =>
       Effect.retry(Schedule.union(Schedule.exponential("1 second"), Schedule.spaced("30 seconds"))),
       Effect.orDie
     )
+    // Another client may remove the CA or a configuration.
+    yield* Effect.forkScoped(Effect.repeat(publish, Schedule.spaced("20 seconds")))
     return {
       first: Effect.as(publish, source.first).pipe(Effect.tap(measured)),
       after: (pair: CertificateSource.Pair) => Effect.zipLeft(source.after(pair), publish).pipe(Effect.tap(measured))
@@ -218,7 +229,7 @@ export const start = <R>(
     const converted = convertedOf(program)
     const options = targetOf(program, settings, namespace)
     for (const line of Configuration.summary(declared)) yield* Effect.logInfo(line)
-    const registration = yield* Registration.make({ ...options, declared, converted })
+    const register = Registration.make({ ...options, declared, converted })
     const routes = new Map<string, WebhookServer.Route<R | Services>>()
     for (const { hooks, resource } of declared) {
       for (const hook of hooks) {
@@ -233,7 +244,10 @@ export const start = <R>(
     if (converted.length > 0)
       routes.set("/convert", { type: "conversion", endpoint: ConversionReview.endpoint(converted) })
     // The API server evaluates policies without this program.
-    if (routes.size === 0) return { conversion: Effect.succeed(undefined) }
+    if (routes.size === 0) {
+      yield* register
+      return { conversion: Effect.sync(() => undefined) }
+    }
     const trusted = yield* Deferred.make<CertificateSource.Source>()
     let isTrusted = false
     const trust = (source: CertificateSource.Source) =>
@@ -267,7 +281,10 @@ export const start = <R>(
     })
     yield* Effect.logInfo(`Serving webhooks on ${BindAddress.format({ ...settings.webhookAddress, port })}`)
     const { webhookCertDir } = settings
-    if (webhookCertDir === undefined) {
+    const files = webhookCertDir === undefined ? undefined : yield* filesOf(webhookCertDir)
+    // Last, because a start that fails must not change the configurations of the other replicas.
+    const registration = yield* register
+    if (files === undefined) {
       yield* SharedCertificate.make({
         secret: { namespace, name: secretOf(program.name) },
         names,
@@ -275,7 +292,7 @@ export const start = <R>(
         published: registration.published
       }).pipe(Effect.flatMap(trust), Effect.zipRight(Effect.never), Effect.scoped, Effect.forkScoped)
     } else {
-      const { after, first } = yield* ofDir(webhookCertDir, registration)
+      const { after, first } = yield* ofDir(files, registration)
       yield* Effect.forkScoped(Effect.flatMap(first, (pair) => trust({ first: pair, after })))
     }
     return {

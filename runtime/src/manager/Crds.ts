@@ -88,7 +88,10 @@ const write = (
     const narrowings = Narrowing.of(found, crd)
     if (narrowings.length > 0) return { _tag: "Left" as const, narrowings }
     const { resourceVersion } = found.metadata
-    const patch = Patch.merge({ metadata: { resourceVersion }, spec: { ...crd.spec, names: names(found, crd) } })
+    const patch = Patch.merge({
+      metadata: { resourceVersion },
+      spec: { ...crd.spec, ...conversion(crd), names: names(found, crd) }
+    })
     yield* Client.patch(BuiltIn.CustomResourceDefinition, { name }, patch, { fieldManager })
     return { _tag: "Applied" as const }
   }).pipe(
@@ -107,6 +110,19 @@ const isSame = ({ spec: found }: BuiltIn.CustomResourceDefinition, { spec }: Crd
 const placeOf = ({ conversion }: Pick<BuiltIn.CustomResourceDefinition["spec"], "conversion">): unknown => {
   const { service, url } = conversion?.webhook?.clientConfig ?? {}
   return [conversion?.strategy, service, url]
+}
+
+/** The conversion for a merge patch, which must list the removed form of the address. */
+const conversion = ({ spec: { conversion } }: Crd.Crd): object => {
+  const clientConfig = conversion?.webhook?.clientConfig
+  return clientConfig === undefined
+    ? {}
+    : {
+        conversion: {
+          ...conversion,
+          webhook: { ...conversion?.webhook, clientConfig: { url: null, service: null, ...clientConfig } }
+        }
+      }
 }
 
 /** The names for a merge patch, which must list removed fields. */

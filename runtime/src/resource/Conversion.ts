@@ -4,8 +4,8 @@
  *
  * ```ts
  * const Site = Conversion.between(SiteV2, Conversion.spoke(SiteV2, SiteV1, {
- *   toHub: ({ spec }) => ({ spec: { hosts: [spec.host] } }),
- *   fromHub: ({ spec }) => ({ spec: { host: spec.hosts[0] ?? "" } })
+ *   toHub: ({ spec }) => ({ spec: spec.host === undefined ? {} : { hosts: [spec.host] } }),
+ *   fromHub: ({ spec }) => ({ spec: spec.hosts === undefined ? {} : { host: spec.hosts[0] ?? "" } })
  * }))
  * ```
  *
@@ -26,21 +26,24 @@ export interface Metadata {
 /** An object to convert, in its wire form. */
 export interface Source<out Spec, out Status> {
   readonly metadata: Metadata
-  readonly spec: Spec
+  readonly spec: Partial<Spec>
   readonly status?: Status | undefined
 }
 
 /** A converted object, in its wire form. Absent metadata stays as it is. */
 export interface Target<out Spec, out Status> {
   readonly metadata?: Metadata | undefined
-  readonly spec: Spec
+  readonly spec: Partial<Spec>
   readonly status?: Status | undefined
 }
 
 /** A converted object, or the error that the user sees. */
 export type Converted<Spec, Status> = Target<Spec, Status> | Either.Either<Target<Spec, Status>, string>
 
-/** The conversions of a spoke. Both must keep all information: a user who reads and writes a version must not lose fields. */
+/**
+ * The conversions of a spoke. Both must keep all information: a user who reads and writes a version must not lose fields. Any field of
+ * the spec may be absent, because a server-side apply also converts the fields of one manager alone.
+ */
 export interface Functions<SpokeSpec, SpokeStatus, HubSpec, HubStatus> {
   readonly toHub: (object: Source<SpokeSpec, SpokeStatus>) => Converted<HubSpec, HubStatus>
   readonly fromHub: (object: Source<HubSpec, HubStatus>) => Converted<SpokeSpec, SpokeStatus>
@@ -53,8 +56,16 @@ const whole =
     convert: (object: Source<never, never>) => Converted<Spec, Status>
   ): CustomResource.Spoke["toHub"] =>
   (object) => {
-    // The API server has validated the object against the schema of its version.
-    const result = convert(object as unknown as Source<never, never>)
+    const { spec = null, status } = object as { readonly spec?: unknown; readonly status?: unknown }
+    // A server-side apply also converts the fields of one manager alone. Their spec may be absent or null.
+    if (spec === null) return Either.right({ ...object, apiVersion: apiVersionOf(target) })
+    const { annotations, labels } = object.metadata
+    const source = {
+      metadata: { labels: labels ?? undefined, annotations: annotations ?? undefined },
+      spec,
+      status: status ?? undefined
+    }
+    const result = convert(source as Source<never, never>)
     return Either.map(Either.isEither(result) ? result : Either.right(result), ({ metadata, spec, status }) => ({
       apiVersion: apiVersionOf(target),
       kind: target.kind,
@@ -77,8 +88,8 @@ const whole =
  * const v1 = CustomResource.make({ ...kind, version: "v1", spec: Schema.Struct({ host: Schema.String }) })
  * const v2 = CustomResource.make({ ...kind, version: "v2", spec: Schema.Struct({ hosts: Schema.Array(Schema.String) }) })
  * const spoke = Conversion.spoke(v2, v1, {
- *   toHub: ({ spec }) => ({ spec: { hosts: [spec.host] } }),
- *   fromHub: ({ spec }) => ({ spec: { host: spec.hosts[0] ?? "" } })
+ *   toHub: ({ spec }) => ({ spec: spec.host === undefined ? {} : { hosts: [spec.host] } }),
+ *   fromHub: ({ spec }) => ({ spec: spec.hosts === undefined ? {} : { host: spec.hosts[0] ?? "" } })
  * })
  * spoke.resource.version // => "v1"
  * ```
@@ -102,8 +113,8 @@ export const spoke = <HubSpec, HubEncoded, HubStatus, Spec, Encoded, Status>(
  * const Page = Conversion.between(
  *   v2,
  *   Conversion.spoke(v2, v1, {
- *     toHub: ({ spec }) => ({ spec: { hosts: [spec.host] } }),
- *     fromHub: ({ spec }) => ({ spec: { host: spec.hosts[0] ?? "" } })
+ *     toHub: ({ spec }) => ({ spec: spec.host === undefined ? {} : { hosts: [spec.host] } }),
+ *     fromHub: ({ spec }) => ({ spec: spec.hosts === undefined ? {} : { host: spec.hosts[0] ?? "" } })
  *   })
  * )
  * Page.version // => "v2"

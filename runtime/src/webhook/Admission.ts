@@ -398,7 +398,10 @@ export const duplicate = (declared: ReadonlyArray<Admission<unknown>>): string |
   const seen = new Set<string>()
   for (const { resource, hooks, rules } of declared) {
     const keys = [
-      ...hooks.map((hook) => `${pathOf(resource, hook)} for ${hook.operations.join(" and ")}`),
+      ...hooks.map(
+        ({ operations, type }) =>
+          `${operations.includes("DELETE") ? "deletions" : type} of ${Resource.nameOf(resource)}`
+      ),
       ...rules.map(({ name }) => `rule ${name} of ${Resource.nameOf(resource)}`)
     ]
     for (const key of keys) {

@@ -56,13 +56,18 @@ const decode = Schema.decodeUnknownOption(Review)
 const longest = 1000
 
 /** A value in the text of an error, as the API server writes it. */
-const shown = (value: unknown): string =>
-  value === undefined || value === null ? "null" : Text.clip(JSON.stringify(Secrecy.redacted(value)), 200)
+const shown = (field: string, value: unknown): string => {
+  if (value === undefined || value === null) return "null"
+  // The name of the field may mark its value as a secret.
+  const name = field.split(/[.[\]]+/).findLast((step) => step !== "") ?? ""
+  const redacted = Secrecy.redacted({ [name]: value })
+  return Text.clip(JSON.stringify(Object.values({ ...(redacted as object) })[0] ?? value), 200)
+}
 
 /** The message of an error without its field. */
 const textOf = (finding: Exclude<Admission.Finding, { _tag: "Warning" }>): string =>
   finding._tag === "Invalid"
-    ? `Invalid value: ${shown(finding.value)}: ${finding.message}`
+    ? `Invalid value: ${shown(finding.field, finding.value)}: ${finding.message}`
     : finding.field === undefined
       ? finding.message
       : `Forbidden: ${finding.message}`
@@ -136,7 +141,9 @@ export const endpoint =
         if (Cause.isInterrupted(exit.cause)) return yield* Effect.interrupt
         const failure = Cause.failureOption(exit.cause)
         if (Option.isSome(failure)) {
-          return yield* new Reply.Rejected({ status: 500, message: messageOf(failure.value) })
+          const message = messageOf(failure.value)
+          yield* Effect.logWarning(`A webhook of ${Resource.nameOf(resource)} failed: ${message}`)
+          return yield* new Reply.Rejected({ status: 500, message })
         }
         yield* Effect.logError(`A webhook of ${Resource.nameOf(resource)} threw`, exit.cause)
         const message = `internal error of the webhook: ${messageOf(Cause.squash(exit.cause))} (report it to its developers)`

@@ -58,7 +58,7 @@ export const endpoint =
         }
         convertedObjects.push(one.right)
       }
-      if (panic !== undefined) yield* Effect.logError("A conversion threw", panic)
+      if (failure !== undefined) yield* Effect.logWarning(`A conversion to ${desiredAPIVersion} failed: ${failure}`)
       const answer = (response: object, code = 200): Reply.Reply => ({
         code,
         panicked: panic !== undefined,

@@ -97,6 +97,18 @@ const includes = (found: unknown, wanted: unknown): boolean => {
   )
 }
 
+/** Whether the selectors of both are equal; the API server writes an absent one as an empty one. */
+const hasSelectorsOf = (found: WebhookConfiguration, { webhooks }: Configuration.Desired): boolean => {
+  const selectorsOf = (webhook: object | undefined) => {
+    const { namespaceSelector = {}, objectSelector = {} } = { ...webhook } as {
+      readonly namespaceSelector?: object
+      readonly objectSelector?: object
+    }
+    return [namespaceSelector, objectSelector]
+  }
+  return webhooks.every((webhook, at) => isDeepStrictEqual(selectorsOf(found.webhooks?.[at]), selectorsOf(webhook)))
+}
+
 /** The registration of a program, which applies its policies in the background. Errors of the background are logged and retried. */
 export const make = (options: Options): Effect.Effect<Registration, never, Client.Client | Scope.Scope> =>
   Effect.gen(function* () {
@@ -132,12 +144,15 @@ export const make = (options: Options): Effect.Effect<Registration, never, Clien
       })
     }
 
+    const ours = Configuration.clientConfig(options.target, "/convert")
+    const isOurs = (address: object | undefined): boolean => address !== undefined && includes(address, ours)
+
     const definition = (kind: CustomResource.Any): Effect.Effect<ReadonlyArray<Found>, Failure, Client.Client> => {
       const resource = BuiltIn.CustomResourceDefinition
       const name = nameOf(kind)
       return Effect.map(ifFound(Client.get(resource, { name })), (found) =>
-        // A CRD without a conversion is not this program's to change: `Crds.install` writes it.
-        found?.spec.conversion?.strategy !== "Webhook"
+        // Another manager may convert this kind, and `Crds.install` writes a conversion that is missing.
+        found?.spec.conversion?.strategy !== "Webhook" || !isOurs(found.spec.conversion.webhook?.clientConfig)
           ? []
           : [
               {
@@ -199,7 +214,7 @@ export const make = (options: Options): Effect.Effect<Registration, never, Clien
           if (shape === undefined) return
           const { name } = shape.metadata
           const found = yield* ifFound(Client.get(resource as Resource<WebhookConfiguration, never>, { name }))
-          if (found === undefined || includes(found, shape)) return
+          if (found === undefined || (includes(found, shape) && hasSelectorsOf(found, shape))) return
           const caBundle = [
             ...new Set((found.webhooks ?? []).flatMap((each) => certificatesOf(each.clientConfig.caBundle)))
           ]
@@ -213,13 +228,11 @@ export const make = (options: Options): Effect.Effect<Registration, never, Clien
       { discard: true }
     )
 
-    yield* Effect.all([reshape, applyPolicies(options)], { discard: true }).pipe(
-      Effect.tapError(({ message }) =>
-        Effect.logWarning(`Cannot write the webhook configurations and policies, retrying: ${message}`)
-      ),
-      Effect.retry(Schedule.union(Schedule.exponential("1 second"), Schedule.spaced("1 minute"))),
-      Effect.forkScoped
-    )
+    yield* Effect.forkScoped(persistent("update the webhook configurations", reshape))
+    for (const policy of Configuration.policies(declared, options)) {
+      const what = `apply the rule ${policy.rule.name} of ${nameOf(policy.resource)}`
+      yield* Effect.forkScoped(persistent(what, applyPolicy(policy, program)))
+    }
     return {
       publish: (caBundle) => Effect.provide(publish(caBundle), context),
       published: Effect.provide(published, context),
@@ -236,15 +249,19 @@ const guarded = (
   metadata: { ...patch.metadata, resourceVersion: found.metadata.resourceVersion }
 })
 
-const applyPolicies = (options: Options) =>
-  Effect.forEach(
-    Configuration.policies(options.declared, options),
-    ({ binding, policy }) => {
-      const settings = { fieldManager: options.program, force: true }
-      return Effect.zipRight(
-        Client.apply(BuiltIn.ValidatingAdmissionPolicy, policy, settings),
-        Client.apply(BuiltIn.ValidatingAdmissionPolicyBinding, binding, settings)
-      )
-    },
-    { discard: true }
+/** Retries after each error, at most a minute apart. */
+const persistent = <A, R>(what: string, step: Effect.Effect<A, Failure, R>): Effect.Effect<void, never, R> =>
+  step.pipe(
+    Effect.tapError(({ message }) => Effect.logWarning(`Cannot ${what}, retrying: ${message}`)),
+    Effect.retry(Schedule.union(Schedule.exponential("1 second"), Schedule.spaced("1 minute"))),
+    // The schedule does not end.
+    Effect.ignore
   )
+
+const applyPolicy = ({ binding, policy }: ReturnType<typeof Configuration.policies>[number], fieldManager: string) => {
+  const settings = { fieldManager, force: true }
+  return Effect.zipRight(
+    Client.apply(BuiltIn.ValidatingAdmissionPolicy, policy, settings),
+    Client.apply(BuiltIn.ValidatingAdmissionPolicyBinding, binding, settings)
+  )
+}

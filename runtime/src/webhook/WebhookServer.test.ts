@@ -33,7 +33,10 @@ const BoxV1 = CustomResource.make({
 const Boxes = Conversion.between(
   Box,
   Conversion.spoke(Box, BoxV1, {
-    toHub: ({ spec }) => ({ spec: { size: Number.parseInt(spec.length, 10) } }),
+    toHub: ({ spec }) => {
+      if (spec.length === "boom") throw new Error("boom")
+      return { spec: { size: Number.parseInt(spec.length ?? "", 10) } }
+    },
     fromHub: ({ spec }) => ({ spec: { length: `${spec.size} cm` } })
   })
 )
@@ -66,6 +69,17 @@ const defaults = Admission.default(Box, ({ metadata }) =>
 const routes = new Map<string, WebhookServer.Route>([
   ["/validate", { type: "admission", endpoint: AdmissionReview.endpoint(Box, checks.hooks) }],
   ["/mutate", { type: "admission", endpoint: AdmissionReview.endpoint(Box, defaults.hooks) }],
+  [
+    "/secret",
+    {
+      type: "admission",
+      endpoint: AdmissionReview.endpoint(
+        Box,
+        Admission.validate(Box, { write: () => [Admission.invalid("spec.password", "hunter2hunter2", "is weak")] })
+          .hooks
+      )
+    }
+  ],
   ["/convert", { type: "conversion", endpoint: ConversionReview.endpoint([Boxes]) }]
 ])
 
@@ -231,7 +245,7 @@ describe("the webhook server", () => {
   })
 
   test("reports a failed conversion with the object's name, and converts nothing", async () => {
-    const bad = { apiVersion: "example.com/v1", kind: "Box", metadata: meta, spec: null }
+    const bad = { apiVersion: "example.com/v1", kind: "Box", metadata: meta, spec: { length: "boom" } }
     const good = { apiVersion: "example.com/v1", kind: "Box", metadata: meta, spec: { length: "7 cm" } }
     const { json } = await post("/convert", conversion({ objects: [good, bad] }))
     expect(json().response.convertedObjects).toEqual([])
@@ -240,6 +254,18 @@ describe("the webhook server", () => {
     expect(unknown.json().response.result.message).toBe(
       'Box "one": unknown version of Box: example.com/v9 (must be one of example.com/v2, example.com/v1)'
     )
+  })
+
+  test("keeps an absent spec, which a server-side apply sends for a manager that owns none", async () => {
+    const partial = { apiVersion: "example.com/v1", kind: "Box", metadata: { name: "one", labels: { a: "b" } } }
+    const { json } = await post("/convert", conversion({ objects: [partial] }))
+    expect(json().response.convertedObjects).toEqual([{ ...partial, apiVersion: "example.com/v2" }])
+  })
+
+  test("shows no value of a field whose name marks a secret", async () => {
+    const denied = await post("/secret", review({ object: box({ size: 1 }) }))
+    expect(denied.json().response.status.message).not.toContain("hunter2")
+    expect(denied.json().response.status.message).toContain("spec.password: Invalid value: ")
   })
 
   test("rejects other paths, methods, content types, bodies and sizes", async () => {
@@ -272,11 +298,14 @@ describe("the webhook server", () => {
         if (answer instanceof Error || (answer as { status: number }).status !== 200) failures.push(answer)
       }
     })
+    const more = async (): Promise<void> => {
+      for (const goal = served + 30; served < goal; ) await Bun.sleep(5)
+    }
     for (const change of changes.slice(1)) {
-      await Bun.sleep(150)
+      await more()
       Effect.runSync(Deferred.succeed(change, undefined))
     }
-    await Bun.sleep(150)
+    await more()
     ended = true
     await Promise.all(load)
     expect(failures).toEqual([])

@@ -5,12 +5,12 @@ import { join } from "node:path"
 import * as Eventually from "@homeostat/testkit/Eventually"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Shared from "@homeostat/testkit/Shared"
-import { Effect } from "effect"
+import { Effect, Exit, Scope } from "effect"
 import * as Binary from "../binary/Binary.ts"
 import * as Running from "../binary/Running.ts"
 import * as Scene from "./Scene.ts"
 
-const launch = (cluster: ControlPlane, port: number) =>
+const launch = (cluster: ControlPlane, port: number, inCluster = false) =>
   Running.start(
     [
       process.execPath,
@@ -20,7 +20,7 @@ const launch = (cluster: ControlPlane, port: number) =>
       "--install-crds",
       "--webhooks",
       `--webhook-bind-address=127.0.0.1:${port}`,
-      `--webhook-url=https://127.0.0.1:${port}`
+      ...(inCluster ? [] : [`--webhook-url=https://127.0.0.1:${port}`])
     ],
     {
       ...Binary.bare(cluster.directory),
@@ -39,7 +39,8 @@ describe.each([
     (cluster) =>
       Effect.gen(function* () {
         const namespace = yield* cluster.namespace("crates")
-        yield* Scene.ready(yield* launch(cluster, yield* Scene.freePort))
+        const first = yield* Scope.make()
+        yield* Scene.ready(yield* Scope.extend(launch(cluster, yield* Scene.freePort), first))
         const place = `--namespace=${namespace}`
         const v1 = (name: string, size: string) => ({
           apiVersion: "suites.example.com/v1",
@@ -116,6 +117,20 @@ describe.each([
         const crd = yield* run(["get", "crd", "crates.suites.example.com", "-o", "json"])
         expect(JSON.parse(crd.stdout).status.storedVersions).toEqual(["v2"])
 
+        // A server-side apply of two managers in two versions, of which each owns a part.
+        const owned = (manager: string, object: object) =>
+          run(["apply", "--server-side", "--force-conflicts", `--field-manager=${manager}`, "-f", "-"], object)
+        const metadata = { name: "shared", namespace }
+        const wide = { apiVersion: "suites.example.com/v2", kind: "Crate", metadata, spec: { width: 1, height: 2 } }
+        for (const [manager, object] of [
+          ["a", v1("shared", "1x2")],
+          ["b", wide],
+          ["a", v1("shared", "1x2")],
+          ["b", wide]
+        ] as const) {
+          expect(yield* owned(manager, object)).toMatchObject({ exitCode: 0 })
+        }
+
         // Built-in kinds have defaults too.
         const map = yield* run(["apply", "-o", "json", "-f", "-"], {
           apiVersion: "v1",
@@ -124,6 +139,19 @@ describe.each([
           data: { crate: "" }
         })
         expect(JSON.parse(map.stdout).data).toEqual({ crate: "empty" })
+
+        // The address of the conversion changes from a URL to a Service.
+        yield* Scope.close(first, Exit.void)
+        yield* launch(cluster, yield* Scene.freePort, true)
+        const address = Effect.map(run(["get", "crd", "crates.suites.example.com", "-o", "json"]), ({ stdout }) => {
+          const { service, url } = JSON.parse(stdout).spec.conversion.webhook.clientConfig
+          return [service?.name, url]
+        })
+        yield* Eventually.eventually(
+          "the new address",
+          address,
+          ([name, url]) => name === "crates-webhook" && url === undefined
+        )
       }),
     Scene.options
   )
