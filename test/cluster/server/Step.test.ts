@@ -77,7 +77,7 @@ test("steps that wait for answers at the same time do not share anything", async
   expect(calls).toEqual(["a", "a"])
 })
 
-test("outside of a step the call has to be made by whoever catches it", () => {
+test("outside of a step, the code that catches Pending makes the call", () => {
   expect(() => caller().ask("a")).toThrow(Step.Pending)
 })
 

@@ -1,7 +1,7 @@
 /**
  * Steps of the server that need an answer from outside, of a webhook.
  *
- * A step is synchronous. Where it needs such an answer it throws `Pending`; whoever runs the step waits for the answer and runs the
+ * A step is synchronous. Where it needs such an answer it throws `Pending`; the runner of the step waits for the answer and runs the
  * step again, now with the answer. So a step asks for everything before it writes, and each run repeats the uids and names of the
  * run before (`once`). A step that asks nothing runs once, and at no cost.
  */

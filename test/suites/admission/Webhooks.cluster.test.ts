@@ -47,7 +47,7 @@ describe.concurrent("Mutating webhooks", () => {
       yield* Hooks.install(scene, webhook, mutating, [hook("b"), hook("a")], "a-")
       const made = yield* scene.done("POST", maps, { json: Hooks.configMap("m", { data: { x: "" } }) })
       expect(made.data).toEqual({ x: "", b: "x", a: "b,x", c: "a,b,x" })
-      // What webhooks add belongs to nobody.
+      // The fields that webhooks add have no owner.
       expect(Json.at(made, "metadata", "managedFields")).toEqual([
         expect.objectContaining({ fieldsV1: { "f:data": { ".": {}, "f:x": {} } } })
       ])
