@@ -26,7 +26,10 @@ import type { Streamed } from "./server/Watch.ts"
 export interface Options extends ApiServer.Options {
   /** CustomResourceDefinitions that it begins with: `Crd.of(Kind)`. */
   readonly crds?: ReadonlyArray<object> | undefined
-  /** The controllers that run, by name as kube-controller-manager has them, and `scheduler`. Default: all there are. */
+  /**
+   * The controllers that run, by name as kube-controller-manager has them, and `scheduler`. Default: all there are. The cluster does not
+   * start with an unknown name.
+   */
   readonly controllers?: ReadonlyArray<string> | undefined
   /** The node. Default: one that pretends every pod. `false`: none, so that no pod ever runs. */
   readonly kubelet?: Kubelet.Options | false | undefined
@@ -67,13 +70,10 @@ export interface EmbeddedCluster {
  */
 export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, never, Scope.Scope> =>
   Effect.gen(function* () {
+    const controllers = Controllers.named(options.controllers)
     const server = yield* ApiServer.make(options)
     yield* define(server, options.crds ?? [], yield* Clock.currentTimeMillis)
-    const { controllers } = options
-    const { idle } = yield* Loop.start(
-      server,
-      Controllers.all().filter(({ name }) => controllers === undefined || controllers.includes(name))
-    )
+    const { idle } = yield* Loop.start(server, controllers)
     const transport = Memory.layer(server)
     const client = Layer.provide(Client.layer(), transport)
     const kubelet =

@@ -25,9 +25,12 @@ export const start = (options: Envtest.Options): Effect.Effect<ControlPlane.Cont
   Effect.gen(function* () {
     if (options.audit === true) return yield* new NotEmbedded({ wanted: "An audit log" })
     if ((options.apiServerFlags ?? []).length > 0) return yield* new NotEmbedded({ wanted: "Choosing flags" })
+    const controllers = chosen(options)
+    const missing = controllers.find((name) => !names.includes(name))
+    if (missing !== undefined) return yield* new NotEmbedded({ wanted: `The controller ${JSON.stringify(missing)}` })
     const directory = yield* Directory.make
     const cluster = yield* EmbeddedCluster.make({
-      controllers: chosen(options),
+      controllers,
       kubelet: options.kwok === true ? { name: "kwok" } : false
     })
     const server = yield* cluster.serve()
@@ -44,9 +47,9 @@ export const start = (options: Envtest.Options): Effect.Effect<ControlPlane.Cont
     })
   })
 
-const chosen = ({ controllers = false, scheduler = false }: Envtest.Options): ReadonlyArray<string> =>
-  Controllers.all()
-    .map(({ name }) => name)
-    .filter((name) =>
-      name === "scheduler" ? scheduler : typeof controllers === "boolean" ? controllers : controllers.includes(name)
-    )
+const names = Controllers.all().map(({ name }) => name)
+
+const chosen = ({ controllers = false, scheduler = false }: Envtest.Options): ReadonlyArray<string> => [
+  ...(typeof controllers === "boolean" ? names.filter((name) => controllers && name !== "scheduler") : controllers),
+  ...(scheduler ? ["scheduler"] : [])
+]

@@ -8,6 +8,7 @@ import type { JsonObject } from "./Json.ts"
 import * as Discovery from "./openapi/Discovery.ts"
 import * as OpenApi from "./openapi/OpenApi.ts"
 import * as OpenApiV2 from "./openapi/OpenApiV2.ts"
+import * as Unserved from "./openapi/Unserved.ts"
 import type { Server } from "./Server.ts"
 
 /** What the server says that it is. */
@@ -58,6 +59,7 @@ export const answer = (
       if (third === undefined) return ofGroup(server, exchange, second)
       return parts.length === 3 ? ofVersion(server, exchange, second, third) : Exchange.nothing
     default:
+      Unserved.checkPath(exchange.target.path)
       return Exchange.nothing
   }
 }
@@ -65,8 +67,12 @@ export const answer = (
 const json = (exchange: Exchange.Exchange, value: JsonObject): Exchange.HttpResponse =>
   Exchange.answer(exchange, 200, value, { format: "json", view: "object", version: "v1", pretty: false })
 
-const health = ({ target: { query } }: Exchange.Exchange, name: string, check: string | undefined) => {
-  if (check !== undefined) return checks.includes(check) ? Exchange.text(200, "ok") : Exchange.nothing
+const health = ({ target: { path, query } }: Exchange.Exchange, name: string, check: string | undefined) => {
+  if (check !== undefined) {
+    if (checks.includes(check)) return Exchange.text(200, "ok")
+    Unserved.checkPath(path)
+    return Exchange.nothing
+  }
   return Exchange.text(
     200,
     query.has("verbose") ? `${checks.map((one) => `[+]${one} ok\n`).join("")}${name} check passed\n` : "ok"
@@ -110,12 +116,15 @@ const aggregated = (
 
 const ofGroup = (server: Server, exchange: Exchange.Exchange, group: string): Exchange.HttpResponse => {
   const found = Discovery.apiGroup(server.world.registry.kinds(), group)
-  return found === undefined ? Exchange.nothing : list(exchange, found)
+  if (found !== undefined) return list(exchange, found)
+  Unserved.checkGroup(group)
+  return Exchange.nothing
 }
 
 const ofVersion = (server: Server, exchange: Exchange.Exchange, group: string, version = ""): Exchange.HttpResponse => {
   const found = Discovery.apiResourceList(server.world.registry.kinds(), group, version)
   if (found !== undefined) return list(exchange, found)
+  Unserved.checkGroup(group, version)
   if (server.builtInGroups.has(group)) throw Failure.noSuchPath()
   return Exchange.nothing
 }

@@ -4,6 +4,7 @@
 import type * as Exchange from "./Exchange.ts"
 import * as Failure from "./Failure.ts"
 import type { Kind, Verb } from "./Kind.ts"
+import * as Unserved from "./openapi/Unserved.ts"
 import type { ResourcePath } from "./Path.ts"
 import * as Query from "./Query.ts"
 import * as Resources from "./Resources.ts"
@@ -17,7 +18,10 @@ export const answer = (
   path: ResourcePath
 ): Resources.Answer | undefined => {
   const kind = server.world.registry.find(path.group, path.version, path.plural)
-  if (kind === undefined) return missing(server, path.group)
+  if (kind === undefined) {
+    Unserved.check(path)
+    return missing(server, path.group)
+  }
   const { method } = exchange.request
   const collection = path.name === ""
   if (method === "HEAD" && !kind.custom) throw Failure.noSuchMethod()

@@ -13,6 +13,7 @@ import * as Failure from "./Failure.ts"
 import type { JsonObject } from "./Json.ts"
 import * as Json from "./Json.ts"
 import type { Kind } from "./Kind.ts"
+import * as Unserved from "./openapi/Unserved.ts"
 import * as Patch from "./Patch.ts"
 import * as PodLogs from "./PodLogs.ts"
 import * as Body from "./patch/PatchBody.ts"
@@ -30,16 +31,13 @@ export const answer = (request: Resources.ResourceRequest, method: string): Reso
   if (kind.custom) throw Failure.notFound(kind, path.name)
   if (Object.hasOwn(kind.subresources ?? {}, subresource)) return written(request, method)
   const served = builtIn[`${kind.group}/${kind.plural}/${subresource}`]
-  if (served === undefined) throw unserved(kind, subresource)
+  if (served === undefined) {
+    Unserved.check(path)
+    throw Failure.noSuchPath()
+  }
   if (served.method !== method) throw Failure.noSuchMethod()
   return served.answer(request)
 }
-
-/** What a real server has and this one has not, it says so of; all else is not there. */
-const unserved = (kind: Kind, subresource: string): Failure.Failure =>
-  kind.otherSubresources?.some(({ name }) => name === `${kind.plural}/${subresource}`) === true
-    ? Failure.notImplemented(`${kind.plural}/${subresource}`)
-    : Failure.noSuchPath()
 
 const ofStatus = (request: Resources.ResourceRequest, method: string): Resources.Answer => {
   switch (method) {

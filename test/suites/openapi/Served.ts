@@ -11,13 +11,15 @@ export const gaps: ReadonlySet<string> = new Set([
   "pods/attach",
   "pods/ephemeralcontainers",
   "pods/exec",
-  "pods/log",
   "pods/portforward",
   "pods/proxy",
   "pods/resize",
   "serviceaccounts/token",
   "services/proxy"
 ])
+
+/** Subresources that the embedded server advertises without documents of their operations. */
+const undocumented: ReadonlySet<string> = new Set(["pods/log"])
 
 const { group, versions } = webApps.spec
 
@@ -96,7 +98,8 @@ const documentOf = (path: string, document: JsonObject): JsonObject => {
         .replace(`/${groupVersion.includes("/") ? "apis" : "api"}/${groupVersion}/`, "")
         .replace("namespaces/{namespace}/", "")
         .split("/")
-      return isResource(groupVersion, subresource === undefined ? plural : `${plural}/${subresource}`)
+      const resource = subresource === undefined ? plural : `${plural}/${subresource}`
+      return isResource(groupVersion, resource) && !undocumented.has(resource)
     })
   )
   const schemas = J.object(J.at(document, "components", "schemas"))

@@ -39,3 +39,18 @@ export const all = ({ certificates = "" }: Options = {}): ReadonlyArray<BuiltInC
   disruptionController,
   scheduler
 ]
+
+/**
+ * The controllers with these names; absent: all. A name that is not one of theirs is a mistake of the caller, because no controller
+ * would run and no object would change: throws an Error that lists the names.
+ */
+export const named = (chosen: ReadonlyArray<string> | undefined): ReadonlyArray<BuiltInController> => {
+  const every = all()
+  if (chosen === undefined) return every
+  const names = every.map(({ name }) => name)
+  const unknown = chosen.find((name) => !names.includes(name))
+  if (unknown !== undefined) {
+    throw new Error(`unknown controller: ${JSON.stringify(unknown)} (must be one of ${names.join(", ")})`)
+  }
+  return every.filter(({ name }) => chosen.includes(name))
+}

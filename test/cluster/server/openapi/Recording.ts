@@ -20,6 +20,8 @@ export interface Recording {
   readonly "builtin/names.json": ReadonlyArray<JsonObject>
   /** The columns of each kind that can be listed, by `group/version/Kind`. */
   readonly "builtin/columns/definitions.json": JsonObject
+  /** All paths of the kube-apiserver: its resources with their verbs and subresources, by group and version, and its other paths. */
+  readonly "openapi/discovery.json": JsonObject
 }
 
 /** The kinds that the embedded server serves, by group and version. */
@@ -100,6 +102,7 @@ export const record = (cluster: ControlPlane): Effect.Effect<Recording, Api.Requ
       documents,
       new Map(Object.keys(served).map((groupVersion, at) => [groupVersion, J.object(hashes[at])]))
     )
+    const root = yield* ask(cluster, "/")
     const columns = yield* Effect.forEach(
       names.filter((name) => J.list(name.verbs).includes("list")),
       (name) =>
@@ -116,7 +119,8 @@ export const record = (cluster: ControlPlane): Effect.Effect<Recording, Api.Requ
       "openapi/definitions.json": definitionsOf(documents),
       "openapi/parameters.json": parametersOf(documents),
       "builtin/names.json": names,
-      "builtin/columns/definitions.json": Object.fromEntries(columns)
+      "builtin/columns/definitions.json": Object.fromEntries(columns),
+      "openapi/discovery.json": { resources: resourcesOf(groups), paths: otherPathsOf(root) }
     }
   })
 
@@ -145,6 +149,24 @@ const discovered = (list: JsonObject): ReadonlyArray<Version> =>
       resources: J.objects(version.resources)
     }))
   )
+
+/** The verbs of each resource and subresource. */
+const resourcesOf = (versions: ReadonlyArray<Version>): JsonObject =>
+  Object.fromEntries(
+    versions.map((version) => [
+      groupVersionOf({ ...version }),
+      version.resources.map((resource) => ({
+        plural: resource.resource,
+        namespaced: resource.scope === "Namespaced",
+        verbs: resource.verbs,
+        subresources: J.objects(resource.subresources).map(({ subresource, verbs }) => ({ name: subresource, verbs }))
+      }))
+    ])
+  )
+
+/** The paths outside of `/api` and `/apis`. */
+const otherPathsOf = (root: JsonObject): ReadonlyArray<Json> =>
+  J.list(root.paths).filter((path) => !/^\/apis?(\/|$)/.test(`${path}`))
 
 /** The served ones of the resources, with the version in which their objects are stored where it is another. */
 const namesOf = (
