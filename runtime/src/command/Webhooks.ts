@@ -1,26 +1,19 @@
 /** The webhooks of a program on the command line: `run`, `rbac`, `manifests`, `crd` and `preflight` read the same flag. */
-import { X509Certificate } from "node:crypto"
-import { join } from "node:path"
-import { FileSystem } from "@effect/platform/FileSystem"
+import type { FileSystem } from "@effect/platform/FileSystem"
 import * as Clock from "effect/Clock"
-import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type * as Client from "../client/Client.ts"
 import * as Access from "../controller/Access.ts"
 import type { Controller, Services } from "../controller/Controller.ts"
 import * as BindAddress from "../manager/BindAddress.ts"
-import * as Certificate from "../manager/Certificate.ts"
-import * as Health from "../manager/Health.ts"
+import type * as Certificate from "../manager/Certificate.ts"
 import * as SelfSigned from "../manager/SelfSigned.ts"
 import * as BuiltIn from "../resource/BuiltIn.ts"
 import type * as Crds from "../resource/Crd.ts"
 import { nameOf } from "../resource/Resource.ts"
-import * as Metrics from "../telemetry/Metrics.ts"
-import * as WebhookMetric from "../telemetry/WebhookMetric.ts"
 import * as Admission from "../webhook/Admission.ts"
 import * as AdmissionReview from "../webhook/AdmissionReview.ts"
 import type * as CertificateSource from "../webhook/CertificateSource.ts"
@@ -32,6 +25,8 @@ import * as WebhookServer from "../webhook/WebhookServer.ts"
 import * as Crd from "./Crd.ts"
 import * as Flag from "./Flag.ts"
 import { UsageError } from "./Verb.ts"
+import * as WebhookFiles from "./WebhookFiles.ts"
+import * as WebhookReadiness from "./WebhookReadiness.ts"
 
 /** A program with its webhooks. */
 export interface Program<R = never> {
@@ -145,64 +140,6 @@ export const check = (
   return settings.webhookCertDir === undefined ? Either.void : refusal("--webhooks: required with --webhook-cert-dir")
 }
 
-/** The certificate of a folder cannot be published. */
-export class NoCa extends Data.TaggedError("NoCa")<{ readonly message: string }> {}
-
-/** The certificates of a folder, and its CA. Fails if one of them is not usable. */
-const filesOf = (dir: string) =>
-  Effect.gen(function* () {
-    const files = yield* FileSystem
-    const file = join(dir, "ca.crt")
-    const ca = files.readFileString(file).pipe(
-      Effect.filterOrFail((text) => text.includes("-----BEGIN CERTIFICATE-----")),
-      Effect.mapError(
-        () =>
-          new NoCa({ message: `--webhook-cert-dir: cannot read a CA: ${file} (the CA that issued tls.crt, as PEM)` })
-      )
-    )
-    const source = yield* Effect.mapError(
-      Certificate.ofDir(dir),
-      ({ message }) => new Certificate.Unusable({ message: `--webhook-cert-dir: ${message}` })
-    )
-    yield* ca
-    return { ca, source }
-  })
-
-/** The pairs of a folder. The CA of each is published before the pair is served. */
-const ofDir = (
-  { ca, source }: Effect.Effect.Success<ReturnType<typeof filesOf>>,
-  registration: Registration.Registration
-) =>
-  Effect.gen(function* () {
-    const registry = yield* Metrics.Metrics
-    const start = registry.gauge(WebhookMetric.certificateStart, {})
-    const expiration = registry.gauge(WebhookMetric.certificateExpiration, {})
-    const measured = (pair: CertificateSource.Pair) =>
-      Effect.sync(() => {
-        const { validFrom, validTo } = new X509Certificate(pair.certificate)
-        start.set(Date.parse(validFrom) / 1000)
-        expiration.set(Date.parse(validTo) / 1000)
-      })
-    const publish = Effect.gen(function* () {
-      const own = yield* ca
-      const published = yield* registration.published
-      // The API server may still call a replica with the old certificate.
-      if (!published.includes(own.trim())) yield* registration.publish(`${own.trim()}\n${published}`)
-    }).pipe(
-      Effect.tapError(({ message }) =>
-        Effect.logWarning(`Cannot publish the CA of the webhooks, retrying: ${message}`)
-      ),
-      Effect.retry(Schedule.union(Schedule.exponential("1 second"), Schedule.spaced("30 seconds"))),
-      Effect.orDie
-    )
-    // Another client may remove the CA or a configuration.
-    yield* Effect.forkScoped(Effect.repeat(publish, Schedule.spaced("20 seconds")))
-    return {
-      first: Effect.as(publish, source.first).pipe(Effect.tap(measured)),
-      after: (pair: CertificateSource.Pair) => Effect.zipLeft(source.after(pair), publish).pipe(Effect.tap(measured))
-    }
-  })
-
 /** The running webhooks. */
 export interface Running {
   /** The address of the conversion for a CRD, with the CAs; waits for the first certificate. */
@@ -221,7 +158,7 @@ export const start = <R>(
   namespace: string
 ): Effect.Effect<
   Running,
-  WebhookServer.BindFailed | Certificate.Unusable | NoCa,
+  WebhookServer.BindFailed | Certificate.Unusable | WebhookFiles.NoCa,
   R | Services | Client.Client | FileSystem | Scope.Scope
 > =>
   Effect.gen(function* () {
@@ -249,22 +186,19 @@ export const start = <R>(
       return { conversion: Effect.sync(() => undefined) }
     }
     const trusted = yield* Deferred.make<CertificateSource.Source>()
-    let isTrusted = false
-    const trust = (source: CertificateSource.Source) =>
-      Effect.zipRight(
-        Deferred.succeed(trusted, source),
-        Effect.sync(() => {
-          isTrusted = true
-        })
-      )
-    yield* Effect.flatMap(Health.Health, ({ readiness }) =>
-      readiness("webhooks", () =>
-        isTrusted ? undefined : "the API server does not trust the certificate of the webhooks yet"
-      )
-    )
+    const trust = (source: CertificateSource.Source) => Deferred.succeed(trusted, source)
     const host = settings.webhookUrl === undefined ? undefined : new URL(settings.webhookUrl).hostname
     const service = `${serviceOf(program.name)}.${namespace}.svc`
-    const names = host === undefined ? [service, `${service}.cluster.local`] : [host.replace(/^\[|\]$/g, "")]
+    const name = host === undefined ? service : host.replace(/^\[|\]$/g, "")
+    const names = host === undefined ? [name, `${service}.cluster.local`] : [name]
+    const secret = { namespace, name: secretOf(program.name) }
+    const { webhookCertDir } = settings
+    let cas = () => ""
+    const readiness = yield* WebhookReadiness.make({
+      place: webhookCertDir === undefined ? `Secret ${namespace}/${secret.name}` : WebhookFiles.placeOf(webhookCertDir),
+      name,
+      cas: () => cas()
+    })
     // Nothing trusts this pair. With it the port is open before the first request to the API server.
     const placeholder = SelfSigned.make(names, yield* Clock.currentTimeMillis)
     const { port } = yield* WebhookServer.make({
@@ -276,23 +210,27 @@ export const start = <R>(
         after: (pair) =>
           Effect.flatMap(Deferred.await(trusted), (source) =>
             pair === placeholder ? Effect.succeed(source.first) : source.after(pair)
-          )
+          ).pipe(Effect.tap(readiness.serve))
       }
     })
     yield* Effect.logInfo(`Serving webhooks on ${BindAddress.format({ ...settings.webhookAddress, port })}`)
-    const { webhookCertDir } = settings
-    const files = webhookCertDir === undefined ? undefined : yield* filesOf(webhookCertDir)
+    const files =
+      webhookCertDir === undefined
+        ? undefined
+        : yield* WebhookFiles.make({ dir: webhookCertDir, name, report: readiness.report })
     // Last, because a start that fails must not change the configurations of the other replicas.
     const registration = yield* register
+    cas = registration.current
     if (files === undefined) {
       yield* SharedCertificate.make({
-        secret: { namespace, name: secretOf(program.name) },
+        secret,
         names,
         publish: registration.publish,
-        published: registration.published
+        published: registration.published,
+        report: (error) => readiness.report("share", error)
       }).pipe(Effect.flatMap(trust), Effect.zipRight(Effect.never), Effect.scoped, Effect.forkScoped)
     } else {
-      const { after, first } = yield* ofDir(files, registration)
+      const { after, first } = yield* files.follow(registration)
       yield* Effect.forkScoped(Effect.flatMap(first, (pair) => trust({ first: pair, after })))
     }
     return {

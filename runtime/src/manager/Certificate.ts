@@ -74,11 +74,20 @@ const validityOf = ({ certificate }: Pair) => {
   return { from: Date.parse(validFrom), to: Date.parse(validTo) }
 }
 
+/** The settings of a folder whose caller verifies its certificates. */
+export interface Verifying {
+  /** Fails if a new pair must not replace the served one. A pair that is rejected is verified again at each read. */
+  readonly verify: (found: Pair, served: Pair) => Effect.Effect<void, Unusable>
+  /** Gets the error of each read, or `undefined` after a success. */
+  readonly report: (error: string | undefined) => void
+}
+
 /**
  * The certificates of a folder. Fails if the current ones are not usable. The metrics of the fiber's registry count the reads. An
- * expired or not yet valid certificate is served with a warning in the log: clients refuse it.
+ * expired or not yet valid certificate is served with a warning in the log: clients refuse it. With `verifying`, the caller logs that
+ * warning.
  */
-export const ofDir = (dir: string): Effect.Effect<Source, Unusable, FileSystem> =>
+export const ofDir = (dir: string, verifying?: Verifying): Effect.Effect<Source, Unusable, FileSystem> =>
   Effect.gen(function* () {
     const files = yield* FileSystem
     const registry = yield* Metrics.Metrics
@@ -96,7 +105,8 @@ export const ofDir = (dir: string): Effect.Effect<Source, Unusable, FileSystem> 
     const warn = (pair: Pair) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const { from, to } = validityOf(pair)
-        if ((from <= now && now < to) || warned === pair.certificate) return Effect.void
+        const isValid = from <= now && now < to
+        if (isValid || verifying !== undefined || warned === pair.certificate) return Effect.void
         warned = pair.certificate
         const file = join(dir, names.certificate)
         return Effect.logWarning(
@@ -114,6 +124,7 @@ export const ofDir = (dir: string): Effect.Effect<Source, Unusable, FileSystem> 
 
     const refused = ({ message }: Unusable) =>
       Effect.suspend(() => {
+        verifying?.report(message)
         if (wrong?.message !== message) wrong = { message, logged: false }
         else if (!wrong.logged) {
           wrong.logged = true
@@ -128,12 +139,14 @@ export const ofDir = (dir: string): Effect.Effect<Source, Unusable, FileSystem> 
         const same = found.certificate === shown.certificate && found.key === shown.key
         if (!same) {
           yield* check(dir, found)
+          yield* verifying?.verify(found, shown) ?? Effect.void
           yield* Effect.logInfo(
             `A new certificate is served: ${join(dir, names.certificate)}, valid until ${Time.seconds(validityOf(found).to)}`
           )
         }
         yield* warn(found)
         wrong = undefined
+        verifying?.report(undefined)
         return same ? undefined : found
       }).pipe(
         counted,

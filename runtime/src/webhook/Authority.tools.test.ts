@@ -49,7 +49,7 @@ describe("a serving certificate", () => {
     expect(verdict(certificate, other.certificate)).toContain("unable to get local issuer certificate")
   })
 
-  test("passes the strict checks of openssl for its names, from an hour before its creation to its end", () => {
+  test("passes the strict checks of openssl for its names, from two hours before its creation to its end", () => {
     const { certificate: bundle } = authority
     const ok = "tls.crt: OK\n"
     expect(verdict(certificate, bundle, now - Authority.backdated)).toBe(ok)

@@ -1,7 +1,7 @@
 /**
  * The CA of a program's webhooks, and the serving certificates that it issues. A CA signs with P-256 and is valid for a year; a serving
- * certificate is valid for 90 days, but not longer than its CA. Both are valid since an hour ago, for API servers whose clock is
- * behind.
+ * certificate is valid for 90 days, but not longer than its CA. Both are valid since two hours ago, for API servers and replicas whose
+ * clocks are behind.
  */
 import { createHash, createPrivateKey, createPublicKey, X509Certificate } from "node:crypto"
 import type { Pair } from "./CertificateSource.ts"
@@ -16,8 +16,8 @@ export const authorityLifetime = 365 * day
 /** The lifetime of a serving certificate from its creation, in ms. */
 export const servingLifetime = 90 * day
 
-/** Certificates are valid from this long before their creation, in ms. */
-export const backdated = hour
+/** Certificates are valid from this long before their creation, in ms: two clocks that are an hour off in both directions differ by it. */
+export const backdated = 2 * hour
 
 /** A CA: its certificate and its private key, both PEM. */
 export type Authority = Pair

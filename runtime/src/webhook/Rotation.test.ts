@@ -52,6 +52,19 @@ describe("A replica", () => {
       "create"
     ],
     ["renews a missing certificate by the same CA", { secret: contents({ serving: undefined }) }, now, "renew"],
+    [
+      "promotes the next CA if the Secret has no certificate, even if it is not published",
+      { secret: contents({ next: { ...second, key: "" }, serving: undefined }) },
+      now,
+      "promote"
+    ],
+    ["renews a certificate of another CA", { secret: contents({ issuer: { ...second, key: "" } }) }, now, "renew"],
+    [
+      "announces the next CA before it renews the certificate",
+      { secret: contents({ issuer: { ...ca("due", now - 300 * day), key: "" } }) },
+      mine.from + 60 * day,
+      "announce"
+    ],
     ["renews at two thirds of the lifetime", {}, mine.from + 60 * day, "renew"],
     ["renews for another name", { names: ["other.default.svc"] }, now, "renew"],
     ["announces the next CA at two thirds of the lifetime", {}, first.from + 244 * day, "announce"],
@@ -94,6 +107,19 @@ describe("A replica", () => {
     )
   })
 
+  test("keeps its certificate until the new one is valid by its own clock", () => {
+    const late = serving("late", second, now + 1)
+    const state = { secret: { ...promoted, serving: late }, published: [second, first] }
+    expect(Rotation.next(view(state), now).serve).toBeUndefined()
+    expect(Rotation.next(view(state), now + 1).serve?.id).toBe("late")
+    expect(Rotation.next(view({ ...state, mine: undefined }), now).serve?.id).toBe("late")
+  })
+
+  test("serves a renewed certificate of the same CA at once", () => {
+    const renewed = contents({ serving: serving("renewed", first, now) })
+    expect(Rotation.next(view({ secret: renewed, isSettled: () => false }), now).serve?.id).toBe("renewed")
+  })
+
   test("publishes the CA of its own certificate again if a configuration or the Secret has lost it", () => {
     expect(idsOf(Rotation.next(view({ published: [] }), now).publish)).toEqual(["first"])
     const replaced = Rotation.next(view({ secret: "absent", published: [] }), now)
@@ -107,5 +133,41 @@ describe("A replica", () => {
       Rotation.next(view({ secret, published: [second, first], mine: secret.serving }), time).publish
     expect(at(late - 3 * 60 * 60 * 1000)).toBeUndefined()
     expect(idsOf(at(late + 2 * 60 * 60 * 1000))).toEqual(["second"])
+  })
+
+  test("adds published CAs to the Secret, the newest first, and changes nothing else", () => {
+    const twins = [ca("b", second.from), ca("a", second.from)]
+    const plan = Rotation.next(view({ published: [first, ...twins] }), now)
+    expect(plan.change?.kind).toBe("trust")
+    expect(idsOf(plan.bundle)).toEqual(["a", "b", "first"])
+    expect(plan.publish).toBeUndefined()
+  })
+
+  test("does not add a CA that expires within two hours, and removes it only when it has expired", () => {
+    const dying = ca("dying", now - 365 * day + 60 * 60 * 1000)
+    const inSecret = { secret: contents({ cas: [first, dying] }) }
+    expect(idsOf(Rotation.next(view(inSecret), now).bundle)).toEqual(["first", "dying"])
+    expect(Rotation.next(view(inSecret), now).publish).toBeUndefined()
+    expect(Rotation.next(view({ published: [first, dying] }), now).change).toBeUndefined()
+    const gone = Rotation.next(view({ ...inSecret, published: [first, dying] }), dying.to)
+    expect(idsOf(gone.bundle)).toEqual(["first"])
+    expect(idsOf(gone.publish)).toEqual(["first"])
+  })
+
+  test("keeps the CA of its own certificate as long as that has not expired", () => {
+    const own = ca("own", now - 370 * day)
+    const serves = serving("old", own, now - 10 * day)
+    expect(idsOf(Rotation.next(view({ mine: serves }), now).publish)).toEqual(["first", "own"])
+    expect(Rotation.next(view({ mine: serves }), serves.to).publish).toBeUndefined()
+  })
+
+  test("keeps at most 32 CAs: those that it needs, and the newest", () => {
+    const many = Array.from({ length: 40 }, (_, at) => ca(`other${at}`, first.from + at + 1))
+    const plan = Rotation.next(view({ published: [first, ...many] }), now)
+    expect(plan.bundle).toHaveLength(Rotation.mostCas)
+    expect(idsOf(plan.bundle)).toContain("first")
+    expect(idsOf(plan.bundle)?.[0]).toBe("other39")
+    expect(idsOf(plan.bundle)).not.toContain("other8")
+    expect(idsOf(plan.publish)).toEqual(idsOf(plan.bundle))
   })
 })

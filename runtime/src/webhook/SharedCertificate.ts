@@ -50,6 +50,8 @@ export interface Settings {
   readonly publish: (caBundle: string) => Effect.Effect<void, Failure>
   /** The CAs in PEM that every configuration contains now, read from the API server. Empty if there are none. */
   readonly published: Effect.Effect<string, Failure>
+  /** Gets the last error, or `undefined` after all steps have succeeded. */
+  readonly report?: ((error: string | undefined) => void) | undefined
   /** The interval between reads, which varies by a quarter. Default 20 seconds. */
   readonly every?: Duration.DurationInput | undefined
 }
@@ -138,8 +140,8 @@ export const make = (settings: Settings): Effect.Effect<Source, never, Client.Cl
     /** The logged errors of each step since its last success. */
     const logged = new Map<string, Set<string>>()
 
-    /** A step, whose distinct errors are logged once until its next success. */
-    const guarded = <A, E extends Failure>(step: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    /** A step, whose distinct errors are logged once until its next success. Its error names the step. */
+    const guarded = <A>(step: string, effect: Effect.Effect<A, Failure>): Effect.Effect<A, Failure> =>
       effect.pipe(
         Effect.tap(() => Effect.sync(() => logged.delete(step))),
         Effect.tapError(({ message }) => {
@@ -148,7 +150,8 @@ export const make = (settings: Settings): Effect.Effect<Source, never, Client.Cl
           if (known.has(message)) return Effect.void
           known.add(message)
           return Effect.logWarning(`Cannot ${step}, retrying: ${message}`)
-        })
+        }),
+        Effect.mapError(({ message }) => ({ message: `cannot ${step}: ${message}` }))
       )
 
     const serve = (found: Contents.Serving) =>
@@ -240,6 +243,7 @@ export const make = (settings: Settings): Effect.Effect<Source, never, Client.Cl
     let atOnce = 0
     const turn = Effect.gen(function* () {
       const result = yield* Effect.either(look)
+      settings.report?.(Either.isLeft(result) ? result.left.message : undefined)
       failures = Either.isRight(result) ? 0 : failures + 1
       const isAgain = Either.isRight(result) && result.right && atOnce < mostAtOnce
       atOnce = isAgain ? atOnce + 1 : 0

@@ -23,7 +23,8 @@ export const freePort = Effect.sync(() => {
 export const replica = (
   cluster: ControlPlane,
   port: number,
-  flags: ReadonlyArray<string> = []
+  flags: ReadonlyArray<string> = [],
+  environment: Running.Environment = {}
 ): Effect.Effect<Running.Running, never, Scope.Scope> =>
   Binary.start(
     [
@@ -36,7 +37,7 @@ export const replica = (
       `--webhook-url=https://127.0.0.1:${port}`,
       ...flags
     ],
-    Binary.probed(cluster.directory)
+    { ...Binary.probed(cluster.directory), ...environment }
   )
 
 /** Waits until a replica is ready. */
