@@ -2,7 +2,7 @@
 import * as Either from "effect/Either"
 import * as BindAddress from "../manager/BindAddress.ts"
 import * as Flag from "./Flag.ts"
-import type * as Rbac from "./Rbac.ts"
+import * as Rbac from "./Rbac.ts"
 import * as Webhooks from "./Webhooks.ts"
 
 /** Repeated, because values may contain commas. */
@@ -29,20 +29,6 @@ export const flags = {
   }),
   environment
 } as const
-
-/** The flags of `run` with the same effect as those of `manifests`. */
-const argumentsOf = (settings: Rbac.Settings): ReadonlyArray<string> => [
-  "run",
-  ...settings.namespaces.map((name) => `--namespace=${name}`),
-  ...(settings.controllers.length === 0 ? [] : [`--controllers=${settings.controllers.join(",")}`]),
-  ...(settings.selector === undefined ? [] : [`--selector=${settings.selector}`]),
-  ...(settings.leaderElect ? ["--leader-elect"] : []),
-  ...(settings.leaseName === undefined ? [] : [`--leader-elect-resource-name=${settings.leaseName}`]),
-  ...(settings.leaseNamespace === undefined ? [] : [`--leader-elect-resource-namespace=${settings.leaseNamespace}`]),
-  ...(settings.installCrds ? ["--install-crds"] : []),
-  ...(settings.metricsSecure ? ["--metrics-secure"] : []),
-  ...(settings.webhooks ? ["--webhooks"] : [])
-]
 
 const probe = (path: string, periodSeconds: number, timeoutSeconds: number) => ({
   httpGet: { path, port: "probes" },
@@ -110,7 +96,7 @@ export const make = (
             {
               name: "manager",
               image,
-              args: argumentsOf(settings),
+              args: ["run", ...Rbac.argumentsOf(settings)],
               env: [
                 ...environment.map(([name, value]) => ({ name, value })),
                 { name: "BUN_CONFIG_MAX_HTTP_REQUESTS", value: "1024" },

@@ -13,7 +13,7 @@ import * as Build from "./Build.ts"
 import * as Election from "./Election.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
-import type { Program } from "./Rbac.ts"
+import * as Rbac from "./Rbac.ts"
 import * as Verb from "./Verb.ts"
 import * as Webhooks from "./Webhooks.ts"
 
@@ -25,7 +25,7 @@ export class NotAllowed extends Data.TaggedError("NotAllowed")<{ readonly missin
 }
 
 /** The verb. It prints a line for each missing permission, and fails. */
-export const verb = (program: Program & Build.Built) =>
+export const verb = (program: Rbac.Program & Build.Built) =>
   Verb.make("preflight", {
     description: "Check the permissions of the manager, and print the missing ones",
     flags: {
@@ -65,8 +65,12 @@ export const verb = (program: Program & Build.Built) =>
           Effect.provide(Layer.provide(client, Transport.layer(cluster)))
         )
         const isText = settings.output === "text"
-        if (isText) for (const permission of missing) yield* Console.log(Preflight.describe(permission))
-        else yield* Console.log(JSON.stringify({ server: cluster.server, asked: permissions.length, missing }))
+        if (isText) {
+          for (const permission of missing) yield* Console.log(Preflight.describe(permission))
+          const remedy = Rbac.remedy(program, settings, missing)
+          if (remedy !== undefined) yield* Console.log(remedy)
+        }
+        if (!isText) yield* Console.log(JSON.stringify({ server: cluster.server, asked: permissions.length, missing }))
         const error = unanswered[0]
         if (error !== undefined) {
           // Unlike `run`, it does not wait for an API server.

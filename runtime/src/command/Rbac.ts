@@ -1,6 +1,7 @@
 /** `rbac`: the roles that a manager needs, as YAML. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Permissions from "../manager/Permissions.ts"
 import * as Rbac from "../manager/Rbac.ts"
 import * as Election from "./Election.ts"
 import * as Flag from "./Flag.ts"
@@ -41,6 +42,30 @@ const account = (otherwise: Rbac.Account) =>
 
 /** The values of the flags. */
 export type Settings = Flag.Values<ReturnType<typeof flags>>
+
+/** The flags with these values, which `run`, `rbac` and `manifests` accept. */
+export const argumentsOf = (settings: Omit<Settings, "serviceAccount">): ReadonlyArray<string> => [
+  ...settings.namespaces.map((name) => `--namespace=${name}`),
+  ...(settings.controllers.length === 0 ? [] : [`--controllers=${settings.controllers.join(",")}`]),
+  ...(settings.selector === undefined ? [] : [`--selector=${settings.selector}`]),
+  ...(settings.leaderElect ? ["--leader-elect"] : []),
+  ...(settings.leaseName === undefined ? [] : [`--leader-elect-resource-name=${settings.leaseName}`]),
+  ...(settings.leaseNamespace === undefined ? [] : [`--leader-elect-resource-namespace=${settings.leaseNamespace}`]),
+  ...(settings.installCrds ? ["--install-crds"] : []),
+  ...(settings.metricsSecure ? ["--metrics-secure"] : []),
+  ...(settings.webhooks ? ["--webhooks"] : [])
+]
+
+/** The command that adds the permissions of a manager, for a shell; undefined if no permission of webhooks is missing. */
+export const remedy = (
+  { name }: { readonly name: string },
+  settings: Omit<Settings, "serviceAccount">,
+  missing: ReadonlyArray<Permissions.Permission>
+): string | undefined => {
+  if (!missing.some(({ by }) => by.includes(Permissions.byWebhooks))) return undefined
+  const flags = argumentsOf(settings).map((flag) => (/^[\w=.,/-]+$/.test(flag) ? flag : `'${flag}'`))
+  return `To add the permissions of the webhooks: ${name} rbac ${flags.join(" ")} | kubectl apply -f - (with --service-account, unless the account is ${name}-system/${name})`
+}
 
 /** The roles and bindings. The Lease is in the namespace of the ServiceAccount, unless a flag names another one. */
 export const objects = (program: Program, settings: Settings) =>

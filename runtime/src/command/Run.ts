@@ -44,6 +44,7 @@ import * as Flags from "./Flags.ts"
 import * as Logging from "./Logging.ts"
 import * as LogLevelPage from "./LogLevelPage.ts"
 import * as MetricsPort from "./MetricsPort.ts"
+import * as Rbac from "./Rbac.ts"
 import * as Setting from "./Setting.ts"
 import * as Tracing from "./Tracing.ts"
 import * as Verb from "./Verb.ts"
@@ -247,7 +248,8 @@ const start = <R, E>(
                 ...settings,
                 lease,
                 webhookAccess: Webhooks.access(program, settings, Webhooks.namespaceOf(cluster))
-              })
+              }),
+              (missing) => Rbac.remedy(program, settings, missing)
             )
           )
         ),

@@ -50,10 +50,7 @@ export const flags = {
   webhookAddress: Flag.parsed("webhook-bind-address", {
     placeholder: "ADDRESS",
     description: `The address that serves the webhooks (default :${usualPort})`,
-    parse: (text) =>
-      Either.flatMap(BindAddress.parse(text), (address) =>
-        Either.fromOption(address, () => `invalid bind address: "${text}" (omit --webhooks to serve none)`)
-      ),
+    parse: BindAddress.required,
     otherwise: { hostname: undefined, port: usualPort }
   }),
   webhookUrl: Flag.parsed("webhook-url", {

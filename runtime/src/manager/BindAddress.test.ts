@@ -42,8 +42,17 @@ describe("an address to listen on", () => {
         _tag: "Left",
         left: `invalid bind address: "${text}" (write it like :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none)`
       })
+      expect(BindAddress.required(text)).toMatchObject({
+        _tag: "Left",
+        left: `invalid bind address: "${text}" (write it like :8080, 127.0.0.1:8080 or [::1]:8080)`
+      })
     })
   }
+})
+
+test("A port that is always open has an address", () => {
+  expect(BindAddress.required("[::1]:9443")).toEqual(Either.right({ hostname: "::1", port: 9443 }))
+  for (const text of ["0", ""]) expect(Either.isLeft(BindAddress.required(text))).toBe(true)
 })
 
 test("the usual ports are those that the documentation names", () =>

@@ -85,9 +85,12 @@ export const ofControllers = (
     })
   ])
 
+/** What needs the permissions of the webhooks. */
+export const byWebhooks = "--webhooks"
+
 /** The permissions of the webhooks. */
 export const ofWebhooks = ({ webhookAccess = [] }: Pick<Settings, "webhookAccess">): ReadonlyArray<Permission> =>
-  distinct(webhookAccess.flatMap((each) => placed(each, "--webhooks", [])))
+  distinct(webhookAccess.flatMap((each) => placed(each, byWebhooks, [])))
 
 /** All permissions of a manager, sorted and without duplicates. */
 export const all = (controllers: ReadonlyArray<Declared>, settings: Settings): ReadonlyArray<Permission> =>

@@ -211,7 +211,7 @@ describe("the API server", () => {
       const { missing, unanswered } = yield* Preflight.review(permissions)
       expect(missing).toEqual(permissions.slice(1))
       expect(unanswered.map(({ _tag }) => _tag)).toEqual(["Invalid"])
-      yield* Preflight.warn(permissions)
+      yield* Preflight.warn(permissions, () => undefined)
       expect(lines).toHaveLength(2)
     }).pipe(Effect.provide(Layer.merge(client, capture(lines))))
   })
@@ -233,8 +233,8 @@ describe("the API server", () => {
     const { client } = reviewer(({ verb }) => verb !== "get")
     const lines: Array<string> = []
     return Effect.gen(function* () {
-      yield* Preflight.warn([permission(), permission({ verb: "get" })])
-      expect(lines).toEqual([`WARN ${Preflight.describe(permission({ verb: "get" }))}`])
+      yield* Preflight.warn([permission(), permission({ verb: "get" })], (missing) => `${missing.length} to add`)
+      expect(lines).toEqual([`WARN ${Preflight.describe(permission({ verb: "get" }))}`, "WARN 1 to add"])
     }).pipe(Effect.provide(Layer.merge(client, capture(lines))))
   })
 
@@ -242,7 +242,7 @@ describe("the API server", () => {
     const { client } = reviewer(() => 403)
     const lines: Array<string> = []
     return Effect.gen(function* () {
-      yield* Preflight.warn([permission()])
+      yield* Preflight.warn([permission()], () => undefined)
       expect(lines).toEqual([])
     }).pipe(Effect.provide(Layer.merge(client, capture(lines))))
   })

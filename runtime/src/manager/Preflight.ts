@@ -166,11 +166,18 @@ export const describe = (permission: Permission): string => {
 /**
  * Logs a warning for each missing permission. Failed reviews are not logged here, because the code that needs the permission reports
  * them. Controllers start anyway. They report a missing permission themselves, and recover when it is granted.
+ *
+ * @param remedy one more line for the missing permissions, if any
  */
-export const warn = (permissions: ReadonlyArray<Permission>): Effect.Effect<void, never, Client.Client> =>
+export const warn = (
+  permissions: ReadonlyArray<Permission>,
+  remedy: (missing: ReadonlyArray<Permission>) => string | undefined
+): Effect.Effect<void, never, Client.Client> =>
   Effect.gen(function* () {
     const { missing, unanswered } = yield* review(permissions)
     for (const permission of missing) yield* Effect.logWarning(describe(permission))
+    const line = remedy(missing)
+    if (line !== undefined) yield* Effect.logWarning(line)
     if (unanswered[0] !== undefined) {
       yield* Effect.logDebug(
         `The API server did not review ${unanswered.length} of the needed permissions: ${unanswered[0].message}`

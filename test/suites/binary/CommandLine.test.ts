@@ -218,6 +218,10 @@ describe("A mistake on the command line is exit code 2 and one line that names i
       ["run", "--leader-elect", "--leader-elect-retry-period=0s"],
       "--leader-elect-retry-period (0) must be longer than 0"
     ],
+    [
+      ["run", "--webhook-bind-address", "0"],
+      `--webhook-bind-address: invalid bind address: "0" (write it like :8080, 127.0.0.1:8080 or [::1]:8080)`
+    ],
     [["run", "--metrics-bind-address", "8080"], noAddress("--metrics-bind-address", "8080")],
     [["run", "--metrics-bind-address", "::1:8080"], noAddress("--metrics-bind-address", "::1:8080")],
     [["run", "--health-probe-bind-address", ":65536"], noAddress("--health-probe-bind-address", ":65536")]

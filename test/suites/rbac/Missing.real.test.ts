@@ -107,6 +107,10 @@ describe("A missing permission", () => {
     Effect.gen(function* () {
       const { account, namespace, scene } = place
       yield* Granted.grant(account, ["create services"])
+      const checked = yield* preflight(place, "--webhooks", webapp)
+      const flags = `--namespace=${namespace} --controllers=webapp --leader-elect --leader-elect-resource-name=${leaseName} --leader-elect-resource-namespace=${namespace} --webhooks`
+      const remedy = `To add the permissions of the webhooks: homeostat rbac ${flags} | kubectl apply -f -`
+      expect(checked.stdout.trim().split("\n").at(-1)).toStartWith(remedy)
       const { args, home } = binary(
         place,
         "run",
