@@ -1,11 +1,14 @@
-/** `bun run new controller KIND --group GROUP` generates a controller in this repository. The verb is in `new/`. */
+/** `bun run new` generates a controller in this repository, or the webhooks of one. The verbs are in `new/`. */
 import { join } from "node:path"
 import * as Program from "@homeostat/runtime/command/Program"
 import manifest from "../package.json" with { type: "json" }
 import * as ControllerVerb from "./new/ControllerVerb.ts"
+import * as WebhookVerb from "./new/WebhookVerb.ts"
 
 const named = { name: "bun run new", version: manifest.version, description: "Writes what something new begins with" }
 
 const existing = async () => (await import("./main.ts")).program.controllers
 
-Program.dispatch(named, [ControllerVerb.verb(join(import.meta.dir, ".."), existing)])
+const root = join(import.meta.dir, "..")
+
+Program.dispatch(named, [ControllerVerb.verb(root, existing), WebhookVerb.verb(root, existing)])

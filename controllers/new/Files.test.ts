@@ -4,10 +4,19 @@ import { parse } from "@babel/parser"
 import * as Either from "effect/Either"
 import * as Files from "./Files.ts"
 import * as Names from "./Names.ts"
+import * as Webhook from "./Webhook.ts"
 
 const kind = "Zebra"
 const files = Files.of(Names.of({ kind, group: "zoo.example.com", version: "v1", plural: undefined }), "0.1.0")
-const modules = Array.from(files).filter(([path]) => path.endsWith(".ts"))
+const webhooks = Webhook.files({
+  name: "zebra",
+  kind,
+  group: "zoo.example.com",
+  plural: "zebras",
+  namespaced: true,
+  spec: { stripes: 3 }
+})
+const modules = [...files, ...webhooks].filter(([path]) => path.endsWith(".ts"))
 
 /** Where a node has the name of what it imports, declares or takes for a type. */
 const keyOf = (type: string): string | undefined => {

@@ -26,25 +26,27 @@ const lists: ReadonlyArray<readonly [what: string, before: string, after: string
 const written = (list: string, rest = "") =>
   `/** By hand. */\n${imported}\n\n// [ controllers: [x]\nexport const p = { ${list} }\n${rest}`
 
-const refusal = (text: string) => Either.getOrUndefined(Either.flip(Listing.add(text, names)))
+const add = (text: string) => Listing.add(text, Listing.ofController(names))
+
+const refusal = (text: string) => Either.getOrUndefined(Either.flip(add(text)))
 
 describe("A controller is added to the list of main.ts", () => {
   for (const [what, before, after] of lists) {
     test(`${what}, and all other text stays the same`, () => {
       const expected = written(after).replace(imported, `${imported}\n${added}`)
-      expect(Listing.add(written(before), names)).toEqual(Either.right(expected))
+      expect(add(written(before))).toEqual(Either.right(expected))
     })
   }
 
   test("under another name if its own is taken or not valid for a variable", () => {
-    const taken = Either.getOrThrow(Listing.add(written("controllers: [webapp]", "const cache = 1\n"), names))
+    const taken = Either.getOrThrow(add(written("controllers: [webapp]", "const cache = 1\n")))
     expect(taken).toContain("{ controller as cacheController }")
     expect(taken).toContain("[webapp, cacheController]")
     const both = written("controllers: [webapp]", "const cache = 1, cacheController = 1, cacheController2 = 1\n")
-    expect(Either.getOrThrow(Listing.add(both, names))).toContain("[webapp, cacheController3]")
+    expect(Either.getOrThrow(add(both))).toContain("[webapp, cacheController3]")
     for (const kind of ["Switch", "Eval", "Arguments", "Undefined"]) {
       const word = Names.of({ ...names, kind })
-      const listed = Either.getOrThrow(Listing.add(written("controllers: []"), word))
+      const listed = Either.getOrThrow(Listing.add(written("controllers: []"), Listing.ofController(word)))
       expect(listed).toContain(`[${kind.toLowerCase()}Controller]`)
     }
   })
@@ -63,5 +65,38 @@ describe("A controller is added to the list of main.ts", () => {
   test("unless the file is not TypeScript, or imports a module of that name", () => {
     expect(refusal(written("controllers: [webapp"))).toStartWith("is not TypeScript (")
     expect(refusal(written("controllers: []", added))).toContain("take that line out first")
+  })
+})
+
+describe("Webhooks are added to the list of main.ts", () => {
+  const addWebhooks = (text: string) => Listing.add(text, Listing.ofWebhooks(names))
+  const line = `import { admission as cacheAdmission } from "@homeostat/cache/admission"`
+
+  const cases: ReadonlyArray<readonly [what: string, before: string, after: string]> = [
+    ["of webhooks", "controllers: [a], webhooks: [...one]", "controllers: [a], webhooks: [...one, ...cacheAdmission]"],
+    ["without any entry", "webhooks: [], controllers: [a]", "webhooks: [...cacheAdmission], controllers: [a]"],
+    [
+      "that the program did not have",
+      "controllers: [a] as const",
+      "controllers: [a] as const,\n  webhooks: [...cacheAdmission]"
+    ]
+  ]
+  for (const [what, before, after] of cases) {
+    test(what, () =>
+      expect(addWebhooks(written(before))).toEqual(
+        Either.right(written(after).replace(imported, `${imported}\n${line}`))
+      )
+    )
+  }
+
+  test("under another name if theirs is taken", () => {
+    const both = written("controllers: []", "const cacheAdmission = 1, cacheAdmission2 = 1\n")
+    expect(Either.getOrThrow(addWebhooks(both))).toContain("webhooks: [...cacheAdmission3]")
+  })
+
+  test("unless the list is made elsewhere: then the result is the line to add", () => {
+    const reason = Either.getOrUndefined(Either.flip(addWebhooks(written("controllers: [], webhooks: all"))))
+    expect(reason).toStartWith("has no list `webhooks: [ … ]` to put the webhooks into")
+    expect(reason).toEndWith(`\`${line}\`, and ...cacheAdmission in the list`)
   })
 })

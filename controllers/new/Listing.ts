@@ -1,6 +1,6 @@
 /**
- * Adds a controller to the list of `controllers/main.ts`. All other text stays the same. If the list cannot be found, the result is the
- * line for you to add. Pure.
+ * Adds a controller or webhooks to their list in `controllers/main.ts`. All other text stays the same. If the list cannot be found, the
+ * result is the line for you to add. Pure.
  */
 import { parse } from "@babel/parser"
 import * as Either from "effect/Either"
@@ -31,22 +31,70 @@ const nameOf = (node: unknown): string | undefined => {
   return typeof name === "string" ? name : undefined
 }
 
-/** `controllers: [ … ]`, also with `as const` or a type after it. */
-const listsIn = (nodes: ReadonlyArray<Node>): ReadonlyArray<Node> =>
-  nodes.flatMap((node) => {
-    if (node.type !== "ObjectProperty" || nameOf(field(node, "key")) !== "controllers") return []
-    let value = field(node, "value")
+/** An entry of a list. */
+export interface Entry {
+  /** The property with the list. */
+  readonly list: "controllers" | "webhooks"
+  /** The word for the entry in messages. */
+  readonly what: string
+  /** The exported name, and the module that exports it. */
+  readonly exported: string
+  readonly from: string
+  /** The names of the variable, of which the first free one is used; the last may get a number. */
+  readonly variables: readonly [string, ...ReadonlyArray<string>]
+  /** The text of the list's element. */
+  readonly element: (variable: string) => string
+}
+
+/** The entry of a controller. */
+export const ofController = ({ package: from, variable }: Pick<Names, "package" | "variable">): Entry => ({
+  list: "controllers",
+  what: "the controller",
+  exported: "controller",
+  from,
+  variables: [variable, `${variable}Controller`],
+  element: (name) => name
+})
+
+/** The entry of the webhooks of a module. */
+export const ofWebhooks = ({ package: from, variable }: Pick<Names, "package" | "variable">): Entry => ({
+  list: "webhooks",
+  what: "the webhooks",
+  exported: "admission",
+  from: `${from}/admission`,
+  variables: [`${variable}Admission`],
+  element: (name) => `...${name}`
+})
+
+/** A property with its list, such as `controllers: [ … ]`, also with `as const` or a type after it. */
+interface List {
+  readonly property: Node
+  readonly array: Node
+}
+
+const isProperty = (node: Node, name: string): boolean =>
+  node.type === "ObjectProperty" && nameOf(field(node, "key")) === name
+
+const listsIn = (nodes: ReadonlyArray<Node>, name: string): ReadonlyArray<List> =>
+  nodes.flatMap((property) => {
+    if (!isProperty(property, name)) return []
+    let value = field(property, "value")
     while (isNode(value) && /^TS(As|Satisfies)Expression$/.test(value.type)) value = field(value, "expression")
-    return isNode(value) && value.type === "ArrayExpression" ? [value] : []
+    return isNode(value) && value.type === "ArrayExpression" ? [{ property, array: value }] : []
   })
 
 /** Words that cannot be the name of a variable in a module of TypeScript. */
 const reserved =
   /^(arguments|await|break|case|catch|class|const|continue|debugger|default|delete|do|else|enum|eval|export|extends|false|finally|for|function|globalThis|if|implements|import|in|instanceof|interface|let|new|null|package|private|protected|public|return|static|super|switch|this|throw|true|try|typeof|undefined|var|void|while|with|yield)$/
 
+const imported = ({ exported, from }: Entry, variable: string): string =>
+  `import { ${exported} as ${variable} } from "${from}"`
+
 /** The line for you to add if the list is not found. */
-const byHand = ({ package: from, variable }: Names): string =>
-  `write one list \`controllers: [ … ]\` and run this again. What it adds is \`import { controller as ${variable} } from "${from}"\`, and ${variable} in the list`
+const byHand = (entry: Entry): string => {
+  const [variable] = entry.variables
+  return `write one list \`${entry.list}: [ … ]\` and run this again. What it adds is \`${imported(entry, variable)}\`, and ${entry.element(variable)} in the list`
+}
 
 const contentOf = (text: string): Either.Either<ReadonlyArray<Node>, string> => {
   try {
@@ -57,37 +105,48 @@ const contentOf = (text: string): Either.Either<ReadonlyArray<Node>, string> => 
   }
 }
 
+/** Where an element goes, and the text that adds it. A program without webhooks gets the list after its controllers. */
+const placeOf = (nodes: ReadonlyArray<Node>, { list: name }: Entry, element: string) => {
+  const lists = listsIn(nodes, name)
+  const [list] = lists
+  const controllers = listsIn(nodes, "controllers")
+  if (name === "webhooks" && controllers[0] !== undefined && controllers.length === 1) {
+    const at = controllers[0].property.end
+    if (!nodes.some((node) => isProperty(node, name))) return { at, text: `,\n  ${name}: [${element}]` }
+  }
+  if (list === undefined || lists.length > 1) return lists.length
+  const elements = field(list.array, "elements")
+  const last: unknown = Array.isArray(elements) ? elements.at(-1) : undefined
+  // After the last entry, before a comment or comma.
+  return isNode(last) ? { at: last.end, text: `, ${element}` } : { at: list.array.start + 1, text: element }
+}
+
 /**
- * The text with the controller imported and listed. Left: the reason, as the rest of a sentence that starts with the file, and the line
- * for you to add.
+ * The text with the entry imported and listed. Left: the reason, as the rest of a sentence that starts with the file, and the line for
+ * you to add.
  */
-export const add = (text: string, names: Names): Either.Either<string, string> =>
+export const add = (text: string, entry: Entry): Either.Either<string, string> =>
   Either.flatMap(
     Either.mapLeft(contentOf(text), (problem) => `${problem}: fix it first`),
     (nodes) => {
-      const lists = listsIn(nodes)
-      const [list] = lists
       const imports = nodes.filter(({ type }) => type === "ImportDeclaration")
       const lastImport = imports.at(-1)
-      if (list === undefined || lists.length > 1 || lastImport === undefined) {
-        const what = lists.length > 1 ? `has ${lists.length} lists` : "has no list"
-        return Either.left(`${what} \`controllers: [ … ]\` to put the controller into: ${byHand(names)}`)
-      }
-      if (imports.some((node) => nameOf(field(node, "source")) === names.package)) {
-        return Either.left(`imports ${names.package} already, which is not there: take that line out first`)
-      }
       const taken = new Set(nodes.filter(({ type }) => type === "Identifier").map(nameOf))
       const isFree = (name: string) => !reserved.test(name) && !taken.has(name)
-      const other = `${names.variable}Controller`
-      let variable = isFree(names.variable) ? names.variable : other
-      for (let count = 2; !isFree(variable); count++) variable = `${other}${count}`
-      const line = `\nimport { controller as ${variable} } from "${names.package}"`
-      const elements = field(list, "elements")
-      const last: unknown = Array.isArray(elements) ? elements.at(-1) : undefined
-      // After the last entry, before a comment or comma.
-      const [at, entry] = isNode(last) ? [last.end, `, ${variable}`] : [list.start + 1, variable]
+      const last = entry.variables.at(-1)
+      let variable = entry.variables.find(isFree) ?? `${last}2`
+      for (let count = 3; !isFree(variable); count++) variable = `${last}${count}`
+      const place = placeOf(nodes, entry, entry.element(variable))
+      if (typeof place === "number" || lastImport === undefined) {
+        const what = typeof place === "number" && place > 1 ? `has ${place} lists` : "has no list"
+        return Either.left(`${what} \`${entry.list}: [ … ]\` to put ${entry.what} into: ${byHand(entry)}`)
+      }
+      if (imports.some((node) => nameOf(field(node, "source")) === entry.from)) {
+        return Either.left(`imports ${entry.from} already, which is not there: take that line out first`)
+      }
+      const line = `\n${imported(entry, variable)}`
       return Either.right(
-        text.slice(0, lastImport.end) + line + text.slice(lastImport.end, at) + entry + text.slice(at)
+        text.slice(0, lastImport.end) + line + text.slice(lastImport.end, place.at) + place.text + text.slice(place.at)
       )
     }
   )

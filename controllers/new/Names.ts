@@ -25,6 +25,7 @@ export interface Names extends Wanted {
 
 /** Names that the generated modules already use. */
 export const used: ReadonlySet<string> = new Set([
+  "Admission",
   "Client",
   "Condition",
   "Controller",
@@ -57,7 +58,7 @@ export const kindOf = (text: string): Either.Either<string, string> => {
   }
   if (used.has(text)) return Either.left(`"${text}" is what a module of every controller imports: choose another kind`)
   // File systems without case would have one file for both.
-  if (/^(children|controller|status)$/i.test(text)) {
+  if (/^(admission|children|controller|status)$/i.test(text)) {
     return Either.left(`"${text}" is a file of every controller's module: choose another kind`)
   }
   // Its type would hide the global name in the module.
@@ -90,6 +91,13 @@ export const pluralOf = (text: string): Either.Either<string, string> =>
     ? Either.right(text)
     : Either.left(`invalid plural: "${text}" (must be lower-case letters, digits and dashes, such as caches)`)
 
+/** The name of a kind's variable. The leading capitals, except the one that starts the next word: DNSRecord is dnsRecord. */
+export const variableOf = (kind: string): string =>
+  kind.replace(/^[A-Z0-9]+(?=$|[A-Z][a-z])|^[A-Z]/, (capitals) => capitals.toLowerCase())
+
+/** A kind with its article. */
+export const articled = (kind: string): string => `${/^[AEIOU]/.test(kind) ? "an" : "a"} ${kind}`
+
 /** The names for a kind. */
 export const of = (wanted: Wanted): Names => {
   const { kind } = wanted
@@ -98,8 +106,7 @@ export const of = (wanted: Wanted): Names => {
     ...wanted,
     name,
     package: `@homeostat/${name}`,
-    // The leading capitals, except the one that starts the next word: DNSRecord is dnsRecord.
-    variable: kind.replace(/^[A-Z0-9]+(?=$|[A-Z][a-z])|^[A-Z]/, (capitals) => capitals.toLowerCase()),
-    one: `${/^[AEIOU]/.test(kind) ? "an" : "a"} ${kind}`
+    variable: variableOf(kind),
+    one: articled(kind)
   }
 }

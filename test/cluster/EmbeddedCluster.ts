@@ -7,6 +7,7 @@
 import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Transport } from "@homeostat/runtime/client/Transport"
+import type * as Admission from "@homeostat/runtime/webhook/Admission"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -21,11 +22,18 @@ import { type JsonObject, text } from "./server/Json.ts"
 import * as Memory from "./server/Memory.ts"
 import * as Step from "./server/Step.ts"
 import type { Streamed } from "./server/Watch.ts"
+import type * as Outside from "./server/webhook/Outside.ts"
+import * as Webhooks from "./Webhooks.ts"
 
 /** The parts of a cluster. */
-export interface Options extends ApiServer.Options {
+export interface Options extends Omit<ApiServer.Options, "inside"> {
   /** CustomResourceDefinitions that it begins with: `Crd.of(Kind)`. */
   readonly crds?: ReadonlyArray<object> | undefined
+  /**
+   * The webhooks and policies of a program: `Admission.validate(Kind, …)`. The API server calls the webhooks in this process, as soon
+   * as the cluster exists, and with the configurations that the program would write. They may use the client. Default: none.
+   */
+  readonly webhooks?: ReadonlyArray<Admission.Admission<Client.Client>> | undefined
   /**
    * The controllers that run, by name as kube-controller-manager has them, and `scheduler`. Default: all there are. The cluster does not
    * start with an unknown name.
@@ -71,8 +79,10 @@ export interface EmbeddedCluster {
 export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, never, Scope.Scope> =>
   Effect.gen(function* () {
     const controllers = Controllers.named(options.controllers)
-    const server = yield* ApiServer.make(options)
-    yield* define(server, options.crds ?? [], yield* Clock.currentTimeMillis)
+    const { webhooks = [] } = options
+    const endpoints = new Map<string, ReturnType<Outside.Inside>>()
+    const server = yield* ApiServer.make({ ...options, inside: (url) => endpoints.get(url) })
+    yield* create(server, options.crds ?? [])
     const { idle } = yield* Loop.start(server, controllers)
     const transport = Memory.layer(server)
     const client = Layer.provide(Client.layer(), transport)
@@ -86,6 +96,18 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
             )
           )
     if (kubelet !== undefined) serveLogs(server, kubelet)
+    if (webhooks.length > 0) {
+      yield* create(server, Webhooks.objects(webhooks))
+      const services = yield* Layer.build(client)
+      for (const [url, endpoint] of Webhooks.endpoints(webhooks)) {
+        endpoints.set(url, (body) =>
+          Effect.provide(
+            Effect.map(endpoint(body), (reply) => reply.body),
+            services
+          )
+        )
+      }
+    }
     return {
       server,
       transport,
@@ -96,19 +118,18 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
     }
   })
 
-/** Installs kinds. They are served at once. */
-const define = (
-  { registry, verbs }: ApiServer.ApiServer,
-  crds: ReadonlyArray<object>,
-  now: number
-): Effect.Effect<void> => {
-  const kind = registry.named("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-  if (kind === undefined) return Effect.void
-  // By way of JSON, as over the network.
-  const objects: ReadonlyArray<JsonObject> = JSON.parse(JSON.stringify(crds))
-  const create = (crd: JsonObject) => () => verbs.create(kind, "", crd, { now, manager: "homeostat" })
-  return Effect.orDie(Effect.forEach(objects, (crd) => Step.settle(Step.make(), create(crd)), { discard: true }))
-}
+/** Creates cluster-scoped objects. The server applies them at once. */
+const create = ({ registry, verbs }: ApiServer.ApiServer, wanted: ReadonlyArray<object>): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    // By way of JSON, as over the network.
+    const objects: ReadonlyArray<JsonObject> = JSON.parse(JSON.stringify(wanted))
+    for (const object of objects) {
+      const kind = registry.named(text(object.apiVersion) ?? "", text(object.kind) ?? "")
+      if (kind === undefined) continue
+      yield* Step.settle(Step.make(), () => verbs.create(kind, "", object, { now, manager: "homeostat" }))
+    }
+  }).pipe(Effect.orDie)
 
 const serveLogs = (server: ApiServer.ApiServer, kubelet: Kubelet.Kubelet): void =>
   server.serveLogs(({ metadata }, { container, follow, tailLines }) => {

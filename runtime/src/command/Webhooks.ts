@@ -165,16 +165,8 @@ export const start = <R>(
     for (const line of Configuration.summary(declared)) yield* Effect.logInfo(line)
     const register = Registration.make({ ...options, declared, converted })
     const routes = new Map<string, WebhookServer.Route<R | Services>>()
-    for (const { hooks, resource } of declared) {
-      for (const hook of hooks) {
-        const path = Admission.pathOf(resource, hook)
-        const all = declared
-          .filter((other) => nameOf(other.resource) === nameOf(resource))
-          .flatMap((other) => other.hooks)
-          .filter(({ type }) => type === hook.type)
-        routes.set(path, { type: "admission", endpoint: AdmissionReview.endpoint(resource, all) })
-      }
-    }
+    for (const [path, endpoint] of AdmissionReview.endpoints(declared))
+      routes.set(path, { type: "admission", endpoint })
     if (converted.length > 0)
       routes.set("/convert", { type: "conversion", endpoint: ConversionReview.endpoint(converted) })
     // The API server evaluates policies without this program.

@@ -14,7 +14,7 @@ import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Text from "../resource/Text.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
-import type * as Admission from "./Admission.ts"
+import * as Admission from "./Admission.ts"
 import * as Reply from "./Reply.ts"
 
 const strings = Schema.Array(Schema.String)
@@ -171,6 +171,23 @@ export const endpoint =
           : { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") })
       })
     })
+
+/** The endpoints of declared webhooks by their paths. */
+export const endpoints = <R>(
+  declared: ReadonlyArray<Admission.Admission<R>>
+): ReadonlyMap<string, Reply.Endpoint<R>> => {
+  const found = new Map<string, Reply.Endpoint<R>>()
+  for (const { hooks, resource } of declared) {
+    for (const hook of hooks) {
+      const all = declared
+        .filter((other) => Resource.nameOf(other.resource) === Resource.nameOf(resource))
+        .flatMap((other) => other.hooks)
+        .filter(({ type }) => type === hook.type)
+      found.set(Admission.pathOf(resource, hook), endpoint(resource, all))
+    }
+  }
+  return found
+}
 
 /** The name of an object that the API server has not named yet is its `generateName`. */
 const nameOf = (object: KubernetesObject | null): string => {

@@ -46,6 +46,8 @@ export interface Options {
   readonly address?: string | undefined
   /** Where the Services of webhooks are. Default: at their external names, or at one of their endpoints. */
   readonly services?: Outside.Services | undefined
+  /** Webhooks in this process. Default: none. */
+  readonly inside?: Outside.Inside | undefined
 }
 
 /** A server. */
@@ -72,7 +74,7 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
     const store = Store.make({ history: options.history, saved: options.saved })
     const world: World = {
       store,
-      outside: Outside.make(store, options.services),
+      outside: Outside.make(store, options.services, options.inside),
       registry: Registry.make(options.kinds ?? builtInKinds),
       identity: Identity.make(seed),
       definitions: new Map()

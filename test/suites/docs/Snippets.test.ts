@@ -1,5 +1,5 @@
 /**
- * The TypeScript examples of pages. Blocks with `check="FILE.ts"` compile, all of a page in one folder. Blocks with `mistake="FILE.ts"` do
+ * The TypeScript examples of pages. Blocks with `check="FILE.ts"` compile, all of a page in one folder, and their tests pass. Blocks with `mistake="FILE.ts"` do
  * not, and the next text block of the page shows a message of the compiler or of `@effect/tsgo`, in which `…` stands for any text.
  */
 import { describe, expect, test } from "bun:test"
@@ -27,7 +27,7 @@ const project = <A>(files: ReadonlyArray<File>, use: (run: (...words: ReadonlyAr
     const settings = { extends: "../../tsconfig.json", include: ["*.ts"], exclude: [] }
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings))
     return use((...words) => {
-      const { stderr, stdout } = Bun.spawnSync([process.execPath, "x", ...words], { cwd: folder, stdin: "ignore" })
+      const { stderr, stdout } = Bun.spawnSync([process.execPath, ...words], { cwd: folder, stdin: "ignore" })
       return `${stdout}${stderr}`
     })
   } finally {
@@ -35,8 +35,8 @@ const project = <A>(files: ReadonlyArray<File>, use: (run: (...words: ReadonlyAr
   }
 }
 
-const tsc = ["tsc", "-p", "tsconfig.json", "--noEmit", "--checkers", "1"]
-const effect = ["effect-tsgo", "diagnostics", "--project", "tsconfig.json", "--strict"]
+const tsc = ["x", "tsc", "-p", "tsconfig.json", "--noEmit", "--checkers", "1"]
+const effect = ["x", "effect-tsgo", "diagnostics", "--project", "tsconfig.json", "--strict"]
 
 describe("The examples compile:", () => {
   for (const page of pages) {
@@ -49,6 +49,14 @@ describe("The examples compile:", () => {
     }, 120_000)
   }
 })
+
+test("The tests in docs/webhooks.md pass", async () => {
+  const files = (await read("docs/webhooks.md")).flatMap(({ attributes, text }) =>
+    attributes.check === undefined ? [] : [{ name: attributes.check, text }]
+  )
+  const output = project(files, (run) => run("test", "./webhook.test.ts"))
+  expect(Bun.stripANSI(output)).toMatch(/^ 2 pass\n 0 fail$/m)
+}, 120_000)
 
 describe("The mistakes in docs/effect.md", () => {
   const mistakes = read("docs/effect.md").then((blocks) =>

@@ -1,4 +1,4 @@
-/** `bun run new controller`: what it writes is complete, and where it can't write all of it, it writes nothing. */
+/** `bun run new`: what it writes is complete, and where it can't write all of it, it writes nothing. */
 import { describe, expect } from "bun:test"
 import { existsSync } from "node:fs"
 import { readFile, rm, writeFile } from "node:fs/promises"
@@ -27,6 +27,9 @@ const copy: Effect.Effect<Copy.Copy> = Effect.promise(() => {
 
 const create = ({ run }: Copy.Copy, ...words: ReadonlyArray<string>) =>
   run(["bun", "run", "new", "controller", ...words])
+
+const createWebhook = ({ run }: Copy.Copy, ...words: ReadonlyArray<string>) =>
+  run(["bun", "run", "new", "webhook", ...words])
 
 /** Runs tests of a copy, with the time limit of the test command: a busy machine takes longer than Bun's five seconds. */
 const test = ({ run }: Copy.Copy, ...words: ReadonlyArray<string>) =>
@@ -228,6 +231,98 @@ describe("A new controller", () => {
         yield* eventually("the step has ended", ended, (isThere) => isThere, "30 seconds")
         expect(yield* tree.state).toBe(before)
       }),
+    limitMillis
+  )
+})
+
+describe("New webhooks", () => {
+  live(
+    "of a new controller are type-checked, formatted, tested on the embedded cluster and declared by the program",
+    () =>
+      Effect.gen(function* () {
+        const tree = yield* copy
+        yield* generate(tree, withoutPages)
+        succeeded(yield* create(tree, "Ledger", "--group", "ledger.example.com"))
+        const made = yield* createWebhook(tree, "ledger")
+        succeeded(made)
+        expect(made.stdout).toContain("bun test controllers/ledger/admission.test.ts")
+        const tested = yield* test(tree, "controllers/ledger/admission")
+        succeeded(tested)
+        expect(tested.stderr).toMatch(/^Ran 2 tests across 1 file/m)
+        const roles = yield* tree.run(["bun", "controllers/main.ts", "rbac", "--webhooks"])
+        expect(roles.stdout).toContain("homeostat.creator.ledgers.ledger.example.com")
+        const generated = yield* Effect.promise(() =>
+          readFile(join(tree.folder, "deploy/rbac/webhooks/manager.yaml"), "utf8")
+        )
+        expect(generated).toContain("homeostat.creator.ledgers.ledger.example.com")
+
+        const settings = { extends: "./tsconfig.json", include: ["controllers/ledger", "controllers/main.ts"] }
+        yield* Effect.promise(() => writeFile(join(tree.folder, "tsconfig.ledger.json"), JSON.stringify(settings)))
+        const project = "tsconfig.ledger.json"
+        succeeded(yield* tree.run(["bun", "x", "tsc", "-p", project, "--checkers", "1"]))
+        succeeded(yield* tree.run(["bun", "x", "effect-tsgo", "diagnostics", "--project", project, "--strict"]))
+        succeeded(yield* tree.run(["bun", "x", "biome", "ci", "--error-on-warnings", "controllers"]))
+
+        // The tests fail without the rules.
+        yield* edit(tree, "controllers/ledger/admission.ts", (text) => text.replace("length < most", "length <= most"))
+        expect((yield* test(tree, "controllers/ledger/admission", "-t", "limit")).code).toBe(1)
+        yield* edit(tree, "controllers/ledger/admission.ts", (text) =>
+          text.replace(/request.operation == 'CREATE'/, "true")
+        )
+        expect((yield* test(tree, "controllers/ledger/admission", "-t", "creator")).code).toBe(1)
+      }).pipe(Effect.scoped),
+    limitMillis
+  )
+
+  live(
+    "are refused with one line and exit code 2 where there can be none, and nothing is written",
+    () =>
+      Effect.gen(function* () {
+        const tree = yield* copy
+        const before = yield* tree.state
+        const wrong: ReadonlyArray<readonly [words: ReadonlyArray<string>, line: string]> = [
+          [[], "a controller is required: webhook NAME, such as webapp"],
+          [["shelf"], 'unknown controller: "shelf" (must be one of webapp, backup, restore'],
+          [["../webapp"], 'unknown controller: "../webapp" (must be one of webapp, backup, restore'],
+          [["webapp", "backup"], 'unexpected argument: "backup"'],
+          [["webapp", "--group", "a.example.com"], "unknown flag: --group"],
+          [["WebApp"], "controllers/webapp/admission.ts exists already: add the rules there, as in docs/webhooks.md"],
+          [["restore"], "controllers/restore/package.json does not exist: write the rules of Restore in its module"]
+        ]
+        for (const [words, line] of wrong) {
+          const { code, stderr } = yield* tree.run(["bun", "controllers/new.ts", "webhook", ...words])
+          expect({ code, stderr, lines: stderr.split("\n").length }).toMatchObject({ code: 2, lines: 2 })
+          expect(stderr).toStartWith(`bun run new: ${line}`)
+        }
+        expect(yield* tree.state).toBe(before)
+      }),
+    limitMillis
+  )
+
+  live(
+    "need a sample, and leave everything as it was when a step fails",
+    () =>
+      Effect.gen(function* () {
+        const tree = yield* copy
+        yield* generate(tree, withoutPages)
+        succeeded(yield* create(tree, "Scroll", "--group", "scroll.example.com"))
+        const before = yield* tree.state
+        const sample = edit(tree, "deploy/samples/scroll.yaml", (text) => text.replace("kind: Scroll", "kind: Other"))
+        const missing = yield* Effect.scoped(Effect.zipRight(sample, createWebhook(tree, "scroll")))
+        expect([missing.code, missing.stderr]).toEqual([
+          2,
+          expect.stringMatching(/^bun run new: deploy\/samples\/scroll.yaml has no Scroll: write a Scroll there/m)
+        ])
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            yield* generate(tree, "rm -r deploy/crds; exit 3")
+            const failed = yield* createWebhook(tree, "scroll")
+            expect(failed.code).toBe(1)
+            expect(failed.stderr).toContain("bun run new: bun run generate ended with 3; everything is as before")
+          })
+        )
+        expect(yield* tree.state).toBe(before)
+      }).pipe(Effect.scoped),
     limitMillis
   )
 })

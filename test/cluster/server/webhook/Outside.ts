@@ -41,8 +41,21 @@ export type Services = (service: {
   readonly port: number
 }) => string | undefined
 
-/** The way to webhooks, with the Services of a store. */
-export const make = (store: Store, services: Services = () => undefined): Outside => ({
+/** Webhooks in this process, by the addresses of their `clientConfig`: the body of a review in, the answer out. */
+export type Inside = (url: string) => ((body: unknown) => Effect.Effect<object, Refused>) | undefined
+
+/** A webhook in this process answers with an HTTP error. */
+export interface Refused {
+  readonly status: number
+  readonly message: string
+}
+
+/** The way to webhooks, with the Services of a store. Those in this process are called without a network. */
+export const make = (
+  store: Store,
+  services: Services = () => undefined,
+  inside: Inside = () => undefined
+): Outside => ({
   post: (clientConfig, review, seconds) =>
     Effect.gen(function* () {
       const uid = yield* uuid
@@ -50,10 +63,18 @@ export const make = (store: Store, services: Services = () => undefined): Outsid
       const url = `${place.url}?timeout=${seconds}s`
       if ("problem" in place) return { uid, outcome: { problem: `Post ${JSON.stringify(url)}: ${place.problem}` } }
       const body = JSON.stringify({ ...review, request: { uid, ...review.request } })
-      const sent = Effect.tryPromise({
-        try: (signal) => send(place, url, body, Buffer.from(Json.text(clientConfig.caBundle) ?? "", "base64"), signal),
-        catch: (error) => `Post ${JSON.stringify(url)}: ${reasonOf(error, place)}`
-      })
+      const own = inside(place.url)
+      const sent: Effect.Effect<Outcome, string> =
+        own === undefined
+          ? Effect.tryPromise({
+              try: (signal) =>
+                send(place, url, body, Buffer.from(Json.text(clientConfig.caBundle) ?? "", "base64"), signal),
+              catch: (error) => `Post ${JSON.stringify(url)}: ${reasonOf(error, place)}`
+            })
+          : Effect.match(own(JSON.parse(body)), {
+              onSuccess: (answer) => ({ review: JSON.parse(JSON.stringify(answer)) as Json.Json }),
+              onFailure: ({ message, status }) => ({ problem: refusalOf(status, message) })
+            })
       const outcome = yield* sent.pipe(
         Effect.timeoutFail({
           duration: Duration.seconds(seconds),

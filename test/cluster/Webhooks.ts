@@ -1,0 +1,55 @@
+/**
+ * The webhooks and policies of a program in an embedded cluster, which calls them in this process.
+ *
+ * @internal
+ */
+import type { Client } from "@homeostat/runtime/client/Client"
+import type * as Admission from "@homeostat/runtime/webhook/Admission"
+import * as AdmissionReview from "@homeostat/runtime/webhook/AdmissionReview"
+import * as Configuration from "@homeostat/runtime/webhook/Configuration"
+import type * as Reply from "@homeostat/runtime/webhook/Reply"
+
+type Declared = ReadonlyArray<Admission.Admission<Client>>
+
+/** No name of a host ends like this, so no request leaves the process. */
+const url = "https://webhooks.invalid"
+
+const settings: Configuration.Settings = {
+  program: "webhooks",
+  target: { url },
+  // The namespace of the program is exempt for built-in kinds, and a test uses others.
+  namespace: "webhooks-system",
+  namespaces: []
+}
+
+const apiVersion = "admissionregistration.k8s.io/v1"
+
+/**
+ * The configurations, policies and bindings, as the program writes them.
+ *
+ * @internal
+ */
+export const objects = (declared: Declared): ReadonlyArray<object> => {
+  const { mutating, validating } = Configuration.configurations(declared, settings, undefined)
+  return [
+    ...(mutating === undefined ? [] : [{ apiVersion, kind: "MutatingWebhookConfiguration", ...mutating }]),
+    ...(validating === undefined ? [] : [{ apiVersion, kind: "ValidatingWebhookConfiguration", ...validating }]),
+    ...Configuration.policies(declared, settings).flatMap(({ binding, policy }) => [
+      { apiVersion, kind: "ValidatingAdmissionPolicy", ...policy },
+      { apiVersion, kind: "ValidatingAdmissionPolicyBinding", ...binding }
+    ])
+  ]
+}
+
+/**
+ * The endpoints by the addresses in the configurations.
+ *
+ * @internal
+ */
+export const endpoints = (declared: Declared): ReadonlyMap<string, Reply.Endpoint<Client>> =>
+  new Map(
+    Array.from(AdmissionReview.endpoints(declared), ([path, endpoint]) => [
+      Configuration.clientConfig(settings.target, path).url ?? "",
+      endpoint
+    ])
+  )
