@@ -18,7 +18,6 @@ import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type * as Crds from "@homeostat/testkit/envtest/Crds"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import type * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import * as Flags from "@homeostat/testkit/envtest/Flags"
 import type * as Process from "@homeostat/testkit/envtest/Process"
 import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
 import type * as Program from "@homeostat/testkit/kubelet/Program"
@@ -170,8 +169,8 @@ const environment = (directory: string, { env, password, repository }: Repositor
 
 type Body<A, E> = (scene: Scene) => Effect.Effect<A, E, Scope.Scope | Client.Client>
 
-/** The controllers are the same as elsewhere, on a control plane of their own: these tests count its nodes. */
-const control = { controllers: Flags.controllers, scheduler: true }
+/** A control plane of its own, because these tests count its nodes and add their own. */
+const control = { controllers: true, scheduler: true, kwok: false }
 
 /** The ways to declare a test. */
 export const make = ({ controllers, crds }: Settings) => {
