@@ -73,7 +73,7 @@ export const make = ({
         const expected = { name, cas: `${Contents.bundleOf(own)}${published()}` }
         const problem = Verification.problemOf(found, expected, now)
         if (problem !== undefined && Verification.problemOf(served, expected, now) === undefined) {
-          yield* new Certificate.Unusable({ message: `certificate of ${placeOf(dir)} ${problem}` })
+          return yield* new Certificate.Unusable({ message: `certificate of ${placeOf(dir)} ${problem}` })
         }
       })
     const named = (message: string) => `--webhook-cert-dir: ${message}`

@@ -108,12 +108,12 @@ test("the runtime does not import its index", () => {
   expect(show(wrong)).toEqual([])
 })
 
-test("the testkit imports only resource, client and telemetry of the runtime", () => {
+test("the testkit imports only resource, client, telemetry and webhook of the runtime", () => {
   const wrong = arrows.filter(
     ({ file, target }) =>
       file.startsWith("test/cluster/") &&
       !target.startsWith("test/cluster/") &&
-      !["resource", "client", "telemetry"].includes(folderOf(target) ?? "")
+      !["resource", "client", "telemetry", "webhook"].includes(folderOf(target) ?? "")
   )
   expect(show(wrong)).toEqual([])
 })

@@ -7,21 +7,23 @@ import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as Admission from "@homeostat/runtime/webhook/Admission"
 import * as Harness from "@homeostat/testkit/Harness"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect } from "effect"
+import { Data, Effect } from "effect"
+
+class RegistryDown extends Data.TaggedError("RegistryDown") {
+  override readonly message = "the registry does not answer"
+}
 
 const webhooks = [
   Admission.validate(WebApp, {
     write: ({ metadata, spec }, { oldObject }) =>
-      spec.image === "fails"
-        ? Effect.fail(new Error("the registry does not answer"))
-        : spec.image === "throws"
-          ? Effect.die(new Error("a mistake"))
-          : Effect.gen(function* () {
-              const { items } = yield* Client.list(WebApp, { namespace: metadata.namespace })
-              return oldObject === undefined && items.length > 1
-                ? [Admission.forbidden(`the namespace ${metadata.namespace} has ${items.length} WebApps already`)]
-                : []
-            }),
+      Effect.gen(function* () {
+        if (spec.image === "fails") return yield* new RegistryDown()
+        if (spec.image === "throws") return yield* Effect.die(new Error("a mistake"))
+        const { items } = yield* Client.list(WebApp, { namespace: metadata.namespace })
+        return oldObject === undefined && items.length > 1
+          ? [Admission.forbidden(`the namespace ${metadata.namespace} has ${items.length} WebApps already`)]
+          : []
+      }),
     delete: ({ metadata }) => (metadata.labels?.keep === "yes" ? [Admission.forbidden("it has the label keep")] : []),
     cel: [
       {
