@@ -231,7 +231,8 @@ const start = <R, E>(
         labelSelector: settings.selector,
         syncPeriod: settings.syncPeriod,
         gracePeriod: settings.gracePeriod,
-        leaderElection
+        leaderElection,
+        whileLeading: webhooks?.reconcile
       }).pipe(traced(observer, settings))
       const plan = Connections.planOf(runners, settings.namespaces)
       const crowded = Connections.problem(plan, process.env.BUN_CONFIG_MAX_HTTP_REQUESTS)

@@ -68,6 +68,7 @@ const start = (pair: Pair, bundle = ca.certificate) =>
       )
     const registration = {
       current: () => world.published,
+      reconcile: Effect.never,
       published: answer(() => world.published),
       publish: (caBundle: string) =>
         answer(() => {

@@ -141,10 +141,12 @@ export const check = (
 export interface Running {
   /** The address of the conversion for a CRD, with the CAs; waits for the first certificate. */
   readonly conversion: Effect.Effect<Crds.ClientConfig | undefined>
+  /** Keeps the webhooks and policies of the cluster those of this program. For the leader alone. */
+  readonly reconcile: Effect.Effect<never>
 }
 
 /**
- * Serves the webhooks until the scope closes, and applies their configurations. Returns when the port is open. The process is not
+ * Serves the webhooks until the scope closes, and creates their configurations. Returns when the port is open. The process is not
  * ready until the API server trusts its certificate.
  *
  * @param namespace that of the Service and the Secret
@@ -171,8 +173,8 @@ export const start = <R>(
       routes.set("/convert", { type: "conversion", endpoint: ConversionReview.endpoint(converted) })
     // The API server evaluates policies without this program.
     if (routes.size === 0) {
-      yield* register
-      return { conversion: Effect.sync(() => undefined) }
+      const { reconcile } = yield* register
+      return { conversion: Effect.sync(() => undefined), reconcile }
     }
     const trusted = yield* Deferred.make<CertificateSource.Source>()
     const trust = (source: CertificateSource.Source) => Deferred.succeed(trusted, source)
@@ -226,6 +228,7 @@ export const start = <R>(
       conversion: Effect.map(Deferred.await(trusted), () => ({
         ...Configuration.clientConfig(options.target, "/convert"),
         caBundle: Buffer.from(registration.current()).toString("base64")
-      }))
+      })),
+      reconcile: registration.reconcile
     }
   })

@@ -105,6 +105,43 @@ effect("a manager with a leader that waits in vain for reconciles of its last le
   })
 )
 
+effect("a manager does the work of the leader only while it leads, and fences its writes", () =>
+  Effect.gen(function* () {
+    const events: Array<string> = []
+    const [won, lost] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    const leaderElection: LeaderElection = {
+      identity: "me",
+      lease: { namespace: "default", name: "test" },
+      state: () => ({ leading: true, holder: undefined }),
+      run: (lead, stop) =>
+        Deferred.await(won).pipe(
+          Effect.zipRight(Effect.raceFirst(lead({ permits: () => true, reason: "leads" }), Deferred.await(lost))),
+          Effect.zipRight(Deferred.await(stop))
+        )
+    }
+    const whileLeading = Effect.flatMap(Fence.Fence, ({ reason }) => Effect.sync(() => events.push(reason))).pipe(
+      Effect.zipRight(Effect.never),
+      Effect.ensuring(Effect.sync(() => events.push("ends")))
+    )
+    const { stop } = yield* start(ApiServer.make(), [], { leaderElection, whileLeading })
+    yield* settle
+    expect(events).toEqual([])
+    yield* Deferred.succeed(won, undefined)
+    yield* settle
+    expect(events).toEqual(["leads"])
+    yield* Deferred.succeed(lost, undefined)
+    yield* settle
+    expect(events).toEqual(["leads", "ends"])
+    yield* stop
+    const alone = yield* start(ApiServer.make(), [], { whileLeading })
+    yield* settle
+    expect(events).toEqual(["leads", "ends", ""])
+    yield* alone.stop
+    yield* settle
+    expect(events.at(-1)).toBe("ends")
+  })
+)
+
 effect("a manager whose controllers stopped unexpectedly is alive no more, so that it is replaced", () =>
   Effect.gen(function* () {
     const { health, look } = vitals()

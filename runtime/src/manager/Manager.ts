@@ -105,6 +105,8 @@ export interface Settings {
   readonly gracePeriod?: Duration.DurationInput | undefined
   /** Elects the replica that runs the leader-elected controllers. Without it, every replica runs all controllers. */
   readonly leaderElection?: LeaderElection | undefined
+  /** Work besides the controllers that one replica alone may do. It runs while this process leads, or always without an election. */
+  readonly whileLeading?: Effect.Effect<never> | undefined
 }
 
 /**
@@ -122,7 +124,7 @@ export const start = <R>(
   settings: Settings = {}
 ): Effect.Effect<ReadonlyArray<Journaled>, never, R | Runtime | Scope.Scope> =>
   Effect.gen(function* () {
-    const { leaderElection, workers } = settings
+    const { leaderElection, whileLeading = Effect.never, workers } = settings
     const twin = controllers.find(({ name }, at) => controllers.findIndex((other) => other.name === name) < at)
     if (twin !== undefined) {
       // Logs, metrics, flags and field managers use the name.
@@ -178,25 +180,26 @@ export const start = <R>(
     yield* Effect.forkScoped(Effect.forever(Effect.delay(expire, "1 minute")))
     yield* Effect.zipRight(CacheReadiness.register, health.started)
     /** In parallel, also the draining, because the grace period is that of the process. */
-    const lead = (some: ReadonlyArray<Runner.Prepared<R>>) => (permit: Fence.Permit) =>
+    const lead = (some: ReadonlyArray<Runner.Prepared<R>>, others: Effect.Effect<never>) => (permit: Fence.Permit) =>
       Effect.forEach(some, (runner) => runner.lead(permit, Deferred.await(stopping)), {
         concurrency: "unbounded"
       }).pipe(
         // A leader without controllers keeps its leadership.
         Effect.zipLeft(Deferred.await(stopping)),
-        Effect.map((drained) => drained.every((isDrained) => isDrained))
+        Effect.map((drained) => drained.every((isDrained) => isDrained)),
+        Effect.raceFirst(Fence.within(others, permit))
       )
     const isElected = (runner: Runner.Prepared<R>) => leaderElection !== undefined && runner.leaderElected
     const [everywhere, elected] = Arr.partition(runners, isElected)
     const standBy = Effect.forEach(elected, (runner) => runner.standBy, { concurrency: "unbounded" })
     const work = Effect.all(
       [
-        lead(everywhere)(Fence.open),
+        lead(everywhere, leaderElection === undefined ? whileLeading : Effect.never)(Fence.open),
         leaderElection === undefined
           ? Effect.void
           : leaderElection
               // Writes the last Events of the leader while it still leads.
-              .run((permit) => Effect.zipLeft(lead(elected)(permit), flush), stopping)
+              .run((permit) => Effect.zipLeft(lead(elected, whileLeading)(permit), flush), stopping)
               .pipe(Effect.raceFirst(Effect.zipRight(standBy, Effect.never)))
       ],
       { concurrency: "unbounded", discard: true }

@@ -2,7 +2,11 @@
 import { describe, expect } from "bun:test"
 import * as Eventually from "@homeostat/testkit/Eventually"
 import * as Shared from "@homeostat/testkit/Shared"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Client from "../client/Client.ts"
@@ -33,7 +37,7 @@ const test = <A, E>(
     program: string,
     start: (
       ...declared: ReadonlyArray<Admission.Admission>
-    ) => Effect.Effect<Registration.Registration, never, Client.Client | Scope.Scope>
+    ) => Effect.Effect<Registration.Registration, never, Client.Client>
   ) => Effect.Effect<A, E, Client.Client | Scope.Scope>
 ): void =>
   Shared.cluster(name, (cluster) => {
@@ -77,6 +81,7 @@ describe("A registration", () => {
           ]
         }
       })
+      yield* Effect.forkScoped(registration.reconcile)
       const policy = `${program}.named.relics.relics.example.com`
       yield* Eventually.eventually(
         "the policy and its binding",
@@ -87,26 +92,86 @@ describe("A registration", () => {
       yield* Client.delete(BuiltIn.ValidatingAdmissionPolicy, { name: policy })
     }))
 
-  test("of an older version changes the CAs and keeps the webhooks of a newer one", (program, start) =>
+  test("of a replica that does not lead changes the CAs, and keeps webhooks and policies of another version", (program, start) =>
     Effect.gen(function* () {
       const older = yield* start(validate)
       yield* older.published
       yield* older.publish(one)
       const newer = yield* start(validate, deletions)
+      const leading = yield* Effect.fork(newer.reconcile)
       yield* Eventually.eventually(
-        "the newer version adds its webhook",
+        "the leader adds its webhook",
         namesOf(program),
         (names) => names.join() === "validate,validate-deletion"
       )
+      yield* Fiber.interrupt(leading)
       expect(yield* newer.published).toBe(one)
-      yield* older.published
-      yield* older.publish(one + two)
+      // A replica of the older version restarts.
+      const restarted = yield* start(validate)
+      yield* restarted.published
+      yield* restarted.publish(one + two)
       expect(yield* namesOf(program)).toEqual(["validate", "validate-deletion"])
       expect(yield* newer.published).toBe(one + two)
-      // A start removes the webhooks that the version does not declare.
-      yield* start(validate)
+      // It acquires the Lease after a rollback.
+      yield* Effect.forkScoped(restarted.reconcile)
       yield* Eventually.eventually("the removal", namesOf(program), (names) => names.join() === "validate")
       expect(yield* newer.published).toBe(one + two)
+    }))
+
+  test("of the leader changes selectors, and adds no others", (program, start) =>
+    Effect.gen(function* () {
+      const selected = (labels: { readonly [name: string]: string }) =>
+        Admission.validate(Relic, { write: () => [], objectSelector: { matchLabels: labels } })
+      const older = yield* start(selected({ tier: "old", kept: "no" }))
+      yield* older.published
+      yield* older.publish(one)
+      const newer = yield* start(selected({ tier: "new" }))
+      yield* Effect.forkScoped(newer.reconcile)
+      yield* Eventually.eventually(
+        "the new selector",
+        webhooksOf(program),
+        ([webhook]) => JSON.stringify(webhook?.objectSelector) === '{"matchLabels":{"tier":"new"}}'
+      )
+    }))
+
+  test("of the leader applies each rule, though the API server rejects another one", (program, start) =>
+    Effect.gen(function* () {
+      const rule = (name: string, expression: string) => ({ name, expression, message: "must be named" })
+      const registration = yield* start(
+        Admission.validate(Relic, { cel: [rule("broken", "object.("), rule("sound", "has(object.metadata.name)")] })
+      )
+      yield* Effect.forkScoped(registration.reconcile)
+      const name = `${program}.sound.relics.relics.example.com`
+      const binding = Client.get(BuiltIn.ValidatingAdmissionPolicyBinding, { name })
+      yield* Eventually.eventually("the binding of the sound rule", binding, ({ spec }) => spec?.policyName === name)
+      const broken = Client.get(BuiltIn.ValidatingAdmissionPolicyBinding, { name: name.replace("sound", "broken") })
+      expect(yield* Effect.flip(broken)).toMatchObject({ _tag: "NotFound" })
+    }))
+
+  test("of the leader restores a policy that was deleted, within five minutes", (program, start) =>
+    Effect.gen(function* () {
+      const passed = yield* Deferred.make<void>()
+      const clock = Clock.make()
+      let waits = 0
+      const sleep = (duration: Duration.Duration) =>
+        Effect.suspend(() => {
+          if (Duration.toMinutes(duration) !== 5) return clock.sleep(duration)
+          waits++
+          return Deferred.await(passed)
+        })
+      const registration = yield* start(validate)
+      yield* Effect.forkScoped(Effect.withClock(registration.reconcile, Object.assign(Object.create(clock), { sleep })))
+      const name = `${program}.named.relics.relics.example.com`
+      const policy = Client.get(BuiltIn.ValidatingAdmissionPolicy, { name })
+      yield* Eventually.eventually("the policy", policy, () => true)
+      yield* Eventually.eventually(
+        "the leader waits",
+        Effect.sync(() => waits),
+        (count) => count === 2
+      )
+      yield* Client.delete(BuiltIn.ValidatingAdmissionPolicy, { name })
+      yield* Deferred.succeed(passed, undefined)
+      yield* Eventually.eventually("the policy again", policy, () => true)
     }))
 
   test("does not write over a change that it has not read", (program, start) =>

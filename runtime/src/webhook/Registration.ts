@@ -1,14 +1,15 @@
 /**
  * Writes the webhook configurations and policies, and the CAs in them, also those of the CRDs' conversion.
  *
- * Each write requires the resourceVersion of the last read, so that a slow replica does not undo the work of another one. A replica
- * writes its webhooks only at its start, and later only CAs. So replicas of two versions do not undo each other's webhooks.
+ * Each write requires the resourceVersion of the last read, so that a slow replica does not undo the work of another one. Every replica
+ * creates configurations that are missing, and writes CAs. Only the leader changes webhooks and policies, so that replicas of two versions
+ * do not undo each other's work during a rollout.
  */
 import { isDeepStrictEqual } from "node:util"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schedule from "effect/Schedule"
-import type * as Scope from "effect/Scope"
 import type { ApiError } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
 import * as Patch from "../client/Patch.ts"
@@ -36,7 +37,15 @@ export interface Registration {
   readonly published: Effect.Effect<string, Failure>
   /** The CAs of the last {@link publish} or read, for a CRD that does not exist yet; empty before. */
   readonly current: () => string
+  /**
+   * Changes existing configurations and applies the policies, at once and every five minutes. For the leader alone. It logs and retries
+   * errors, each object on its own.
+   */
+  readonly reconcile: Effect.Effect<never>
 }
+
+/** How often the leader restores webhooks and policies that others changed. */
+const resync = Duration.minutes(5)
 
 const block = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
@@ -109,8 +118,8 @@ const hasSelectorsOf = (found: WebhookConfiguration, { webhooks }: Configuration
   return webhooks.every((webhook, at) => isDeepStrictEqual(selectorsOf(found.webhooks?.[at]), selectorsOf(webhook)))
 }
 
-/** The registration of a program, which applies its policies in the background. Errors of the background are logged and retried. */
-export const make = (options: Options): Effect.Effect<Registration, never, Client.Client | Scope.Scope> =>
+/** The registration of a program. It writes nothing by itself. */
+export const make = (options: Options): Effect.Effect<Registration, never, Client.Client> =>
   Effect.gen(function* () {
     const { converted, declared, program } = options
     const fieldManager = program
@@ -228,15 +237,20 @@ export const make = (options: Options): Effect.Effect<Registration, never, Clien
       { discard: true }
     )
 
-    yield* Effect.forkScoped(persistent("update the webhook configurations", reshape))
-    for (const policy of Configuration.policies(declared, options)) {
-      const what = `apply the rule ${policy.rule.name} of ${nameOf(policy.resource)}`
-      yield* Effect.forkScoped(persistent(what, applyPolicy(policy, program)))
-    }
+    const reconcile = Effect.all(
+      [
+        persistent("update the webhook configurations", reshape),
+        ...Configuration.policies(declared, options).map((policy) =>
+          persistent(`apply the rule ${policy.rule.name} of ${nameOf(policy.resource)}`, applyPolicy(policy, program))
+        )
+      ],
+      { concurrency: "unbounded" }
+    )
     return {
       publish: (caBundle) => Effect.provide(publish(caBundle), context),
       published: Effect.provide(published, context),
-      current: () => current
+      current: () => current,
+      reconcile: Effect.provide(Effect.zipRight(reconcile, Effect.never), context)
     }
   })
 
@@ -249,13 +263,15 @@ const guarded = (
   metadata: { ...patch.metadata, resourceVersion: found.metadata.resourceVersion }
 })
 
-/** Retries after each error, at most a minute apart. */
+/** Repeats a step. Errors are retried sooner, at most a minute apart. */
 const persistent = <A, R>(what: string, step: Effect.Effect<A, Failure, R>): Effect.Effect<void, never, R> =>
   step.pipe(
     Effect.tapError(({ message }) => Effect.logWarning(`Cannot ${what}, retrying: ${message}`)),
     Effect.retry(Schedule.union(Schedule.exponential("1 second"), Schedule.spaced("1 minute"))),
     // The schedule does not end.
-    Effect.ignore
+    Effect.ignore,
+    Effect.zipRight(Effect.sleep(resync)),
+    Effect.forever
   )
 
 const applyPolicy = ({ binding, policy }: ReturnType<typeof Configuration.policies>[number], fieldManager: string) => {
