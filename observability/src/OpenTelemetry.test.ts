@@ -17,6 +17,7 @@ const settings: TraceSettings = {
   exporters: ["otlp"],
   protocol: "http/protobuf",
   ratio: 0,
+  parentBased: true,
   batch: { ...defaultBatch, maxQueueSize: 100, maxExportBatchSize: 100, scheduledDelayMillis: 1 }
 }
 

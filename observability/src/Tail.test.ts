@@ -3,6 +3,10 @@ import { type Attempt, Outcome } from "@homeostat/runtime/controller/Attempt"
 import { exchange, attempt as record } from "@homeostat/runtime/controller/Attempt.fixture"
 import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
 import * as Recording from "@homeostat/runtime/telemetry/Recording"
+import * as TraceParent from "@homeostat/runtime/telemetry/TraceParent"
+import type { Call } from "@homeostat/runtime/webhook/Call"
+import { admission, answer, call } from "@homeostat/runtime/webhook/Call.fixture"
+import * as Option from "effect/Option"
 import * as Tail from "./Tail.ts"
 
 const traced = (over: Partial<Attempt> = {}, traceId?: string): Attempt =>
@@ -125,4 +129,64 @@ describe("Of the quiet ones", () => {
     expect([Tail.isSampled(low, 0.01), Tail.isSampled(low, 0)]).toEqual([true, false])
     expect([Tail.isSampled(half, 0.5), Tail.isSampled(half, 0.51)]).toEqual([false, true])
   })
+})
+
+describe("The trace of a request to a webhook is", () => {
+  /** A request in a trace of its own, or in that of the API server with these flags. */
+  const asked = (over: Partial<Call> = {}, flags?: string): Call => {
+    const parent =
+      flags === undefined ? undefined : TraceParent.parse(`00-${"a".repeat(32)}-${"b".repeat(16)}-${flags}`)
+    return call({ root: Recording.root("POST /validate", { startTime: 0n, parent }), admission: admission(), ...over })
+  }
+  const withRequest = (method: string, changed: boolean | undefined): Call => {
+    const one = asked()
+    const span = one.root?.recording.span(`${method} /x`, Option.some(one.root), 0n, "client")
+    span?.attribute("http.request.method", method)
+    if (changed !== undefined) span?.attribute("k8s.write.changed", changed)
+    return one
+  }
+  const denied = { admission: admission({ answer: answer({ denial: "no" }) }) }
+  const conversion = { uid: "u", desired: "example.com/v2", objects: 1, kind: "Box", failure: undefined }
+  const cases: ReadonlyArray<readonly [string, Call, Tail.Decision, alwaysOn?: Tail.Decision]> = [
+    ["quiet if the webhook allowed it", asked(), "quiet", "sampled"],
+    [
+      "quiet with a warning",
+      asked({ admission: admission({ answer: answer({ warnings: ["w"] }) }) }),
+      "quiet",
+      "sampled"
+    ],
+    ["quiet without a trace", asked({ ...denied, root: undefined }), "quiet", "quiet"],
+    ["exported with a denial", asked(denied), "denied"],
+    [
+      "exported with a change",
+      asked({ admission: admission({ answer: answer({ patch: [{ op: "remove", path: "/data" }] }) }) }),
+      "wrote"
+    ],
+    ["exported with a write of the webhook", withRequest("PATCH", true), "wrote"],
+    ["exported with a write of an unknown result", withRequest("POST", undefined), "wrote"],
+    ["quiet with a write that changed nothing", withRequest("PATCH", false), "quiet", "sampled"],
+    ["quiet with a read of the webhook", withRequest("GET", undefined), "quiet", "sampled"],
+    ["exported with a server error", asked({ status: 500 }), "failed"],
+    ["exported with a client error", asked({ status: 400 }), "failed"],
+    ["exported if the API server closed the connection", asked({ status: undefined }), "failed"],
+    ["exported with a defect, which is also a denial", asked({ ...denied, panicked: true }), "failed"],
+    ["quiet for a conversion", asked({ conversion, admission: undefined }), "quiet", "sampled"],
+    [
+      "exported for a failed conversion",
+      asked({ conversion: { ...conversion, failure: "no" }, admission: undefined }),
+      "failed"
+    ],
+    ["exported from a second on", asked({ startedAt: 10, finishedAt: 1010 }), "slow"],
+    ["quiet below a second", asked({ startedAt: 10, finishedAt: 1009 }), "quiet", "sampled"],
+    ["exported if the API server samples it", asked({}, "01"), "parent"],
+    ["exported for this reason also with a denial", asked(denied, "01"), "parent"],
+    ["quiet if the API server does not sample it", asked({}, "00"), "quiet", "sampled"],
+    ["quiet then also with a denial", asked(denied, "00"), "quiet", "denied"]
+  ]
+  for (const [name, request, decision, alwaysOn = decision] of cases) {
+    test(name, () => {
+      expect(Tail.ofCall({ ratio: 0, parentBased: true })(request)).toBe(decision)
+      expect(Tail.ofCall({ ratio: 1, parentBased: false })(request)).toBe(alwaysOn)
+    })
+  }
 })

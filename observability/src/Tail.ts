@@ -1,15 +1,20 @@
 /**
  * Decides at the end of a trace whether to export it: if the reconcile changed something, failed, was slow, or was the first for a
- * generation. It exports at most a share of all other traces.
+ * generation. It exports at most a share of all other traces. For a request to a webhook, the caller decides if it has a trace.
  */
 import type { Attempt } from "@homeostat/runtime/controller/Attempt"
 import * as Bounded from "@homeostat/runtime/resource/Bounded"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
+import type { Call } from "@homeostat/runtime/webhook/Call"
+import * as Option from "effect/Option"
 
 /**
  * The first reason that applies:
- * - `wrote`: the reconcile changed an object, or may have
+ * - `parent`: the API server sampled the trace of which a request to a webhook is a part
+ * - `wrote`: the reconcile or the webhook changed an object, or may have
  * - `failed`: it failed or was interrupted
+ * - `denied`: the webhook denied the request
  * - `event`: it recorded a Kubernetes Event with the trace's ID
  * - `slow`: it took {@link slowMillis} or longer
  * - `first`: it was the first for this generation of its object
@@ -19,7 +24,7 @@ import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObj
 export type Decision = (typeof decisions)[number]
 
 /** All decisions. */
-export const decisions = ["wrote", "failed", "event", "slow", "first", "sampled", "quiet"] as const
+export const decisions = ["parent", "wrote", "failed", "denied", "event", "slow", "first", "sampled", "quiet"] as const
 
 /** The duration from which a reconcile is slow, in ms. */
 export const slowMillis = 1000
@@ -58,6 +63,36 @@ const failed = ({ outcome }: Attempt): boolean => {
       return false
   }
 }
+
+/** Whether a request of a webhook to the API server changed an object, or may have. */
+const hasWritten = ({ root }: Call): boolean =>
+  root?.recording.spans.some(
+    ({ attributes, kind }) =>
+      kind === "client" && attributes.get(Attribute.httpMethod) !== "GET" && attributes.get(Attribute.changed) !== false
+  ) === true
+
+const hasFailed = ({ conversion, panicked, status }: Call): boolean =>
+  status === undefined || status >= 400 || panicked || conversion?.failure !== undefined
+
+/**
+ * Decides for requests to webhooks.
+ *
+ * @param parentBased whether a parent that is not sampled excludes the trace
+ */
+export const ofCall =
+  ({ parentBased, ratio }: { readonly ratio: number; readonly parentBased: boolean }) =>
+  (call: Call): Decision => {
+    const { admission, finishedAt, root, startedAt } = call
+    if (root === undefined) return "quiet"
+    const parent = Option.getOrUndefined(root.parent)
+    if (parent?.sampled === true) return "parent"
+    if (parent !== undefined && parentBased) return "quiet"
+    if ((admission?.answer?.patch.length ?? 0) > 0 || hasWritten(call)) return "wrote"
+    if (hasFailed(call)) return "failed"
+    if (admission?.answer?.denial !== undefined) return "denied"
+    if (finishedAt - startedAt >= slowMillis) return "slow"
+    return isSampled(root.traceId, ratio) ? "sampled" : "quiet"
+  }
 
 /** Decides for the attempts of one process, in the order of their ends. */
 export const make = ({ ratio }: { readonly ratio: number }): ((attempt: Attempt) => Decision) => {

@@ -10,6 +10,7 @@ const defaults: TraceSettings.TraceSettings = {
   exporters: ["otlp"],
   protocol: "http/protobuf",
   ratio: 0,
+  parentBased: true,
   batch: TraceSettings.defaultBatch
 }
 
@@ -31,8 +32,12 @@ describe("Traces are exported", () => {
       { protocol: "grpc" }
     ],
     ["of the quiet ones a share", { ...endpoint, OTEL_TRACES_SAMPLER_ARG: "0.25" }, { ratio: 0.25 }],
-    ["all", { ...endpoint, OTEL_TRACES_SAMPLER: "always_on", OTEL_TRACES_SAMPLER_ARG: "0.1" }, { ratio: 1 }],
-    ["all, too", { ...endpoint, OTEL_TRACES_SAMPLER: "traceidratio" }, { ratio: 1 }],
+    [
+      "all",
+      { ...endpoint, OTEL_TRACES_SAMPLER: "always_on", OTEL_TRACES_SAMPLER_ARG: "0.1" },
+      { ratio: 1, parentBased: false }
+    ],
+    ["all, too", { ...endpoint, OTEL_TRACES_SAMPLER: "traceidratio" }, { ratio: 1, parentBased: false }],
     [
       "by a sampler with a ratio",
       { ...endpoint, OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0" },

@@ -32,6 +32,8 @@ export interface TraceSettings {
   readonly protocol: Protocol
   /** The share of traces that are exported without another reason: 0 to 1. */
   readonly ratio: number
+  /** Whether a request to a webhook is not exported if its caller does not sample its trace. */
+  readonly parentBased: boolean
   /** The batching of spans. */
   readonly batch: Batch
 }
@@ -165,6 +167,7 @@ export const parse = (environment: Environment): Either.Either<TraceSettings | u
       exporters: chosen,
       protocol: transport,
       // Without a sampler, such traces are not exported. A sampler without an argument exports all, as OpenTelemetry defines it.
+      parentBased: sampler === undefined || sampler.startsWith("parentbased_"),
       ratio: share === 1 ? 1 : (ratio ?? (share === "arg" ? 1 : 0)),
       batch: yield* batchOf(environment)
     }

@@ -3,6 +3,7 @@ import { type Attempt, Outcome } from "@homeostat/runtime/controller/Attempt"
 import { attempt as record } from "@homeostat/runtime/controller/Attempt.fixture"
 import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
 import * as Recording from "@homeostat/runtime/telemetry/Recording"
+import { admission, answer, call } from "@homeostat/runtime/webhook/Call.fixture"
 import { effect } from "@homeostat/testkit/Test"
 import type { SpanExporter } from "@opentelemetry/sdk-trace"
 import * as Effect from "effect/Effect"
@@ -72,9 +73,14 @@ const exporting = (capacity: number, shutdown: () => Promise<void> = () => Promi
           shutdown
         }
       })
-    const observe = yield* Effect.provideService(Traces.exporting({ ratio: 0 }, open), Metrics.Metrics, registry)
+    const { attempts: observe, webhooks } = yield* Effect.provideService(
+      Traces.exporting({ ratio: 0, parentBased: true }, open),
+      Metrics.Metrics,
+      registry
+    )
     return {
       observe,
+      webhooks,
       written,
       /** The names of all events when their recordings were written. */
       events,
@@ -269,6 +275,7 @@ describe("At the end", () => {
             exporters: ["otlp"],
             protocol: "http/protobuf",
             ratio: 0,
+            parentBased: true,
             batch: TraceSettings.defaultBatch
           } as const
           const open: Traces.Open = (reports) =>
@@ -282,11 +289,11 @@ describe("At the end", () => {
               })
             )
           const scope = yield* Scope.make()
-          const observe = yield* Traces.exporting(settings, open).pipe(
+          const { attempts } = yield* Traces.exporting(settings, open).pipe(
             Scope.extend(scope),
             Effect.provideService(Metrics.Metrics, registry)
           )
-          yield* observe(slow())
+          yield* attempts(slow())
           const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
           yield* TestClock.adjust("499 millis")
           expect(yield* Fiber.poll(closing)).toMatchObject({ _tag: "None" })
@@ -296,6 +303,37 @@ describe("At the end", () => {
           expect(lines).toEqual(["Ends without having exported all spans (3 left)"])
         })
       )
+  )
+})
+
+describe("A request to a webhook", () => {
+  const asked = (denial?: string) => {
+    const root = Recording.root("POST /validate", { startTime: 0n, kind: "server" })
+    root.end(1n, Exit.void)
+    return call({ root, admission: admission({ answer: answer({ denial }) }) })
+  }
+
+  effect("that was denied is exported with its attributes, and the others are counted", () =>
+    Effect.gen(function* () {
+      const { counted, webhooks, written } = yield* exporting(100)
+      const [denied, allowed] = [asked("no"), asked()]
+      for (const one of [denied, allowed, call()]) webhooks(one)
+      // At once, for the observers that run next.
+      expect([denied.root?.recording.exported, allowed.root?.recording.exported]).toEqual([true, false])
+      yield* TestClock.adjust(Traces.handOverDelay)
+      expect(written.map(({ spans: [root] }) => root?.attributes.get("admission.message"))).toEqual(["no"])
+      expect(counted()).toEqual({ "traces denied": 1, "traces quiet": 1 })
+    })
+  )
+
+  effect("is dropped and counted if there is no room", () =>
+    Effect.gen(function* () {
+      const { counted, webhooks, written } = yield* exporting(2)
+      for (const one of [asked("no"), asked("no"), asked("no")]) webhooks(one)
+      yield* TestClock.adjust(Traces.handOverDelay)
+      expect(written).toHaveLength(2)
+      expect(counted()).toEqual({ "traces denied": 2, "traces dropped": 1, "spans_dropped buffer_full": 1 })
+    })
   )
 })
 

@@ -1,14 +1,16 @@
 /**
- * Exports traces: an observer of attempts that decides at the end of each whether to export its trace ({@link Tail}), and exports it
- * with OpenTelemetry's SDK.
+ * Exports traces of attempts and of requests to webhooks. Observers decide at the end of each whether to export its trace ({@link Tail}).
+ * OpenTelemetry's SDK sends it.
  *
- * The export never delays a reconcile, and its memory is bounded. At most `OTEL_BSP_MAX_QUEUE_SIZE` spans wait or are being sent;
+ * The export never delays a reconcile or an answer, and its memory is bounded. At most `OTEL_BSP_MAX_QUEUE_SIZE` spans wait or are being sent;
  * beyond that whole traces are dropped. Exported, skipped and lost traces are counted, and problems are logged at most once a minute.
  * When the scope closes, the remaining spans have {@link flushTimeout}.
  */
-import type { Attempt, Observer } from "@homeostat/runtime/controller/Attempt"
+import type * as Attempt from "@homeostat/runtime/controller/Attempt"
 import * as Metric from "@homeostat/runtime/telemetry/Metric"
 import { Metrics } from "@homeostat/runtime/telemetry/Metrics"
+import type { Recording, Span } from "@homeostat/runtime/telemetry/Recording"
+import type * as Call from "@homeostat/runtime/webhook/Call"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,6 +18,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as AttemptTrace from "./AttemptTrace.ts"
+import * as CallTrace from "./CallTrace.ts"
 import type { Pipeline, Reports } from "./OpenTelemetry.ts"
 import * as RateLimitedLog from "./RateLimitedLog.ts"
 import * as Resource from "./Resource.ts"
@@ -27,8 +30,14 @@ export interface Setup extends Resource.Service {
   readonly environment: TraceSettings.Environment
 }
 
-/** An observer of attempts with the fiber's metrics, until the scope closes. */
-export type Exporting = Effect.Effect<Observer, never, Scope.Scope>
+/** The observers of a program. */
+export interface Observers {
+  readonly attempts: Attempt.Observer
+  readonly webhooks: Call.Observer
+}
+
+/** The observers with the fiber's metrics, until the scope closes. */
+export type Exporting = Effect.Effect<Observers, never, Scope.Scope>
 
 /** How long a program waits for the export on shutdown. */
 export const flushTimeout = Duration.millis(500)
@@ -72,7 +81,10 @@ export const make = (setup: Setup): Either.Either<Exporting | undefined, string>
  *
  * @internal
  */
-export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, open: Open): Exporting =>
+export const exporting = (
+  settings: Pick<TraceSettings.TraceSettings, "ratio" | "parentBased">,
+  open: Open
+): Exporting =>
   Effect.gen(function* () {
     const { counter } = yield* Metrics
     const exported = counter(Metric.spansExported, {})
@@ -84,13 +96,14 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
     const decided = new Map(
       [...Tail.decisions, "dropped" as const].map((decision) => [decision, counter(Metric.traces, { decision })])
     )
-    const decide = Tail.make(settings)
+    const ofAttempt = Tail.make(settings)
+    const ofCall = Tail.ofCall(settings)
     // One limit for all messages: any problem with the collector is one line per minute.
     const say = yield* RateLimitedLog.make
     let lastFailure: string | undefined
 
     /** Traces to export that wait for the delay. */
-    const pending: Array<{ readonly attempt: Attempt; readonly size: number }> = []
+    const pending: Array<{ readonly complete: () => Recording | undefined; readonly size: number }> = []
     let reserved = 0
     const latch = yield* Effect.makeLatch(false)
 
@@ -101,7 +114,7 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
         if (next === undefined) return Effect.void
         reserved -= next.size
         return Effect.sync(() => {
-          const recording = AttemptTrace.complete(next.attempt)
+          const recording = next.complete()
           if (recording === undefined) return
           excess.add(recording.dropped)
           pipeline.write(recording)
@@ -160,24 +173,38 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
       Effect.forkScoped
     )
 
-    return (attempt) =>
-      Effect.sync(() => {
-        if (attempt.root === undefined) return
-        const decision = decide(attempt)
-        if (decision !== "quiet") {
-          // Plus one for the span of the queue wait.
-          const size = attempt.root.recording.spans.length + 1
-          if (pipeline.room() - reserved < size) {
-            decided.get("dropped")?.add()
-            crowded.add(size)
-            say("Traces are dropped: more spans wait to be exported than there is room for")
-            return
-          }
-          attempt.root.recording.exported = true
-          reserved += size
-          pending.push({ attempt, size })
-          latch.unsafeOpen()
+    /** Counts the decision, and exports the trace if it has a reason and there is room. */
+    const settle = (
+      { recording }: Span,
+      decision: Tail.Decision,
+      extra: number,
+      complete: () => Recording | undefined
+    ): void => {
+      if (decision !== "quiet") {
+        const size = recording.spans.length + extra
+        if (pipeline.room() - reserved < size) {
+          decided.get("dropped")?.add()
+          crowded.add(size)
+          say("Traces are dropped: more spans wait to be exported than there is room for")
+          return
         }
-        decided.get(decision)?.add()
-      })
+        recording.exported = true
+        reserved += size
+        pending.push({ complete, size })
+        latch.unsafeOpen()
+      }
+      decided.get(decision)?.add()
+    }
+
+    return {
+      attempts: (attempt) =>
+        Effect.sync(() => {
+          if (attempt.root === undefined) return
+          // Plus one for the span of the queue wait.
+          settle(attempt.root, ofAttempt(attempt), 1, () => AttemptTrace.complete(attempt))
+        }),
+      webhooks: (call) => {
+        if (call.root !== undefined) settle(call.root, ofCall(call), 0, () => CallTrace.complete(call))
+      }
+    }
   })

@@ -68,7 +68,8 @@ const world = (settings: Tracing.Settings | undefined) =>
       EventRecorder.layer({ instance: "bench" }),
       Layer.scoped(Reachability.Reachability, Reachability.ofCluster)
     ).pipe(Layer.provideMerge(client), Layer.provide(server.transport), Layer.build)
-    const decide = settings === undefined ? () => Effect.void : yield* Traces.exporting({ ratio: 0 }, nowhere)
+    const exporting = Traces.exporting({ ratio: 0, parentBased: true }, nowhere)
+    const decide = settings === undefined ? () => Effect.void : (yield* exporting).attempts
     const runner = yield* RunnerFixture.start(controller).pipe(
       Effect.provideService(Attempt.Observers, [Attempt.log, decide, count]),
       Effect.provideService(Tracing.Tracing, settings),

@@ -56,12 +56,16 @@ export const start = (narrator: Narrator) =>
         if (attempt.corrections.some(({ kind, reason }) => kind === "Deployment" && reason === "intent"))
           lastRollout = attempt
       })
+    const nothing = { attempts: () => Effect.void, webhooks: () => {} }
     // Traced whatever the environment says, as the demo shows one itself; exported where that says so.
     const traced: typeof program = {
       ...program,
       tracing: (setup) =>
-        Either.map(program.tracing(setup), (exporting = Effect.succeed(() => Effect.void)) =>
-          Effect.map(exporting, (observe) => (attempt) => Effect.zipRight(observe(attempt), remember(attempt)))
+        Either.map(program.tracing(setup), (exporting = Effect.succeed(nothing)) =>
+          Effect.map(exporting, ({ attempts, webhooks }) => ({
+            attempts: (attempt) => Effect.zipRight(attempts(attempt), remember(attempt)),
+            webhooks
+          }))
         )
     }
     const run = Run.verb(traced).run({

@@ -17,7 +17,6 @@ import type * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
 import * as KubeConfig from "../client/KubeConfig.ts"
 import * as Transport from "../client/Transport.ts"
-import * as Attempt from "../controller/Attempt.ts"
 import type { Controller } from "../controller/Controller.ts"
 import * as BindAddress from "../manager/BindAddress.ts"
 import * as Callers from "../manager/Callers.ts"
@@ -34,7 +33,7 @@ import * as Preflight from "../manager/Preflight.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import * as LogLevels from "../telemetry/LogLevels.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
-import { Tracing as Traced } from "../telemetry/Tracing.ts"
+import * as Call from "../webhook/Call.ts"
 import * as Build from "./Build.ts"
 import * as Crd from "./Crd.ts"
 import * as Election from "./Election.ts"
@@ -152,14 +151,6 @@ const electionOf = (
 /** The name of this replica: the pod's name, or the host's. */
 const instanceOf = (environment: NodeJS.ProcessEnv): string => environment.HOSTNAME ?? hostname()
 
-/** Traces the attempts in an effect if an exporter is configured. */
-const traced =
-  (observer: Attempt.Observer | undefined, settings: Settings) =>
-  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    observer === undefined
-      ? effect
-      : effect.pipe(Attempt.observedBy(observer), Effect.provideService(Traced, Tracing.settingsOf(settings)))
-
 const start = <R, E>(
   program: Program<R, E>,
   settings: Settings,
@@ -188,7 +179,7 @@ const start = <R, E>(
     ).pipe(Effect.annotateLogs(program.build === undefined ? {} : { commit: program.build.commit }))
     const metrics = yield* Metrics.Metrics
     // First, so that it ends after the services and the manager, and exports the spans of the shutdown.
-    const observer = exporting && (yield* exporting)
+    const observers = exporting && (yield* exporting)
     const contact = yield* FirstContact.make(cluster)
     const transport = yield* Transport.make(cluster)
     const services = yield* Manager.layer({
@@ -209,9 +200,15 @@ const start = <R, E>(
     const all = Context.merge(runtime, yield* Effect.provide(Layer.build(program.layer), runtime))
     yield* Effect.gen(function* () {
       yield* Effect.forkScoped(contact.probe)
-      const webhooks = settings.webhooks
-        ? yield* Webhooks.start(program, settings, Webhooks.namespaceOf(cluster))
-        : undefined
+      const admissions = settings.webhooks ? Webhooks.admissionsOf(program) : undefined
+      const webhooks =
+        admissions === undefined
+          ? undefined
+          : yield* Webhooks.start(program, settings, Webhooks.namespaceOf(cluster)).pipe(
+              // After the exporter, which marks the exported traces.
+              Call.observedBy(admissions.record),
+              Tracing.traced(observers, settings)
+            )
       if (settings.installCrds) {
         yield* Effect.zipRight(contact.ask, contacted)
         yield* during(
@@ -232,8 +229,9 @@ const start = <R, E>(
         syncPeriod: settings.syncPeriod,
         gracePeriod: settings.gracePeriod,
         leaderElection,
-        whileLeading: webhooks?.reconcile
-      }).pipe(traced(observer, settings))
+        whileLeading: webhooks?.reconcile,
+        admissions
+      }).pipe(Tracing.traced(observers, settings))
       const plan = Connections.planOf(runners, settings.namespaces)
       const crowded = Connections.problem(plan, process.env.BUN_CONFIG_MAX_HTTP_REQUESTS)
       if (crowded !== undefined) yield* Effect.logWarning(crowded)

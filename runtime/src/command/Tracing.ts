@@ -1,14 +1,21 @@
-/** The tracing of reconciles, and its flags. The exporter decides where traces go. */
+/** The tracing of reconciles and webhooks, and its flags. The exporter decides where traces go. */
 
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as Scope from "effect/Scope"
-import type { Observer } from "../controller/Attempt.ts"
+import * as Attempt from "../controller/Attempt.ts"
 import * as Tracing from "../telemetry/Tracing.ts"
+import * as Call from "../webhook/Call.ts"
 import * as Flag from "./Flag.ts"
 
-/** An exporter of traces. It observes every attempt until its scope closes, and counts in the fiber's metrics. */
-export type Exporting = Effect.Effect<Observer, never, Scope.Scope>
+/** The observers of an exporter. */
+export interface Observers {
+  readonly attempts: Attempt.Observer
+  readonly webhooks: Call.Observer
+}
+
+/** An exporter of traces. It observes every attempt and webhook until its scope closes, and counts in the fiber's metrics. */
+export type Exporting = Effect.Effect<Observers, never, Scope.Scope>
 
 /**
  * The exporter from a program's environment; none if tracing is off. Left: one line about an invalid variable.
@@ -51,3 +58,15 @@ export const settingsOf = ({ traceAnnotation, tracePropagation }: Flag.Values<ty
   propagation: tracePropagation,
   annotation: traceAnnotation
 })
+
+/** Traces the attempts and webhooks in an effect if an exporter is configured. */
+export const traced =
+  (observers: Observers | undefined, settings: Flag.Values<typeof flags>) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    observers === undefined
+      ? effect
+      : effect.pipe(
+          Attempt.observedBy(observers.attempts),
+          Call.observedBy(observers.webhooks),
+          Effect.provideService(Tracing.Tracing, settingsOf(settings))
+        )

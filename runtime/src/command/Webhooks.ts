@@ -11,6 +11,7 @@ import type { Controller, Services } from "../controller/Controller.ts"
 import * as BindAddress from "../manager/BindAddress.ts"
 import type * as Certificate from "../manager/Certificate.ts"
 import * as SelfSigned from "../manager/SelfSigned.ts"
+import * as Admissions from "../manager/why/Admissions.ts"
 import * as BuiltIn from "../resource/BuiltIn.ts"
 import type * as Crds from "../resource/Crd.ts"
 import { nameOf } from "../resource/Resource.ts"
@@ -136,6 +137,10 @@ export const check = (
   if (settings.webhookUrl !== undefined) return refusal("--webhooks: required with --webhook-url")
   return settings.webhookCertDir === undefined ? Either.void : refusal("--webhooks: required with --webhook-cert-dir")
 }
+
+/** An empty history of the program's admission webhooks, for `why`. */
+export const admissionsOf = (program: Program<unknown>): Admissions.Admissions =>
+  Admissions.make((program.webhooks ?? []).filter(({ hooks }) => hooks.length > 0).map(({ resource }) => resource))
 
 /** The running webhooks. */
 export interface Running {

@@ -37,6 +37,7 @@ import { Health } from "./Health.ts"
 import type { LeaderElection } from "./LeaderElection.ts"
 import * as ProcessMetrics from "./ProcessMetrics.ts"
 import * as Transforms from "./Transforms.ts"
+import type { Admissions } from "./why/Admissions.ts"
 import type { Journaled } from "./why/Gather.ts"
 import * as Journal from "./why/Journal.ts"
 import * as WhyPage from "./why/Page.ts"
@@ -107,6 +108,8 @@ export interface Settings {
   readonly leaderElection?: LeaderElection | undefined
   /** Work besides the controllers that one replica alone may do. It runs while this process leads, or always without an election. */
   readonly whileLeading?: Effect.Effect<never> | undefined
+  /** The answers of the program's webhooks, for `why`. Default: none. */
+  readonly admissions?: Admissions | undefined
 }
 
 /**
@@ -171,7 +174,7 @@ export const start = <R>(
     if (leaderElection !== undefined) {
       yield* health.readiness("leader-election", () => leaderElection.state().refused)
     }
-    yield* WhyPage.serve(controllers, runners, leaderElection)
+    yield* WhyPage.serve(controllers, runners, leaderElection, settings.admissions)
     yield* Collection.afterFirstPass(runners)
     const expire = Effect.map(Effect.clock, (clock) => {
       const now = clock.unsafeCurrentTimeMillis()

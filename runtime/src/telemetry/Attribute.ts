@@ -14,6 +14,15 @@ export const httpStatus = "http.response.status_code"
 /** The number of retries; absent without one. */
 export const httpResendCount = "http.request.resend_count"
 
+/** The path of a webhook. */
+export const httpRoute = "http.route"
+
+/** The same path, because it has no variable parts. */
+export const urlPath = "url.path"
+
+/** The scheme of a webhook's URL: `https`. */
+export const urlScheme = "url.scheme"
+
 /** The host of the API server. */
 export const serverAddress = "server.address"
 
@@ -151,6 +160,39 @@ export const eventType = "event.type"
 
 /** Its reason. */
 export const eventReason = "event.reason"
+
+/** The UID of an AdmissionReview. */
+export const admissionUid = "admission.uid"
+
+/** Its operation: `CREATE`, `UPDATE`, `DELETE` or `CONNECT`. */
+export const admissionOperation = "admission.operation"
+
+/** Whether the API server will not store the result. */
+export const admissionDryRun = "admission.dry_run"
+
+/** Whether the webhook allowed the request; absent if it failed. */
+export const admissionAllowed = "admission.allowed"
+
+/** The message of a denial; absent without one. */
+export const admissionMessage = "admission.message"
+
+/** The warnings; absent without one. */
+export const admissionWarnings = "admission.warnings"
+
+/** The paths of the fields that a default changed; absent if it changed none. Never the values. */
+export const admissionFields = "admission.fields"
+
+/** The UID of a ConversionReview. */
+export const conversionUid = "conversion.uid"
+
+/** The version to convert to, such as `example.com/v2`. */
+export const conversionDesiredVersion = "conversion.desired_version"
+
+/** The number of objects to convert. */
+export const conversionObjects = "conversion.objects"
+
+/** The message of a failed conversion; absent without one. */
+export const conversionMessage = "conversion.message"
 
 /** The name of the program, on all exported data. */
 export const serviceName = "service.name"

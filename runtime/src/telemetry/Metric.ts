@@ -412,12 +412,12 @@ export const eventsDropped = counter(
 )
 
 /**
- * Traces of reconciles by the reason for their export (`event`: an Event links to the trace), or `quiet` if there was no reason, or
- * `dropped` if the buffer was full.
+ * Traces of reconciles and of requests to webhooks by the reason for their export (`event`: an Event links to the trace; `parent`: the
+ * API server samples it), or `quiet` if there was no reason, or `dropped` if the buffer was full.
  */
 export const traces = counter(
   "homeostat_traces_total",
-  "Traces of reconciles by decision: exported (wrote, failed, event, slow, first, sampled) or not (quiet, dropped)",
+  "Traces of reconciles and webhooks by decision: exported (parent, wrote, failed, denied, event, slow, first, sampled) or not (quiet, dropped)",
   ["decision"]
 )
 

@@ -44,7 +44,7 @@ export const traceId = (): string => random(16)
 /** A span of a recording. */
 export class Span implements Tracer.Span {
   readonly _tag = "Span"
-  readonly sampled = true
+  readonly sampled: boolean
   readonly spanId = random(8)
   readonly traceId: string
   readonly attributes = new Map<string, unknown>()
@@ -63,6 +63,7 @@ export class Span implements Tracer.Span {
     readonly kind: Tracer.SpanKind
   ) {
     this.traceId = recording.traceId
+    this.sampled = recording.sampled
     this.links = links.slice()
     this.status = { _tag: "Started", startTime }
   }
@@ -99,7 +100,11 @@ export class Recording {
   /** Whether a Kubernetes Event has the ID, so that the recording should be exported. The EventRecorder sets it. */
   hasEvent = false
 
-  constructor(readonly traceId: string) {}
+  constructor(
+    readonly traceId: string,
+    /** Sent with requests: whether the receiver should record its part of the trace. */
+    readonly sampled = true
+  ) {}
 
   /** Creates a span of this recording, and keeps it while there is room. */
   readonly span = (
@@ -122,6 +127,7 @@ export class Recording {
  *
  * @param traceId 32 hexadecimal digits; with a parent, the parent's ID is used
  * @param startTime nanoseconds since 1970
+ * @param sampled the flag in `traceparent` of its requests; default true
  */
 export const root = (
   name: string,
@@ -130,10 +136,11 @@ export const root = (
     readonly parent?: Tracer.AnySpan | undefined
     readonly startTime: bigint
     readonly kind?: Tracer.SpanKind | undefined
+    readonly sampled?: boolean | undefined
   }
 ): Span => {
   const { parent } = options
-  const recording = new Recording(parent?.traceId ?? options.traceId ?? traceId())
+  const recording = new Recording(parent?.traceId ?? options.traceId ?? traceId(), options.sampled)
   return recording.span(name, Option.fromNullable(parent), options.startTime, options.kind)
 }
 

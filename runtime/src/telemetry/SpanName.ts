@@ -6,6 +6,9 @@ export const request = (method: string, template: string): string => `${method} 
 /** One reconcile, kind CONSUMER, the root of its trace. */
 export const reconcile = (controller: string): string => `reconcile ${controller}`
 
+/** One request of the API server to a webhook, kind SERVER: `POST /validate-example-com-v1-site`. */
+export const webhook = (method: string, path: string): string => `${method} ${path}`
+
 /** From the first ready trigger of a key to its reconcile: backdated, a child of the root. */
 export const queueWait = "queue wait"
 

@@ -15,6 +15,7 @@ import * as Resource from "../resource/Resource.ts"
 import * as Text from "../resource/Text.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
 import * as Admission from "./Admission.ts"
+import type * as Call from "./Call.ts"
 import * as Reply from "./Reply.ts"
 
 const strings = Schema.Array(Schema.String)
@@ -55,9 +56,14 @@ const decode = Schema.decodeUnknownOption(Review)
 /** The longest message of a response, in characters: it becomes part of a header or of kubectl's output. */
 const longest = 1000
 
+/** Whether a field is part of the values of a Secret. */
+const isSecretValue = ({ group, kind }: Resource.Any, field: string): boolean =>
+  group === "" && kind === "Secret" && /^(data|stringData)\b/.test(field)
+
 /** A value in the text of an error, as the API server writes it. */
-const shown = (field: string, value: unknown): string => {
+const shown = (resource: Resource.Any, field: string, value: unknown): string => {
   if (value === undefined || value === null) return "null"
+  if (isSecretValue(resource, field)) return JSON.stringify(Secrecy.hidden)
   // The name of the field may mark its value as a secret.
   const name = field.split(/[.[\]]+/).findLast((step) => step !== "") ?? ""
   const redacted = Secrecy.redacted({ [name]: value })
@@ -65,22 +71,22 @@ const shown = (field: string, value: unknown): string => {
 }
 
 /** The message of an error without its field. */
-const textOf = (finding: Exclude<Admission.Finding, { _tag: "Warning" }>): string =>
+const textOf = (resource: Resource.Any, finding: Exclude<Admission.Finding, { _tag: "Warning" }>): string =>
   finding._tag === "Invalid"
-    ? `Invalid value: ${shown(finding.field, finding.value)}: ${finding.message}`
+    ? `Invalid value: ${shown(resource, finding.field, finding.value)}: ${finding.message}`
     : finding.field === undefined
       ? finding.message
       : `Forbidden: ${finding.message}`
 
-const withField = (finding: Exclude<Admission.Finding, { _tag: "Warning" }>): string =>
-  finding.field === undefined ? textOf(finding) : `${finding.field}: ${textOf(finding)}`
+const withField = (resource: Resource.Any, finding: Exclude<Admission.Finding, { _tag: "Warning" }>): string =>
+  finding.field === undefined ? textOf(resource, finding) : `${finding.field}: ${textOf(resource, finding)}`
 
 /** The status of a denial, as the API server's own validation writes it; `undefined` if no finding is an error. */
 const denial = (resource: Resource.Any, name: string, findings: ReadonlyArray<Admission.Finding>) => {
   const errors = findings.filter((finding) => finding._tag !== "Warning")
   if (errors.length === 0) return undefined
   const fields = errors.filter((error) => error.field !== undefined)
-  const all = errors.map(withField)
+  const all = errors.map((error) => withField(resource, error))
   const joined = Text.clip(all.length === 1 ? (all[0] ?? "") : `[${all.join(", ")}]`, longest)
   return fields.length < errors.length
     ? { code: 403, reason: "Forbidden", message: joined }
@@ -94,7 +100,7 @@ const denial = (resource: Resource.Any, name: string, findings: ReadonlyArray<Ad
           kind: resource.kind,
           causes: fields.map((error) => ({
             reason: error._tag === "Invalid" ? "FieldValueInvalid" : "FieldValueForbidden",
-            message: Text.clip(textOf(error), longest),
+            message: Text.clip(textOf(resource, error), longest),
             field: error.field
           }))
         }
@@ -111,7 +117,7 @@ const messageOf = (defect: unknown): string =>
 /** The endpoint of a kind's hooks of one type. */
 export const endpoint =
   <R>(resource: Resource.Any, hooks: ReadonlyArray<Admission.Hook<R>>): Reply.Endpoint<R> =>
-  (body) =>
+  (body, call) =>
     Effect.gen(function* () {
       const { request } = yield* Reply.decoded(
         () => Option.getOrUndefined(decode(body)),
@@ -126,12 +132,31 @@ export const endpoint =
           response: { uid: request.uid, ...response }
         }
       })
-      const hook = hooks.find(({ operations }) => operations.some((operation) => operation === request.operation))
-      if (hook === undefined) return reply(200, { allowed: true })
+      const { oldObject, operation } = request
+      const metadata = (request.object ?? oldObject)?.metadata
+      const given = request.name || textAt(metadata, "name")
+      const namespace = request.namespace === "" ? undefined : request.namespace
+      const review: Call.Admission = {
+        resource,
+        uid: request.uid,
+        operation,
+        namespace,
+        name: given,
+        objectUid: textAt(metadata, "uid"),
+        dryRun: request.dryRun === true,
+        username: request.userInfo.username,
+        answer: undefined
+      }
+      if (call !== undefined) call.admission = review
+      const hook = hooks.find(({ operations }) => operations.some((each) => each === operation))
+      if (hook === undefined) {
+        review.answer = { denial: undefined, warnings: [], patch: [] }
+        return reply(200, { allowed: true })
+      }
       const wire = {
         ...request,
-        dryRun: request.dryRun === true,
-        namespace: request.namespace === "" ? undefined : request.namespace,
+        dryRun: review.dryRun,
+        namespace,
         // Checked above; the hook decodes the rest.
         object: request.object as KubernetesObject | null,
         oldObject: request.oldObject as KubernetesObject | null
@@ -147,15 +172,18 @@ export const endpoint =
         }
         yield* Effect.logError(`A webhook of ${Resource.nameOf(resource)} threw`, exit.cause)
         const message = `internal error of the webhook: ${messageOf(Cause.squash(exit.cause))} (report it to its developers)`
+        review.answer = { denial: message, warnings: [], patch: [] }
         const status = { code: 500, reason: "InternalError", message }
         return reply(500, { allowed: false, status }, true)
       }
       const { findings, patch } = exit.value
-      const name = request.name || nameOf(wire.object) || nameOf(wire.oldObject)
+      // The name of an object that the API server has not named yet is its `generateName`.
+      const name = given ?? textAt(metadata, "generateName") ?? ""
       const status = denial(resource, name, findings)
       const warnings = findings.flatMap((finding) =>
         finding._tag === "Warning" ? [Text.clip(finding.message.replace(/\s+/g, " "), longest)] : []
       )
+      review.answer = { denial: status?.message, warnings, patch: status === undefined ? patch : [] }
       if (status !== undefined) {
         const where = wire.namespace === undefined ? name : `${wire.namespace}/${name}`
         yield* Effect.logDebug(
@@ -189,11 +217,8 @@ export const endpoints = <R>(
   return found
 }
 
-/** The name of an object that the API server has not named yet is its `generateName`. */
-const nameOf = (object: KubernetesObject | null): string => {
-  const { name, generateName } = (object?.metadata ?? {}) as {
-    readonly name?: unknown
-    readonly generateName?: unknown
-  }
-  return typeof name === "string" ? name : typeof generateName === "string" ? generateName : ""
+/** A text of the metadata, which may have any content; undefined if it is empty. */
+const textAt = (metadata: object | undefined, field: "name" | "generateName" | "uid"): string | undefined => {
+  const value: unknown = metadata === undefined ? undefined : Reflect.get(metadata, field)
+  return typeof value === "string" && value !== "" ? value : undefined
 }

@@ -10,6 +10,7 @@ import * as Conversion from "../resource/Conversion.ts"
 import type * as CustomResource from "../resource/CustomResource.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Text from "../resource/Text.ts"
+import type * as Call from "./Call.ts"
 import * as Reply from "./Reply.ts"
 
 const Convertible = Schema.Struct(
@@ -38,13 +39,21 @@ const longest = 1000
 /** The endpoint that converts objects of these kinds. */
 export const endpoint =
   (kinds: ReadonlyArray<CustomResource.Any>): Reply.Endpoint =>
-  (body) =>
+  (body, call) =>
     Effect.gen(function* () {
       const { request } = yield* Reply.decoded(
         () => Option.getOrUndefined(decode(body)),
         "a ConversionReview of apiextensions.k8s.io/v1"
       )
       const { desiredAPIVersion, objects, uid } = request
+      const review: Call.Conversion = {
+        uid,
+        desired: desiredAPIVersion,
+        objects: objects.length,
+        kind: objects[0]?.kind,
+        failure: undefined
+      }
+      if (call !== undefined) call.conversion = review
       let panic: unknown
       const convertedObjects: Array<KubernetesObject> = []
       let failure: string | undefined
@@ -58,6 +67,7 @@ export const endpoint =
         }
         convertedObjects.push(one.right)
       }
+      review.failure = failure
       if (failure !== undefined) yield* Effect.logWarning(`A conversion to ${desiredAPIVersion} failed: ${failure}`)
       const answer = (response: object, code = 200): Reply.Reply => ({
         code,

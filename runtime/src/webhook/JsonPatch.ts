@@ -27,6 +27,17 @@ export const between = (before: unknown, after: unknown, path = ""): ReadonlyArr
   return [...removed, ...changed]
 }
 
+/** The changed field in the form of field errors: `spec.theme`, `metadata.labels[app.kubernetes.io/name]`. */
+export const fieldOf = ({ path }: Operation): string =>
+  path
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce(
+      (field, step) => (/^\w+$/.test(step) ? (field === "" ? step : `${field}.${step}`) : `${field}[${step}]`),
+      ""
+    )
+
 /** A value after a merge patch (RFC 7386): null removes a field, and lists are replaced. Fields with the value undefined are ignored. */
 export const merged = (value: unknown, patch: unknown): unknown => {
   if (!isObject(patch)) return patch

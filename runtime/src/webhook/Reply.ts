@@ -1,6 +1,7 @@
 /** The reply of a webhook endpoint, and its failure. */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import type { Call } from "./Call.ts"
 
 /** The request is not one that this endpoint can answer; the API server applies the webhook's failure policy. */
 export class Rejected extends Data.TaggedError("Rejected")<{
@@ -9,8 +10,14 @@ export class Rejected extends Data.TaggedError("Rejected")<{
   readonly message: string
 }> {}
 
-/** The answer of an endpoint to the body of a request, which is parsed JSON. */
-export type Endpoint<out R = never> = (body: unknown) => Effect.Effect<Reply, Rejected, R>
+/**
+ * The answer of an endpoint to the body of a request, which is parsed JSON. It adds the review to the record of the request, if there
+ * is one.
+ */
+export type Endpoint<out R = never> = (
+  body: unknown,
+  call?: Pick<Call, "admission" | "conversion">
+) => Effect.Effect<Reply, Rejected, R>
 
 /** An answer: the review to send, and facts for metrics and logs. */
 export interface Reply {

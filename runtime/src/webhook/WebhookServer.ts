@@ -14,12 +14,19 @@ import { createServer as createTlsServer, type TLSSocket } from "node:tls"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
+import * as Tracer from "effect/Tracer"
 import * as ListenError from "../resource/ListenError.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
+import * as Recording from "../telemetry/Recording.ts"
+import * as SpanName from "../telemetry/SpanName.ts"
+import * as TraceParent from "../telemetry/TraceParent.ts"
+import { Tracing } from "../telemetry/Tracing.ts"
 import * as WebhookMetric from "../telemetry/WebhookMetric.ts"
+import * as Call from "./Call.ts"
 import type * as CertificateSource from "./CertificateSource.ts"
 import * as Reply from "./Reply.ts"
 
@@ -124,6 +131,20 @@ const seriesOf = (registry: Metrics.Registry, webhook: string, type: Route["type
   }
 }
 
+/** The root span of a request: a child of the span in its `traceparent`. */
+const rootOf = (method: string, path: string, { traceparent }: IncomingMessage["headers"], startTime: bigint) => {
+  const parent = TraceParent.parse(typeof traceparent === "string" ? traceparent : undefined)
+  return Recording.root(SpanName.webhook(method, path), { parent, startTime, kind: "server", sampled: parent?.sampled })
+}
+
+/** The exit of a request's span. A denial is not a failure, and neither is a client error, by OpenTelemetry's conventions. */
+const exitOf = ({ admission, conversion, panicked, problem, status }: Call.Call): Exit.Exit<void, Reply.Rejected> => {
+  if (status === undefined) return Exit.interrupt(FiberId.none)
+  if (status < 500 && !panicked) return Exit.void
+  const message = problem ?? admission?.answer?.denial ?? conversion?.failure ?? ""
+  return Exit.fail(new Reply.Rejected({ status: panicked ? 500 : status, message }))
+}
+
 /** The port of a server that listens. */
 export interface Listening {
   /** The address, with the actual port if the setting was 0. */
@@ -136,7 +157,10 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
     const { certificates, routes } = options
     const registry = yield* Metrics.Metrics
     const clock = yield* Effect.clock
-    const run = yield* FiberSet.makeRuntime<R, void, never>()
+    const observers = yield* Call.Observers
+    const isTraced = (yield* Tracing) !== undefined
+    const runtime = FiberSet.makeRuntime<R, void, never>()
+    const run = yield* isTraced ? Effect.withTracer(runtime, Recording.tracer) : runtime
     const series = new Map([...routes].map(([path, { type }]) => [path, seriesOf(registry, path, type)]))
     const sockets = new Map<Duplex, Connection>()
     const enter = (socket: Duplex, phase: Connection["phase"]): void => {
@@ -162,13 +186,37 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
     const refuse = (response: ServerResponse, status: number, message: string): void =>
       send(response, status, "text/plain; charset=utf-8", `${message}\n`)
 
+    const begin = (method: string, path: string, headers: IncomingMessage["headers"], now: bigint): Call.Call => {
+      const startedAt = clock.unsafeCurrentTimeMillis()
+      return {
+        method,
+        path,
+        startedAt,
+        finishedAt: startedAt,
+        admission: undefined,
+        conversion: undefined,
+        status: undefined,
+        problem: undefined,
+        panicked: false,
+        root: isTraced ? rootOf(method, path, headers, now) : undefined
+      }
+    }
+    const finish = (call: Call.Call, startedAt: bigint): void => {
+      const now = clock.unsafeCurrentTimeNanos()
+      call.finishedAt += Number(now - startedAt) / 1e6
+      call.root?.end(now, exitOf(call))
+      for (const observe of observers) observe(call)
+    }
+
     /** Answers a request whose body has arrived. */
-    const answer = (path: string, route: Route<R>, body: Buffer, limit: Duration.Duration) => {
+    const answer = (call: Call.Call, route: Route<R>, body: Buffer, limit: Duration.Duration) => {
       const parsed = Effect.try({
         try: (): unknown => JSON.parse(body.toString("utf8")),
         catch: () => Reply.badRequest("invalid request body (must be JSON)")
       })
-      return Effect.flatMap(parsed, route.endpoint).pipe(
+      const replied = Effect.flatMap(parsed, (review) => route.endpoint(review, call))
+      const traced = call.root === undefined ? replied : Effect.provideService(replied, Tracer.ParentSpan, call.root)
+      return traced.pipe(
         Effect.timeoutFail({
           duration: limit,
           onTimeout: () =>
@@ -179,7 +227,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         }),
         Effect.catchAllDefect((defect) =>
           Effect.zipRight(
-            Effect.logError(`Answering ${path} failed unexpectedly`, defect),
+            Effect.logError(`Answering ${call.path} failed unexpectedly`, defect),
             Effect.fail(new Reply.Rejected({ status: 500, message: "internal error" }))
           )
         )
@@ -194,25 +242,40 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         refuse(response, 404, `not found: ${path.slice(0, 200)}`)
         return
       }
+      const startedAt = clock.unsafeCurrentTimeNanos()
+      const call = begin(request.method ?? "", path, request.headers, startedAt)
+      const close = (status: number, message: string): void => {
+        call.status = status
+        call.problem = message
+        refuse(response, status, message)
+      }
       const reject = (status: number, message: string): void => {
         meters.count(status)
-        refuse(response, status, message)
+        close(status, message)
       }
       const problem = underWay >= mostUnderWay ? overloaded : problemOf(request)
       if (problem !== undefined) {
         reject(problem.status, problem.message)
+        finish(call, startedAt)
         return
       }
       const { socket } = request
       const limit = limitOf(query)
-      const startedAt = clock.unsafeCurrentTimeNanos()
       underWay++
       enter(socket, "receiving")
       meters.inFlight.add(1)
+      let finished = false
+      /** Once: after the answer, or when the API server closes the connection. */
+      const record = (): void => {
+        if (finished) return
+        finished = true
+        finish(call, startedAt)
+      }
       let ended = false
       const end = (): void => {
         if (ended) return
         ended = true
+        record()
         underWay--
         enter(socket, "idle")
         meters.inFlight.add(-1)
@@ -236,11 +299,13 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         if (response.headersSent) return
         enter(socket, "working")
         const fiber = run(
-          Effect.matchEffect(answer(path, route, Buffer.concat(chunks), limit), {
+          Effect.matchEffect(answer(call, route, Buffer.concat(chunks), limit), {
             onSuccess: ({ body, code, panicked }) =>
               Effect.sync(() => {
                 meters.count(code)
                 if (panicked) meters.panics.add()
+                call.status = 200
+                call.panicked = panicked
                 send(response, 200, "application/json", JSON.stringify(body))
               }),
             onFailure: ({ message, status }) => Effect.sync(() => reject(status, message))
@@ -248,7 +313,8 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
             Effect.ensuring(
               Effect.sync(() => {
                 meters.latency.observe(Number(clock.unsafeCurrentTimeNanos() - startedAt) / 1e9)
-                if (!response.headersSent) refuse(response, 503, "the process is shutting down")
+                if (!response.headersSent && !response.destroyed) close(503, "the process is shutting down")
+                record()
               })
             )
           )

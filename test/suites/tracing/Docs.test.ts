@@ -10,7 +10,9 @@ const words = Array.from(page.matchAll(/`([^`\n]+)`/g), ([, word = ""]) => word)
 
 test("docs/tracing.md names attributes that spans have", () => {
   const known = new Set<unknown>(Object.values(Attribute))
-  const named = words.filter((word) => /^(k8s|reconcile|dependent|http|controller|trigger)\.[a-z_.]+$/.test(word))
+  const named = words.filter((word) =>
+    /^(k8s|reconcile|dependent|http|controller|trigger|admission|conversion|error|url)\.[a-z_.]+$/.test(word)
+  )
   expect(named.length).toBeGreaterThan(15)
   expect(named.filter((word) => !known.has(word))).toEqual([])
 })

@@ -15,6 +15,7 @@ import { counted, inBrief, isSame, listed, sentence, timesInARow } from "./Words
 /** The answer in one word. */
 export type Verdict =
   | "absent"
+  | "denied"
   | "deleted"
   | "out-of-scope"
   | "standby"
@@ -88,6 +89,13 @@ const ofAbsent = (facts: Facts): Answer => {
   const { elsewhere, entry, kind, key, now, since } = facts
   const deleted = entry?.deleted
   const last = entry?.runs.findLast(({ outcome }) => outcome !== "Vanished")
+  const denied = facts.admissions.findLast(({ dryRun }) => !dryRun)
+  if (denied?.result === "denied" && denied.operation === "create" && denied.at > (deleted?.at ?? 0)) {
+    return {
+      verdict: "denied",
+      answer: `${named(facts)} does not exist: a webhook of this program denied its creation ${past(denied.at, now)}: ${sentence(denied.message)}`
+    }
+  }
   if (deleted !== undefined) {
     const ran = last === undefined ? "" : ` It was reconciled last ${past(last.startedAt, now)}: ${inBrief(last)}.`
     return { verdict: "deleted", answer: `${named(facts)} was deleted ${past(deleted.at, now)}.${ran}` }

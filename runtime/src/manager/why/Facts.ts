@@ -4,6 +4,7 @@ import type { TriggerEvent } from "../../controller/Trigger.ts"
 import type { Position } from "../../queue/WorkQueue.ts"
 import type { Condition } from "../../resource/Condition.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../../resource/KubernetesObject.ts"
+import type * as Admissions from "./Admissions.ts"
 import type { Ignored, ObjectHistory } from "./Journal.ts"
 
 /** The current metadata of the object on the API server. */
@@ -63,6 +64,8 @@ export interface Facts {
    * Changes that a predicate ignored, of the object and of others that map to it. `own`: the change was a write of the controller.
    */
   readonly ignored: ReadonlyArray<Ignored & { readonly own: boolean }>
+  /** Answers of the admission webhooks about the object, oldest first. */
+  readonly admissions: ReadonlyArray<Admissions.Entry>
   /** The position in the work queue; undefined while the controller does not run. */
   readonly queue:
     | {

@@ -20,6 +20,7 @@ import { type KubernetesObject, keyOf, keyString, type ObjectKey, parseKey } fro
 import * as Resource from "../../resource/Resource.ts"
 import { hindrance } from "../CacheReadiness.ts"
 import type { LeaderElection } from "../LeaderElection.ts"
+import type { Admissions } from "./Admissions.ts"
 import type { ChildFact, Facts, Live } from "./Facts.ts"
 import type { Ignored, Journal } from "./Journal.ts"
 
@@ -34,6 +35,8 @@ export interface Subject {
   readonly runner: Journaled
   /** The election that it takes part in. */
   readonly election: LeaderElection | undefined
+  /** The answers of the program's webhooks; absent if this process serves none. */
+  readonly admissions: Admissions | undefined
   /** When it was added, in milliseconds of the Clock. */
   readonly since: number
 }
@@ -142,7 +145,7 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
   Effect.gen(function* () {
     const client = yield* Client.Client
     const reachability = yield* Reachability
-    const { controller, election, runner, since } = subject
+    const { admissions, controller, election, runner, since } = subject
     const { resource } = controller
     const primary = primaryOf(subject)
     const text = keyString(key)
@@ -206,6 +209,7 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
         ...each,
         own: runner.writes.find({ ...each.source, uid: each.uid }) !== undefined
       })),
+      admissions: admissions?.of(resource, key) ?? [],
       queue:
         queue === undefined
           ? undefined

@@ -11,8 +11,10 @@ import * as RunnerFixture from "../../controller/Runner.fixture.ts"
 import { settle, Widget, widget, withWorld } from "../../controller/World.fixture.ts"
 import type * as ApiServer from "../../events/ApiServer.fixture.ts"
 import { ConfigMap, Deployment, Namespace, ReplicaSet, Service } from "../../resource/BuiltIn.ts"
+import * as CallFixture from "../../webhook/Call.fixture.ts"
 import * as Callers from "../Callers.ts"
 import * as Endpoints from "../Endpoints.ts"
+import * as Admissions from "./Admissions.ts"
 import * as Gather from "./Gather.ts"
 import * as Journal from "./Journal.ts"
 import * as Page from "./Page.ts"
@@ -22,7 +24,8 @@ const reconcile = () => Effect.succeed(Result.done)
 /** A running controller, and its page for callers. `discovery` answers for the API server. */
 const asked = (
   controller: Controller.Controller<Controller.Services>,
-  discovery: (path: string) => Effect.Effect<string> = () => Effect.succeed("{}")
+  discovery: (path: string) => Effect.Effect<string> = () => Effect.succeed("{}"),
+  admissions?: Admissions.Admissions
 ) =>
   Effect.gen(function* () {
     const journal = Journal.make()
@@ -32,7 +35,7 @@ const asked = (
     const client = yield* Client.Client
     const paths: Array<string> = []
     const handlers: Array<Endpoints.Handler> = []
-    yield* Page.serve([controller], [runner], undefined).pipe(
+    yield* Page.serve([controller], [runner], undefined, admissions).pipe(
       Effect.provideService(Client.Client, {
         ...client,
         raw: ({ path }) =>
@@ -91,6 +94,72 @@ describe("a child", () => {
         )
         expect(yield* ask("kind=configmap&name=theirs")).toBe(
           "ConfigMap default/theirs is not made by controller widgets: Widget a (other.com/v1) controls it. Nothing else here is about it.\n"
+        )
+      })
+    )
+  )
+})
+
+describe("an answer of a webhook", () => {
+  /** The history of a program with webhooks for these kinds, which denied the creation of ConfigMap `default/page`. */
+  const denied = (...resources: ReadonlyArray<Admissions.Admissions["resources"][number]>) => {
+    const admissions = Admissions.make(resources)
+    const answer = CallFixture.answer({ denial: "no page" })
+    admissions.record(CallFixture.call({ finishedAt: 0, admission: CallFixture.admission({ answer }) }))
+    return admissions
+  }
+  const widgets = Controller.make("widgets", { for: Widget, reconcile })
+
+  effect(
+    "is given for an object that no controller reconciles, also by a short name and in JSON",
+    withWorld(() =>
+      Effect.gen(function* () {
+        const names = JSON.stringify({ resources: [{ name: "configmaps", shortNames: ["cm"] }] })
+        const { ask } = yield* asked(widgets, () => Effect.succeed(names), denied(ConfigMap))
+        const text = `No controller here reconciles ConfigMap default/page.
+
+The webhooks answered about ConfigMap default/page:
+just now (00:00:00Z)  denied  create by ann  no page
+`
+        expect(yield* ask("kind=configmap&name=page")).toBe(text)
+        expect(yield* ask("kind=cm&name=page")).toBe(text)
+        expect(yield* ask("kind=configmap&name=other")).toBe(
+          "No controller here reconciles ConfigMap default/other. This process knows no answer of its webhooks that denied or changed the object, or warned about it.\n"
+        )
+        expect(JSON.parse(yield* ask("kind=configmap&name=page&output=json"))).toMatchObject({
+          answers: [],
+          admitted: { kind: "ConfigMap", namespace: "default", name: "page", webhooks: [{ result: "denied" }] }
+        })
+        expect(yield* ask("kind=pod&name=page")).toStartWith('no controller here reconciles a kind "pod"')
+      })
+    )
+  )
+
+  effect(
+    "is given for a child, with what is known of its owner",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.put(ConfigMap, child("page", "example.com/v1alpha1", "Widget", "a"))
+        const owner = Controller.make("widgets", { for: Widget, owns: [ConfigMap], reconcile })
+        const { ask } = yield* asked(owner, undefined, denied(ConfigMap))
+        const text = yield* ask("kind=configmap&name=page")
+        expect(text).toStartWith("ConfigMap default/page is made by controller widgets for Widget a,")
+        expect(text).toContain("denied  create by ann  no page\n\nWidget default/a was reconciled")
+        expect(yield* ask("kind=configmap&name=gone")).not.toContain("webhooks")
+      })
+    )
+  )
+
+  effect(
+    "is part of the explanation of an object that a controller reconciles",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(ConfigMap, { metadata: { name: "page" } })
+        const pages = Controller.make("pages", { for: ConfigMap, reconcile })
+        const { ask } = yield* asked(pages, undefined, denied(ConfigMap))
+        expect(yield* ask("kind=configmap&name=page")).toMatch(
+          /^ConfigMap default\/page was reconciled .*\nWebhook +just now \(00:00:00Z\) {2}denied {2}create by ann {2}no page\n/s
         )
       })
     )
@@ -181,7 +250,10 @@ effect(
       })
       const { runner } = yield* asked(controller)
       const { metadata } = yield* Client.get(Widget, key)
-      const { isOwn } = yield* Gather.gather({ controller, runner, election: undefined, since: 0 }, key)
+      const { isOwn } = yield* Gather.gather(
+        { controller, runner, admissions: undefined, election: undefined, since: 0 },
+        key
+      )
       const source = { kind: "Widget", key: "default/a", resourceVersion: metadata.resourceVersion }
       expect(isOwn({ ...source, uid: metadata.uid })).toBe(true)
       expect(isOwn({ ...source, uid: "of-another-group" })).toBe(false)

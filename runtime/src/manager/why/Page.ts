@@ -21,16 +21,28 @@ import * as Resource from "../../resource/Resource.ts"
 import * as Callers from "../Callers.ts"
 import * as Endpoints from "../Endpoints.ts"
 import type { LeaderElection } from "../LeaderElection.ts"
+import type { Admissions } from "./Admissions.ts"
 import * as Gather from "./Gather.ts"
 import * as Text from "./Text.ts"
-import { type Explanation, explain } from "./Why.ts"
+import { type Explanation, explain, type Reviewed, reviewed } from "./Why.ts"
 import { listed } from "./Words.ts"
+
+/** An object that no controller here reconciles, with the answers of the admission webhooks about it. */
+interface Admitted {
+  readonly kind: string
+  readonly namespace: string | undefined
+  readonly name: string
+  readonly at: string
+  /** Newest first. */
+  readonly webhooks: ReadonlyArray<Reviewed>
+}
 
 /** One explanation per controller that reconciles the object, or a message if there is none. */
 export interface Page {
   /** A message to show before the answers. */
   readonly message?: string | undefined
   readonly answers: ReadonlyArray<Explanation>
+  readonly admitted?: Admitted | undefined
 }
 
 /** The parameters are invalid; the message is one line with the valid ones. */
@@ -128,9 +140,40 @@ const explained = (subjects: ReadonlyArray<Gather.Subject>, key: ObjectKey) =>
     concurrency: "unbounded"
   })
 
+/** Adds the answers of the webhooks about an object that no controller here reconciles, if there are any. */
+const withAdmitted = (
+  page: Page,
+  admissions: Admissions | undefined,
+  resource: Resource.Any,
+  key: ObjectKey
+): Effect.Effect<Page> =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const webhooks = reviewed(admissions?.of(resource, key) ?? [])
+    const { name, namespace } = key
+    return webhooks.length === 0
+      ? page
+      : { ...page, admitted: { kind: resource.kind, namespace, name, at: new Date(now).toISOString(), webhooks } }
+  })
+
+/** An object whose kind no controller here reconciles or owns. */
+const ofAdmitted = (
+  admissions: Admissions,
+  resource: Resource.Any,
+  namespace: string | null,
+  name: string
+): Effect.Effect<Page> => {
+  const key = keyIn(resource, namespace, name)
+  const message = `No controller here reconciles ${resource.kind} ${keyString(key)}.`
+  const quiet = `${message} This process knows no answer of its webhooks that denied or changed the object, or warned about it.`
+  return Effect.map(withAdmitted({ message, answers: [] }, admissions, resource, key), (page) =>
+    page.admitted === undefined ? { ...page, message: quiet } : page
+  )
+}
+
 /** The owner of a child, from the cache of its kind. */
 const ofChild = (
   makers: ReadonlyArray<{ readonly subject: Gather.Subject; readonly at: number }>,
+  admissions: Admissions | undefined,
   namespace: string | null,
   name: string
 ): Effect.Effect<Page, never, Gather.Needs> =>
@@ -147,21 +190,25 @@ const ofChild = (
       const what = `${informer.resource.kind} ${keyString(key)}`
       if (ownerKey !== undefined) {
         const answers = yield* explained([subject], ownerKey)
-        return {
-          message: `${what} is made by controller ${controller.name} for ${controller.resource.kind} ${ownerKey.name}, of which this is known:`,
-          answers
-        }
+        const message = `${what} is made by controller ${controller.name} for ${controller.resource.kind} ${ownerKey.name}, of which this is known:`
+        return yield* withAdmitted({ message, answers }, admissions, informer.resource, key)
       }
       missing =
         child === undefined
           ? `This process sees no ${what}, and reconciles no ${informer.resource.kind} by itself: controller ${controller.name} makes some for each ${controller.resource.kind}.`
           : `${what} is not made by controller ${controller.name}: ${owner === undefined ? "nothing controls it" : `${owner.kind} ${owner.name} (${owner.apiVersion}) controls it`}. Nothing else here is about it.`
     }
-    return { message: missing, answers: [] }
+    const [maker] = makers
+    const resource = maker?.subject.runner.informers[maker.at + 1]?.resource
+    const page = { message: missing, answers: [] }
+    return resource === undefined
+      ? page
+      : yield* withAdmitted(page, admissions, resource, keyIn(resource, namespace, name))
   })
 
 const ask = (
   subjects: ReadonlyArray<Gather.Subject>,
+  admissions: Admissions | undefined,
   query: URLSearchParams
 ): Effect.Effect<Page | Refused, never, Gather.Needs> =>
   Effect.gen(function* () {
@@ -181,7 +228,7 @@ const ask = (
       }
     }
     const some = subjects.filter(({ controller }) => wanted === "" || controller.name === wanted)
-    if (some.length === 0) {
+    if (some.length === 0 && wanted !== "") {
       const names = listed(subjects.map(({ controller }) => controller.name))
       return { refused: `unknown controller: ${JSON.stringify(wanted)} (must be one of ${names})` }
     }
@@ -193,10 +240,10 @@ const ask = (
     const own = some.map(({ controller }) => controller.resource)
     const made = owned.map(({ resource }) => resource)
     // The own name of a kind precedes short names of other kinds.
-    const isOwnName = [...own, ...made].some((resource) => namesOf(resource).includes(kind.toLowerCase()))
-    const discovered = isOwnName
-      ? Effect.succeed<HasShortName>(() => false)
-      : yield* Effect.cached(discover([...own, ...made]))
+    const admitted = admissions?.resources ?? []
+    const all = [...own, ...made, ...admitted]
+    const isOwnName = all.some((resource) => namesOf(resource).includes(kind.toLowerCase()))
+    const discovered = isOwnName ? Effect.succeed<HasShortName>(() => false) : yield* Effect.cached(discover(all))
     const reconciled = yield* calledSo(own, kind, discovered)
     const [first, second] = reconciled
     if (second !== undefined) return { refused: `${kind} may be ${listed(reconciled)}: say which, with its group` }
@@ -209,7 +256,12 @@ const ask = (
     }
     const children = yield* calledSo(made, kind, discovered)
     const makers = owned.filter(({ resource }) => children.includes(Resource.nameOf(resource)))
-    if (makers.length > 0) return yield* ofChild(makers, query.get("namespace"), name)
+    if (makers.length > 0) return yield* ofChild(makers, admissions, query.get("namespace"), name)
+    const names = yield* calledSo(admitted, kind, discovered)
+    const resource = admitted.find((each) => Resource.nameOf(each) === names[0])
+    if (admissions !== undefined && resource !== undefined) {
+      return yield* ofAdmitted(admissions, resource, query.get("namespace"), name)
+    }
     return { refused: `no controller here reconciles a kind ${JSON.stringify(kind)}, but ${offered(subjects)}` }
   })
 
@@ -222,9 +274,17 @@ const wantsJson = (request: Request, query: URLSearchParams): boolean => {
 }
 
 /** The page as text, without a final newline. */
-export const textOf = ({ answers, message }: Page): string =>
+export const textOf = ({ admitted, answers, message }: Page): string =>
   [
     ...(message === undefined ? [] : [message]),
+    ...(admitted === undefined
+      ? []
+      : [
+          [
+            `The webhooks answered about ${admitted.kind} ${keyString(admitted)}:`,
+            ...Text.webhookLines(admitted.webhooks, { answer: "" }, Date.parse(admitted.at))
+          ].join("\n")
+        ]),
     ...answers.map((each) =>
       answers.length === 1 ? Text.render(each) : `Controller ${each.controller.name}: ${Text.render(each)}`
     )
@@ -245,11 +305,16 @@ const respond = (answer: Page | Refused, json: boolean): Response => {
     : Endpoints.text(200, textOf(answer), headers)
 }
 
-/** Serves `/why` for these controllers, until the scope closes. Does nothing without ports. */
+/**
+ * Serves `/why` for these controllers, until the scope closes. Does nothing without ports.
+ *
+ * @param admissions the answers of the program's webhooks; absent if this process serves none
+ */
 export const serve = (
   controllers: ReadonlyArray<Controller<unknown>>,
   runners: ReadonlyArray<Gather.Journaled>,
-  election: LeaderElection | undefined
+  election: LeaderElection | undefined,
+  admissions?: Admissions | undefined
 ): Effect.Effect<void, never, Gather.Needs | Scope.Scope> =>
   Effect.gen(function* () {
     const endpoints = yield* Effect.serviceOption(Endpoints.Endpoints)
@@ -259,7 +324,7 @@ export const serve = (
       const runner = runners[at]
       return runner === undefined
         ? []
-        : [{ controller, runner, election: controller.leaderElected ? election : undefined, since }]
+        : [{ controller, runner, admissions, election: controller.leaderElected ? election : undefined, since }]
     })
     const context = yield* Effect.context<Gather.Needs>()
     const handler: Endpoints.Handler = (request) => {
@@ -267,7 +332,7 @@ export const serve = (
       const output = query.get("output") ?? ""
       const answer =
         output === "" || output === "json" || output === "text"
-          ? ask(subjects, query)
+          ? ask(subjects, admissions, query)
           : Effect.succeed({ refused: `output=${output} is neither json nor text` })
       return answer.pipe(
         Effect.map((page) => respond(page, wantsJson(request, query))),

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import * as Text from "./Text.ts"
 import { cases, now } from "./Why.fixture.ts"
-import { type Explanation, explain } from "./Why.ts"
+import { type Explanation, explain, type Reviewed } from "./Why.ts"
 
 const usual = explain(cases.reconciled)
 
@@ -212,6 +212,32 @@ Not known   one
       "and 2 more before"
     ])
     expect(section("Ignored", { ignored: Array.from({ length: 4 }, () => ignored({})) })).toHaveLength(4)
+  })
+
+  test("prints the answers of admission webhooks", () => {
+    const webhook = (over: Partial<Reviewed>): Reviewed => ({
+      at: at(5),
+      result: "warned",
+      operation: "update",
+      dryRun: false,
+      username: "ann",
+      message: "spec.image: the tag latest can change",
+      trace: undefined,
+      times: 1,
+      since: at(5),
+      ...over
+    })
+    const webhooks = [
+      webhook({ times: 3, since: at(65), trace: { id: "42", exported: true } }),
+      webhook({ result: "changed", message: "spec.a,\nspec.b", dryRun: true, trace: { id: "42", exported: false } }),
+      webhook({ result: "failed", operation: "delete", username: "", message: "x".repeat(201), at: at(70) })
+    ]
+    expect(section("Webhook", { webhooks })).toEqual([
+      "5s ago (10:21:08Z)     warned ×3  update by ann            since 10:20:08Z; spec.image: the tag latest can change; trace 42",
+      "5s ago (10:21:08Z)     changed    update by ann (dry run)  spec.a, spec.b",
+      `1m10s ago (10:20:03Z)  failed     delete                   ${"x".repeat(200)}…`
+    ])
+    expect(section("Webhook", {})).toEqual([])
   })
 
   test("prints the managers of the object, with their subresources", () => {

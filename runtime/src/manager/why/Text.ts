@@ -2,7 +2,7 @@
 
 import type { Writer } from "./Fields.ts"
 import { ago, clock, future, past, span } from "./Time.ts"
-import type { Explanation } from "./Why.ts"
+import type { Explanation, Reviewed } from "./Why.ts"
 import { counted, deeds, isSame, listed, nameIn } from "./Words.ts"
 
 /** A section with a name and lines. */
@@ -28,7 +28,7 @@ const table = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string
 const most = 200
 
 /** A message in one line, without its tail beyond `most`; "(see above)" if the answer contains it. */
-const clip = (text: string, { answer }: Explanation): string => {
+const clip = (text: string, { answer }: Pick<Explanation, "answer">): string => {
   const line = text.replaceAll(/\s+/g, " ").trim()
   if (line.length > 40 && answer.includes(line.replace(/[.!?…]$/, ""))) return "(see above)"
   return line.length > most ? `${line.slice(0, most)}…` : line
@@ -144,6 +144,25 @@ const ignoredLines = ({ ignored, object }: Explanation, now: number): ReadonlyAr
   ...(ignored.length > mostIgnored ? [`and ${ignored.length - mostIgnored} more before`] : [])
 ]
 
+/** One line for each answer of an admission webhook. */
+export const webhookLines = (
+  webhooks: ReadonlyArray<Reviewed>,
+  { answer }: Pick<Explanation, "answer">,
+  now: number
+): ReadonlyArray<string> =>
+  table(
+    webhooks.map(({ at, dryRun, message, operation, result, since, times, trace, username }) => [
+      when(at, now),
+      `${result}${times > 1 ? ` ×${times}` : ""}`,
+      `${operation}${username === "" ? "" : ` by ${username}`}${dryRun ? " (dry run)" : ""}`,
+      [
+        ...(times > 1 ? [`since ${clock(Date.parse(since), now)}`] : []),
+        clip(message, { answer }),
+        ...(trace?.exported === true ? [`trace ${trace.id}`] : [])
+      ].join("; ")
+    ])
+  )
+
 const writerRow = (now: number, { at, fields, manager, operation, subresource }: Writer): ReadonlyArray<string> => [
   manager,
   operation,
@@ -196,6 +215,7 @@ export const render = (explanation: Explanation): string => {
     ["Woken by", wokenLines(explanation, now)],
     ["Attempts", runLines(explanation, now)],
     ["Ignored", ignoredLines(explanation, now)],
+    ["Webhook", webhookLines(explanation.webhooks, explanation, now)],
     ["Written by", table(writers.map((writer) => writerRow(now, writer)))],
     ["Children", childLines(explanation, now)],
     ["Process", processLines(explanation)],

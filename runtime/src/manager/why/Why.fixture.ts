@@ -2,6 +2,7 @@
 
 import type { TriggerEvent } from "../../controller/Trigger.ts"
 import type { KubernetesObject, ManagedFieldsEntry } from "../../resource/KubernetesObject.ts"
+import type { Entry } from "./Admissions.ts"
 import type { Facts } from "./Facts.ts"
 import type { Run } from "./Journal.ts"
 
@@ -153,6 +154,7 @@ export const facts = (over: Partial<Facts> = {}): Facts => {
     elsewhere: [],
     entry: { runs: [run(2 * minute)], ignored: [], deleted: undefined },
     ignored: [],
+    admissions: [],
     queue: { position: { _tag: "Absent" }, triggers: [], dropped: 0, busy: 0 },
     children: cached === undefined ? [] : [child("Deployment", [ours]), child("Service", [ours])],
     isOwn: () => false,
@@ -192,6 +194,21 @@ const invalid = [
   condition("Ready", "False", "InvalidSpec", mismatch, 3 * minute),
   condition("Stalled", "True", "InvalidSpec", mismatch, 3 * minute)
 ]
+
+/** An answer of an admission webhook, with the differences of a case. */
+export const reviewed = (age: number, over: Partial<Entry> = {}): Entry => ({
+  at: now - age,
+  result: "denied",
+  operation: "create",
+  dryRun: false,
+  username: "ann",
+  message:
+    'Backup.backup.example.com "shop" is invalid: spec.schedule: Invalid value: "61 * * * *": minute "61" must be 0 to 59',
+  trace: undefined,
+  times: 1,
+  since: now - age,
+  ...over
+})
 
 const gone = { cached: undefined, children: [] } as const
 
@@ -279,6 +296,26 @@ export const cases = {
     ]
   }),
   "never seen": facts({ ...gone, elsewhere: ["prod"], entry: undefined }),
+  denied: facts({
+    ...gone,
+    kind: "Backup",
+    resource: "backups.backup.example.com",
+    controller: { name: "backup", fieldManager: "backup-controller", finalizers: [], workers: 4 },
+    caches: ["backups.backup.example.com", "jobs.batch"].map((resource) => ({
+      resource,
+      synced: true,
+      problem: undefined
+    })),
+    entry: undefined,
+    admissions: [
+      reviewed(2 * minute, { dryRun: true }),
+      reviewed(5 * second, {
+        times: 2,
+        since: now - 65 * second,
+        trace: { id: "7f1d2a903c414f5e9a6b2d8c0e4b7a11", exported: true }
+      })
+    ]
+  }),
   deleted: facts({
     ...gone,
     entry: { runs: [run(2 * hour)], ignored: [], deleted: { uid: "", at: now - 4 * minute } }

@@ -34,6 +34,7 @@ describe("an explanation", () => {
       queued: "queued",
       filtered: "filtered",
       "never seen": "absent",
+      denied: "denied",
       deleted: "deleted",
       "blocked by a finalizer": "deletion-blocked",
       standby: "standby",
@@ -48,7 +49,9 @@ describe("an explanation", () => {
   test("of each case is in docs/why.md, word for word", async () => {
     const docs = await Bun.file(join(import.meta.dir, "../../../../docs/why.md")).text()
     for (const each of Object.values(cases)) {
-      expect(docs).toContain(`\n$ homeostat why webapp/shop\n${Text.render(explain(each))}\n\`\`\`\n`)
+      expect(docs).toContain(
+        `\n$ homeostat why ${each.kind.toLowerCase()}/shop\n${Text.render(explain(each))}\n\`\`\`\n`
+      )
     }
   })
 

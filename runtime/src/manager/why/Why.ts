@@ -4,6 +4,7 @@
  */
 
 import type { TriggerEvent } from "../../controller/Trigger.ts"
+import type * as Admissions from "./Admissions.ts"
 import { answerOf, type Verdict } from "./Answer.ts"
 import { type ConditionFact, conditionsOf, dueOf, type Facts, observedOf } from "./Facts.ts"
 import { setterOf, type Writer, writersOf } from "./Fields.ts"
@@ -20,6 +21,9 @@ export interface Woken {
   /** In words. */
   readonly text: string
 }
+
+/** An answer of an admission webhook. Times are RFC 3339 with milliseconds. */
+export type Reviewed = Omit<Admissions.Entry, "at" | "since"> & { readonly at: string; readonly since: string }
 
 /** An explanation. Times are RFC 3339 with milliseconds. */
 export interface Explanation {
@@ -63,6 +67,8 @@ export interface Explanation {
   >
   /** Newest first. */
   readonly ignored: ReadonlyArray<Omit<Ignored, "at"> & { readonly at: string; readonly own: boolean }>
+  /** Answers of the admission webhooks about the object, newest first. */
+  readonly webhooks: ReadonlyArray<Reviewed>
   readonly writers: ReadonlyArray<Writer>
   /** Its children, each with the other managers that write it. */
   readonly children: ReadonlyArray<{
@@ -86,6 +92,10 @@ export interface Explanation {
 
 const iso = (at: number): string => new Date(at).toISOString()
 
+/** Answers of admission webhooks, newest first. */
+export const reviewed = (entries: ReadonlyArray<Admissions.Entry>): ReadonlyArray<Reviewed> =>
+  entries.toReversed().map((each) => ({ ...each, at: iso(each.at), since: iso(each.since) }))
+
 const wokenOf =
   (facts: Facts) =>
   (fired: TriggerEvent): Woken => {
@@ -102,6 +112,7 @@ const wokenOf =
 /** Answers without a next run, until something changes. */
 const without: ReadonlyArray<Verdict> = [
   "absent",
+  "denied",
   "deleted",
   "out-of-scope",
   "standby",
@@ -182,6 +193,7 @@ export const explain = (facts: Facts): Explanation => {
       triggers: triggers.map(woken)
     })),
     ignored: facts.ignored.toReversed().map((each) => ({ ...each, at: iso(each.at) })),
+    webhooks: reviewed(facts.admissions),
     writers: stored === undefined ? [] : writersOf(stored),
     children: facts.children.map((child) => ({
       kind: child.kind,
