@@ -2,6 +2,7 @@
  * Answers a `ConversionReview` of `apiextensions.k8s.io/v1`. The conversion of all objects fails if that of one object fails, and the
  * user sees the name of that object and the reason.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -36,10 +37,38 @@ const decode = Schema.decodeUnknownOption(Review)
 
 const longest = 1000
 
-/** The endpoint that converts objects of these kinds. */
-export const endpoint =
-  (kinds: ReadonlyArray<CustomResource.Any>): Reply.Endpoint =>
-  (body, call) =>
+/** An error is logged again after this time, in ms. */
+const logInterval = 60_000
+
+/** The most errors that are counted at a time. The message of an error may contain values of users. */
+const mostErrors = 1000
+
+/** Logs an error of a conversion once in a minute, and then also the number of the errors since. */
+const errorLog = () => {
+  const errors = new Map<string, { readonly at: number; more: number }>()
+  return (key: string, line: string) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const last = errors.get(key)
+      if (last !== undefined && now - last.at < logInterval) {
+        last.more++
+        return Effect.void
+      }
+      // The map keeps the order of insertions, so the first error is the oldest one.
+      errors.delete(key)
+      const [oldest] = errors.keys()
+      if (oldest !== undefined && errors.size >= mostErrors) errors.delete(oldest)
+      errors.set(key, { at: now, more: 0 })
+      return Effect.logWarning(last === undefined || last.more === 0 ? line : `${line} (and ${last.more} more times)`)
+    })
+}
+
+/**
+ * The endpoint that converts objects of these kinds. It logs each distinct error of a kind and its two versions once in a minute, with
+ * the first object that has the error.
+ */
+export const endpoint = (kinds: ReadonlyArray<CustomResource.Any>): Reply.Endpoint => {
+  const logError = errorLog()
+  return (body, call) =>
     Effect.gen(function* () {
       const { request } = yield* Reply.decoded(
         () => Option.getOrUndefined(decode(body)),
@@ -62,13 +91,17 @@ export const endpoint =
         const one = convert(kinds, object, desiredAPIVersion)
         if (Either.isLeft(one)) {
           panic = one.left.panic
-          failure = `${object.kind} ${JSON.stringify(object.metadata.name ?? "")}: ${Text.clip(one.left.message, longest)}`
+          const message = Text.clip(one.left.message, longest)
+          failure = `${object.kind} ${JSON.stringify(object.metadata.name ?? "")}: ${message}`
+          yield* logError(
+            [object.kind, object.apiVersion, desiredAPIVersion, message].join("\n"),
+            `A conversion to ${desiredAPIVersion} failed: ${failure}`
+          )
           break
         }
         convertedObjects.push(one.right)
       }
       review.failure = failure
-      if (failure !== undefined) yield* Effect.logWarning(`A conversion to ${desiredAPIVersion} failed: ${failure}`)
       const answer = (response: object, code = 200): Reply.Reply => ({
         code,
         panicked: panic !== undefined,
@@ -78,6 +111,7 @@ export const endpoint =
         ? answer({ convertedObjects, result: { status: "Success" } })
         : answer({ convertedObjects: [], result: { status: "Failure", message: failure } }, 500)
     })
+}
 
 interface Failure {
   readonly message: string
