@@ -115,7 +115,11 @@ export const make = () => {
       const transport = Layer.succeed(Transport.Transport, {
         server: "memory",
         send: ({ body, method }) =>
-          call(Effect.sync(() => (replica.fault > 0 ? refusal(replica.fault, "Fault") : respond(method, body)))),
+          call(
+            Effect.sync(() =>
+              replica.fault > 0 ? refusal(replica.fault, `Fault${replica.fault}`) : respond(method, body)
+            )
+          ),
         open: () => Effect.dieMessage("a watch")
       })
       const client = yield* Layer.build(Layer.provide(Client.layer(), transport))

@@ -135,6 +135,25 @@ describe("a shared certificate", () => {
     })
   )
 
+  Test.effect("logs each new error once, until the step has succeeded", () => {
+    const lines: Array<string> = []
+    const logger = Logger.make(({ logLevel, message }) => {
+      if (logLevel === LogLevel.Warning) lines.push(String(message))
+    })
+    return Effect.gen(function* () {
+      const { replicas } = yield* startedWith([0])
+      const [replica] = replicas
+      if (replica === undefined) throw new Error("no replica")
+      for (const fault of [500, 503, 500, 0, 500]) {
+        replica.fault = fault
+        yield* TestClock.adjust("5 minutes")
+      }
+      expect(
+        lines.map((line) => /^Cannot read Secret default\/hooks, retrying: .*Fault(500|503)/.exec(line)?.[1])
+      ).toEqual(["500", "503", "500"])
+    }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+  })
+
   effect("is renewed by the same CA for another name", () =>
     Effect.gen(function* () {
       const { world } = yield* started

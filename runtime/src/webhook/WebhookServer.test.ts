@@ -123,7 +123,7 @@ const post = async (
     tls: { ca }
   })
   const text = await response.text()
-  return { status: response.status, text, json: () => JSON.parse(text) }
+  return { status: response.status, headers: response.headers, text, json: () => JSON.parse(text) }
 }
 
 const meta = { name: "one", uid: "u", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" }
@@ -187,6 +187,35 @@ describe("the webhook server", () => {
       status: 500,
       text: "no database\n"
     })
+  })
+
+  test("admits an operation for which the kind has no check", async () => {
+    const { json } = await post("/validate", review({ operation: "DELETE", oldObject: box({ size: 11 }) }))
+    expect(json().response).toEqual({ uid: "7", allowed: true })
+  })
+
+  test("keeps the connection open after an answer", async () => {
+    const { headers } = await post("/validate", review({ object: box({ size: 1 }) }))
+    expect(headers.get("connection")).not.toBe("close")
+    expect((await post("/validate", " ".repeat(WebhookServer.mostBytes + 1))).headers.get("connection")).toBe("close")
+  })
+
+  test("shows the requests that it is answering", async () => {
+    const inFlight = () => {
+      const family = metrics
+        .read()
+        .find(({ metric }) => metric.name === "controller_runtime_webhook_requests_in_flight")
+      const series = family?.series.find(({ labels }) => labels.join(" ") === "/validate")
+      return (series as Metrics.Scalar | undefined)?.value
+    }
+    expect(inFlight()).toBe(0)
+    const answers = Array.from({ length: 2 }, () =>
+      post("/validate?timeout=2s", review({ object: box({ size: 1, slow: true }) }))
+    )
+    for (let tries = 0; tries < 100 && inFlight() !== 2; tries++) await Bun.sleep(10)
+    expect(inFlight()).toBe(2)
+    await Promise.all(answers)
+    expect(inFlight()).toBe(0)
   })
 
   test("answers 504 within the time limit of the API server", async () => {
@@ -282,7 +311,7 @@ describe("the webhook server", () => {
     const family = metrics.read().find(({ metric }) => metric.name === "controller_runtime_webhook_requests_total")
     const counts = new Map(family?.series.map((series) => [series.labels.join(" "), (series as Metrics.Scalar).value]))
     expect(counts.get("/validate 422")).toBe(2)
-    expect(counts.get("/validate 413")).toBe(1)
+    expect(counts.get("/validate 413")).toBe(2)
     expect(counts.get("/convert 500")).toBe(2)
   })
 
