@@ -11,7 +11,8 @@
 import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import * as BunRuntime from "@effect/platform-bun/BunRuntime"
-import * as Crd from "@homeostat/runtime/command/Crd"
+import * as Kinds from "@homeostat/runtime/command/Kinds"
+import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import { program } from "../controllers/main.ts"
@@ -60,7 +61,7 @@ const build = Effect.gen(function* () {
       : named.map((target) => ({ name: Dist.nameOf(target), target }))
   const sources = yield* Sources.of(root, process.env.SOURCE_DATE_EPOCH)
   // `run` does not compile these schemas, so that it starts sooner.
-  yield* Crd.definitionsOf(program.controllers)
+  yield* Effect.forEach(Kinds.of(program), CustomResource.check, { discard: true })
   yield* Dist.prepare(outdir)
   let bill = ""
   for (const { name, target } of wanted) {

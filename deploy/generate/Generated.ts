@@ -2,7 +2,7 @@
  * The part of `deploy/` that follows from code: the CustomResourceDefinitions, the permissions of the manager, the roles for
  * people, the policies that limit the manager. In {@link folders} there is nothing else. Pure: the same program gives the same files.
  */
-import * as CrdVerb from "@homeostat/runtime/command/Crd"
+import * as Kinds from "@homeostat/runtime/command/Kinds"
 import * as Webhooks from "@homeostat/runtime/command/Webhooks"
 import * as Yaml from "@homeostat/runtime/command/Yaml"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
@@ -46,7 +46,7 @@ const kustomization = ({ name }: Program, lines: ReadonlyArray<string>, resource
 const pathOf = ({ group, plural }: CustomResource.Any): string => `${group}_${plural}.yaml`
 
 const crds = (program: Program) => {
-  const kinds = CrdVerb.kindsOf(program.controllers)
+  const kinds = Kinds.of(program)
   return {
     ...Object.fromEntries(
       kinds.map((kind) => [
@@ -82,7 +82,7 @@ const rbac = (program: Program) => {
         "Deployments of a namespace may edit these kinds there. Bind the others yourself: see docs/callers.md.",
         "An editor can name any Secret and claim of the namespace in a Backup, as in a pod."
       ],
-      PeopleRoles.of(name, CrdVerb.kindsOf(controllers))
+      PeopleRoles.of(name, Kinds.of({ controllers }))
     ),
     "kustomization.yaml": kustomization(
       program,
@@ -119,7 +119,7 @@ const lockdown = ({ controllers, name }: Program) => ({
       `Limits what a ServiceAccount \`${name}\`, of any namespace, may write, and no other user: see docs/security.md.`,
       "A new controller needs its rule in deploy/generate/Lockdown.ts."
     ],
-    Lockdown.of(name, CrdVerb.kindsOf(controllers))
+    Lockdown.of(name, Kinds.of({ controllers }))
   ),
   "kustomization.yaml": file(
     ["Limits the manager by ValidatingAdmissionPolicies, on top of its permissions."],

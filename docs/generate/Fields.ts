@@ -1,5 +1,5 @@
 /** The pages of the kinds' fields, from the schemas as a cluster is given them. */
-import * as CrdVerb from "@homeostat/runtime/command/Crd"
+import * as Kinds from "@homeostat/runtime/command/Kinds"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import { program } from "../../controllers/main.ts"
@@ -144,7 +144,7 @@ const render = (kind: CustomResource.Any): Page => {
   return { path: `docs/reference/${name}.md`, text: `${parts.filter((part) => part !== "").join("\n\n")}\n` }
 }
 
-const kinds = CrdVerb.kindsOf(program.controllers)
+const kinds = Kinds.of(program)
 
 /** A page for each kind that the program's controllers are for. */
 export const pages: ReadonlyArray<Page> = kinds.map(render)

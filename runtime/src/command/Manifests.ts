@@ -5,6 +5,7 @@ import * as Flags from "./Flags.ts"
 import * as ManagerDeployment from "./ManagerDeployment.ts"
 import * as Rbac from "./Rbac.ts"
 import * as Verb from "./Verb.ts"
+import * as Webhooks from "./Webhooks.ts"
 import * as Yaml from "./Yaml.ts"
 
 const accountOf = ({ name, namespace }: Rbac.Settings["serviceAccount"]): ReadonlyArray<object> => [
@@ -25,7 +26,12 @@ export const verb = (program: Rbac.Program) =>
     ],
     run: (settings) =>
       Effect.gen(function* () {
-        const crds = yield* definitionsOf(Flags.chosen(program.controllers, settings.controllers))
+        // `run` would refuse the flags of the Deployment too.
+        yield* Webhooks.required(program, settings)
+        const crds = yield* definitionsOf(
+          { ...program, controllers: Flags.chosen(program.controllers, settings.controllers) },
+          settings.serviceAccount.namespace
+        )
         const roles = yield* Rbac.objects(program, settings)
         const { environment, image } = settings
         if (image === undefined && environment.length > 0) {

@@ -57,6 +57,7 @@ export const verb = (program: Rbac.Program & Build.Built) =>
         const controllers = Flags.chosen(program.controllers, settings.controllers)
         const permissions = Permissions.all(controllers, {
           ...settings,
+          kinds: program.kinds,
           lease,
           webhookAccess: Webhooks.access(program, settings, Webhooks.namespaceOf(cluster))
         })

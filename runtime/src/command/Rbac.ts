@@ -72,6 +72,7 @@ export const objects = (program: Program, settings: Settings) =>
   Either.map(Election.leaseOf(program, settings, settings.serviceAccount.namespace), (lease) =>
     Rbac.objects(Flags.chosen(program.controllers, settings.controllers), {
       ...settings,
+      kinds: program.kinds,
       name: program.name,
       lease,
       webhookAccess: Webhooks.access(program, settings, settings.serviceAccount.namespace)

@@ -35,11 +35,11 @@ import * as LogLevels from "../telemetry/LogLevels.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as Call from "../webhook/Call.ts"
 import * as Build from "./Build.ts"
-import * as Crd from "./Crd.ts"
 import * as Election from "./Election.ts"
 import * as Environment from "./Environment.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
+import * as Kinds from "./Kinds.ts"
 import * as Logging from "./Logging.ts"
 import * as LogLevelPage from "./LogLevelPage.ts"
 import * as MetricsPort from "./MetricsPort.ts"
@@ -163,8 +163,7 @@ const start = <R, E>(
       const how = what === "metrics" && settings.metricsSecure ? ", over TLS, to tokens that may get /metrics" : ""
       yield* Effect.logInfo(`Serving ${what} on ${address}${how}`)
     }
-    if (settings.installCrds)
-      yield* Effect.forEach(Crd.kindsOf(program.controllers), CustomResource.check, { discard: true })
+    if (settings.installCrds) yield* Effect.forEach(Kinds.of(program), CustomResource.check, { discard: true })
     const instance = instanceOf(process.env)
     const controllers = Flags.chosen(program.controllers, settings.controllers)
     const cluster = yield* during(
@@ -215,7 +214,7 @@ const start = <R, E>(
           "crds",
           "the CustomResourceDefinitions are not applied yet",
           Effect.flatMap(webhooks?.conversion ?? Effect.sync(() => undefined), (conversion) =>
-            Crds.install(Crd.kindsOf(controllers), {
+            Crds.install(Kinds.of({ ...program, controllers }), {
               namespaces: settings.namespaces,
               program: program.name,
               conversion
@@ -245,6 +244,7 @@ const start = <R, E>(
             Preflight.warn(
               Permissions.all(controllers, {
                 ...settings,
+                kinds: program.kinds,
                 lease,
                 webhookAccess: Webhooks.access(program, settings, Webhooks.namespaceOf(cluster))
               }),

@@ -14,6 +14,7 @@ import * as SelfSigned from "../manager/SelfSigned.ts"
 import * as Admissions from "../manager/why/Admissions.ts"
 import * as BuiltIn from "../resource/BuiltIn.ts"
 import type * as Crds from "../resource/Crd.ts"
+import type * as CustomResource from "../resource/CustomResource.ts"
 import { nameOf } from "../resource/Resource.ts"
 import * as Admission from "../webhook/Admission.ts"
 import * as AdmissionReview from "../webhook/AdmissionReview.ts"
@@ -23,8 +24,8 @@ import * as ConversionReview from "../webhook/ConversionReview.ts"
 import * as Registration from "../webhook/Registration.ts"
 import * as SharedCertificate from "../webhook/SharedCertificate.ts"
 import * as WebhookServer from "../webhook/WebhookServer.ts"
-import * as Crd from "./Crd.ts"
 import * as Flag from "./Flag.ts"
+import * as Kinds from "./Kinds.ts"
 import { UsageError } from "./Verb.ts"
 import * as WebhookFiles from "./WebhookFiles.ts"
 import * as WebhookReadiness from "./WebhookReadiness.ts"
@@ -35,6 +36,8 @@ export interface Program<R = never> {
   readonly controllers: ReadonlyArray<Controller<R | Services>>
   /** Its checks and defaults: see `Admission`. Every replica answers them if `run` has the flag `--webhooks`. Default: none. */
   readonly webhooks?: ReadonlyArray<Admission.Admission<R | Services>> | undefined
+  /** Custom kinds without a controller, for example with a `Conversion`: their CRDs are printed and installed too. Default: none. */
+  readonly kinds?: ReadonlyArray<CustomResource.Any> | undefined
 }
 
 /** The flag that decides about permissions and manifests. */
@@ -82,9 +85,6 @@ export const serviceOf = (program: string): string => `${program}-webhook`
 /** The Secret with the certificate that the replicas share. */
 export const secretOf = (program: string): string => `${program}-webhook-certificate`
 
-const convertedOf = ({ controllers }: Pick<Program<unknown>, "controllers">) =>
-  Crd.kindsOf(controllers).filter(({ definition }) => definition.spokes.length > 0)
-
 /** The settings of the objects that the API server reads. */
 const targetOf = (
   program: Program<unknown>,
@@ -97,6 +97,10 @@ const targetOf = (
   target: webhookUrl === undefined ? { service: { namespace, name: serviceOf(program.name) } } : { url: webhookUrl }
 })
 
+/** The Service that converts between the versions of a kind, for a CRD. The manager adds the CA. */
+export const conversionOf = (program: Program<unknown>, namespace: string): Crds.ClientConfig =>
+  Configuration.clientConfig(targetOf(program, { namespaces: [] }, namespace).target, "/convert")
+
 /** The permissions of the webhooks in a namespace of the program; none without `--webhooks`. */
 export const access = (
   program: Program<unknown>,
@@ -108,7 +112,7 @@ export const access = (
   const target = targetOf(program, settings, namespace)
   const { mutating, validating } = Configuration.configurations(declared, target, undefined)
   const policies = Configuration.policies(declared, target).map(({ policy }) => policy.metadata.name)
-  const crds = convertedOf(program).map(nameOf)
+  const crds = Kinds.converted(program).map(nameOf)
   const names = [secretOf(program.name)]
   const written = (resource: Access.Target, names: ReadonlyArray<string>) =>
     names.length === 0 ? [] : [Access.of(resource, ["get", "patch"], { names }), Access.create(resource)]
@@ -123,6 +127,17 @@ export const access = (
   ]
 }
 
+/** Rejects a program whose kinds need `--webhooks`, without the flag. */
+export const required = (
+  program: Program<unknown>,
+  { webhooks }: { readonly webhooks: boolean }
+): Either.Either<void, UsageError> => {
+  const [kind] = Kinds.converted(program)
+  return webhooks || kind === undefined
+    ? Either.void
+    : Either.left(new UsageError({ message: `--webhooks: required for the versions of ${nameOf(kind)}` }))
+}
+
 /** Rejects a program whose kinds or flags need `--webhooks`, and two declarations of one webhook. */
 export const check = (
   program: Program<unknown>,
@@ -132,10 +147,9 @@ export const check = (
   const twice = Admission.duplicate(program.webhooks ?? [])
   if (twice !== undefined) return refusal(twice)
   if (settings.webhooks) return Either.void
-  const [converted] = convertedOf(program)
-  if (converted !== undefined) return refusal(`--webhooks: required for the versions of ${nameOf(converted)}`)
   if (settings.webhookUrl !== undefined) return refusal("--webhooks: required with --webhook-url")
-  return settings.webhookCertDir === undefined ? Either.void : refusal("--webhooks: required with --webhook-cert-dir")
+  if (settings.webhookCertDir !== undefined) return refusal("--webhooks: required with --webhook-cert-dir")
+  return required(program, settings)
 }
 
 /** An empty history of the program's admission webhooks, for `why`. */
@@ -167,7 +181,7 @@ export const start = <R>(
 > =>
   Effect.gen(function* () {
     const declared = program.webhooks ?? []
-    const converted = convertedOf(program)
+    const converted = Kinds.converted(program)
     const options = targetOf(program, settings, namespace)
     for (const line of Configuration.summary(declared)) yield* Effect.logInfo(line)
     const register = Registration.make({ ...options, declared, converted })

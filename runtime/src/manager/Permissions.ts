@@ -39,6 +39,8 @@ export interface Settings {
   readonly lease: { readonly namespace: string; readonly name: string } | undefined
   /** Whether it applies the CustomResourceDefinitions. */
   readonly installCrds: boolean
+  /** Custom kinds without a controller, whose CustomResourceDefinitions it applies too. Default: none. */
+  readonly kinds?: ReadonlyArray<CustomResource.Any> | undefined
   /** Whether it asks the API server which callers may read its metrics. */
   readonly metricsSecure?: boolean | undefined
   /** The permissions of its webhooks. Default: none. */
@@ -58,9 +60,12 @@ export const ofLease = (lease: NonNullable<Settings["lease"]>): ReadonlyArray<Pe
   return distinct(access.flatMap((each) => placed(each, "leader election", [])))
 }
 
-const ofCrds = (controllers: ReadonlyArray<Declared>): ReadonlyArray<Permission> => {
-  const names = controllers.flatMap(({ resource }) =>
-    CustomResource.isCustomResource(resource) ? [nameOf(resource)] : []
+const ofCrds = (
+  controllers: ReadonlyArray<Declared>,
+  kinds: ReadonlyArray<CustomResource.Any>
+): ReadonlyArray<Permission> => {
+  const names = [...controllers.map(({ resource }) => resource).filter(CustomResource.isCustomResource), ...kinds].map(
+    nameOf
   )
   if (names.length === 0) return []
   return [
@@ -72,10 +77,15 @@ const ofCrds = (controllers: ReadonlyArray<Declared>): ReadonlyArray<Permission>
 /** The permissions of the controllers, and of the work before their start. */
 export const ofControllers = (
   controllers: ReadonlyArray<Declared>,
-  { installCrds, metricsSecure = false, namespaces }: Pick<Settings, "namespaces" | "installCrds" | "metricsSecure">
+  {
+    installCrds,
+    kinds = [],
+    metricsSecure = false,
+    namespaces
+  }: Pick<Settings, "namespaces" | "installCrds" | "kinds" | "metricsSecure">
 ): ReadonlyArray<Permission> =>
   distinct([
-    ...(installCrds ? ofCrds(controllers) : []),
+    ...(installCrds ? ofCrds(controllers, kinds) : []),
     ...(metricsSecure ? Callers.access.flatMap((each) => placed(each, "--metrics-secure", [])) : []),
     ...controllers.flatMap(({ access, name }) => {
       const bindsWide = access.some(

@@ -1,6 +1,6 @@
 /** What tests of replicas of the program begin with. */
 import * as Client from "@homeostat/runtime/client/Client"
-import * as CrdVerb from "@homeostat/runtime/command/Crd"
+import * as Kinds from "@homeostat/runtime/command/Kinds"
 import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -12,7 +12,7 @@ import { program } from "../../../controllers/main.ts"
 import * as Managed from "../Managed.ts"
 
 /** The definitions of all kinds that the program works on: without one, its controller waits. */
-export const definitions = CrdVerb.kindsOf(program.controllers).map((kind) => Crd.of(kind))
+export const definitions = Kinds.of(program).map((kind) => Crd.of(kind))
 
 const on =
   (test: typeof Shared.cluster) =>

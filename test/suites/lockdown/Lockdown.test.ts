@@ -1,13 +1,13 @@
 /** The policies know every write of the program, and the page about them every policy. */
 import { expect, test } from "bun:test"
 import { join } from "node:path"
-import * as CrdVerb from "@homeostat/runtime/command/Crd"
+import * as Kinds from "@homeostat/runtime/command/Kinds"
 import * as Permissions from "@homeostat/runtime/manager/Permissions"
 import { program } from "../../../controllers/main.ts"
 import * as Lockdown from "../../../deploy/generate/Lockdown.ts"
 import * as Shipped from "../Shipped.ts"
 
-const kinds = CrdVerb.kindsOf(program.controllers)
+const kinds = Kinds.of(program)
 const verbs: { readonly [verb: string]: string } = {
   create: "create",
   update: "update",
@@ -31,7 +31,7 @@ test("deploy/generate/Lockdown.ts has a rule for each write that the roles allow
 
 test("docs/security.md describes each policy", async () => {
   const page = await Bun.file(join(import.meta.dir, "../../../docs/security.md")).text()
-  const policies = Object.keys(Lockdown.policiesOf(program.name, CrdVerb.kindsOf(Shipped.controllers)))
+  const policies = Object.keys(Lockdown.policiesOf(program.name, Kinds.of(Shipped)))
   const described = Array.from(page.matchAll(/^\| `homeostat-([a-z]+)` /gm), ([, name = ""]) => name)
   expect(described).toEqual(policies)
 })

@@ -1,7 +1,7 @@
 /** `--install-crds` on a cluster that has the definitions of another version. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
-import * as CrdVerb from "@homeostat/runtime/command/Crd"
+import * as Kinds from "@homeostat/runtime/command/Kinds"
 import * as Crds from "@homeostat/runtime/manager/Crds"
 import { CustomResourceDefinition } from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
@@ -42,7 +42,7 @@ live(
         }
 
         yield* cluster.install(Crd.of(Newer.NewerWebApp))
-        const kept = CrdVerb.kindsOf(program.controllers).slice(1)
+        const kept = Kinds.of(program).slice(1)
         yield* cluster.install(...kept.map((kind) => Crd.of(kind)))
         const before = yield* definition
         const args = ["run", "--kubeconfig", cluster.admin.kubeconfigPath, "--install-crds"]

@@ -1,13 +1,13 @@
 /** The kinds of this version, beside those of the versions that are out. */
 import { describe, expect, test } from "bun:test"
-import * as CrdVerb from "@homeostat/runtime/command/Crd"
+import * as Kinds from "@homeostat/runtime/command/Kinds"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as Narrowing from "@homeostat/runtime/resource/Narrowing"
 import { program } from "../../../controllers/main.ts"
 import { type Definition, releases } from "./Released.ts"
 
 const present = new Map(
-  CrdVerb.kindsOf(program.controllers).map((kind) => {
+  Kinds.of(program).map((kind) => {
     const crd = Crd.of(kind)
     return [crd.metadata.name, crd]
   })

@@ -2,7 +2,7 @@
 import { expect } from "bun:test"
 import { join } from "node:path"
 import * as Client from "@homeostat/runtime/client/Client"
-import * as CrdVerb from "@homeostat/runtime/command/Crd"
+import * as Kinds from "@homeostat/runtime/command/Kinds"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Shared from "@homeostat/testkit/Shared"
@@ -14,7 +14,7 @@ import { program } from "../../../controllers/main.ts"
 import * as Managed from "../Managed.ts"
 import { type Definition, releases, type Stored } from "./Released.ts"
 
-const kinds = CrdVerb.kindsOf(program.controllers)
+const kinds = Kinds.of(program)
 
 const samples = join(import.meta.dir, "../../../deploy/samples")
 

@@ -10,14 +10,24 @@ import * as Binary from "../binary/Binary.ts"
 import * as Running from "../binary/Running.ts"
 import * as Scene from "./Scene.ts"
 
-const launch = (cluster: ControlPlane, port: number, inCluster = false) =>
+const launch = (
+  cluster: ControlPlane,
+  port: number,
+  {
+    inCluster = false,
+    installs = true,
+    program = "crates"
+  }: Partial<Record<"inCluster" | "installs", boolean>> & {
+    readonly program?: "crates" | "pallets"
+  } = {}
+) =>
   Running.start(
     [
       process.execPath,
-      join(import.meta.dir, "fixtures", "crates.ts"),
+      join(import.meta.dir, "fixtures", `${program}.ts`),
       "run",
       `--kubeconfig=${cluster.admin.kubeconfigPath}`,
-      "--install-crds",
+      ...(installs ? ["--install-crds"] : []),
       "--webhooks",
       `--webhook-bind-address=127.0.0.1:${port}`,
       ...(inCluster ? [] : [`--webhook-url=https://127.0.0.1:${port}`])
@@ -25,7 +35,7 @@ const launch = (cluster: ControlPlane, port: number, inCluster = false) =>
     {
       ...Binary.bare(cluster.directory),
       ...Binary.variables({ "metrics-bind-address": "127.0.0.1:0", "health-probe-bind-address": "127.0.0.1:0" }, [
-        "crates"
+        program
       ])
     }
   )
@@ -142,7 +152,7 @@ describe.each([
 
         // The address of the conversion changes from a URL to a Service.
         yield* Scope.close(first, Exit.void)
-        yield* launch(cluster, yield* Scene.freePort, true)
+        yield* launch(cluster, yield* Scene.freePort, { inCluster: true })
         const address = Effect.map(run(["get", "crd", "crates.suites.example.com", "-o", "json"]), ({ stdout }) => {
           const { service, url } = JSON.parse(stdout).spec.conversion.webhook.clientConfig
           return [service?.name, url]
@@ -152,6 +162,83 @@ describe.each([
           address,
           ([name, url]) => name === "crates-webhook" && url === undefined
         )
+      }),
+    Scene.options
+  )
+
+  on(
+    "of a program without controllers has all versions after its printed CRD is applied again",
+    (cluster) =>
+      Effect.gen(function* () {
+        const namespace = yield* cluster.namespace("pallets")
+        const run = (args: ReadonlyArray<string>, input?: object) => Scene.kubectl(cluster, args, input)
+        // As docs/webhooks.md says, since the program of the other test has ended.
+        yield* run([
+          "delete",
+          "validatingwebhookconfigurations,mutatingwebhookconfigurations",
+          "-l",
+          "app.kubernetes.io/managed-by=crates"
+        ])
+        const crate = (name: string) => ({
+          apiVersion: "suites.example.com/v1",
+          kind: "Crate",
+          metadata: { name, namespace },
+          spec: { size: "3x4" }
+        })
+        const first = yield* Scope.make()
+        const pallets = { program: "pallets" } as const
+        yield* Scene.ready(yield* Scope.extend(launch(cluster, yield* Scene.freePort, pallets), first))
+        yield* Eventually.eventually(
+          "the conversion",
+          run(["apply", "-f", "-"], crate("one")),
+          ({ exitCode }) => exitCode === 0
+        )
+        const stored = yield* run([
+          "get",
+          "crates.v2.suites.example.com",
+          "one",
+          `--namespace=${namespace}`,
+          "-o",
+          "json"
+        ])
+        expect(JSON.parse(stored.stdout).spec).toEqual({ width: 3, height: 4 })
+        yield* Scope.close(first, Exit.void)
+
+        // The manager adds the CAs to a printed CRD, without --install-crds.
+        const crd = Effect.map(
+          run(["get", "crd", "crates.suites.example.com", "-o", "json"]),
+          ({ stdout }) => JSON.parse(stdout).spec
+        )
+        const { code, stdout } = yield* Effect.flatMap(
+          Running.start(
+            [
+              process.execPath,
+              join(import.meta.dir, "fixtures", "pallets.ts"),
+              "crd",
+              "--service-account=default/pallets",
+              "-o",
+              "json"
+            ],
+            Binary.bare(cluster.directory)
+          ),
+          (printing) => printing.ended("1 minute")
+        )
+        expect(code).toBe(0)
+        const printed = JSON.parse(stdout)
+        expect(yield* run(["replace", "-f", "-"], printed)).toMatchObject({ exitCode: 0 })
+        expect((yield* crd).conversion.webhook.clientConfig.caBundle).toBeUndefined()
+        yield* launch(cluster, yield* Scene.freePort, { ...pallets, installs: false, inCluster: true })
+        const { caBundle } = yield* Eventually.eventually(
+          "the CAs",
+          Effect.map(crd, ({ conversion }) => conversion.webhook.clientConfig),
+          ({ caBundle }) => caBundle !== undefined
+        )
+        for (const args of [["apply"], ["apply", "--server-side", "--force-conflicts"]]) {
+          expect(yield* run([...args, "-f", "-"], printed)).toMatchObject({ exitCode: 0 })
+          const { conversion, versions } = yield* crd
+          expect(versions.map(({ name }: { readonly name: string }) => name)).toEqual(["v2", "v1"])
+          expect(conversion.webhook.clientConfig).toMatchObject({ service: { name: "pallets-webhook" }, caBundle })
+        }
       }),
     Scene.options
   )
