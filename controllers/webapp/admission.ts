@@ -1,7 +1,5 @@
 /**
  * The admission rules of WebApps: warnings that the API server evaluates itself, without a webhook. The CRD denies invalid values.
- *
- * An autoscaler changes the replicas through the scale subresource, which the rules do not see.
  */
 import * as Admission from "@homeostat/runtime/webhook/Admission"
 import { WebApp } from "./WebApp.ts"
@@ -40,10 +38,12 @@ export const imageName = {
     "'spec.image: \"' + object.spec.image + '\" is an invalid image name, so no pod can start (write it like registry.example.com/shop:1.2)'"
 } as const
 
-/** An update does not multiply or divide the replicas by more than three, if that is ten pods or more. */
+/** An update or `kubectl scale` does not multiply or divide the replicas by more than three, if that is ten pods or more. */
 export const replicasJump = {
   name: "replicas-jump",
   action: "Warn",
+  // A Scale has the same field, and a WebApp cannot have 0 replicas, which a Scale omits.
+  scale: true,
   expression: `request.operation != 'UPDATE' || ((${now} <= 3 * ${before} || ${now} - ${before} < 10) && (3 * ${now} >= ${before} || ${before} < 10))`,
   message: "spec.replicas changes by more than a factor of three (check the number)",
   messageExpression: `'spec.replicas changes from ' + string(${before}) + ' to ' + string(${now}) + ' (check the number)'`

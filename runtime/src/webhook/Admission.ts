@@ -108,6 +108,11 @@ export interface Rule {
   readonly action?: "Deny" | "Warn" | undefined
   /** The changes that the API server checks. Default: that of the declaration. */
   readonly changes?: "spec" | "all" | undefined
+  /**
+   * Whether the API server also checks the subresource `scale`, which `kubectl scale` and autoscalers write. `object` and `oldObject` are
+   * then a `Scale` of `autoscaling/v1`, which omits `spec.replicas` if it is 0, and `request.subResource` is `scale`. Default: false.
+   */
+  readonly scale?: boolean | undefined
 }
 
 /** A CEL condition for the call of a webhook. */

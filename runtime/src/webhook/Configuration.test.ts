@@ -29,6 +29,20 @@ const conditions = (...declared: ReadonlyArray<Admission.Admission>) => {
   )
 }
 
+test("a rule applies to the subresource scale only if it says so", () => {
+  const rule = { expression: "true", message: "" }
+  const declared = Admission.validate(Site, {
+    cel: [
+      { ...rule, name: "host" },
+      { ...rule, name: "replicas", scale: true }
+    ]
+  })
+  const resources = Configuration.policies([declared], settings).map(({ policy }) =>
+    policy.spec.matchConstraints.resourceRules.map(({ resources }) => resources)
+  )
+  expect(resources).toEqual([[["sites"]], [["sites", "sites/scale"]]])
+})
+
 test("the API server calls for changes of the spec, and for deletions except those of garbage collection", () => {
   const extra = [{ name: "mine", expression: "true" }]
   expect(

@@ -75,11 +75,15 @@ const namespaceSelectorOf = (
   return expressions.length === 0 ? own : { ...own, matchExpressions: expressions }
 }
 
-const ruleOf = (resource: Admission.Admission["resource"], operations: ReadonlyArray<string>) => ({
+const ruleOf = (
+  resource: Admission.Admission["resource"],
+  operations: ReadonlyArray<string>,
+  { scale = false }: Pick<Admission.Rule, "scale"> = {}
+) => ({
   apiGroups: [resource.group],
   apiVersions: [resource.version],
   operations,
-  resources: [resource.plural],
+  resources: [resource.plural, ...(scale ? [`${resource.plural}/scale`] : [])],
   scope: resource.namespaced ? "Namespaced" : "Cluster"
 })
 
@@ -160,7 +164,7 @@ export const policies = (declared: Declared, settings: Settings) =>
             failurePolicy,
             matchConstraints: {
               matchPolicy: "Equivalent",
-              resourceRules: [ruleOf(resource, ["CREATE", "UPDATE"])],
+              resourceRules: [ruleOf(resource, ["CREATE", "UPDATE"], rule)],
               ...(selector === undefined ? {} : { namespaceSelector: selector })
             },
             matchConditions: conditionsOf(rule.changes),

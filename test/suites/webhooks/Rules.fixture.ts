@@ -7,6 +7,10 @@ export interface Sample {
   readonly manifest: Manifest
   /** A merge patch of the created object; the texts then belong to its answer. */
   readonly update?: object
+  /** The status of the created object. */
+  readonly status?: object
+  /** The replicas for `kubectl scale`; the texts then belong to its answer. The manifest is valid. */
+  readonly scale?: number
   /** A part of the error; absent if the write is admitted. */
   readonly denied?: string
   /** A part of each warning; absent or empty if there are none. */
@@ -47,6 +51,9 @@ const restore = (spec: object = {}, by?: string): Manifest => ({
   spec: { backupRef: "cart", targetPVC: "data", ...spec }
 })
 
+/** A scheduled run in a year. */
+const nextYear = `${new Date().getUTCFullYear() + 1}-12-31T02:00:00Z`
+
 /** The samples. */
 export const samples: ReadonlyArray<Sample> = [
   { name: "a WebApp with a version", manifest: webApp({}) },
@@ -83,6 +90,19 @@ export const samples: ReadonlyArray<Sample> = [
     manifest: webApp({ replicas: 2 }),
     update: { spec: { replicas: 5 } }
   },
+  {
+    name: "a WebApp that is scaled to many more replicas",
+    manifest: webApp({ replicas: 3 }),
+    scale: 30,
+    warned: ["spec.replicas changes from 3 to 30 (check the number)"]
+  },
+  {
+    name: "a WebApp that is scaled to many fewer replicas",
+    manifest: webApp({ replicas: 20 }),
+    scale: 2,
+    warned: ["spec.replicas changes from 20 to 2 (check the number)"]
+  },
+  { name: "a WebApp that is scaled to a few more replicas", manifest: webApp({ replicas: 2 }), scale: 5 },
   { name: "a Backup without errors", manifest: backup() },
   {
     name: "a Backup with an invalid minute",
@@ -139,6 +159,27 @@ export const samples: ReadonlyArray<Sample> = [
     name: "a Backup with a retention below the pauses of its schedule",
     manifest: backup({ retentionPolicy: "12h" }),
     warned: ["retentionPolicy 12h keeps snapshots that are at most 12 hours older than the newest one"]
+  },
+  {
+    name: "a Backup whose shorter retention deletes snapshots",
+    // The newest snapshot is of a year ahead, because a Backup that the test creates has no snapshots yet.
+    manifest: backup({ retentionPolicy: "30d" }),
+    status: { lastBackupTime: nextYear },
+    update: { spec: { retentionPolicy: "7d" } },
+    warned: [
+      "retentionPolicy 7d (before: 30d): the maintenance after the next successful run deletes about 23 of 30 snapshots of each volume, and leaves 6 days of 29 days. It first waits for the annotation"
+    ]
+  },
+  {
+    name: "a Backup with a longer retention",
+    manifest: backup({ retentionPolicy: "7d" }),
+    status: { lastBackupTime: nextYear },
+    update: { spec: { retentionPolicy: "30d" } }
+  },
+  {
+    name: "a Backup with a shorter retention before its first run",
+    manifest: backup({ retentionPolicy: "30d" }),
+    update: { spec: { retentionPolicy: "7d" } }
   },
   {
     name: "a Backup that runs only on request",

@@ -59,23 +59,26 @@ describe.each([
         )
         for (const [index, sample] of samples.entries()) {
           const object = inNamespace(sample, index)
-          const { update } = sample
-          if (update === undefined) {
+          const { scale, status, update } = sample
+          if (update === undefined && scale === undefined) {
             expectOf(sample, yield* Scene.kubectl(cluster, ["apply", "--dry-run=server", "-f", "-"], object))
             expectOf(sample, yield* Scene.kubectl(cluster, ["apply", "-f", "-"], object))
           } else {
             const created = yield* Scene.kubectl(cluster, ["apply", "-f", "-"], object)
             expect({ sample: sample.name, ...created }).toMatchObject({ exitCode: 0 })
-            const patch = [
-              "patch",
+            const place = [
               `${object.kind.toLowerCase()}s.${object.apiVersion.split("/")[0]}`,
               object.metadata.name,
-              `--namespace=${namespace}`,
-              "--type=merge",
-              `--patch=${JSON.stringify(update)}`
+              `--namespace=${namespace}`
             ]
-            expectOf(sample, yield* Scene.kubectl(cluster, [...patch, "--dry-run=server"]))
-            expectOf(sample, yield* Scene.kubectl(cluster, patch))
+            const patch = (value: object) => ["patch", ...place, "--type=merge", `--patch=${JSON.stringify(value)}`]
+            if (status !== undefined) {
+              const written = yield* Scene.kubectl(cluster, [...patch({ status }), "--subresource=status"])
+              expect({ sample: sample.name, ...written }).toMatchObject({ exitCode: 0 })
+            }
+            const write = update === undefined ? ["scale", ...place, `--replicas=${scale}`] : patch(update)
+            expectOf(sample, yield* Scene.kubectl(cluster, [...write, "--dry-run=server"]))
+            expectOf(sample, yield* Scene.kubectl(cluster, write))
           }
         }
         const restore = yield* Scene.kubectl(cluster, [
