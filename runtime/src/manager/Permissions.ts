@@ -95,7 +95,7 @@ export const ofControllers = (
     })
   ])
 
-/** What needs the permissions of the webhooks. */
+/** The part that needs the permissions of the webhooks. */
 export const byWebhooks = "--webhooks"
 
 /** The permissions of the webhooks. */

@@ -258,7 +258,7 @@ export const validate = <A extends KubernetesObject, WE = never, WR = never, DE 
     if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) refuse("rule name", name, "lower-case letters, digits and dashes")
     if (names.indexOf(name) !== names.lastIndexOf(name)) refuse("rule name", name, "unique for the kind")
   }
-  /** Nothing to check: the object is absent, as in the deletion of a collection. */
+  /** The answer without an object, as in the deletion of a collection. */
   const none = Effect.succeed({ findings: [], patch: noPatch })
   const written = (wire: Wire, check: NonNullable<typeof write>): Effect.Effect<Answer, WE, WR> => {
     if (wire.object === null) return none

@@ -1,5 +1,5 @@
 /**
- * The rules by which replicas renew a certificate that they share, as a function of what one replica sees.
+ * The rules by which replicas renew a certificate that they share, as a function of the view of one replica.
  *
  * A new CA is first added to the bundle of the Secret and published next to the old ones. It issues certificates only when all
  * configurations contain it. From then on the old CA issues nothing. So its last certificate expires at most one

@@ -9,7 +9,7 @@ import * as Time from "../resource/Time.ts"
 import type { Pair } from "./CertificateSource.ts"
 import * as Der from "./Der.ts"
 
-/** What the API server expects. */
+/** The certificate that the API server accepts. */
 export interface Expected {
   /** The DNS name or IP address by which the API server calls the webhook. */
   readonly name: string
