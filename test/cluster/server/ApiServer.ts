@@ -8,13 +8,20 @@
 
 import type { Scope } from "effect"
 import { Clock, Effect, Random } from "effect"
+import * as Access from "./access/Access.ts"
+import * as Authentication from "./access/Authentication.ts"
+import * as BootstrapPolicy from "./access/BootstrapPolicy.ts"
+import * as Impersonation from "./access/Impersonation.ts"
+import * as RbacAuthorizer from "./access/RbacAuthorizer.ts"
+import * as ServiceAccountTokens from "./access/ServiceAccountTokens.ts"
+import { authenticated, type User } from "./access/User.ts"
 import * as Bootstrap from "./Bootstrap.ts"
 import { kinds as builtInKinds } from "./builtin/BuiltInKinds.ts"
 import { names } from "./builtin/Names.ts"
 import * as CustomDefinitions from "./CustomDefinitions.ts"
 import * as Exchange from "./Exchange.ts"
 import * as Identity from "./Identity.ts"
-import type { Kind, User } from "./Kind.ts"
+import type { Kind } from "./Kind.ts"
 import * as Path from "./Path.ts"
 import * as Registry from "./Registry.ts"
 import type * as Resources from "./Resources.ts"
@@ -58,11 +65,16 @@ export interface ApiServer {
   /** The verbs, for controllers inside of the server: the same without HTTP. */
   readonly verbs: Verbs.Verbs
   readonly registry: Registry.Registry
+  /** Registers a bearer token, by which the server knows a user until it ends. The user is in `system:authenticated` as well. */
+  readonly addToken: (token: string, user: User) => void
   /** Registers the source of pod logs, and replaces the previous source. */
   readonly serveLogs: (logs: Logs) => void
   /** All there is, to be the `saved` of another server. */
   readonly saved: () => Store.Saved
 }
+
+/** The issuer of service account tokens, as kubeadm sets it. */
+const issuer = "https://kubernetes.default.svc.cluster.local"
 
 const administrator: User = { name: "admin", groups: ["system:masters", "system:authenticated"] }
 
@@ -71,9 +83,13 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
   Effect.gen(function* () {
     const seed = options.seed ?? (yield* Random.nextIntBetween(0, 2 ** 31))
     const now = yield* Clock.currentTimeMillis
-    const store = Store.make({ history: options.history, saved: options.saved })
+    const store = Store.make({ history: options.history, saved: initial(options, now) })
+    const authorizer = RbacAuthorizer.make(store)
+    const authentication = Authentication.make(ServiceAccountTokens.make(store, seed, issuer))
     const world: World = {
       store,
+      authorizer,
+      authentication,
       outside: Outside.make(store, options.services, options.inside),
       registry: Registry.make(options.kinds ?? builtInKinds),
       identity: Identity.make(seed),
@@ -85,6 +101,7 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
       verbs,
       watches: Watch.shared(),
       builtInGroups: new Set(names.map(({ group }) => group)),
+      impersonation: Impersonation.make(authorizer),
       user: options.user ?? administrator,
       address: options.address ?? "127.0.0.1:6443",
       logs: undefined
@@ -97,12 +114,21 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
       store: world.store,
       verbs,
       registry: world.registry,
+      addToken: (token, { groups, ...user }) =>
+        authentication.addToken(token, { ...user, groups: [...new Set([...groups, authenticated])] }),
       serveLogs: (logs) => {
         server.logs = logs
       },
       saved: world.store.saved
     }
   })
+
+/** What the store has at the start: roles and bindings where their kinds are, and what was saved. */
+const initial = ({ kinds, saved }: Options, now: number): Store.Saved | undefined => {
+  if (kinds !== undefined) return saved
+  const bootstrap = BootstrapPolicy.saved(now)
+  return saved === undefined ? bootstrap : { ...saved, storages: { ...bootstrap.storages, ...saved.storages } }
+}
 
 const handle = (server: Server, request: Exchange.HttpRequest): Effect.Effect<Exchange.HttpResponse> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -112,7 +138,8 @@ const handle = (server: Server, request: Exchange.HttpRequest): Effect.Effect<Ex
     const decide = () => {
       warnings.clear()
       const target = Path.target(request.path)
-      return answered(server, { request, target, user: request.user ?? server.user, now, warnings })
+      const user = request.user ?? server.world.authentication.userOf(request.headers.authorization, now) ?? server.user
+      return answered(server, { request, target, user, now, warnings })
     }
     const done = (answer: Resources.Answer) => (Effect.isEffect(answer) ? answer : Effect.succeed(answer))
     const refused = Effect.catchAll((error: unknown) => Effect.succeed(refuse(error)))
@@ -129,6 +156,12 @@ const answered = (server: Server, exchange: Exchange.Exchange) => {
   const parts = Path.parts(exchange.target.path)
   if (parts === undefined) return Exchange.text(400, "400 Bad Request")
   const resource = Path.resource(parts)
-  if (resource === undefined) return Root.answer(server, exchange, parts)
-  return Routes.answer(server, exchange, resource) ?? Exchange.nothing
+  const user = Access.allowed(
+    { authorizer: server.world.authorizer, impersonation: server.impersonation },
+    exchange,
+    resource
+  )
+  const allowed = user === exchange.user ? exchange : { ...exchange, user }
+  if (resource === undefined) return Root.answer(server, allowed, parts)
+  return Routes.answer(server, allowed, resource) ?? Exchange.nothing
 }

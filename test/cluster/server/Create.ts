@@ -3,6 +3,7 @@
  * in, managers noted, the namespace asked, a name generated, the kind's own preparation and validation done.
  */
 
+import * as Escalation from "./access/Escalation.ts"
 import * as ManagedFields from "./apply/ManagedFields.ts"
 import * as CustomDefinitions from "./CustomDefinitions.ts"
 import * as Failure from "./Failure.ts"
@@ -69,6 +70,7 @@ export const insert = (
     oldObject: null
   } as const
   const mutated = options.mutate?.({ ...asked, name: ObjectMeta.nameOf(managed), object: managed }) ?? managed
+  Escalation.check(options, kind, asked.namespace, mutated)
   for (let attempt = 1; ; attempt++) {
     const draft = prepared(world, kind, mutated, options, strategy)
     const name = ObjectMeta.nameOf(draft)

@@ -1,10 +1,11 @@
 /**
  * A request and its answer, as HTTP has them, and what is known while one becomes the other.
  */
+
+import type { User } from "./access/User.ts"
 import * as Negotiation from "./body/Negotiation.ts"
 import * as Failure from "./Failure.ts"
 import type { JsonObject } from "./Json.ts"
-import type { User } from "./Kind.ts"
 import type { Target } from "./Path.ts"
 import * as View from "./View.ts"
 import type { Streamed } from "./Watch.ts"
@@ -88,8 +89,12 @@ export const refusal = (exchange: Pick<Exchange, "warnings">, failure: Failure.F
       "retry-after": String(failure.details.retryAfterSeconds)
     })
   },
-  body: `${JSON.stringify(Failure.status(failure))}\n`
+  body: `${escaped(JSON.stringify(Failure.status(failure)))}\n`
 })
+
+/** As Go writes JSON. */
+const escaped = (json: string): string =>
+  json.replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
 /** Plain text. */
 export const text = (status: number, body: string): HttpResponse => ({

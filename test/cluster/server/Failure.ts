@@ -60,6 +60,9 @@ const about = ({ group, plural }: Named, name: string): Details => ({
 /** 400: the request cannot be understood. */
 export const badRequest = (message: string): Failure => new Failure({ code: 400, reason: "BadRequest", message })
 
+/** 401: the credentials are not known. */
+export const unauthorized = (): Failure => new Failure({ code: 401, reason: "Unauthorized", message: "Unauthorized" })
+
 /** 403. */
 export const forbidden = (kind: Named, name: string, message: string, causes?: ReadonlyArray<Cause>): Failure =>
   new Failure({

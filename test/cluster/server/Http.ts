@@ -11,9 +11,10 @@ import type { AddressInfo, Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { Data, Effect, FiberSet, Runtime, type Scope } from "effect"
 import type { ApiServer, HttpResponse } from "./ApiServer.ts"
+import { separator } from "./access/Impersonation.ts"
+import type { User } from "./access/User.ts"
 import * as Exchange from "./Exchange.ts"
 import * as Failure from "./Failure.ts"
-import type { User } from "./Kind.ts"
 import * as Unparsed from "./Unparsed.ts"
 
 /** A server could not begin to listen. */
@@ -137,9 +138,12 @@ const close = (server: Server): Effect.Effect<void> =>
     server.closeAllConnections()
   })
 
-const headersOf = ({ headers }: IncomingMessage): { readonly [name: string]: string } =>
+const headersOf = ({ headers, headersDistinct }: IncomingMessage): { readonly [name: string]: string } =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, value = ""]) => [name, Array.isArray(value) ? value.join(", ") : value])
+    Object.entries(headers).map(([name, value = ""]) => {
+      if (name.startsWith("impersonate-")) return [name, (headersDistinct[name] ?? []).join(separator)]
+      return [name, Array.isArray(value) ? value.join(", ") : value]
+    })
   )
 
 /** Beyond what any request may have, nothing is kept: what is told about a body that is too large is told of this much. */

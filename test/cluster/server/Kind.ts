@@ -2,6 +2,9 @@
  * A kind as the server serves it: its names, its schema, and in what its objects differ from others when they are written,
  * shown and selected. Built-in kinds and those of CRDs are values of this one type; the verbs know no other difference.
  */
+import type { Authentication } from "./access/Authentication.ts"
+import type { RbacAuthorizer } from "./access/RbacAuthorizer.ts"
+import type { User } from "./access/User.ts"
 import type { FieldError } from "./FieldError.ts"
 import type { DraftObject, JsonObject } from "./Json.ts"
 import type { Schema } from "./Schema.ts"
@@ -31,12 +34,6 @@ export interface Column {
   readonly cell: (object: JsonObject, now: number) => string | number | boolean | null
 }
 
-/** The user of a request. */
-export interface User {
-  readonly name: string
-  readonly groups: ReadonlyArray<string>
-}
-
 /** What is known while an object is written. */
 export interface Writing {
   /** Milliseconds since 1970. */
@@ -47,6 +44,10 @@ export interface Writing {
   readonly warnAlways?: (text: string) => void
   /** Who writes. */
   readonly user: User
+  /** Decides what users may do. Absent: nothing is asked. */
+  readonly authorizer?: RbacAuthorizer | undefined
+  /** Recognizes users by their tokens. Absent: no token is known. */
+  readonly authentication?: Authentication | undefined
   /** What is stored now, of a namespace or of all: which addresses are taken, what a PriorityClass says. */
   readonly stored: (storage: string, namespace?: string) => ReadonlyArray<JsonObject>
 }

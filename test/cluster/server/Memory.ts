@@ -8,7 +8,7 @@ import type { Response, ResponseHeaders, Streaming } from "@homeostat/runtime/cl
 import * as Transport from "@homeostat/runtime/client/Transport"
 import { Effect, Layer, type Scope } from "effect"
 import type { ApiServer, HttpResponse } from "./ApiServer.ts"
-import type { User } from "./Kind.ts"
+import type { User } from "./access/User.ts"
 
 /** Who the client is. */
 export interface Options {

@@ -86,6 +86,7 @@ const apply = (world: World, target: Update.Target, text: string, options: Patch
   // An apply that creates may carry one: it fails only where an object exists that has another.
   delete metadata.resourceVersion
   const strategy = Update.strategyOf(target)
+  Update.checkCreation(target, options)
   return { object: Create.insert(world, target.kind, target.namespace, applied, options, strategy), created: true }
 }
 

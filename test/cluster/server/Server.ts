@@ -2,9 +2,10 @@
  * A server from the inside: its state, what can be done with it, and what was chosen when it was made.
  */
 import type { Effect } from "effect"
+import type { Impersonation } from "./access/Impersonation.ts"
+import type { User } from "./access/User.ts"
 import type { Failure } from "./Failure.ts"
 import type { JsonObject } from "./Json.ts"
-import type { User } from "./Kind.ts"
 import type { LogOptions } from "./PodLogs.ts"
 import type { Verbs } from "./Verbs.ts"
 import type { Shared, Streamed } from "./Watch.ts"
@@ -20,6 +21,7 @@ export interface Server {
   readonly watches: Shared
   /** The groups of built-in kinds, whether or not all of theirs are served. */
   readonly builtInGroups: ReadonlySet<string>
+  readonly impersonation: Impersonation
   /** The user of a request without credentials. */
   readonly user: User
   /** Where clients reach it: `127.0.0.1:6443`. */

@@ -2,6 +2,7 @@
  * What is served below an object: its status, its scale, and what pods and namespaces have besides.
  */
 import { Effect } from "effect"
+import * as TokenRequest from "./access/TokenRequest.ts"
 import * as Admission from "./admission/Admission.ts"
 import * as ScaleManagers from "./apply/ScaleManagers.ts"
 import * as Binding from "./Binding.ts"
@@ -157,6 +158,22 @@ const posted =
     return Exchange.answer(exchange, 201, created, accepted)
   }
 
+const token = (request: Resources.ResourceRequest): Resources.Answer => {
+  const { exchange, kind, path, server } = request
+  const accepted = Resources.acceptedBy(request)
+  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"])
+  const query = Query.write(exchange.target.query, "Create")
+  const body = Resources.decode(
+    { ...request, kind: { ...kind, ...TokenRequest.named() } },
+    Exchange.bodyOf(exchange),
+    format,
+    query
+  )
+  const options = complete(request, query)
+  const answer = TokenRequest.answer(server.world, kind, path.namespace, path.name, body, options)
+  return Exchange.answer(exchange, 201, answer, accepted)
+}
+
 const created: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }
 
 const logs = ({ exchange, kind, path, server }: Resources.ResourceRequest): Resources.Answer => {
@@ -190,5 +207,6 @@ const builtIn: {
       Eviction.evict(server.world, kind, path.namespace, path.name, body, options)
     )
   },
-  "/pods/log": { method: "GET", answer: logs }
+  "/pods/log": { method: "GET", answer: logs },
+  "/serviceaccounts/token": { method: "POST", answer: token }
 }

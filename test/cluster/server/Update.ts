@@ -4,6 +4,8 @@
  * and validation done, and the result stored, unless nothing changed, or it was all that a deletion waited for.
  */
 
+import { forbidden, isPrivileged } from "./access/AccessRequest.ts"
+import * as Escalation from "./access/Escalation.ts"
 import * as ManagedFields from "./apply/ManagedFields.ts"
 import * as Create from "./Create.ts"
 import * as Failure from "./Failure.ts"
@@ -78,10 +80,21 @@ export const update = (world: World, target: Target, object: Json.JsonObject, op
     const managed = Json.copy(ManagedFields.updated(writeOf(world, target, options), undefined, draft))
     Metadata.wipe(Metadata.of(managed))
     if (!options.dryRun) delete Metadata.of(managed).resourceVersion
+    checkCreation(target, options)
     return { object: Create.insert(world, kind, namespace, managed, options, strategy), created: true }
   }
   checkUid(target, current, draft)
   return commit(world, target, current, ManagedFields.updated(writeOf(world, target, options), current, draft), options)
+}
+
+/** Throws a Failure (403) if the user may not create the object that a PUT or an apply would create. */
+export const checkCreation = ({ kind, name, namespace, subresource }: Target, options: WriteOptions): void => {
+  const { authorizer, user } = options
+  if (authorizer === undefined || isPrivileged(user)) return
+  const resource = { group: kind.group, resource: kind.plural, subresource, namespace, name }
+  const request = { user, verb: "create", resource, path: "" }
+  const { allowed, reason } = authorizer.authorize(request)
+  if (!allowed) throw forbidden(request, reason)
 }
 
 /** Fills in defaults. An empty list of managers is no list to be dropped: it says that all of them are to be forgotten. */
@@ -118,6 +131,7 @@ export const commit = (
     oldObject: current
   } as const
   const mutated = options.mutate?.({ ...asked, object: next }) ?? next
+  if (target.subresource === "") Escalation.check(options, kind, asked.namespace, mutated, current)
   checkVersion(kind, target.name, current, mutated)
   const draft = Json.copy(mutated)
   const metadata = Metadata.of(draft)

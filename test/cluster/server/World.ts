@@ -1,10 +1,14 @@
 /**
  * What the verbs work on, and what is known of whoever asks for one.
  */
+
+import type { Authentication } from "./access/Authentication.ts"
+import type { RbacAuthorizer } from "./access/RbacAuthorizer.ts"
+import type { User } from "./access/User.ts"
 import type { Attributes } from "./admission/Attributes.ts"
 import type { Identity } from "./Identity.ts"
 import type { Json, JsonObject } from "./Json.ts"
-import type { Kind, User, Writing } from "./Kind.ts"
+import type { Kind, Writing } from "./Kind.ts"
 import type { Registry } from "./Registry.ts"
 import type { Store } from "./Store.ts"
 import type { Outside } from "./webhook/Outside.ts"
@@ -14,6 +18,10 @@ export interface World {
   readonly store: Store
   readonly registry: Registry
   readonly identity: Identity
+  /** Decides what users may do. */
+  readonly authorizer: RbacAuthorizer
+  /** Recognizes users by their tokens. */
+  readonly authentication: Authentication
   /** The way to webhooks. */
   readonly outside: Outside
   /** What each CustomResourceDefinition declares, and what that was made of. */
@@ -48,6 +56,8 @@ export const internally = (world: World, now: number): WriteOptions => ({
   dryRun: false,
   now,
   user: system,
+  authorizer: world.authorizer,
+  authentication: world.authentication,
   warn: () => undefined,
   stored: world.store.list
 })

@@ -1,7 +1,7 @@
 /**
  * The comparable and recorded form of an answer, without the parts that differ between runs:
  *
- * - uids, resourceVersions, addresses, node ports and continue tokens that the server chose are numbered in the order in which they first appear;
+ * - uids, resourceVersions, addresses, node ports, bearer tokens and continue tokens that the server chose are numbered in the order in which they first appear;
  * - times near the beginning of the dialogue become seconds since its beginning, `T+3`;
  * - the namespace is `NAMESPACE`;
  * - messages have no random order and no internal types of Go, see `Words.ts`.
@@ -24,6 +24,7 @@ export interface Comparer {
 
 /** Values in JSON that a server chooses. Messages quote JSON with backslashes. */
 const generated: ReadonlyArray<readonly [what: string, pattern: RegExp, number?: "number"]> = [
+  ["token", /\beyJ[\w-]+\.eyJ[\w-]+\.[\w-]+/g],
   ["uid", /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g],
   [
     "version",
@@ -90,7 +91,7 @@ export const make = (namespace: string, began: number): Comparer => {
     const values = new Map(Array.from(words, ([key, word]) => [word, key.slice(key.indexOf(" ") + 1)] as const))
     const text = JSON.stringify(request)
       .replaceAll(/(?<="(?:nodePort|healthCheckNodePort)":)"(port-\d+)"/g, (whole, word) => values.get(word) ?? whole)
-      .replaceAll(/\b(?:uid|version|address|port|hash|continue)-\d+\b/g, (word) => values.get(word) ?? word)
+      .replaceAll(/\b(?:token|uid|version|address|port|hash|continue)-\d+\b/g, (word) => values.get(word) ?? word)
       .replaceAll(/\bT\+(-?\d+)\b/g, (_, seconds) =>
         new Date((second + Number(seconds)) * 1000).toISOString().replace(".000Z", "Z")
       )

@@ -48,7 +48,9 @@ export const real = (user: User): Server => {
     Effect.gen(function* () {
       const began = yield* Clock.currentTimeMillis
       const body = sent(request)
-      const answer = yield* Raw.request(user, method, path, { body, contentType, accept, headers })
+      // A client certificate would win over the token of a request.
+      const sender = headers?.authorization === undefined ? user : { ...user, cert: undefined, key: undefined }
+      const answer = yield* Raw.request(sender, method, path, { body, contentType, accept, headers })
       const ended = yield* Clock.currentTimeMillis
       return {
         status: answer.status,

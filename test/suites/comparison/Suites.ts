@@ -1,4 +1,5 @@
 /** The suites whose answers of a real control plane are recorded. */
+import { access } from "../access/Dialogues.ts"
 import { admission } from "../admission/Dialogues.ts"
 import { regressions } from "../agreement/Dialogues.ts"
 import { apply } from "../apply/Dialogues.ts"
@@ -16,6 +17,7 @@ import type { Recorded } from "./Recording.ts"
 
 /** Suites of dialogues. */
 export const dialogues: ReadonlyArray<Dialogues.Suite> = [
+  access,
   admission,
   apply,
   backup,

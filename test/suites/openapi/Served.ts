@@ -14,7 +14,6 @@ export const gaps: ReadonlySet<string> = new Set([
   "pods/portforward",
   "pods/proxy",
   "pods/resize",
-  "serviceaccounts/token",
   "services/proxy"
 ])
 

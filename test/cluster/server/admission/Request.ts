@@ -1,4 +1,5 @@
 /** The AdmissionRequest of a request, and what else expressions see. */
+import * as User from "../access/User.ts"
 import type { JsonObject } from "../Json.ts"
 import * as Json from "../Json.ts"
 import type { Kind } from "../Kind.ts"
@@ -33,7 +34,7 @@ export const requestOf = (attributes: Attributes.Attributes, matched: Kind, opti
     ...(name !== "" && { name }),
     ...(namespace !== "" && { namespace }),
     operation,
-    userInfo: { username: options.user.name, groups: [...options.user.groups] },
+    userInfo: User.infoOf(options.user),
     dryRun: options.dryRun,
     options: optionsOf(attributes, options)
   }

@@ -88,7 +88,7 @@ const definitions: ReadonlyArray<Definition> = [
 const same = (object: JsonObject): JsonObject => object
 
 /** What of all that a kube-apiserver has below objects is served, besides `/status` and `/scale`. */
-const served: ReadonlySet<string> = new Set(["finalize", "binding", "eviction", "log"])
+const served: ReadonlySet<string> = new Set(["finalize", "binding", "eviction", "log", "token"])
 
 const kindOf = (definition: Definition): Kind => {
   const { group, kind, names: form, version } = definition

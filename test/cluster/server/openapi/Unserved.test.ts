@@ -97,7 +97,6 @@ describe("Each path of a kube-apiserver", () => {
         "pods/portforward",
         "pods/proxy",
         "pods/resize",
-        "serviceaccounts/token",
         "services/proxy"
       ])
     })

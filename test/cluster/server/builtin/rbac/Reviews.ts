@@ -1,17 +1,16 @@
 /**
- * Questions that are answered and not stored. Whoever asks may do everything, as with `--authorization-mode=AlwaysAllow`;
- * tokens are not known.
+ * Questions about users and their permissions, which are answered and not stored.
  */
+import * as AccessReview from "../../access/AccessReview.ts"
+import * as TokenReview from "../../access/TokenReview.ts"
+import * as User from "../../access/User.ts"
 import * as Failure from "../../Failure.ts"
 import * as FieldError from "../../FieldError.ts"
-import type { DraftObject, JsonObject } from "../../Json.ts"
+import type { JsonObject } from "../../Json.ts"
 import * as Json from "../../Json.ts"
 import type { Writing } from "../../Kind.ts"
+import { timestamp } from "../../Timestamp.ts"
 import { type Definition, type Errors, strategy } from "../Definition.ts"
-
-const allow = (draft: DraftObject): void => {
-  draft.status = { allowed: true }
-}
 
 function* asked(spec: JsonObject): Errors {
   const { nonResourceAttributes, resourceAttributes } = spec
@@ -40,52 +39,88 @@ function* askedOf(spec: JsonObject): Errors {
 
 const group = "authorization.k8s.io"
 
-const ofAuthorization = (
+/** A question about one request of the user, by default of the one who asks. */
+const ofAccess = (
   kind: string,
-  answer: (draft: DraftObject, writing: Writing) => void,
-  mistakes: (spec: JsonObject) => Errors
+  userOf: (spec: JsonObject, writing: Writing) => User.User,
+  mistakes: (spec: JsonObject, object: JsonObject) => Errors
 ): Definition => ({
   group,
   version: "v1",
   kind,
   strategy: strategy({
     shape: `authorization.${kind}`,
-    prepareForCreate: answer,
+    prepareForCreate: (draft, writing) => {
+      // A question that validation rejects gets no answer.
+      const spec = Json.object(draft.spec)
+      draft.status = AccessReview.status(spec, userOf(spec, writing), writing.authorizer)
+    },
     // A kube-apiserver does not know the kind any more when it says that a question is wrong.
     validate: (object) => {
-      const errors = [...mistakes(Json.object(object.spec))]
+      const errors = [...mistakes(Json.object(object.spec), object)]
       if (errors.length > 0) throw Failure.invalid({ group, kind: "", plural: "" }, "", errors)
       return []
     }
   })
 })
 
-const everything = {
-  resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
-  nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
-  incomplete: false
+const self = (_: JsonObject, { user }: Writing): User.User => user
+
+const named = ({ extra, groups, uid, user }: JsonObject): User.User => ({
+  name: Json.text(user) ?? "",
+  groups: Json.list(groups).filter((item): item is string => typeof item === "string"),
+  uid: Json.text(uid),
+  extra: Json.isObject(extra) ? (extra as User.User["extra"]) : undefined
+})
+
+function* askedLocally(spec: JsonObject, object: JsonObject): Errors {
+  const { nonResourceAttributes, resourceAttributes } = spec
+  const errors = [...askedOf(spec)]
+  if (errors.length > 0) {
+    yield* errors
+    return
+  }
+  if (nonResourceAttributes !== undefined) {
+    const { path, verb } = Json.object(nonResourceAttributes)
+    const value = { Path: path ?? "", Verb: verb ?? "" }
+    yield FieldError.invalid("spec.nonResourceAttributes", value, "disallowed on this kind of request")
+    return
+  }
+  const namespace = Json.at(resourceAttributes, "namespace") ?? ""
+  if (namespace !== (Json.at(object, "metadata", "namespace") ?? "")) {
+    yield FieldError.invalid("spec.resourceAttributes.namespace", namespace, "must match metadata.namespace")
+  }
 }
 
 /** The kinds. */
 export const reviews: ReadonlyArray<Definition> = [
-  ofAuthorization("SelfSubjectAccessReview", allow, asked),
-  ofAuthorization("SubjectAccessReview", allow, askedOf),
-  ofAuthorization("LocalSubjectAccessReview", allow, askedOf),
-  ofAuthorization(
-    "SelfSubjectRulesReview",
-    (draft) => {
-      draft.status = Json.copy(everything)
-    },
-    () => []
-  ),
+  ofAccess("SelfSubjectAccessReview", self, asked),
+  ofAccess("SubjectAccessReview", named, askedOf),
+  ofAccess("LocalSubjectAccessReview", named, askedLocally),
+  {
+    group,
+    version: "v1",
+    kind: "SelfSubjectRulesReview",
+    strategy: strategy({
+      shape: "authorization.SelfSubjectRulesReview",
+      prepareForCreate: (draft, { authorizer, user }) => {
+        const namespace = Json.text(Json.at(draft, "spec", "namespace")) ?? ""
+        if (namespace === "") throw Failure.badRequest("no namespace on request")
+        draft.metadata = {}
+        draft.spec = {}
+        draft.status = AccessReview.rules(user, namespace, authorizer)
+      }
+    })
+  },
   {
     group: "authentication.k8s.io",
     version: "v1",
     kind: "SelfSubjectReview",
     strategy: strategy({
       shape: "authentication.SelfSubjectReview",
-      prepareForCreate: (draft, { user }) => {
-        draft.status = { userInfo: { username: user.name, groups: [...user.groups] } }
+      prepareForCreate: (draft, { now, user }) => {
+        draft.metadata = { creationTimestamp: timestamp(now) }
+        draft.status = { userInfo: User.infoOf(user) }
       }
     })
   },
@@ -95,8 +130,10 @@ export const reviews: ReadonlyArray<Definition> = [
     kind: "TokenReview",
     strategy: strategy({
       shape: "authentication.TokenReview",
-      prepareForCreate: (draft) => {
-        draft.status = { user: {}, error: "invalid bearer token" }
+      prepareForCreate: (draft, { authentication, now }) => {
+        const { audiences, token } = Json.object(draft.spec)
+        const asked = Json.list(audiences).filter((item): item is string => typeof item === "string")
+        draft.status = TokenReview.status(Json.text(token) ?? "", asked, authentication, now)
       },
       validate: (object) => {
         if ((Json.text(Json.at(object, "spec", "token")) ?? "") !== "") return []

@@ -1,0 +1,51 @@
+/**
+ * The roles and bindings of a kube-apiserver, for `bootstrap.json`, without what differs between two clusters.
+ */
+import { Effect, Schedule } from "effect"
+import * as Api from "../../envtest/Api.ts"
+import type { ControlPlane } from "../../envtest/ControlPlane.ts"
+import type { Json, JsonObject } from "../Json.ts"
+import * as J from "../Json.ts"
+
+/** The resources of RBAC, by the kind of their objects. */
+export const resources: { readonly [kind: string]: string } = {
+  ClusterRole: "clusterroles",
+  ClusterRoleBinding: "clusterrolebindings",
+  Role: "roles",
+  RoleBinding: "rolebindings"
+}
+
+const root = "/apis/rbac.authorization.k8s.io/v1"
+
+/** The roles and bindings, by resource, once the clusterrole-aggregation-controller has filled the aggregated roles. */
+export const record = (
+  cluster: ControlPlane
+): Effect.Effect<{ readonly [resource: string]: ReadonlyArray<JsonObject> }, Api.RequestFailed> =>
+  Effect.gen(function* () {
+    yield* ask(cluster, "clusterroles").pipe(
+      Effect.repeat({
+        until: (roles) => roles.every((role) => role.aggregationRule === undefined || J.list(role.rules).length > 0),
+        schedule: Schedule.spaced("200 millis")
+      })
+    )
+    const entries = yield* Effect.forEach(Object.entries(resources), ([kind, plural]) =>
+      Effect.map(ask(cluster, plural), (objects) => [plural, objects.map((object) => settled(kind, object))] as const)
+    )
+    return Object.fromEntries(entries)
+  })
+
+const ask = (cluster: ControlPlane, plural: string): Effect.Effect<ReadonlyArray<JsonObject>, Api.RequestFailed> =>
+  Effect.map(Api.expect(cluster.admin, "GET", `${root}/${plural}`), (answer) =>
+    J.objects(J.object(answer as Json).items)
+  )
+
+/** Without uid, resourceVersion and times. */
+const settled = (kind: string, object: JsonObject): JsonObject => {
+  const { creationTimestamp: _, managedFields, resourceVersion: __, uid: ___, ...metadata } = J.object(object.metadata)
+  return {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind,
+    ...object,
+    metadata: { ...metadata, managedFields: J.objects(managedFields).map(({ time: _, ...entry }) => entry) }
+  }
+}
