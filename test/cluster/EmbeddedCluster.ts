@@ -14,12 +14,14 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Kubelet from "./kubelet/Kubelet.ts"
 import * as ApiServer from "./server/ApiServer.ts"
+import * as User from "./server/access/User.ts"
 import * as Controllers from "./server/controllers/Controllers.ts"
 import * as Loop from "./server/controllers/Loop.ts"
 import * as Failure from "./server/Failure.ts"
 import * as Http from "./server/Http.ts"
 import { type JsonObject, text } from "./server/Json.ts"
 import * as Memory from "./server/Memory.ts"
+import { namespaceOf } from "./server/ObjectMeta.ts"
 import * as Step from "./server/Step.ts"
 import type { Streamed } from "./server/Watch.ts"
 import type * as Outside from "./server/webhook/Outside.ts"
@@ -43,13 +45,24 @@ export interface Options extends Omit<ApiServer.Options, "inside"> {
   readonly kubelet?: Kubelet.Options | false | undefined
 }
 
+/** The ways of a user to a cluster. */
+export interface Access {
+  readonly transport: Layer.Layer<Transport>
+  readonly client: Layer.Layer<Client.Client>
+}
+
 /** A cluster, until the end of its Scope. */
-export interface EmbeddedCluster {
+export interface EmbeddedCluster extends Access {
   readonly server: ApiServer.ApiServer
-  /** The way to it in memory, for a client or a manager. */
+  /** The way to it in memory, for a client or a manager. Its user is an administrator. */
   readonly transport: Layer.Layer<Transport>
   /** A client on that. */
   readonly client: Layer.Layer<Client.Client>
+  /**
+   * The same for another user, who may do what the roles allow: `cluster.as({ name: "ann", groups: ["devs"] })`. The user is also in the
+   * groups that a kube-apiserver adds, such as `system:authenticated`.
+   */
+  readonly as: (user: User.User) => Access
   /** Its node. */
   readonly kubelet: Kubelet.Kubelet | undefined
   /** Waits until the controllers have done all that can be done now. */
@@ -84,8 +97,11 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
     const server = yield* ApiServer.make({ ...options, inside: (url) => endpoints.get(url) })
     yield* create(server, options.crds ?? [])
     const { idle } = yield* Loop.start(server, controllers)
-    const transport = Memory.layer(server)
-    const client = Layer.provide(Client.layer(), transport)
+    const accessOf = (user: User.User | undefined): Access => {
+      const transport = Memory.layer(server, { user })
+      return { transport, client: Layer.provide(Client.layer(), transport) }
+    }
+    const { client, transport } = accessOf(undefined)
     const kubelet =
       options.kubelet === false
         ? undefined
@@ -112,14 +128,19 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
       server,
       transport,
       client,
+      as: (user) => accessOf(User.complete(user)),
       kubelet,
       idle,
       serve: (http) => Effect.map(Http.serve(server, http), ({ url }) => url)
     }
   })
 
-/** Creates cluster-scoped objects. The server applies them at once. */
-const create = ({ registry, verbs }: ApiServer.ApiServer, wanted: ReadonlyArray<object>): Effect.Effect<void> =>
+/**
+ * Creates objects. The server applies them at once. Dies if it rejects one of them.
+ *
+ * @internal
+ */
+export const create = ({ registry, verbs }: ApiServer.ApiServer, wanted: ReadonlyArray<object>): Effect.Effect<void> =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     // By way of JSON, as over the network.
@@ -127,7 +148,9 @@ const create = ({ registry, verbs }: ApiServer.ApiServer, wanted: ReadonlyArray<
     for (const object of objects) {
       const kind = registry.named(text(object.apiVersion) ?? "", text(object.kind) ?? "")
       if (kind === undefined) continue
-      yield* Step.settle(Step.make(), () => verbs.create(kind, "", object, { now, manager: "homeostat" }))
+      yield* Step.settle(Step.make(), () =>
+        verbs.create(kind, namespaceOf(object), object, { now, manager: "homeostat" })
+      )
     }
   }).pipe(Effect.orDie)
 

@@ -1,7 +1,8 @@
 /**
  * The embedded cluster in the shape of a control plane, so that a test can run on either: over HTTP, and in real time.
  */
-import { Data, Effect, type Scope } from "effect"
+import * as Authority from "@homeostat/runtime/webhook/Authority"
+import { Clock, Data, Effect, Scope } from "effect"
 import * as EmbeddedCluster from "./EmbeddedCluster.ts"
 import * as ControlPlane from "./envtest/ControlPlane.ts"
 import * as Directory from "./envtest/Directory.ts"
@@ -35,12 +36,26 @@ export const start = (options: Envtest.Options): Effect.Effect<ControlPlane.Cont
     })
     const server = yield* cluster.serve()
     const admin = yield* User.make(directory, { server, ca: undefined, user: "admin" }, ["system:masters"])
+    const scope = yield* Effect.scope
+    // Clients send no tokens over plain HTTP.
+    const secure = yield* Effect.cached(
+      Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        const authority = Authority.makeAuthority(now)
+        const { certificate, key } = Authority.issue(authority, ["127.0.0.1"], now)
+        const server = yield* Scope.extend(cluster.serve({ tls: { cert: certificate, key } }), scope)
+        return { server, ca: authority.certificate }
+      }).pipe(Effect.orDie)
+    )
+    const addUser: ControlPlane.ControlPlane["addUser"] = ({ groups = [], name }) =>
+      Effect.gen(function* () {
+        const token = crypto.randomUUID()
+        cluster.server.addToken(token, { name, groups })
+        return yield* User.make(directory, { ...(yield* secure), user: name, token }, groups)
+      })
     return ControlPlane.make({
       admin,
-      addUser: () =>
-        Effect.dieMessage(
-          "The embedded cluster has one user, who may do everything: name the test file *.real.test.ts"
-        ),
+      addUser,
       processes: [],
       auditLogPath: undefined,
       directory

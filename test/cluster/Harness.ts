@@ -26,12 +26,21 @@ import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as EmbeddedCluster from "./EmbeddedCluster.ts"
 import * as Eventually from "./Eventually.ts"
+import * as User from "./server/access/User.ts"
+import type { JsonObject } from "./server/Json.ts"
+import * as Json from "./server/Json.ts"
+import { namespaceOf } from "./server/ObjectMeta.ts"
 import { effect } from "./Test.ts"
 
 /** The options of all tests. */
 export interface Options<E> extends EmbeddedCluster.Options {
   /** Starts what is tested, on the cluster that the transport leads to: `Manager.launch([controller])`. */
   readonly manager: Effect.Effect<unknown, E, Transport | Scope.Scope>
+  /**
+   * The roles and bindings that it runs with, such as `Rbac.of([controller])`: it may do exactly what they allow. Its user is the
+   * subject of the first binding. Default: it is an administrator.
+   */
+  readonly as?: ReadonlyArray<object> | undefined
   /** The least severe level of its log. Default: no log. */
   readonly logLevel?: LogLevel.LogLevel | undefined
 }
@@ -57,13 +66,35 @@ export type Body<A, E> = (cluster: EmbeddedCluster.EmbeddedCluster) => Effect.Ef
 export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Effect<A, E | E2, Scope.Scope> =>
   Effect.gen(function* () {
     const cluster = yield* EmbeddedCluster.make({ seed: 1, ...options })
-    yield* Effect.provide(options.manager, cluster.transport)
+    const { transport } = yield* access(cluster, options.as)
+    yield* Effect.provide(options.manager, transport)
     return yield* Effect.provide(body(cluster), cluster.client)
   }).pipe(
     Effect.locally(Eventually.pace, TestClock.adjust),
     Effect.withRandom(Random.make(options.seed ?? 1)),
     Logger.withMinimumLogLevel(options.logLevel ?? LogLevel.None)
   )
+
+/** The way of the manager to the cluster. Creates its roles and bindings, and their namespaces where they are missing. */
+const access = (cluster: EmbeddedCluster.EmbeddedCluster, as: ReadonlyArray<object> | undefined) =>
+  Effect.gen(function* () {
+    if (as === undefined) return cluster
+    const objects: ReadonlyArray<JsonObject> = JSON.parse(JSON.stringify(as))
+    const [subject] = objects.flatMap((object) => Json.objects(object.subjects))
+    if (subject === undefined) return yield* Effect.dieMessage("option as: no binding with a subject")
+    const namespaces = [...new Set(objects.map(namespaceOf))].filter(
+      (name) => name !== "" && cluster.server.store.get("/namespaces", "", name) === undefined
+    )
+    yield* EmbeddedCluster.create(cluster.server, [
+      ...namespaces.map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
+      ...objects
+    ])
+    const [kind, name, namespace] = [subject.kind, subject.name, subject.namespace].map((text) => Json.text(text) ?? "")
+    return cluster.as({
+      name: kind === "ServiceAccount" ? User.serviceAccountName(namespace ?? "", name ?? "") : (name ?? ""),
+      groups: []
+    })
+  })
 
 /**
  * Makes the function that declares a test of `bun test`.

@@ -105,6 +105,37 @@ export const objects = (
   ]
 }
 
+/**
+ * The roles and bindings of a manager with these controllers for the option `as` of the testkit's `Harness`: what `homeostat rbac`
+ * prints, for the account `manager` in the namespace `default`. Default of the settings: all namespaces, without leader election.
+ *
+ * @example
+ * ```ts
+ * import { BuiltIn, Controller, Manager, Rbac, Result } from "@homeostat/runtime"
+ * import * as Harness from "@homeostat/testkit/Harness"
+ * import { Effect } from "effect"
+ *
+ * const controller = Controller.make("watch", {
+ *   for: BuiltIn.ConfigMap,
+ *   reconcile: () => Effect.succeed(Result.done)
+ * })
+ *
+ * const test = Harness.make({ as: Rbac.of([controller]), manager: Manager.launch([controller]) })
+ * ```
+ */
+export const of = (
+  controllers: ReadonlyArray<Pick<Controller<unknown>, "name" | "resource" | "access">>,
+  settings: Partial<Settings> = {}
+): ReadonlyArray<Role | Binding> =>
+  objects(controllers, {
+    name: "manager",
+    serviceAccount: { namespace: "default", name: "manager" },
+    namespaces: [],
+    lease: undefined,
+    installCrds: false,
+    ...settings
+  })
+
 /** A role and its binding, for the whole cluster or for one namespace. */
 const roleAndBinding = (
   name: string,

@@ -14,7 +14,7 @@ import * as BootstrapPolicy from "./access/BootstrapPolicy.ts"
 import * as Impersonation from "./access/Impersonation.ts"
 import * as RbacAuthorizer from "./access/RbacAuthorizer.ts"
 import * as ServiceAccountTokens from "./access/ServiceAccountTokens.ts"
-import { authenticated, type User } from "./access/User.ts"
+import { complete, type User } from "./access/User.ts"
 import * as Bootstrap from "./Bootstrap.ts"
 import { kinds as builtInKinds } from "./builtin/BuiltInKinds.ts"
 import { names } from "./builtin/Names.ts"
@@ -65,7 +65,7 @@ export interface ApiServer {
   /** The verbs, for controllers inside of the server: the same without HTTP. */
   readonly verbs: Verbs.Verbs
   readonly registry: Registry.Registry
-  /** Registers a bearer token, by which the server knows a user until it ends. The user is in `system:authenticated` as well. */
+  /** Registers a bearer token: requests with it are of this user, who is also in the group `system:authenticated`. */
   readonly addToken: (token: string, user: User) => void
   /** Registers the source of pod logs, and replaces the previous source. */
   readonly serveLogs: (logs: Logs) => void
@@ -114,8 +114,7 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
       store: world.store,
       verbs,
       registry: world.registry,
-      addToken: (token, { groups, ...user }) =>
-        authentication.addToken(token, { ...user, groups: [...new Set([...groups, authenticated])] }),
+      addToken: (token, user) => authentication.addToken(token, complete(user)),
       serveLogs: (logs) => {
         server.logs = logs
       },

@@ -3,7 +3,8 @@ import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Manager from "@homeostat/runtime/manager/Manager"
-import { Deployment, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import * as Rbac from "@homeostat/runtime/manager/Rbac"
+import { Deployment, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import { eventually, stays } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
@@ -14,6 +15,7 @@ import { Clock, Effect, Exit, TestClock } from "effect"
 
 const options: Harness.Options<never> = { crds: [Crd.of(WebApp)], manager: Manager.launch([controller]) }
 const test = Harness.make(options)
+const restricted = Harness.make({ ...options, as: Rbac.of([controller]) })
 
 const key = { namespace: "default", name: "shop" }
 
@@ -41,6 +43,25 @@ test("the controller recreates a deleted child", () =>
       (deployment) => deployment.metadata.uid !== metadata.uid
     )
     expect(again.spec?.replicas).toBe(3)
+  }))
+
+restricted("a manager with the generated roles runs a WebApp, and recreates a deleted child", ({ as }) =>
+  Effect.gen(function* () {
+    yield* launch
+    yield* Client.delete(Deployment, key)
+    yield* eventually("another Deployment", Client.get(Deployment, key), () => true)
+    const manager = as({ name: "system:serviceaccount:default:manager", groups: [] })
+    const refused = yield* Effect.flip(Effect.provide(Client.list(Secret, { namespace: "default" }), manager.client))
+    expect(refused.message).toContain('cannot list resource "secrets" in API group "" in the namespace "default"')
+  })
+)
+
+test("a manager without roles cannot list its kind", ({ as }) =>
+  Effect.gen(function* () {
+    const { client } = as({ name: "ann", groups: ["devs"] })
+    const refused = yield* Effect.flip(Effect.provide(Client.list(WebApp), client))
+    expect(refused._tag).toBe("Forbidden")
+    expect(refused.message).toContain('User "ann" cannot list resource "webapps"')
   }))
 
 test("an hour of virtual time changes nothing", ({ server }) =>

@@ -43,5 +43,17 @@ export const serviceAccountOf = (user: string): { readonly namespace: string; re
 /** The group of all users with credentials. */
 export const authenticated = "system:authenticated"
 
+/** A user with the groups that a kube-apiserver adds: of service accounts, and of all users with credentials. */
+export const complete = (user: User): User => {
+  if (user.name === anonymous.name) return { ...user, groups: union(user.groups, anonymous.groups) }
+  const account = serviceAccountOf(user.name)
+  const own = account === undefined ? [] : serviceAccountGroups(account.namespace)
+  return { ...user, groups: union(user.groups, [...own, authenticated]) }
+}
+
+const union = (some: ReadonlyArray<string>, others: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...new Set([...some, ...others])
+]
+
 /** A user without credentials. */
 export const anonymous: User = { name: "system:anonymous", groups: ["system:unauthenticated"] }

@@ -1,6 +1,5 @@
 /**
- * The variable `authorizer` of expressions in admission. The embedded server has no users and roles: it allows every request, so
- * each check is allowed.
+ * The variable `authorizer` of expressions in admission. Each of its checks is allowed, whatever the roles say.
  */
 import type { Environment } from "@marcbachmann/cel-js"
 

@@ -63,6 +63,13 @@ export interface Patch extends Followed {
   readonly subresource?: string
 }
 
+/** A server-side apply that takes the fields of other managers. An object that is gone needs none. */
+export interface Apply extends Followed {
+  readonly verb: "apply"
+  readonly object: JsonObject
+  readonly manager: string
+}
+
 /** A DELETE of exactly this object (its uid is a precondition). An object that is gone needs none. */
 export interface Delete extends Followed {
   readonly verb: "delete"
@@ -85,7 +92,7 @@ export interface Record {
 }
 
 /** A write. */
-export type Write = Create | Update | Patch | Delete | Record
+export type Write = Create | Update | Patch | Apply | Delete | Record
 
 /** What a pass comes to. */
 export interface Pass {

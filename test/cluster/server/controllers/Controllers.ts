@@ -3,6 +3,7 @@
  * are stored, and nothing comes of them.
  */
 import type { BuiltInController } from "./BuiltInController.ts"
+import { clusterRoleAggregation } from "./ClusterRoleAggregation.ts"
 import { deploymentController } from "./DeploymentController.ts"
 import { disruptionController } from "./DisruptionController.ts"
 import { endpointSliceController } from "./EndpointSliceController.ts"
@@ -37,6 +38,7 @@ export const all = ({ certificates = "" }: Options = {}): ReadonlyArray<BuiltInC
   endpointSliceController,
   volumeController,
   disruptionController,
+  clusterRoleAggregation,
   scheduler
 ]
 

@@ -74,6 +74,10 @@ const make = (writing: Writing, one: Exclude<Write, Record>): JsonObject => {
       const patch = { type: "merge" as const, text: JSON.stringify(one.patch) }
       return verbs.patch(kind, one.subresource ?? "", namespace, name, patch, options).object
     }
+    case "apply": {
+      const patch = { type: "apply" as const, text: JSON.stringify(one.object) }
+      return verbs.patch(kind, "", namespace, name, patch, { now, manager: one.manager, force: true }).object
+    }
     case "delete":
       verbs.delete(kind, namespace, name, deleteOptions(one), options)
       return one.object

@@ -1,0 +1,28 @@
+/** Users of the embedded cluster in the shape of a control plane. */
+import { expect } from "bun:test"
+import { Effect } from "effect"
+import * as EmbeddedControlPlane from "./EmbeddedControlPlane.ts"
+import { live } from "./Test.ts"
+
+live("A new user may do nothing until a role allows it", () =>
+  Effect.gen(function* () {
+    const plane = yield* EmbeddedControlPlane.start({})
+    const ann = yield* plane.addUser({ name: "ann", groups: ["devs"] })
+    const list = plane.request("GET", "/api/v1/namespaces/default/pods", { as: ann })
+    const refused = yield* list
+    expect(refused.status).toBe(403)
+    expect(refused.body).toContain('User \\"ann\\" cannot list resource \\"pods\\"')
+    const apiGroup = "rbac.authorization.k8s.io"
+    const made = yield* plane.request("POST", `/apis/${apiGroup}/v1/namespaces/default/rolebindings`, {
+      body: {
+        metadata: { name: "devs" },
+        subjects: [{ kind: "Group", apiGroup, name: "devs" }],
+        roleRef: { kind: "ClusterRole", apiGroup, name: "view" }
+      }
+    })
+    expect(made.status).toBe(201)
+    expect((yield* list).status).toBe(200)
+    expect((yield* plane.request("GET", "/api/v1/pods", { as: ann })).status).toBe(403)
+    expect((yield* plane.request("GET", "/api/v1/pods")).status).toBe(200)
+  })
+)
