@@ -40,6 +40,7 @@ export const used: ReadonlySet<string> = new Set([
   "NonNullable",
   "Owned",
   "Patch",
+  "Rbac",
   "Result",
   "Schema",
   "Spec",
