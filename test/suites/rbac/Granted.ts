@@ -2,7 +2,6 @@
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Request } from "@homeostat/runtime/client/Request"
 import * as Transport from "@homeostat/runtime/client/Transport"
-import * as Yaml from "@homeostat/runtime/command/Yaml"
 import type * as Attempt from "@homeostat/runtime/controller/Attempt"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
@@ -74,8 +73,16 @@ export const grant = (account: Account, lacking: ReadonlyArray<string> = []) =>
     const some = roles(account).map((object) =>
       "rules" in object ? { ...object, rules: object.rules.flatMap(less(lacking)) } : object
     )
-    const applied = yield* account.cluster.kubectl(["apply", "--filename=-"], { stdin: yield* Yaml.documents(some) })
-    if (applied.exitCode !== 0) return yield* Effect.dieMessage(applied.stderr)
+    for (const object of some) {
+      const { metadata } = object
+      const place = metadata.namespace === undefined ? "" : `/namespaces/${metadata.namespace}`
+      const path = `/apis/${object.apiVersion}${place}/${object.kind.toLowerCase()}s/${metadata.name}`
+      const applied = yield* account.cluster.request("PATCH", `${path}?fieldManager=test&force=true`, {
+        body: object,
+        contentType: "application/apply-patch+yaml"
+      })
+      if (applied.status >= 300) return yield* Effect.dieMessage(applied.body)
+    }
     yield* Managed.eventually(
       "the applied permissions",
       Effect.map(missing(account), (all) => all.map((each) => `${each.verb} ${Permissions.pathOf(each)}`)),

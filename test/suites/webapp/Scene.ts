@@ -13,7 +13,6 @@ import type { KubernetesObject, ObjectKey } from "@homeostat/runtime/resource/Ku
 import type * as Resource from "@homeostat/runtime/resource/Resource"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import * as Lane from "@homeostat/testkit/Lane"
 import * as Shared from "@homeostat/testkit/Shared"
 import { controller } from "@homeostat/webapp"
 import { container } from "@homeostat/webapp/children"
@@ -51,14 +50,9 @@ export const once = <A>(make: (cluster: ControlPlane) => Effect.Effect<A, unknow
 /** The kind is installed once per control plane: a new kind restarts the garbage collector. */
 export const install = once((cluster) => cluster.install(Crd.of(WebApp)))
 
-/**
- * Who the managers are: an account that may do what the generated roles say, in every namespace, and nothing else; on the
- * embedded cluster, which allows everybody everything, the administrator.
- */
+/** Who the managers are: an account that may do what the generated roles say, in every namespace, and nothing else. */
 const manager = once((cluster) =>
-  Lane.current === "embedded"
-    ? Effect.succeed(cluster.admin)
-    : Effect.flatMap(Granted.account(cluster, "default"), (account) => Effect.as(Granted.grant(account), account.user))
+  Effect.flatMap(Granted.account(cluster, "default"), (account) => Effect.as(Granted.grant(account), account.user))
 )
 
 /** The scene in a namespace that is there. */
