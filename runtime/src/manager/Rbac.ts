@@ -111,7 +111,8 @@ export const objects = (
  *
  * @example
  * ```ts
- * import { BuiltIn, Controller, Manager, Rbac, Result } from "@homeostat/runtime"
+ * import { BuiltIn, Controller, Manager, Result } from "@homeostat/runtime"
+ * import * as Rbac from "@homeostat/runtime/manager/Rbac"
  * import * as Harness from "@homeostat/testkit/Harness"
  * import { Effect } from "effect"
  *
