@@ -34,7 +34,11 @@ const paths: { readonly [kind: string]: string } = {
   endpoints: "/api/v1",
   deployments: "/apis/apps/v1",
   replicasets: "/apis/apps/v1",
+  statefulsets: "/apis/apps/v1",
+  daemonsets: "/apis/apps/v1",
+  controllerrevisions: "/apis/apps/v1",
   jobs: "/apis/batch/v1",
+  cronjobs: "/apis/batch/v1",
   persistentvolumeclaims: "/api/v1",
   endpointslices: "/apis/discovery.k8s.io/v1",
   poddisruptionbudgets: "/apis/policy/v1"

@@ -3,6 +3,7 @@ import type { JsonObject } from "@homeostat/testkit/server/Json"
 import { at, objects } from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
 import { type Cluster, request, type SceneFailed } from "./Cluster.ts"
+import * as CronJobScenes from "./CronJobScenes.ts"
 import * as JobScenes from "./JobScenes.ts"
 import { number, type Scene } from "./Scene.ts"
 import * as SchedulingScenes from "./SchedulingScenes.ts"
@@ -45,6 +46,7 @@ const started = (scene: Scene, spec?: JsonObject) =>
 
 export const scenes: { readonly [name: string]: Script } = {
   ...JobScenes.scenes,
+  ...CronJobScenes.scenes,
   ...SchedulingScenes.scenes,
   ...scripts({
     *"a Deployment becomes available"(scene) {

@@ -21,6 +21,10 @@ const followed = ["deployments", "replicasets", "jobs"]
 
 const plurals = [
   ...followed,
+  "statefulsets",
+  "daemonsets",
+  "controllerrevisions",
+  "cronjobs",
   "pods",
   "services",
   "endpoints",
@@ -95,6 +99,8 @@ const steady = (one: JsonObject): ReadonlyArray<JsonObject> => {
   if (/unbound immediate PersistentVolumeClaims. not found$/.test(J.text(one.message) ?? "")) return []
   // Only the real Job controller waits a second for more changes before it retries.
   if (one.reason === "FailedCreate" && kind === "Job") return [{ ...one, count: "SOME" }]
+  // Their counts depend on the time that the scene takes.
+  if (one.reason === "JobAlreadyActive" || one.reason === "UnexpectedJob") return [{ ...one, count: "SOME" }]
   return [one]
 }
 
@@ -107,17 +113,27 @@ const aliases = (
   const hashes = new Map<string, string>()
   const names = new Map<string, string>()
   const uids = new Map<string, string>()
+  const minutes = new Set<string>()
   for (const { involvedObject, metadata } of found) {
-    const { generateName, labels, name, uid } = J.object(metadata)
-    const hash = J.text(J.object(labels)["pod-template-hash"])
+    const { generateName, labels, name, ownerReferences, uid } = J.object(metadata)
+    const of = J.object(labels)
+    const hash = J.text(
+      of["pod-template-hash"] ?? of["controller-revision-hash"] ?? of["controller.kubernetes.io/hash"]
+    )
+      ?.split("-")
+      .at(-1)
     if (hash !== undefined && !hashes.has(hash)) hashes.set(hash, `#${hashes.size + 1}`)
     if (typeof generateName === "string") names.set(`${name}`, `${generateName}*`)
+    // A CronJob puts the minute of the run into the name of its Job.
+    const minute = J.objects(ownerReferences).some(({ kind }) => kind === "CronJob") && /-(\d{8})$/.exec(`${name}`)
+    if (minute) minutes.add(minute[1] ?? "")
     uids.set(`${uid}`, involvedObject === undefined ? `uid of ${names.get(`${name}`) ?? name}` : "uid of an Event")
   }
   return [
     ...uids,
     ...names,
     ...hashes,
+    ...[...minutes].map((minute) => [minute, "MINUTE"] as const),
     // The name of an Event contains its time, and the scheduler reports the name of its machine.
     [/(?<=\.)[0-9a-f]{16}(?=")/g, "TIME"],
     [/(?<="reportingInstance":"default-scheduler-)[^"]*/g, "MACHINE"]

@@ -1,9 +1,9 @@
 /**
- * The controllers of kube-controller-manager and the scheduler that this server has. StatefulSets, DaemonSets and CronJobs
- * are stored, and nothing comes of them.
+ * The controllers of kube-controller-manager and the scheduler that this server has.
  */
 import type { BuiltInController } from "./BuiltInController.ts"
 import { clusterRoleAggregation } from "./ClusterRoleAggregation.ts"
+import { cronJobController } from "./CronJobController.ts"
 import { deploymentController } from "./DeploymentController.ts"
 import { disruptionController } from "./DisruptionController.ts"
 import { endpointSliceController } from "./EndpointSliceController.ts"
@@ -34,6 +34,7 @@ export const all = ({ certificates = "" }: Options = {}): ReadonlyArray<BuiltInC
   jobController,
   orphanPods,
   ttlAfterFinished,
+  cronJobController,
   endpointsController,
   endpointSliceController,
   volumeController,

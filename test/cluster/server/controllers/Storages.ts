@@ -26,6 +26,14 @@ export const deployments = "apps/deployments"
 export const replicaSets = "apps/replicasets"
 /** Jobs. */
 export const jobs = "batch/jobs"
+/** CronJobs. */
+export const cronJobs = "batch/cronjobs"
+/** StatefulSets. */
+export const statefulSets = "apps/statefulsets"
+/** DaemonSets. */
+export const daemonSets = "apps/daemonsets"
+/** ControllerRevisions. */
+export const revisions = "apps/controllerrevisions"
 /** EndpointSlices. */
 export const endpointSlices = "discovery.k8s.io/endpointslices"
 /** PodDisruptionBudgets. */
