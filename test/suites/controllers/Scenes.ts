@@ -8,6 +8,7 @@ import * as JobScenes from "./JobScenes.ts"
 import { number, type Scene } from "./Scene.ts"
 import * as SchedulingScenes from "./SchedulingScenes.ts"
 import { conditionIs, holds, isGone, job, noPods, pods, type Script, scripts } from "./Script.ts"
+import * as StatefulSetScenes from "./StatefulSetScenes.ts"
 
 const template = (image: string, labels: JsonObject = { app: "d" }): JsonObject => ({
   metadata: { labels },
@@ -47,6 +48,7 @@ const started = (scene: Scene, spec?: JsonObject) =>
 export const scenes: { readonly [name: string]: Script } = {
   ...JobScenes.scenes,
   ...CronJobScenes.scenes,
+  ...StatefulSetScenes.scenes,
   ...SchedulingScenes.scenes,
   ...scripts({
     *"a Deployment becomes available"(scene) {

@@ -15,6 +15,7 @@ import { rootCertificates, serviceAccountController } from "./NamespaceContents.
 import { namespaceController } from "./NamespaceController.ts"
 import { replicaSetController } from "./ReplicaSetController.ts"
 import { scheduler } from "./Scheduler.ts"
+import { statefulSetController } from "./StatefulSetController.ts"
 import { volumeController } from "./VolumeController.ts"
 
 /** What the controllers have to be told. */
@@ -31,6 +32,7 @@ export const all = ({ certificates = "" }: Options = {}): ReadonlyArray<BuiltInC
   rootCertificates(certificates),
   deploymentController,
   replicaSetController,
+  statefulSetController,
   jobController,
   orphanPods,
   ttlAfterFinished,

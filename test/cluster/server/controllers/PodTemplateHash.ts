@@ -13,5 +13,9 @@ export const hashOf = (template: JsonObject, collisions: number): string => {
   for (const character of `${GoText.json(template)}${collisions === 0 ? "" : collisions}`) {
     hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0
   }
-  return [...String(hash)].map((digit) => alphabet[digit.charCodeAt(0) % alphabet.length]).join("")
+  return safe(hash)
 }
+
+/** A number in letters that make no words. */
+export const safe = (hash: number): string =>
+  [...String(hash)].map((digit) => alphabet[digit.charCodeAt(0) % alphabet.length]).join("")
