@@ -4,6 +4,7 @@ import { at, objects } from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
 import { type Cluster, request, type SceneFailed } from "./Cluster.ts"
 import * as CronJobScenes from "./CronJobScenes.ts"
+import * as DaemonSetScenes from "./DaemonSetScenes.ts"
 import * as JobScenes from "./JobScenes.ts"
 import { number, type Scene } from "./Scene.ts"
 import * as SchedulingScenes from "./SchedulingScenes.ts"
@@ -49,6 +50,7 @@ export const scenes: { readonly [name: string]: Script } = {
   ...JobScenes.scenes,
   ...CronJobScenes.scenes,
   ...StatefulSetScenes.scenes,
+  ...DaemonSetScenes.scenes,
   ...SchedulingScenes.scenes,
   ...scripts({
     *"a Deployment becomes available"(scene) {

@@ -4,6 +4,7 @@
 import type { BuiltInController } from "./BuiltInController.ts"
 import { clusterRoleAggregation } from "./ClusterRoleAggregation.ts"
 import { cronJobController } from "./CronJobController.ts"
+import { daemonSetController } from "./DaemonSetController.ts"
 import { deploymentController } from "./DeploymentController.ts"
 import { disruptionController } from "./DisruptionController.ts"
 import { endpointSliceController } from "./EndpointSliceController.ts"
@@ -33,6 +34,7 @@ export const all = ({ certificates = "" }: Options = {}): ReadonlyArray<BuiltInC
   deploymentController,
   replicaSetController,
   statefulSetController,
+  daemonSetController,
   jobController,
   orphanPods,
   ttlAfterFinished,

@@ -100,7 +100,7 @@ const misfit = ({ isTaken, pod, volumes }: Wanted, node: JsonObject): string | u
   const affinity = at(pod, "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
   if (NodeSelector.named(affinity)?.has(nameOf(node)) === false)
     return "node(s) didn't satisfy plugin(s) [NodeAffinity]"
-  if (at(node, "spec", "unschedulable") === true) return "node(s) were unschedulable"
+  if (at(node, "spec", "unschedulable") === true && !isTolerated(pod, cordoned)) return "node(s) were unschedulable"
   const taints = [...objects(at(node, "spec", "taints")), ...(isReady(node) ? [] : [notReady])]
   const taint = taints.find((one) => one.effect !== "PreferNoSchedule" && !isTolerated(pod, one))
   if (taint !== undefined) return "node(s) had untolerated taint(s)"
@@ -118,10 +118,14 @@ const misfit = ({ isTaken, pod, volumes }: Wanted, node: JsonObject): string | u
 /** What the node lifecycle controller would put on a node that is not ready. */
 const notReady: JsonObject = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }
 
+/** What a cordoned node is to its pods. */
+const cordoned: JsonObject = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }
+
 const isReady = (node: JsonObject): boolean =>
   objects(at(node, "status", "conditions")).some(({ status, type }) => type === "Ready" && status === "True")
 
-const isTolerated = (pod: JsonObject, taint: JsonObject): boolean =>
+/** Whether a pod tolerates a taint. */
+export const isTolerated = (pod: JsonObject, taint: JsonObject): boolean =>
   objects(at(pod, "spec", "tolerations")).some(({ effect, key, operator, value }) => {
     if (effect !== undefined && effect !== taint.effect) return false
     if (key !== undefined && key !== taint.key) return false
