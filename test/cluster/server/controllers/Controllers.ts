@@ -14,6 +14,7 @@ import { jobController } from "./JobController.ts"
 import { orphanPods, ttlAfterFinished } from "./JobRemains.ts"
 import { rootCertificates, serviceAccountController } from "./NamespaceContents.ts"
 import { namespaceController } from "./NamespaceController.ts"
+import { podGarbageCollector } from "./PodGarbageCollector.ts"
 import { replicaSetController } from "./ReplicaSetController.ts"
 import { scheduler } from "./Scheduler.ts"
 import { statefulSetController } from "./StatefulSetController.ts"
@@ -28,6 +29,7 @@ export interface Options {
 /** All of them; a server may run some, chosen by name. */
 export const all = ({ certificates = "" }: Options = {}): ReadonlyArray<BuiltInController> => [
   garbageCollector,
+  podGarbageCollector,
   namespaceController,
   serviceAccountController,
   rootCertificates(certificates),
