@@ -271,6 +271,31 @@ describe("What a kube-apiserver does with what is seldom said", () => {
     })
   )
 
+  effect("a Job with fields that the embedded cluster ignores is stored with a warning for each", () =>
+    Effect.gen(function* () {
+      const server = yield* ApiServer.make()
+      const ignored = { completionMode: "Indexed", completions: 2, backoffLimitPerIndex: 1, maxFailedIndexes: 1 }
+      const { headers, status } = yield* ask(server, "POST", jobs, job("a", ignored))
+      expect(status).toBe(201)
+      expect(headers.warning).toBe(
+        '299 - "the embedded cluster ignores spec.backoffLimitPerIndex", 299 - "the embedded cluster ignores spec.maxFailedIndexes"'
+      )
+    })
+  )
+
+  effect("a HorizontalPodAutoscaler is stored with a warning", () =>
+    Effect.gen(function* () {
+      const server = yield* ApiServer.make()
+      const path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+      const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "d" }
+      const { headers } = yield* ask(server, "POST", path, {
+        metadata: { name: "a" },
+        spec: { maxReplicas: 2, scaleTargetRef }
+      })
+      expect(headers.warning).toContain("the embedded cluster stores a HorizontalPodAutoscaler")
+    })
+  )
+
   effect("a deletion with a version that takes the finalizers and the object at once fails", () =>
     Effect.gen(function* () {
       const server = yield* make()

@@ -107,9 +107,13 @@ const sent = ({ body, encoding, raw }: Pick<Request, "body" | "encoding" | "raw"
   return body === undefined ? undefined : JSON.stringify(body)
 }
 
-/** Removes the warning about kinds without a controller, which a kube-apiserver does not have. */
+/** Removes the warnings about kinds and fields without a controller, which a kube-apiserver does not have. */
 const withoutIdle = ({ warning, ...headers }: Answer["headers"]): Answer["headers"] => {
-  const left = warning?.replace(/(?:, )?299 - "the embedded cluster stores a \w+, and nothing comes of it"$/, "") ?? ""
+  const left =
+    warning?.replace(
+      /(?:, )?299 - "the embedded cluster (?:stores a \w+, and nothing comes of it|ignores [\w.]+)"/g,
+      ""
+    ) ?? ""
   return left === "" ? headers : { ...headers, warning: left }
 }
 

@@ -8,7 +8,7 @@ const replacements: ReadonlyArray<readonly [RegExp, string]> = [
   // kubectl may report a watch that ends by --timeout.
   [/^(\(stderr\) )?E\d{4} [^\n]*"Failed to watch" err="context deadline exceeded"[^\n]*\n/gm, "$1"],
   // The embedded cluster warns of kinds that it only stores.
-  [/^(\(stderr\) )?Warning: the embedded cluster stores a [^\n]*\n/gm, "$1"],
+  [/^(\(stderr\) )?Warning: the embedded cluster (?:stores a|ignores) [^\n]*\n/gm, "$1"],
   // Times of day in the log of kubectl itself.
   [/^(\(stderr\) )?([EIW])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/gm, "$1$2 LOG]"],
   // The name of an Event ends with the time of its creation.

@@ -25,7 +25,16 @@ export const warnings = (path: string) =>
   function* (object: JsonObject, old?: JsonObject): Iterable<string> {
     if (old === undefined) yield* PodWarnings.ofName(object, "Pod names and hostnames")
     yield* PodWarnings.ofTemplate(path, object, old)
+    if (old !== undefined) return
+    const parent = path.slice(0, path.lastIndexOf("."))
+    for (const name of ignored) {
+      const isThere = Json.at(object, ...parent.split("."), name) !== undefined
+      if (isThere) yield `the embedded cluster ignores ${parent}.${name}`
+    }
   }
+
+/** The fields of a Job that no controller of the embedded cluster reads. */
+const ignored = ["successPolicy", "backoffLimitPerIndex", "maxFailedIndexes"]
 
 const main = strategy({
   shape: "batch.Job",
