@@ -88,6 +88,29 @@ export const scenes: { readonly [name: string]: Script } = {
       yield* isRefused(scene, "p")
     },
 
+    *"a pod requests more than the node has"(scene) {
+      const requests = { cpu: "1000", memory: "1Ti", "example.com/card": "1" }
+      const containers = [{ name: "c", image: "i", resources: { requests, limits: { "example.com/card": "1" } } }]
+      yield* scene.create("pods", { metadata: { name: "p" }, spec: { containers } })
+      yield* isRefused(scene, "p")
+    },
+
+    *"a pod waits until another one frees its resources"(scene) {
+      const spec = (cpu: string) => ({ containers: [{ name: "c", image: "i", resources: { requests: { cpu } } }] })
+      yield* scene.create("pods", { metadata: { name: "first" }, spec: spec("60") })
+      yield* isPlaced(scene, "first")
+      yield* scene.create("pods", { metadata: { name: "second" }, spec: spec("60") })
+      yield* isRefused(scene, "second")
+      yield* scene.remove("pods/first")
+      yield* scene.until(
+        "the second pod to run",
+        Effect.zipRight(
+          scene.kubelet,
+          holds(scene, "pods/second", (found) => at(found, "status", "phase") === "Running")
+        )
+      )
+    },
+
     *"a pod with an unbound claim"(scene) {
       yield* scene.create("persistentvolumeclaims", claim("data"))
       yield* scene.create("pods", pod("p", using("data")))

@@ -49,9 +49,7 @@ const surplus = (snapshot: Snapshot): ReadonlyArray<JsonObject> => {
   return finished
     .toSorted(
       (one, other) =>
-        isEvicted(other) - isEvicted(one) ||
-        createdAt(one) - createdAt(other) ||
-        (nameOf(one) < nameOf(other) ? -1 : 1)
+        isEvicted(other) - isEvicted(one) || createdAt(one) - createdAt(other) || (nameOf(one) < nameOf(other) ? -1 : 1)
     )
     .slice(0, finished.length - threshold)
 }
@@ -93,7 +91,10 @@ const keys = ({ object, storage, type }: Change, snapshot: Snapshot): ReadonlyAr
   if (storage === Storages.nodes) {
     if (type !== "DELETED") return []
     const name = nameOf(object)
-    return snapshot.list(Storages.pods).filter((pod) => nodeOf(pod) === name).map(keyOfObject)
+    return snapshot
+      .list(Storages.pods)
+      .filter((pod) => nodeOf(pod) === name)
+      .map(keyOfObject)
   }
   if (type === "DELETED") return []
   const isOwn = isLost(snapshot, object) || (isDeleting(object) && nodeOf(object) === "")

@@ -3,7 +3,9 @@
  * several to the one with the fewest pods. What it requires by affinity, of its own or of its volumes, counts as well. A pod whose
  * claims are not bound waits for that.
  *
- * Left out: resources, what is only preferred, affinity to other pods, ports, preemption.
+ * A node has to have the resources that the pod requests.
+ *
+ * Left out: what is only preferred, affinity to other pods, ports, preemption.
  */
 
 import { at, equal, type JsonObject, list, number, objects, text, texts } from "../Json.ts"
@@ -12,6 +14,7 @@ import type { Change } from "../Store.ts"
 import { timestamp } from "../Timestamp.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import { isFinished, nodeOf } from "./ManagedPods.ts"
+import * as NodeResources from "./NodeResources.ts"
 import * as NodeSelector from "./NodeSelector.ts"
 import * as Storages from "./Storages.ts"
 
@@ -69,6 +72,8 @@ interface Wanted {
   readonly volumes: ReadonlyArray<JsonObject>
   /** Another pod has a claim that only one may have. */
   readonly isTaken: boolean
+  /** What the other pods of each node use. */
+  readonly usage: ReadonlyMap<string, NodeResources.Usage>
 }
 
 const wantedOf = (snapshot: Snapshot, pod: JsonObject): Wanted => {
@@ -79,6 +84,7 @@ const wantedOf = (snapshot: Snapshot, pod: JsonObject): Wanted => {
   const lone = claims.filter((claim) => list(at(claim, "spec", "accessModes")).includes("ReadWriteOncePod")).map(nameOf)
   return {
     pod,
+    usage: NodeResources.usage(snapshot.list(Storages.pods)),
     volumes: claims
       .map((claim) => snapshot.get(Storages.volumes, "", text(at(claim, "spec", "volumeName")) ?? ""))
       .filter((volume) => volume !== undefined),
@@ -95,8 +101,27 @@ const wantedOf = (snapshot: Snapshot, pod: JsonObject): Wanted => {
 const taken =
   "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 
-/** Why a node is not for a pod, in the order in which the real one asks; undefined: it is. */
-const misfit = ({ isTaken, pod, volumes }: Wanted, node: JsonObject): string | undefined => {
+/** Why a node is not for a pod. */
+interface Misfit {
+  readonly reasons: ReadonlyArray<string>
+  /** The end of another pod could change it. */
+  readonly isResolvable: boolean
+}
+
+/** Why a node is not for a pod, by the first test of the real scheduler that fails; undefined: it is. */
+const misfit = (wanted: Wanted, node: JsonObject): Misfit | undefined => {
+  const refused = placement(wanted, node)
+  if (refused !== undefined) return { reasons: [refused], isResolvable: false }
+  const lack = NodeResources.lack(wanted.pod, node, wanted.usage.get(nameOf(node)))
+  if (lack !== undefined) return { reasons: lack.reasons, isResolvable: !lack.isHopeless }
+  if (wanted.isTaken) return { reasons: [taken], isResolvable: true }
+  return wanted.volumes.every((volume) => NodeSelector.admits(at(volume, "spec", "nodeAffinity", "required"), node))
+    ? undefined
+    : { reasons: ["node(s) didn't match PersistentVolume's node affinity"], isResolvable: false }
+}
+
+/** Why the spec and the labels of a node exclude a pod. */
+const placement = ({ pod }: Wanted, node: JsonObject): string | undefined => {
   const affinity = at(pod, "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
   if (NodeSelector.named(affinity)?.has(nameOf(node)) === false)
     return "node(s) didn't satisfy plugin(s) [NodeAffinity]"
@@ -108,11 +133,9 @@ const misfit = ({ isTaken, pod, volumes }: Wanted, node: JsonObject): string | u
   const isSelected = Object.entries(texts(at(pod, "spec", "nodeSelector"))).every(
     ([name, value]) => labels[name] === value
   )
-  if (!isSelected || !NodeSelector.admits(affinity, node)) return "node(s) didn't match Pod's node affinity/selector"
-  if (isTaken) return taken
-  return volumes.every((volume) => NodeSelector.admits(at(volume, "spec", "nodeAffinity", "required"), node))
+  return isSelected && NodeSelector.admits(affinity, node)
     ? undefined
-    : "node(s) didn't match PersistentVolume's node affinity"
+    : "node(s) didn't match Pod's node affinity/selector"
 }
 
 /** What the node lifecycle controller would put on a node that is not ready. */
@@ -140,10 +163,11 @@ const leastCrowded = (snapshot: Snapshot, nodes: ReadonlyArray<JsonObject>): Jso
 }
 
 const noneFits = (wanted: Wanted, nodes: ReadonlyArray<JsonObject>): string => {
-  const reasons = nodes.map((node) => misfit(wanted, node) ?? "")
-  // Of all reasons, the end of another pod could only change this one, and none is ended for it.
-  const hopes = reasons.map((reason) =>
-    reason === taken ? "No preemption victims found for incoming pod." : "Preemption is not helpful for scheduling."
+  const misfits = nodes.map((node) => misfit(wanted, node)).filter((one) => one !== undefined)
+  const reasons = misfits.flatMap((one) => one.reasons)
+  // No pod is ended for another one.
+  const hopes = misfits.map(({ isResolvable }) =>
+    isResolvable ? "No preemption victims found for incoming pod." : "Preemption is not helpful for scheduling."
   )
   const none = `0/${nodes.length} nodes are available`
   return `${none}: ${counted(reasons)}. preemption: ${none}: ${counted(hopes)}`
@@ -205,14 +229,20 @@ const unschedulable = (pod: JsonObject, message: string, now: number): ReadonlyA
 }
 
 const keys = ({ object, previous, storage, type }: Change, snapshot: Snapshot): ReadonlyArray<string> => {
-  if (storage === Storages.pods) return type !== "DELETED" && isWaiting(object) ? [keyOfObject(object)] : []
+  if (storage === Storages.pods) {
+    if (type !== "DELETED" && isWaiting(object)) return [keyOfObject(object)]
+    // The resources of a pod that has ended are free.
+    const isFreed = nodeOf(object) !== "" && (type === "DELETED" || (isFinished(object) && !isFinished(previous ?? {})))
+    return isFreed ? snapshot.list(Storages.pods).filter(isWaiting).map(keyOfObject) : []
+  }
   const isSame = (...path: ReadonlyArray<string>) => equal(at(object, ...path), at(previous, ...path))
   if (storage === Storages.nodes) {
     // Where there is one less, nothing becomes possible.
     if (type === "DELETED") return []
     // A node tells that it lives every few seconds.
     const asBefore = previous !== undefined && isReady(previous) === isReady(object)
-    if (type === "MODIFIED" && asBefore && isSame("spec") && isSame("metadata", "labels")) return []
+    const isUnchanged = isSame("spec") && isSame("metadata", "labels") && isSame("status", "allocatable")
+    if (type === "MODIFIED" && asBefore && isUnchanged) return []
     return snapshot.list(Storages.pods).filter(isWaiting).map(keyOfObject)
   }
   return snapshot

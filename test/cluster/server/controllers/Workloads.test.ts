@@ -16,7 +16,8 @@ const scene = (name: string, body: (scene: Scene) => Effect.Effect<unknown>) =>
   effect(name, () =>
     Effect.flatMap(start(), (running) => {
       running.make({ apiVersion: "v1", kind: "Node", metadata: { name: "node" } })
-      running.merge("v1", "Node", "node", { status: { conditions: [{ type: "Ready", status: "True" }] } }, "status")
+      const status = { conditions: [{ type: "Ready", status: "True" }], capacity: { cpu: "4", pods: "110" } }
+      running.merge("v1", "Node", "node", { status }, "status")
       const pods = () => running.store.list("/pods", "default")
       return body({
         ...running,

@@ -1,0 +1,97 @@
+/**
+ * The resources of nodes: what pods request of them, and what a pod lacks on a node.
+ */
+import * as Quantity from "../builtin/Quantity.ts"
+import { at, type Json, type JsonObject, object, objects, text } from "../Json.ts"
+import { isFinished, nodeOf } from "./ManagedPods.ts"
+
+/** Amounts by resource, in billionths. */
+export type Amounts = ReadonlyMap<string, bigint>
+
+const amounts = (list: Json | undefined): Map<string, bigint> =>
+  new Map(
+    Object.entries(object(list)).map(([name, value]) => [
+      name,
+      Quantity.amount(typeof value === "number" ? String(value) : (text(value) ?? ""))
+    ])
+  )
+
+const add = (sum: Map<string, bigint>, more: Amounts): Map<string, bigint> => {
+  for (const [name, value] of more) sum.set(name, (sum.get(name) ?? 0n) + value)
+  return sum
+}
+
+const raise = (sum: Map<string, bigint>, other: Amounts): void => {
+  for (const [name, value] of other) if (value > (sum.get(name) ?? 0n)) sum.set(name, value)
+}
+
+const known = new WeakMap<JsonObject, Amounts>()
+
+/** The requests of a pod: those of its containers and sidecars, or of one of its init containers if that requests more. */
+export const requestsOf = (pod: JsonObject): Amounts => {
+  const before = known.get(pod)
+  if (before !== undefined) return before
+  const requests = (container: JsonObject) => amounts(at(container, "resources", "requests"))
+  const sidecars = new Map<string, bigint>()
+  const inits = new Map<string, bigint>()
+  for (const container of objects(at(pod, "spec", "initContainers"))) {
+    if (container.restartPolicy === "Always") add(sidecars, requests(container))
+    raise(inits, container.restartPolicy === "Always" ? sidecars : add(requests(container), sidecars))
+  }
+  const sum = new Map(sidecars)
+  for (const container of objects(at(pod, "spec", "containers"))) add(sum, requests(container))
+  raise(sum, inits)
+  // A pod may have requests of its own.
+  for (const [name, value] of amounts(at(pod, "spec", "resources", "requests"))) sum.set(name, value)
+  add(sum, amounts(at(pod, "spec", "overhead")))
+  known.set(pod, sum)
+  return sum
+}
+
+/** What the pods of a node use. */
+export interface Usage {
+  readonly pods: number
+  readonly requests: Amounts
+}
+
+/** The usage of each node, by name. */
+export const usage = (pods: ReadonlyArray<JsonObject>): ReadonlyMap<string, Usage> => {
+  const nodes = new Map<string, { pods: number; requests: Map<string, bigint> }>()
+  for (const pod of pods) {
+    const name = nodeOf(pod)
+    if (name === "" || isFinished(pod)) continue
+    const used = nodes.get(name) ?? { pods: 0, requests: new Map() }
+    used.pods++
+    add(used.requests, requestsOf(pod))
+    nodes.set(name, used)
+  }
+  return nodes
+}
+
+/** What a pod lacks on a node. */
+export interface Lack {
+  /** `Insufficient cpu`. */
+  readonly reasons: ReadonlyArray<string>
+  /** Not even an empty node would do. */
+  readonly isHopeless: boolean
+}
+
+const first = ["cpu", "memory", "ephemeral-storage"]
+
+/** What a pod lacks on a node with this usage; undefined: nothing. */
+export const lack = (pod: JsonObject, node: JsonObject, used: Usage | undefined): Lack | undefined => {
+  const allocatable = amounts(at(node, "status", "allocatable"))
+  const reasons: Array<string> = []
+  let isHopeless = false
+  if (BigInt((used?.pods ?? 0) + 1) * 1_000_000_000n > (allocatable.get("pods") ?? 0n)) reasons.push("Too many pods")
+  const requests = requestsOf(pod)
+  const others = [...requests.keys()].filter((name) => !first.includes(name)).toSorted()
+  for (const name of [...first, ...others]) {
+    const wanted = requests.get(name) ?? 0n
+    const all = allocatable.get(name) ?? 0n
+    if (wanted === 0n || wanted <= all - (used?.requests.get(name) ?? 0n)) continue
+    reasons.push(`Insufficient ${name}`)
+    if (wanted > all) isHopeless = true
+  }
+  return reasons.length === 0 ? undefined : { reasons, isHopeless }
+}
