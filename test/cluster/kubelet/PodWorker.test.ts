@@ -58,3 +58,39 @@ effect("A kubelet keeps the condition of another writer that it has not seen yet
     }).pipe(Effect.provide(Layer.mergeAll(client, BunFileSystem.layer)))
   })
 )
+
+effect("A pod without a program becomes ready after the delays of its probes", () =>
+  Effect.gen(function* () {
+    const { client } = yield* EmbeddedCluster.make({ controllers: [], kubelet: false })
+    const key = { namespace: "default", name: "web" }
+    const httpGet = { port: 80 }
+    yield* Effect.gen(function* () {
+      const pod = yield* Client.create(Pod, {
+        metadata: key,
+        spec: {
+          nodeName: node.name,
+          containers: [
+            {
+              name: "main",
+              image: "web:1",
+              startupProbe: { httpGet, initialDelaySeconds: 5 },
+              readinessProbe: { httpGet, initialDelaySeconds: 30, periodSeconds: 10, successThreshold: 2 }
+            }
+          ]
+        }
+      })
+      const { run } = yield* PodWorker.make(node, pod)
+      yield* Effect.fork(run)
+      const after = (duration: Duration.DurationInput) =>
+        Effect.gen(function* () {
+          yield* TestClock.adjust(duration)
+          const { status } = yield* Client.get(Pod, key)
+          return status?.containerStatuses?.map(({ ready, started }) => ({ ready, started }))[0]
+        })
+      expect(yield* after("2 seconds")).toEqual({ ready: false, started: false })
+      expect(yield* after("5 seconds")).toEqual({ ready: false, started: true })
+      expect(yield* after("32 seconds")).toEqual({ ready: false, started: true })
+      expect(yield* after("3 seconds")).toEqual({ ready: true, started: true })
+    }).pipe(Effect.provide(Layer.mergeAll(client, BunFileSystem.layer)))
+  })
+)

@@ -152,11 +152,15 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         )
       })
 
+    const seeing = (container: Environment.Container) => ({
+      started: see(container, { started: true }),
+      ready: (ready: boolean) => see(container, { ready })
+    })
+
     /** Asks a program how it is, and ends it when it is not well any more: its restart is the policy's. */
     const probe = (container: Environment.Container, process: Container.Running) =>
       Probes.run(container, {
-        started: see(container, { started: true }),
-        ready: (ready) => see(container, { ready }),
+        ...seeing(container),
         unhealthy: (message) => tell({ type: "Warning", reason: "Unhealthy", message, container: container.name })
       }).pipe(
         // Who is to end anyway does so by the grace of the pod's deletion.
@@ -172,7 +176,8 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       Effect.gen(function* () {
         const { image = "", name } = container
         const startedAt = yield* timestamp
-        const isProbed = !isInit && Program.find(node.images, image) !== undefined
+        const isProgram = Program.find(node.images, image) !== undefined
+        const isProbed = !isInit && (isProgram || Probes.isDelayed(container))
         const containerID = `embedded://${pod.metadata.uid}/${name}/${statusOf(container).restartCount}`
         yield* see(container, {
           imageID: image,
@@ -182,7 +187,9 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         })
         yield* tell({ reason: "Created", message: "Container created", container: name })
         yield* tell({ reason: "Started", message: "Container started", container: name })
-        const probing = yield* Effect.fork(isProbed ? probe(container, process) : Effect.void)
+        const probing = yield* Effect.fork(
+          !isProbed ? Effect.void : isProgram ? probe(container, process) : Probes.pretend(container, seeing(container))
+        )
         const { exitCode, message } = yield* Effect.ensuring(process.ended, Fiber.interrupt(probing))
         const terminated = {
           exitCode,

@@ -23,6 +23,32 @@ export const atFirst = ({ readinessProbe, startupProbe }: Container) => ({
   ready: startupProbe === undefined && readinessProbe === undefined
 })
 
+/** Whether probes delay a container that passes all of them. */
+export const isDelayed = ({ readinessProbe, startupProbe }: Container): boolean =>
+  (startupProbe?.initialDelaySeconds ?? 0) > 0 ||
+  (readinessProbe?.initialDelaySeconds ?? 0) > 0 ||
+  (readinessProbe?.successThreshold ?? 1) > 1
+
+/**
+ * The probes of a container without a program, all of which succeed: it has started and is ready as early as a real one. A real kubelet
+ * counts `initialDelaySeconds` from the start of the container, and asks whether it is ready only after its startup probe.
+ */
+export const pretend = <R>(
+  { readinessProbe, startupProbe }: Container,
+  { ready, started }: Pick<Listener<R>, "ready" | "started">
+): Effect.Effect<void, never, R> =>
+  Effect.gen(function* () {
+    const startUp = startupProbe?.initialDelaySeconds ?? 0
+    if (startupProbe !== undefined) {
+      yield* Effect.sleep(Duration.seconds(startUp))
+      yield* started
+    }
+    const { initialDelaySeconds = 0, periodSeconds = 10, successThreshold = 1 } = readinessProbe ?? {}
+    const delay = Math.max(0, initialDelaySeconds - startUp) + (successThreshold - 1) * periodSeconds
+    yield* Effect.sleep(Duration.seconds(delay))
+    yield* ready(true)
+  })
+
 const portOf = ({ ports = [] }: Container, port: number | string): number | string =>
   ports.find(({ name }) => name === port)?.containerPort ?? port
 
