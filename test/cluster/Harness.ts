@@ -22,15 +22,14 @@ import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Random from "effect/Random"
-import type * as Scope from "effect/Scope"
-import * as TestClock from "effect/TestClock"
+import * as Scope from "effect/Scope"
 import * as EmbeddedCluster from "./EmbeddedCluster.ts"
-import * as Eventually from "./Eventually.ts"
 import * as User from "./server/access/User.ts"
 import type { JsonObject } from "./server/Json.ts"
 import * as Json from "./server/Json.ts"
 import { namespaceOf } from "./server/ObjectMeta.ts"
-import { effect } from "./Test.ts"
+import { live, timeoutMillis as usual } from "./Test.ts"
+import * as VirtualTime from "./VirtualTime.ts"
 
 /** The options of all tests. */
 export interface Options<E> extends EmbeddedCluster.Options {
@@ -49,31 +48,39 @@ export interface Options<E> extends EmbeddedCluster.Options {
 export type Body<A, E> = (cluster: EmbeddedCluster.EmbeddedCluster) => Effect.Effect<A, E, Client | Scope.Scope>
 
 /**
- * Runs a body in a new cluster with the manager at work; to be run in virtual time (TestContext).
+ * Runs a body in a new cluster with the manager at work, in virtual time of its own that begins in 1970. The manager stops afterwards.
  *
  * @example
  * ```ts
  * import { BuiltIn, Client } from "@homeostat/runtime"
  * import * as Harness from "@homeostat/testkit/Harness"
- * import { effect } from "@homeostat/testkit/Test"
+ * import { live } from "@homeostat/testkit/Test"
  * import { Effect } from "effect"
  *
- * effect("a cluster begins with its namespaces", () =>
+ * live("a cluster begins with its namespaces", () =>
  *   Harness.run({ manager: Effect.void }, () => Client.get(BuiltIn.Namespace, { name: "default" }))
  * )
  * ```
  */
-export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Effect<A, E | E2, Scope.Scope> =>
-  Effect.gen(function* () {
-    const cluster = yield* EmbeddedCluster.make({ seed: 1, ...options })
-    const { transport } = yield* access(cluster, options.as)
-    yield* Effect.provide(options.manager, transport)
-    return yield* Effect.provide(body(cluster), cluster.client)
-  }).pipe(
-    Effect.locally(Eventually.pace, TestClock.adjust),
-    Effect.withRandom(Random.make(options.seed ?? 1)),
-    Logger.withMinimumLogLevel(options.logLevel ?? LogLevel.None)
-  )
+export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Effect<A, E | E2> =>
+  Effect.suspend(() => {
+    const time = VirtualTime.make()
+    const course = Effect.gen(function* () {
+      const cluster = yield* EmbeddedCluster.make({ seed: 1, ...options })
+      yield* Effect.provide(options.manager, cluster.transport)
+      return yield* Effect.provide(body(cluster), cluster.client)
+    })
+    return Effect.acquireUseRelease(
+      Scope.make(),
+      (scope) => Scope.extend(course, scope),
+      // A manager takes time to stop, too.
+      (scope, exit) => time.during(Scope.close(scope, exit))
+    ).pipe(
+      time.within,
+      Effect.withRandom(Random.make(options.seed ?? 1)),
+      Logger.withMinimumLogLevel(options.logLevel ?? LogLevel.None)
+    )
+  })
 
 /** The way of the manager to the cluster. Creates its roles and bindings, and their namespaces where they are missing. */
 const access = (cluster: EmbeddedCluster.EmbeddedCluster, as: ReadonlyArray<object> | undefined) =>
@@ -125,5 +132,5 @@ const access = (cluster: EmbeddedCluster.EmbeddedCluster, as: ReadonlyArray<obje
  */
 export const make =
   <E2>(options: Options<E2>) =>
-  <A, E>(name: string, body: Body<A, E>, timeoutMillis?: number): void =>
-    effect(name, () => run(options, body), timeoutMillis)
+  <A, E>(name: string, body: Body<A, E>, timeoutMillis = usual): void =>
+    live(name, () => run(options, body), timeoutMillis)

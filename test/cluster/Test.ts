@@ -1,11 +1,20 @@
 /**
- * Effects as tests of `bun test`: a scope per test, and either the TestClock (`effect`) or the real one (`live`).
+ * Effects as tests of `bun test`: a scope per test, and either a virtual clock (`effect`) or the real one (`live`).
  */
 import { test } from "bun:test"
-import { Effect, type Scope, TestContext } from "effect"
+import { Effect, type Scope } from "effect"
+import * as VirtualTime from "./VirtualTime.ts"
 
 /**
- * A test in virtual time: nothing sleeps, `TestClock.adjust` moves the clock.
+ * The default limit of a test, in milliseconds of real time. The first test of a file also waits for the modules of the cluster, which
+ * takes longer than Bun's default of 5 seconds on a slow machine.
+ *
+ * @internal
+ */
+export const timeoutMillis = 60_000
+
+/**
+ * A test in virtual time: `TestClock.adjust`, `eventually` and `stays` move the clock. It fails after a minute of real time by default.
  *
  * @example
  * ```ts
@@ -24,13 +33,8 @@ import { Effect, type Scope, TestContext } from "effect"
 export const effect = <A, E>(
   name: string,
   body: () => Effect.Effect<A, E, Scope.Scope>,
-  timeoutMillis?: number
-): void =>
-  test(
-    name,
-    () => body().pipe(Effect.scoped, Effect.provide(TestContext.TestContext), Effect.asVoid, Effect.runPromise),
-    timeoutMillis
-  )
+  limitMillis = timeoutMillis
+): void => live(name, () => VirtualTime.make().within(Effect.scoped(body())), limitMillis)
 
 /**
  * A test in real time, for what talks to other processes.

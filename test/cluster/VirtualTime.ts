@@ -1,67 +1,163 @@
 /**
- * Time that a test moves, for what runs in memory alone: days pass in seconds.
+ * Time that a test moves: days pass in seconds.
  *
- * TestClock waits some real milliseconds at every step, and moves timers with the clock when a test sets the clock. Here a step takes
- * some turns of the event loop. Timers run on by themselves, as on a machine whose clock its administrator sets.
+ * Effect's own TestClock waits some real milliseconds at each step. Here a step takes some turns of the event loop. The clock is a
+ * TestClock, so `TestClock.adjust` moves it.
  */
-import { Clock, Duration, Effect, Fiber } from "effect"
+import { Chunk, Clock, Duration, Effect, Fiber, Scheduler, type TestClock } from "effect"
+import * as Eventually from "./Eventually.ts"
 
 /** A clock, and what moves it. */
 export interface VirtualTime {
-  readonly clock: Clock.Clock
-  /** Lets time pass: each sleep ends at its time, and what follows from that happens before the next one ends. One caller at a time. */
+  readonly clock: TestClock.TestClock
+  /** Runs an effect in this time: its clock and scheduler are virtual, and `eventually` and `stays` move the clock. */
+  readonly within: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Lets time pass: each sleep ends at its time, and what follows from that happens before the next one ends. */
   readonly pass: (duration: Duration.DurationInput) => Effect.Effect<void>
-  /** Sets the clock. Epoch milliseconds. */
+  /** Moves the clock in one step, and ends all sleeps that are due. Their fibers continue when the caller waits. */
+  readonly jump: (duration: Duration.DurationInput) => Effect.Effect<void>
+  /** Sets the clock as an administrator does, to epoch milliseconds. The remaining time of each sleep stays the same. */
   readonly set: (millis: number) => Effect.Effect<void>
-  /** Lets time pass until that has ended. */
+  /** Lets time pass until the effect ends. */
   readonly during: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
+/** A clock that shows the real time until the first leap. */
+export interface LeapingTime {
+  readonly clock: Clock.Clock
+  /** Moves the clock at once. Returns when every sleep that is due has ended and its fiber waits again. */
+  readonly leap: (duration: Duration.DurationInput) => Effect.Effect<void>
+}
+
 interface Sleeper {
+  /** In milliseconds since the start of the clock. */
   readonly at: number
   readonly wake: () => void
 }
+
+/** The sleeps of a clock that has been running for `passed` milliseconds. */
+const makeSleepers = (passed: () => number) => {
+  const all = new Set<Sleeper>()
+  return {
+    all,
+    /** Ends the sleeps that are due, the earliest first. */
+    wake: (): void => {
+      const now = passed()
+      for (const sleeper of [...all].filter(({ at }) => at <= now).sort((one, other) => one.at - other.at)) {
+        sleeper.wake()
+      }
+    },
+    sleep: (duration: Duration.DurationInput, began?: (sleeper: Sleeper) => void, ended?: (sleeper: Sleeper) => void) =>
+      Effect.async<void>((resume) => {
+        const end = (): void => {
+          all.delete(sleeper)
+          ended?.(sleeper)
+        }
+        const sleeper: Sleeper = {
+          // Whole milliseconds, as a timer's.
+          at: passed() + Math.ceil(Duration.toMillis(duration)),
+          wake: () => {
+            end()
+            resume(Effect.void)
+          }
+        }
+        all.add(sleeper)
+        began?.(sleeper)
+        return Effect.sync(end)
+      })
+  }
+}
+
+const makeClock = (
+  millis: () => number,
+  nanos: () => bigint,
+  sleep: (duration: Duration.Duration) => Effect.Effect<void>
+): Clock.Clock => ({
+  [Clock.ClockTypeId]: Clock.ClockTypeId,
+  unsafeCurrentTimeMillis: millis,
+  unsafeCurrentTimeNanos: nanos,
+  currentTimeMillis: Effect.sync(millis),
+  currentTimeNanos: Effect.sync(nanos),
+  sleep
+})
 
 const turn = Effect.async<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
-/** Microtasks, and what fibers that yielded do, are over after a turn; the others are for what that sets off. */
-const rest = Effect.zipRight(turn, Effect.zipRight(turn, turn))
+/** Microtasks in a row before the event loop gets a turn, as with Effect's scheduler. */
+const mostMicrotasks = 2048
 
-/** Time that begins then: epoch milliseconds. */
+/** The turns without work after which all fibers wait. A fiber that another one wakes may need another turn. */
+const quietTurns = 3
+
+/**
+ * A scheduler that knows whether fibers have work. Effect's own scheduler continues long work by a timer, and the clock could move
+ * before that timer.
+ */
+const makeScheduler = () => {
+  let delayed = 0
+  const runnerOf = Scheduler.SchedulerRunner.cached((depth, drain) => {
+    if (depth < mostMicrotasks) return queueMicrotask(() => drain(depth + 1))
+    delayed++
+    setImmediate(() => {
+      delayed--
+      drain(0)
+    })
+  })
+  const scheduler: Scheduler.Scheduler = {
+    shouldYield: (fiber) => Scheduler.defaultScheduler.shouldYield(fiber),
+    scheduleTask: (task, priority, fiber) => runnerOf(fiber).scheduleTask(task, priority)
+  }
+  /** Returns when all fibers wait. */
+  const rest = Effect.async<void>((resume) => {
+    let quiet = 0
+    const look = (): void => {
+      quiet = delayed === 0 ? quiet + 1 : 0
+      if (quiet < quietTurns) setImmediate(look)
+      else resume(Effect.void)
+    }
+    setImmediate(look)
+  })
+  return { scheduler, rest }
+}
+
+/**
+ * Time that begins at this moment, in epoch milliseconds.
+ *
+ * @example
+ * ```ts
+ * import { expect } from "bun:test"
+ * import { live } from "@homeostat/testkit/Test"
+ * import * as VirtualTime from "@homeostat/testkit/VirtualTime"
+ * import { Clock, Effect } from "effect"
+ *
+ * live("a sleep of a day takes no time", () => {
+ *   const time = VirtualTime.make(Date.parse("2026-11-20T00:00:00Z"))
+ *   return time.within(
+ *     Effect.gen(function* () {
+ *       yield* time.during(Effect.sleep("1 day"))
+ *       expect(yield* Clock.currentTimeMillis).toBeGreaterThanOrEqual(Date.parse("2026-11-21T00:00:00Z"))
+ *     })
+ *   )
+ * })
+ * ```
+ */
 export const make = (begin = 0): VirtualTime => {
   /** Since the start, in milliseconds. */
   let passed = 0
   let offset = begin
-  const sleepers = new Set<Sleeper>()
-  const clock: Clock.Clock = {
-    [Clock.ClockTypeId]: Clock.ClockTypeId,
-    unsafeCurrentTimeMillis: () => offset + passed,
-    unsafeCurrentTimeNanos: () => BigInt(begin + passed) * 1_000_000n,
-    currentTimeMillis: Effect.sync(() => offset + passed),
-    currentTimeNanos: Effect.sync(() => BigInt(begin + passed) * 1_000_000n),
-    sleep: (duration) =>
-      Effect.async((resume) => {
-        // Whole milliseconds, as a timer's.
-        const sleeper = { at: passed + Math.ceil(Duration.toMillis(duration)), wake: () => resume(Effect.void) }
-        sleepers.add(sleeper)
-        return Effect.sync(() => void sleepers.delete(sleeper))
-      })
-  }
+  const { rest, scheduler } = makeScheduler()
+  const sleepers = makeSleepers(() => passed)
+
+  const now = (): number => offset + passed
+  const nanos = (): bigint => BigInt(begin) * 1_000_000n + BigInt(Math.round(passed * 1_000_000))
 
   /** When the first of the sleeps ends that end by then. */
   const next = (by: number): number | undefined => {
     let first: number | undefined
-    for (const { at } of sleepers) if (at <= by && (first === undefined || at < first)) first = at
+    for (const { at } of sleepers.all) if (at <= by && (first === undefined || at < first)) first = at
     return first
-  }
-
-  const wake = (): void => {
-    for (const sleeper of [...sleepers].filter(({ at }) => at <= passed)) {
-      sleepers.delete(sleeper)
-      sleeper.wake()
-    }
   }
 
   const pass: VirtualTime["pass"] = (duration) =>
@@ -70,25 +166,102 @@ export const make = (begin = 0): VirtualTime => {
       yield* rest
       for (let at = next(until); at !== undefined; at = next(until)) {
         passed = Math.max(passed, at)
-        wake()
+        sleepers.wake()
         yield* rest
       }
-      passed = until
+      // Another fiber may have let more time pass.
+      passed = Math.max(passed, until)
     })
+
+  const set: VirtualTime["set"] = (millis) =>
+    Effect.sync(() => {
+      offset = millis - passed
+    })
+
+  const clock: TestClock.TestClock = {
+    ...makeClock(now, nanos, (duration) =>
+      Duration.toMillis(duration) > 0 ? sleepers.sleep(duration) : Effect.yieldNow()
+    ),
+    adjust: pass,
+    adjustWith: (duration) => (effect) => Effect.zipLeft(effect, pass(duration), { concurrent: true }),
+    save: Effect.sync(() => set(now())),
+    setTime: (millis) => Effect.suspend(() => (millis < now() ? set(millis) : pass(millis - now()))),
+    sleeps: Effect.sync(() => Chunk.fromIterable(Array.from(sleepers.all, ({ at }) => offset + at)))
+  }
 
   return {
     clock,
+    within: (effect) =>
+      effect.pipe(Effect.locally(Eventually.pace, pass), Effect.withScheduler(scheduler), Effect.withClock(clock)),
     pass,
-    set: (millis) =>
+    jump: (duration) =>
       Effect.sync(() => {
-        offset = millis - passed
+        passed += Duration.toMillis(duration)
+        sleepers.wake()
       }),
+    set,
     during: (effect) =>
       Effect.gen(function* () {
         const fiber = yield* Effect.fork(effect)
         yield* rest
         while (!fiber.unsafePoll()) yield* pass("100 millis")
         return yield* Fiber.join(fiber)
+      })
+  }
+}
+
+/** The longest delay of a timer, in milliseconds. */
+const longestMillis = 2 ** 31 - 1
+
+/**
+ * Time for real connections: it shows the real time, and a test can move it forward.
+ *
+ * @example
+ * ```ts
+ * import { live } from "@homeostat/testkit/Test"
+ * import * as VirtualTime from "@homeostat/testkit/VirtualTime"
+ * import { Effect, Fiber } from "effect"
+ *
+ * live("an hour ends at once", () =>
+ *   Effect.gen(function* () {
+ *     const { clock, leap } = VirtualTime.leaping()
+ *     const hour = yield* Effect.fork(Effect.withClock(Effect.sleep("1 hour"), clock))
+ *     yield* Effect.yieldNow()
+ *     yield* leap("1 hour")
+ *     yield* Fiber.join(hour)
+ *   })
+ * )
+ * ```
+ */
+export const leaping = (): LeapingTime => {
+  const real = Clock.make()
+  const began = real.unsafeCurrentTimeNanos()
+  let leapt = 0
+  const passed = (): number => Number(real.unsafeCurrentTimeNanos() - began) / 1_000_000 + leapt
+  const sleepers = makeSleepers(passed)
+  const timers = new Map<Sleeper, Timer | undefined>()
+  const disarm = (sleeper: Sleeper): void => {
+    clearTimeout(timers.get(sleeper))
+    timers.delete(sleeper)
+  }
+  const arm = (sleeper: Sleeper): void => {
+    disarm(sleeper)
+    const left = Math.max(0, sleeper.at - passed())
+    timers.set(sleeper, left > longestMillis ? undefined : setTimeout(sleeper.wake, left))
+  }
+  return {
+    clock: makeClock(
+      () => real.unsafeCurrentTimeMillis() + leapt,
+      () => real.unsafeCurrentTimeNanos() + BigInt(leapt) * 1_000_000n,
+      (duration) => sleepers.sleep(duration, arm, disarm)
+    ),
+    leap: (duration) =>
+      Effect.gen(function* () {
+        leapt += Duration.toMillis(duration)
+        sleepers.wake()
+        for (const sleeper of sleepers.all) arm(sleeper)
+        // A fiber that wakes may wake others, without a sleep in between.
+        yield* Effect.replicateEffect(turn, 20)
       })
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
-import { effect, live } from "@homeostat/testkit/Test"
+import { live } from "@homeostat/testkit/Test"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as Scheduler from "effect/Scheduler"
@@ -142,8 +143,10 @@ describe("the fair scheduler", () => {
     Effect.map(current, (scheduler) => expect(scheduler).toBe(FairScheduler.scheduler))
   )
 
-  effect("leaves a test with a clock of its own the default scheduler", () =>
-    Effect.map(current, (scheduler) => expect(scheduler).toBe(Scheduler.defaultScheduler))
+  live("leaves a test with a clock of its own the default scheduler", () =>
+    Effect.map(Effect.withClock(current, VirtualTime.make().clock), (scheduler) =>
+      expect(scheduler).toBe(Scheduler.defaultScheduler)
+    )
   )
 
   live("leaves a program its own scheduler", () => {

@@ -97,9 +97,9 @@ describe("whatever happens to replicas, their lines, their clocks and the server
       `at most one may write, and one leads in the end (schedule ${schedule})`,
       () =>
         Effect.gen(function* () {
-          const { clock, pass } = VirtualTime.make()
+          const { pass, within } = VirtualTime.make()
           const { history, leaders, terms, violations } = yield* play(40, pass).pipe(
-            Effect.withClock(clock),
+            within,
             Effect.withRandom(Random.make(Seed.current() + schedule))
           )
           expect({ violations, leaders, history: violations.length > 0 || leaders !== 1 ? history : [] }).toEqual({

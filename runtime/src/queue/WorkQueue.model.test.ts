@@ -5,8 +5,7 @@
 import { expect } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
 import { live } from "@homeostat/testkit/Test"
-import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FastCheck from "effect/FastCheck"
@@ -184,37 +183,6 @@ class Model {
   }
 }
 
-/** A Clock that moves when told and wakes its sleepers at once: TestClock takes milliseconds of real time per step. */
-const makeClock = () => {
-  let now = 0
-  let sleepers: Array<{ readonly until: number; readonly wake: () => void }> = []
-  const clock: Clock.Clock = {
-    [Clock.ClockTypeId]: Clock.ClockTypeId,
-    unsafeCurrentTimeMillis: () => now,
-    unsafeCurrentTimeNanos: () => BigInt(now) * 1_000_000n,
-    currentTimeMillis: Effect.sync(() => now),
-    currentTimeNanos: Effect.sync(() => BigInt(now) * 1_000_000n),
-    sleep: (duration) =>
-      Effect.async<void>((resume) => {
-        const sleeper = { until: now + Duration.toMillis(Duration.decode(duration)), wake: () => resume(Effect.void) }
-        sleepers.push(sleeper)
-        return Effect.sync(() => {
-          sleepers = sleepers.filter((other) => other !== sleeper)
-        })
-      })
-  }
-  const advance = (millis: number): void => {
-    now += millis
-    for (const sleeper of sleepers) if (sleeper.until <= now) sleeper.wake()
-  }
-  return { clock, advance }
-}
-
-/** Every fiber has gone on until it waits: Effect runs them in microtasks, which end before the event loop turns. */
-const settle = Effect.async<void>((resume) => {
-  setImmediate(() => resume(Effect.void))
-})
-
 const key = FastCheck.constantFrom("a", "b", "c", "d", "e")
 const priority = FastCheck.constantFrom(0, 0, 0, WorkQueue.low, 5)
 const delay = FastCheck.constantFrom(0, 1, 5, 5, 20, 100)
@@ -241,7 +209,7 @@ const step: FastCheck.Arbitrary<Step> = FastCheck.oneof(
 const bursts = FastCheck.array(FastCheck.array(step, { minLength: 1, maxLength: 6 }), { maxLength: 30, size: "max" })
 
 /** Plays the bursts on both; fails where they differ. */
-const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, clock: ReturnType<typeof makeClock>) =>
+const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, time: VirtualTime.VirtualTime) =>
   Effect.gen(function* () {
     const queue = yield* WorkQueue.make<number>()
     const model = new Model()
@@ -313,7 +281,7 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, clock: ReturnType<typeo
           }
           case "sleep": {
             yield* compare
-            clock.advance(one.millis)
+            yield* time.jump(one.millis)
             model.sleep(one.millis)
             yield* compare
           }
@@ -322,7 +290,7 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, clock: ReturnType<typeo
 
     /** Lets the waiters run, and checks that each got what the model says, in the order in which they came. */
     const compare = Effect.gen(function* () {
-      yield* settle
+      yield* time.pass(0)
       const still: typeof waiters = []
       for (const waiter of waiters) {
         const expected = model.take()
@@ -376,8 +344,8 @@ live(
     Effect.gen(function* () {
       const runtime = yield* Effect.runtime<never>()
       const property = FastCheck.asyncProperty(bursts, (steps) => {
-        const clock = makeClock()
-        return Runtime.runPromise(runtime)(play(steps, clock).pipe(Effect.scoped, Effect.withClock(clock.clock)))
+        const time = VirtualTime.make()
+        return Runtime.runPromise(runtime)(play(steps, time).pipe(Effect.scoped, time.within))
       })
       yield* Effect.promise(() => FastCheck.assert(property, { numRuns: 400, seed: Seed.current() }))
     }),

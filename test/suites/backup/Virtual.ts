@@ -116,7 +116,7 @@ export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_0
           // Movers take minutes here, and looking costs.
           Effect.locally(Eventually.pace, () => time.pass("500 millis")),
           Effect.withRandom(Random.make(1)),
-          Effect.withClock(time.clock),
+          time.within,
           Logger.withMinimumLogLevel(LogLevel.None)
         )
       }),

@@ -7,6 +7,7 @@
  * an hour is leapt over (what is kept for a time is kept no longer), and what the process holds is compared with what
  * it held after the same thing done for a short time.
  */
+
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Transport from "@homeostat/runtime/client/Transport"
@@ -16,10 +17,10 @@ import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as TcpProxy from "@homeostat/testkit/TcpProxy"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Duration, Effect, Layer, Logger, LogLevel, Option, Random, Supervisor } from "effect"
-import * as LeapClock from "../LeapClock.ts"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 import * as Footprint from "./Footprint.ts"
@@ -78,7 +79,7 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
       Effect.zipRight(resume, Effect.ignore(Effect.interruptible(start)))
     )
     const proxy = yield* TcpProxy.make({ port: Number(new URL(cluster.url).port) })
-    const { clock, leap } = LeapClock.make()
+    const { clock, leap } = VirtualTime.leaping()
     const supervisor = yield* Supervisor.track
     const leaderElection = yield* LeaderElection.make({ namespace, name: "homeostat", identity: "soak", ...times })
     const runners = yield* Effect.gen(function* () {

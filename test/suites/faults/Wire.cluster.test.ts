@@ -1,12 +1,13 @@
 /** What a manager makes of a network that loses, delays and swallows. */
+
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, Fiber, Layer, Logger, LogLevel } from "effect"
-import * as LeapClock from "../LeapClock.ts"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 import { behind, converged, create, informers, metric, sent, want, wired } from "./Wired.ts"
@@ -87,7 +88,7 @@ describe.concurrent("A manager whose wire", () => {
     (place) =>
       Effect.gen(function* () {
         const { cluster, namespace, proxy } = place
-        const { clock, leap } = LeapClock.make()
+        const { clock, leap } = VirtualTime.leaping()
         const transport = Transport.layer(Counted.clusterOf(behind(proxy, cluster.admin)))
         const client = yield* Layer.build(Layer.provide(Client.layer(), transport)).pipe(
           Effect.withClock(clock),

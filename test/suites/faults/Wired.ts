@@ -2,6 +2,7 @@
  * A manager with the WebApp controller whose only way to the API server is a wire that can be damaged, on a control plane
  * whose programs may be killed. The test itself has a way of its own.
  */
+
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
@@ -12,11 +13,11 @@ import type * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import type { User } from "@homeostat/testkit/envtest/User"
 import * as Shared from "@homeostat/testkit/Shared"
 import * as TcpProxy from "@homeostat/testkit/TcpProxy"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { controller } from "@homeostat/webapp"
 import { container } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Duration, Effect, type Scope } from "effect"
-import * as LeapClock from "../LeapClock.ts"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 
@@ -30,7 +31,7 @@ export interface Wired {
   readonly proxy: TcpProxy.TcpProxy
   readonly manager: Counted.Counted
   /** The manager's time passes at once. */
-  readonly leap: LeapClock.LeapClock["leap"]
+  readonly leap: VirtualTime.LeapingTime["leap"]
 }
 
 /** How a test begins. */
@@ -57,7 +58,7 @@ const on =
           yield* cluster.install(Crd.of(WebApp))
           const namespace = yield* cluster.namespace("faults")
           const proxy = yield* TcpProxy.make({ port: Number(new URL(cluster.url).port) })
-          const { clock, leap } = LeapClock.make()
+          const { clock, leap } = VirtualTime.leaping()
           const access = yield* user(cluster, namespace)
           const manager = yield* Counted.start(behind(proxy, access), [controller], { namespaces: [namespace] }).pipe(
             Effect.withClock(clock)

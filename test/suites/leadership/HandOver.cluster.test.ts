@@ -5,8 +5,8 @@ import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
 import { ConfigMap, Event, Lease } from "@homeostat/runtime/resource/BuiltIn"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { Deferred, Effect, Fiber } from "effect"
-import * as LeapClock from "../LeapClock.ts"
 import * as Managed from "../Managed.ts"
 import * as HandingOver from "./HandingOver.ts"
 import * as History from "./History.ts"
@@ -39,7 +39,7 @@ describe("of two managers exactly one leads; when it is stopped", () => {
         )
         const go = yield* Deferred.make<void>()
 
-        const { clock, leap } = LeapClock.make()
+        const { clock, leap } = VirtualTime.leaping()
         const start = (name: string) =>
           Effect.withClock(Replica.start(network, namespace, name, { controller: patient(name, go) }), clock)
         const a = yield* start("a")

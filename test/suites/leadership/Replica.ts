@@ -167,11 +167,7 @@ export const virtual = <A, E>(name: string, body: Body<A, E>): void =>
         // Managers take time to stop, too.
         return time
           .during(Effect.scoped(test))
-          .pipe(
-            Effect.withRandom(Random.make(Seed.current())),
-            Effect.withClock(time.clock),
-            Logger.withMinimumLogLevel(LogLevel.None)
-          )
+          .pipe(Effect.withRandom(Random.make(Seed.current())), time.within, Logger.withMinimumLogLevel(LogLevel.None))
       }),
     120_000
   )

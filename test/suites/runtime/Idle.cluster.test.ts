@@ -1,16 +1,17 @@
 /** Idle managers write nothing, and another reconcile sends nothing. */
+
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import { keyString } from "@homeostat/runtime/resource/KubernetesObject"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Binary from "../binary/Binary.ts"
 import * as Endpoint from "../binary/Endpoint.ts"
 import { definitions } from "../binary/Scene.ts"
-import * as LeapClock from "../LeapClock.ts"
 import * as Managed from "../Managed.ts"
 import * as Rest from "../Rest.ts"
 import { isRolledOut } from "../webapp/Scene.ts"
@@ -25,7 +26,7 @@ describe("With fifty running WebApps", () => {
     "a manager sends nothing for a minute, the binary beside it writes nothing, and a reconcile with nothing to do sends nothing",
     ({ cluster, namespace }) =>
       Effect.gen(function* () {
-        const { clock, leap } = LeapClock.make()
+        const { clock, leap } = VirtualTime.leaping()
         const manager = yield* Counted.start(cluster.admin, [controller], { namespaces: [namespace] }).pipe(
           Effect.withClock(clock)
         )

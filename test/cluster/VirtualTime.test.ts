@@ -1,0 +1,175 @@
+/** The virtual clocks of tests. */
+import { describe, expect } from "bun:test"
+import { Clock, Effect, Fiber, TestClock } from "effect"
+import { eventually, stays } from "./Eventually.ts"
+import { effect, live } from "./Test.ts"
+import * as VirtualTime from "./VirtualTime.ts"
+
+const second = 1000
+
+/** Notes the time at the end of each sleep. */
+const notes = () => {
+  const noted: Array<readonly [name: string, millis: number]> = []
+  const note = (name: string) =>
+    Effect.flatMap(Clock.currentTimeMillis, (millis) => Effect.sync(() => void noted.push([name, millis])))
+  return { noted, note }
+}
+
+describe("TestClock.adjust", () => {
+  effect("ends each sleep at its time, and lets what follows happen before the next one ends", () =>
+    Effect.gen(function* () {
+      const { note, noted } = notes()
+      yield* Effect.fork(Effect.zipRight(Effect.sleep("3 seconds"), note("later")))
+      yield* Effect.fork(
+        Effect.sleep("1 second").pipe(
+          Effect.zipRight(note("first")),
+          Effect.zipRight(Effect.sleep("1 second")),
+          Effect.zipRight(note("second"))
+        )
+      )
+      yield* TestClock.adjust("2999 millis")
+      expect(noted).toEqual([
+        ["first", second],
+        ["second", 2 * second]
+      ])
+      yield* TestClock.adjust("1 millis")
+      expect(noted.at(-1)).toEqual(["later", 3 * second])
+      expect(yield* Clock.currentTimeMillis).toBe(3 * second)
+    })
+  )
+
+  effect("waits for work that Effect's scheduler continues by a timer", () =>
+    Effect.gen(function* () {
+      let turns = 0
+      const work = Effect.repeatN(
+        Effect.zipRight(
+          Effect.sync(() => void turns++),
+          Effect.yieldNow()
+        ),
+        20_000
+      )
+      yield* Effect.fork(Effect.zipRight(Effect.sleep("1 second"), work))
+      let after = 0
+      yield* Effect.fork(
+        Effect.zipRight(
+          Effect.sleep("1001 millis"),
+          Effect.sync(() => {
+            after = turns
+          })
+        )
+      )
+      yield* TestClock.adjust("2 seconds")
+      expect(after).toBe(20_001)
+    })
+  )
+
+  effect("by two fibers moves the clock once, and never back", () =>
+    Effect.gen(function* () {
+      yield* Effect.all([TestClock.adjust("1 second"), TestClock.adjust("2 seconds")], { concurrency: 2 })
+      expect(yield* Clock.currentTimeMillis).toBe(2 * second)
+    })
+  )
+
+  effect("lets a fiber be interrupted while it sleeps", () =>
+    Effect.gen(function* () {
+      const { note, noted } = notes()
+      const fiber = yield* Effect.fork(Effect.zipRight(Effect.sleep("1 second"), note("awake")))
+      yield* TestClock.adjust("500 millis")
+      expect(Array.from(yield* TestClock.sleeps())).toEqual([second])
+      yield* Fiber.interrupt(fiber)
+      expect(Array.from(yield* TestClock.sleeps())).toEqual([])
+      yield* TestClock.adjust("1 second")
+      expect(noted).toEqual([])
+    })
+  )
+})
+
+effect("TestClock.setTime ends the sleeps until then, and a time in the past leaves sleeps as they are", () =>
+  Effect.gen(function* () {
+    const { note, noted } = notes()
+    yield* Effect.fork(Effect.zipRight(Effect.sleep("1 minute"), note("minute")))
+    yield* Effect.fork(Effect.zipRight(Effect.sleep("2 minutes"), note("two minutes")))
+    yield* TestClock.setTime(90 * second)
+    expect(noted).toEqual([["minute", 60 * second]])
+    const restore = yield* TestClock.save()
+    yield* TestClock.setTime(0)
+    yield* TestClock.adjust("30 seconds")
+    expect(noted.slice(1)).toEqual([["two minutes", 30 * second]])
+    yield* restore
+    expect(yield* Clock.currentTimeMillis).toBe(90 * second)
+  })
+)
+
+effect("eventually and stays move the clock", () =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.fork(Effect.sleep("10 seconds"))
+    yield* eventually(
+      "the sleep has ended",
+      Effect.sync(() => fiber.unsafePoll() !== null),
+      Boolean
+    )
+    expect(yield* Clock.currentTimeMillis).toBe(10 * second)
+    yield* stays("nothing", Effect.void, "5 seconds")
+    expect(yield* Clock.currentTimeMillis).toBe(15 * second)
+  })
+)
+
+live("set moves the clock, and neither sleeps nor the monotonic time", () => {
+  const time = VirtualTime.make(10 * second)
+  return time.within(
+    Effect.gen(function* () {
+      const { note, noted } = notes()
+      yield* Effect.fork(Effect.zipRight(Effect.sleep("1 second"), note("awake")))
+      yield* time.pass(0)
+      const before = yield* Clock.currentTimeNanos
+      yield* time.set(3_600_000)
+      expect(yield* Clock.currentTimeMillis).toBe(3_600_000)
+      yield* time.pass("1500 micros")
+      expect((yield* Clock.currentTimeNanos) - before).toBe(1_500_000n)
+      yield* time.pass("1 second")
+      expect(noted).toEqual([["awake", 3_601_000]])
+    })
+  )
+})
+
+live("jump ends all sleeps that are due at the new time", () => {
+  const time = VirtualTime.make()
+  return time.within(
+    Effect.gen(function* () {
+      const { note, noted } = notes()
+      for (const name of ["2 seconds", "1 second"] as const) {
+        yield* Effect.fork(Effect.zipRight(Effect.sleep(name), note(name)))
+      }
+      yield* time.pass(0)
+      yield* time.jump("1 minute")
+      expect(noted).toEqual([])
+      yield* time.pass(0)
+      expect(noted).toEqual([
+        ["1 second", 60 * second],
+        ["2 seconds", 60 * second]
+      ])
+    })
+  )
+})
+
+describe("a leaping clock", () => {
+  live("runs in real time, and a leap shortens the sleeps", () =>
+    Effect.gen(function* () {
+      const { clock, leap } = VirtualTime.leaping()
+      const sleep = (millis: number) => Effect.fork(Effect.withClock(Effect.sleep(millis), clock))
+      const [short, hour, day] = [yield* sleep(1), yield* sleep(3_600_000), yield* sleep(100 * 86_400_000)]
+      yield* Fiber.join(short)
+      expect(hour.unsafePoll()).toBeNull()
+      // It ends by a timer that the leap has shortened.
+      yield* leap(3_600_000 - 200)
+      expect(hour.unsafePoll()).toBeNull()
+      yield* Fiber.join(hour)
+      expect(day.unsafePoll()).toBeNull()
+      yield* leap("100 days")
+      yield* Fiber.join(day)
+      expect(clock.unsafeCurrentTimeMillis() - Clock.make().unsafeCurrentTimeMillis()).toBe(
+        100 * 86_400_000 + 3_600_000 - 200
+      )
+    })
+  )
+})
