@@ -13,20 +13,40 @@ export const pace: FiberRef.FiberRef<(duration: Duration.DurationInput) => Effec
 const pass = (duration: Duration.DurationInput): Effect.Effect<void> =>
   Effect.flatMap(FiberRef.get(pace), (move) => move(duration))
 
+/**
+ * What the message of a failure says after the last value: the attempts of the controllers.
+ *
+ * @internal
+ */
+export const attempts: FiberRef.FiberRef<(seen: unknown, now: number) => string> = FiberRef.unsafeMake(
+  (_seen: unknown, _now: number) => ""
+)
+
 /** The awaited state did not come, or the expected state did not last. */
 export class NotSo extends Data.TaggedError("NotSo")<{
   readonly description: string
   readonly after: Duration.Duration
   /** The last value or failure, as text. */
   readonly last: string
+  /** The last attempts of the controllers to reconcile it. Empty outside of a Harness. */
+  readonly attempts: string
 }> {
+  constructor(fields: Pick<NotSo, "description" | "after" | "last" | "attempts">) {
+    super(fields)
+    // `bun test` prints an error's enumerable properties after its message, which contains them.
+    for (const name of Object.keys(fields)) Object.defineProperty(this, name, { enumerable: false })
+  }
   override get message(): string {
-    return `${this.description}: not so after ${Duration.format(this.after)}; the last seen was ${this.last}`
+    const { after, attempts, description, last } = this
+    const seen = `${description}: not so after ${Duration.format(after)}; the last seen was ${last}`
+    return attempts === "" ? seen : `${seen}\n\n${attempts}`
   }
 }
 
 const show = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value, presentable, 2) ?? String(value))
+
+const showError = (error: unknown): string => (error instanceof Error ? error.message : show(error))
 
 const presentable = (key: string, value: unknown): unknown =>
   key === "managedFields" ? undefined : typeof value === "bigint" ? String(value) : value
@@ -46,22 +66,27 @@ export const eventually = <A, E, R>(
   wanted: (value: A) => boolean,
   timeout: Duration.DurationInput = "40 seconds"
 ): Effect.Effect<A, NotSo, R> =>
-  Effect.suspend(() => {
-    let last = "nothing"
+  Effect.gen(function* () {
+    const describe = yield* FiberRef.get(attempts)
+    const clock = yield* Effect.clock
+    let last: Either.Either<A, E> | undefined
     const until: Effect.Effect<A, never, R> = Effect.gen(function* () {
       while (true) {
         const seen = yield* Effect.either(look)
         if (Either.isRight(seen) && wanted(seen.right)) return seen.right
-        last = Either.match(seen, {
-          onLeft: (error) => (error instanceof Error ? error.message : show(error)),
-          onRight: show
-        })
+        last = seen
         yield* pass("50 millis")
       }
     })
-    return Effect.timeoutFail(until, {
+    return yield* Effect.timeoutFail(until, {
       duration: timeout,
-      onTimeout: () => new NotSo({ description, after: Duration.decode(timeout), last })
+      onTimeout: () =>
+        new NotSo({
+          description,
+          after: Duration.decode(timeout),
+          last: last === undefined ? "nothing" : Either.match(last, { onLeft: showError, onRight: show }),
+          attempts: describe(last === undefined ? undefined : Either.merge(last), clock.unsafeCurrentTimeMillis())
+        })
     })
   })
 
@@ -85,10 +110,16 @@ export const stays = <A, E, R>(
     const wanted = show(first)
     while ((yield* Clock.currentTimeMillis) - started < Duration.toMillis(duration)) {
       yield* pass("100 millis")
-      const last = show(yield* look)
+      const seen = yield* look
+      const last = show(seen)
       if (last === wanted) continue
-      const passed = (yield* Clock.currentTimeMillis) - started
-      return yield* new NotSo({ description, after: Duration.millis(passed), last: `${last}\ninstead of ${wanted}` })
+      const now = yield* Clock.currentTimeMillis
+      return yield* new NotSo({
+        description,
+        after: Duration.millis(now - started),
+        last: `${last}\ninstead of ${wanted}`,
+        attempts: (yield* FiberRef.get(attempts))(seen, now)
+      })
     }
     return first
   })

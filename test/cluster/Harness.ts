@@ -14,22 +14,28 @@
  *
  * The cluster pretends pods: they are ready after a tenth of a second, or fail as `kubelet/SimulatedPods` describes. The option
  * `kubelet: { pods: (pod) => ({ ends: { after: "2 minutes", exitCode: 3 } }) }` sets other behaviour. `eventually`, `stays` and
- * `TestClock.adjust` move the time, and run everything that is due until then.
+ * `TestClock.adjust` move the time, and run everything that is due until then. A failed `eventually` or `stays` shows the last value and
+ * the last attempts of the controllers. The warnings of the API server are in the output, each text once.
  */
-import type { Client } from "@homeostat/runtime/client/Client"
+import * as Client from "@homeostat/runtime/client/Client"
 import type { Transport } from "@homeostat/runtime/client/Transport"
+import * as Attempt from "@homeostat/runtime/controller/Attempt"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Random from "effect/Random"
 import * as Scope from "effect/Scope"
+import * as Attempts from "./Attempts.ts"
 import * as EmbeddedCluster from "./EmbeddedCluster.ts"
 import * as User from "./server/access/User.ts"
 import type { JsonObject } from "./server/Json.ts"
 import * as Json from "./server/Json.ts"
 import { namespaceOf } from "./server/ObjectMeta.ts"
+import * as Eventually from "./Eventually.ts"
 import { live, timeoutMillis as usual } from "./Test.ts"
 import * as VirtualTime from "./VirtualTime.ts"
+import * as Warnings from "./Warnings.ts"
 
 /** The options of all tests. */
 export interface Options<E> extends EmbeddedCluster.Options {
@@ -45,7 +51,7 @@ export interface Options<E> extends EmbeddedCluster.Options {
 }
 
 /** The body of a test: reads and writes with a client of its own, and may look into the cluster. */
-export type Body<A, E> = (cluster: EmbeddedCluster.EmbeddedCluster) => Effect.Effect<A, E, Client | Scope.Scope>
+export type Body<A, E> = (cluster: EmbeddedCluster.EmbeddedCluster) => Effect.Effect<A, E, Client.Client | Scope.Scope>
 
 /**
  * Runs a body in a new cluster with the manager at work, in virtual time of its own that begins in 1970. The manager stops afterwards.
@@ -65,8 +71,13 @@ export type Body<A, E> = (cluster: EmbeddedCluster.EmbeddedCluster) => Effect.Ef
 export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Effect<A, E | E2> =>
   Effect.suspend(() => {
     const time = VirtualTime.make()
+    const attempts = Attempts.make()
+    const isLogged = LogLevel.lessThanEqual(options.logLevel ?? LogLevel.None, LogLevel.Warning)
     const course = Effect.gen(function* () {
-      const cluster = yield* EmbeddedCluster.make({ seed: 1, ...options })
+      const embedded = yield* EmbeddedCluster.make({ seed: 1, ...options })
+      // With a log, the clients log the warnings.
+      const transport = isLogged ? embedded.transport : Warnings.printing(embedded.transport)
+      const cluster = { ...embedded, transport, client: Layer.provide(Client.layer(), transport) }
       yield* Effect.provide(options.manager, cluster.transport)
       return yield* Effect.provide(body(cluster), cluster.client)
     })
@@ -76,6 +87,8 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
       // A manager takes time to stop, too.
       (scope, exit) => time.during(Scope.close(scope, exit))
     ).pipe(
+      Attempt.observedBy(attempts.observe),
+      Effect.locally(Eventually.attempts, attempts.describe),
       time.within,
       Effect.withRandom(Random.make(options.seed ?? 1)),
       Logger.withMinimumLogLevel(options.logLevel ?? LogLevel.None)

@@ -2,7 +2,7 @@
  * Effects as tests of `bun test`: a scope per test, and either a virtual clock (`effect`) or the real one (`live`).
  */
 import { test } from "bun:test"
-import { Effect, type Scope } from "effect"
+import { Cause, Effect, Exit, type Scope } from "effect"
 import * as VirtualTime from "./VirtualTime.ts"
 
 /**
@@ -48,4 +48,12 @@ export const effect = <A, E>(
  * ```
  */
 export const live = <A, E>(name: string, body: () => Effect.Effect<A, E, Scope.Scope>, timeoutMillis?: number): void =>
-  test(name, () => body().pipe(Effect.scoped, Effect.asVoid, Effect.runPromise), timeoutMillis)
+  test(
+    name,
+    async () => {
+      const exit = await Effect.runPromiseExit(Effect.scoped(body()))
+      // The error itself, because `bun test` prints the fields of a FiberFailure, and so each error twice.
+      if (Exit.isFailure(exit)) throw Cause.squash(exit.cause)
+    },
+    timeoutMillis
+  )

@@ -1,17 +1,21 @@
 /** The WebApp controller in the harness, in virtual time. */
-import { expect } from "bun:test"
+import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
+import * as Controller from "@homeostat/runtime/controller/Controller"
+import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
-import { Deployment, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn"
+import { ConfigMap, Deployment, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
-import { eventually, stays } from "@homeostat/testkit/Eventually"
+import { eventually, NotSo, stays } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
-import { effect } from "@homeostat/testkit/Test"
+import { effect, live } from "@homeostat/testkit/Test"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Clock, Effect, Exit, TestClock } from "effect"
+import { Clock, type Console, Data, Effect, TestClock } from "effect"
+
+class Quota extends Data.TaggedError("Quota")<{ readonly message: string }> {}
 
 const options: Harness.Options<never> = { crds: [Crd.of(WebApp)], manager: Manager.launch([controller]) }
 const test = Harness.make(options)
@@ -93,13 +97,107 @@ test("a finalizer of a test may sleep", () =>
     yield* Effect.addFinalizer(() => Effect.sleep("1 minute"))
   }))
 
-test("eventually fails with the last value", () =>
+/** A controller that succeeds once, and then fails. */
+const failing = Controller.make("webapp", {
+  for: WebApp,
+  owns: [ConfigMap],
+  reconcile: (app) =>
+    Owned.apply(app, ConfigMap, { metadata: { name: "page" } }).pipe(
+      Effect.zipRight(Effect.fail(new Quota({ message: "the quota is used up" })))
+    )
+})
+
+describe("eventually fails with the last value", () => {
+  const failure = <A, E>(look: Effect.Effect<A, E, Client.Client>, manager: Harness.Options<never>["manager"]) =>
+    Harness.run({ crds: [Crd.of(WebApp)], manager }, () =>
+      Effect.gen(function* () {
+        for (const name of ["shop", "other"]) {
+          yield* Client.create(WebApp, { metadata: { ...key, name }, spec: { image: "registry.test/web:1" } })
+        }
+        return yield* Effect.flip(eventually("it is gone", look, () => false, "3 seconds"))
+      })
+    )
+
+  live("once, and then the last attempts of the object", () =>
+    Effect.gen(function* () {
+      const error = yield* failure(Client.get(WebApp, key), Manager.launch([failing]))
+      const [value = "", attempts = ""] = error.message.split("\n\n")
+      expect(value).toStartWith("it is gone: not so after 3s; the last seen was {")
+      expect(value.match(/"image": "registry.test\/web:1"/g)).toHaveLength(1)
+      expect(attempts.split("\n")).toEqual([
+        "Last attempts of WebApp default/shop (controller webapp):",
+        "  00:00:02Z  just now  failed ×9  0ms  a retry after a failure  since 00:00:00Z; the quota is used up",
+        "  00:00:00Z  3s ago    failed     0ms  it was created           the quota is used up; created ConfigMap page"
+      ])
+      // The output shows the message and the enumerable properties of an error.
+      expect(Object.keys(error)).toEqual(["_tag"])
+    })
+  )
+
+  for (const [what, look] of [
+    ["the owner of the object", Client.get(ConfigMap, { ...key, name: "page" })],
+    [
+      "each object in a list",
+      Effect.map(Client.list(WebApp), ({ items }) => items.filter(({ metadata }) => metadata.name === "shop"))
+    ],
+    ["an object that does not exist", Client.get(Deployment, key)]
+  ] as const) {
+    live(`and with the attempts of ${what}`, () =>
+      Effect.gen(function* () {
+        const { attempts } = yield* failure<unknown, unknown>(look, Manager.launch([failing]))
+        expect(attempts.match(/Last attempts of .*/g)).toEqual([
+          "Last attempts of WebApp default/shop (controller webapp):"
+        ])
+      })
+    )
+  }
+
+  live("and with the attempts of all objects if the value is not an object", () =>
+    Effect.gen(function* () {
+      const { attempts } = yield* failure(Effect.succeed(3), Manager.launch([failing]))
+      expect(attempts.match(/Last attempts of .*/g)?.toSorted()).toEqual([
+        "Last attempts of WebApp default/other (controller webapp):",
+        "Last attempts of WebApp default/shop (controller webapp):"
+      ])
+    })
+  )
+
+  live("alone without a controller", () =>
+    Effect.gen(function* () {
+      const { attempts, message } = yield* failure(Effect.succeed(3), Effect.void)
+      expect([attempts, message]).toEqual(["", "it is gone: not so after 3s; the last seen was 3"])
+    })
+  )
+})
+
+test("stays fails with the last attempts too", () =>
   Effect.gen(function* () {
     yield* launch
-    const never = eventually("it is gone", Client.get(WebApp, key), () => false, "3 seconds")
-    const exit = yield* Effect.exit(never)
-    expect(Exit.isFailure(exit) && String(exit.cause)).toContain("it is gone: not so after 3s; the last seen was")
+    yield* Effect.fork(
+      Effect.zipRight(Effect.sleep("1 second"), Client.patch(WebApp, key, Patch.merge({ spec: { replicas: 1 } })))
+    )
+    const error = yield* Effect.flip(stays("the WebApp", Client.get(WebApp, key)))
+    expect(error instanceof NotSo && error.attempts).toStartWith(
+      "Last attempts of WebApp default/shop (controller webapp):"
+    )
   }))
+
+live("the output has each warning of the API server once", () =>
+  Effect.gen(function* () {
+    const lines: Array<unknown> = []
+    const quiet: Console.Console = {
+      ...(yield* Effect.console),
+      warn: (...words) => Effect.sync(() => void lines.push(words.join(" ")))
+    }
+    const definition = Crd.of(WebApp)
+    const [version] = definition.spec.versions
+    const deprecated = { ...version, deprecated: true, deprecationWarning: "WebApps are a thing of the past" }
+    const crd = { ...definition, spec: { ...definition.spec, versions: [deprecated] } }
+    const run = Harness.run({ ...options, crds: [crd] }, () => Effect.zipRight(Client.list(WebApp), launch))
+    yield* Effect.withConsole(Effect.zipRight(run, run), quiet)
+    expect(lines).toEqual(["Warning: WebApps are a thing of the past"])
+  })
+)
 
 effect("two runs with one seed are identical", () =>
   Effect.gen(function* () {

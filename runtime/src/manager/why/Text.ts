@@ -3,7 +3,7 @@
 import type { Writer } from "./Fields.ts"
 import { ago, clock, future, past, span } from "./Time.ts"
 import type { Explanation, Reviewed } from "./Why.ts"
-import { counted, deeds, isSame, listed, nameIn } from "./Words.ts"
+import { counted, deeds, isSame, listed, nameIn, type Subject } from "./Words.ts"
 
 /** A section with a name and lines. */
 type Section = readonly [name: string, lines: ReadonlyArray<string>]
@@ -97,7 +97,15 @@ const resultOf = ({ outcome, times }: ShownRun): string => {
   return `${words[outcome]}${times > 1 ? ` ×${times}` : ""}`
 }
 
-const runLines = (explanation: Explanation, now: number): ReadonlyArray<string> => {
+/**
+ * The attempts in columns, one line each. The answer is the text above the lines: they do not repeat its messages.
+ *
+ * @internal
+ */
+export const runLines = (
+  explanation: { readonly object: Subject } & Pick<Explanation, "answer" | "runs">,
+  now: number
+): ReadonlyArray<string> => {
   const { object, runs } = explanation
   return table(
     runs.map((run) => {

@@ -96,8 +96,11 @@ const iso = (at: number): string => new Date(at).toISOString()
 export const reviewed = (entries: ReadonlyArray<Admissions.Entry>): ReadonlyArray<Reviewed> =>
   entries.toReversed().map((each) => ({ ...each, at: iso(each.at), since: iso(each.since) }))
 
+/** What the words about a trigger depend on. */
+type Viewpoint = Pick<Facts, "isOwn" | "key" | "kind">
+
 const wokenOf =
-  (facts: Facts) =>
+  (facts: Viewpoint) =>
   (fired: TriggerEvent): Woken => {
     const own = fired.source !== undefined && fired.kind !== "startup" && facts.isOwn(fired.source)
     return {
@@ -141,15 +144,28 @@ const nextOf = (facts: Facts, verdict: Verdict): Explanation["next"] => {
   return { at: iso(due), why }
 }
 
+/**
+ * The attempts of an object for an explanation, the newest first.
+ *
+ * @internal
+ */
+export const runsOf = (runs: ReadonlyArray<Run>, viewpoint: Viewpoint): Explanation["runs"] =>
+  runs.toReversed().map(({ finishedAt, next, since, startedAt, triggers, ...run }) => ({
+    ...run,
+    startedAt: iso(startedAt),
+    since: iso(since),
+    tookMillis: finishedAt - startedAt,
+    triggers: triggers.map(wokenOf(viewpoint))
+  }))
+
 /** Explains the facts. */
 export const explain = (facts: Facts): Explanation => {
   const { cached, controller, entry, key, live, now, queue } = facts
   const object = cached ?? (live._tag === "There" ? live.object : undefined)
   const stored = live._tag === "There" ? live.object : undefined
   const woken = wokenOf(facts)
-  const runs = (entry?.runs ?? []).toReversed()
   const waiting = (queue?.triggers ?? []).filter(({ kind }) => kind !== "given_up")
-  const last = runs[0]
+  const last = entry?.runs.at(-1)
   const { answer, hints = [], verdict } = answerOf(facts)
   const stale = facts.caches.flatMap(({ problem, synced }) => (synced && problem !== undefined ? [problem] : []))
   const unknown = [live, ...facts.children.map((child) => child.live)].flatMap((each) =>
@@ -185,13 +201,7 @@ export const explain = (facts: Facts): Explanation => {
       waiting.length > 0
         ? { waiting: true, count: waiting.length + (queue?.dropped ?? 0), triggers: waiting.map(woken) }
         : { waiting: false, count: last?.coalesced ?? 0, triggers: (last?.triggers ?? []).map(woken) },
-    runs: runs.map(({ finishedAt, next, since, startedAt, triggers, ...run }) => ({
-      ...run,
-      startedAt: iso(startedAt),
-      since: iso(since),
-      tookMillis: finishedAt - startedAt,
-      triggers: triggers.map(woken)
-    })),
+    runs: runsOf(entry?.runs ?? [], facts),
     ignored: facts.ignored.toReversed().map((each) => ({ ...each, at: iso(each.at) })),
     webhooks: reviewed(facts.admissions),
     writers: stored === undefined ? [] : writersOf(stored),

@@ -1,0 +1,107 @@
+/**
+ * The last attempts of the controllers in a test, for the message of a failure. They come from a journal like that of `why`.
+ *
+ * @internal
+ */
+import type { Observer } from "@homeostat/runtime/controller/Attempt"
+import * as Journal from "@homeostat/runtime/manager/why/Journal"
+import * as Text from "@homeostat/runtime/manager/why/Text"
+import * as Why from "@homeostat/runtime/manager/why/Why"
+import { keyString, type ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Effect from "effect/Effect"
+
+/**
+ * The recorded attempts.
+ *
+ * @internal
+ */
+export interface Attempts {
+  /** Records an attempt. */
+  readonly observe: Observer
+  /**
+   * The last attempts of the object that a test saw: a value or an error of the client. Without attempts of that object, those of the
+   * objects with the newest attempts. Empty without any attempt.
+   */
+  readonly describe: (seen: unknown, now: number) => string
+}
+
+/** The objects and the attempts of each in a message. */
+const mostObjects = 3
+const mostAttempts = 5
+
+interface Subject {
+  readonly controller: string
+  readonly kind: string
+  readonly key: string
+  /** The number of its newest attempt among all attempts. */
+  newest: number
+}
+
+const isRecord = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === "object" && value !== null
+
+const keyOf = (namespace: unknown, name: unknown): string =>
+  keyString({ namespace: typeof namespace === "string" ? namespace : undefined, name: String(name) })
+
+/** `/apis/apps/v1/namespaces/default/deployments/shop`. */
+const pathPattern = /^\/(?:api|apis\/[^/]+)\/[^/]+(?:\/namespaces\/([^/]+))?\/[^/]+\/([^/]+)/
+
+/** The keys of the objects in a value, and of their owners: objects, lists of objects, and errors about an object. */
+const keysOf = (seen: unknown): ReadonlyArray<string> => {
+  if (Array.isArray(seen)) return seen.flatMap(keysOf)
+  if (!isRecord(seen)) return []
+  const { items, metadata, request } = seen
+  if (Array.isArray(items)) return items.flatMap(keysOf)
+  if (isRecord(metadata)) {
+    const owners = Array.isArray(metadata.ownerReferences) ? metadata.ownerReferences.filter(isRecord) : []
+    return [metadata, ...owners].map(({ name }) => keyOf(metadata.namespace, name))
+  }
+  const [, namespace, name] = pathPattern.exec(isRecord(request) ? String(request.path) : "") ?? []
+  return name === undefined ? [] : [keyOf(namespace, name)]
+}
+
+const objectKey = (key: string): ObjectKey => {
+  const [namespace = "", name] = key.split("/")
+  return name === undefined ? { name: namespace } : { namespace, name }
+}
+
+/**
+ * No attempts yet.
+ *
+ * @internal
+ */
+export const make = (): Attempts => {
+  const journals = new Map<string, Journal.Journal>()
+  const subjects = new Map<string, Subject>()
+  let count = 0
+
+  const lines = ({ controller, key, kind }: Subject, now: number): ReadonlyArray<string> => {
+    const object = { ...objectKey(key), kind }
+    const recorded = journals.get(controller)?.of(key)?.runs.slice(-mostAttempts) ?? []
+    const runs = Why.runsOf(recorded, { key: object, kind, isOwn: () => false })
+    return [
+      `Last attempts of ${kind} ${key} (controller ${controller}):`,
+      ...Text.runLines({ object, runs, answer: "" }, now).map((line) => `  ${line}`)
+    ]
+  }
+
+  return {
+    observe: (attempt) =>
+      Effect.sync(() => {
+        const { controller, key, kind } = attempt
+        const journal = journals.get(controller) ?? Journal.make()
+        journals.set(controller, journal)
+        journal.record(attempt)
+        subjects.set(`${controller} ${key}`, { controller, kind, key, newest: count++ })
+      }),
+    describe: (seen, now) => {
+      const keys = new Set(keysOf(seen))
+      const all = [...subjects.values()].sort((one, other) => other.newest - one.newest)
+      const own = all.filter(({ key }) => keys.has(key))
+      return (own.length > 0 ? own : all)
+        .slice(0, mostObjects)
+        .flatMap((subject) => lines(subject, now))
+        .join("\n")
+    }
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * The warnings of the API server in the output of a test, such as for a deprecated version or a kind without a controller.
+ *
+ * @internal
+ */
+import { Transport } from "@homeostat/runtime/client/Transport"
+import * as Warning from "@homeostat/runtime/client/Warning"
+import * as Console from "effect/Console"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+/** The texts in the output of this process. */
+const printed = new Set<string>()
+
+const print = (header: string | null): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const texts = header === null ? [] : Warning.parse(header).filter((text) => !printed.has(text))
+    for (const text of texts) printed.add(text)
+    return Effect.forEach(texts, (text) => Console.warn(`Warning: ${text}`), { discard: true })
+  })
+
+/**
+ * A transport that prints the warnings in its responses as kubectl does, each text once in this process.
+ *
+ * @internal
+ */
+export const printing = (transport: Layer.Layer<Transport>): Layer.Layer<Transport> =>
+  Layer.map(transport, (context) => {
+    const next = Context.get(context, Transport)
+    return Context.make(Transport, {
+      ...next,
+      send: (request) => Effect.tap(next.send(request), ({ headers }) => print(headers.get("warning"))),
+      open: (request) => Effect.tap(next.open(request), ({ headers }) => print(headers.get("warning")))
+    })
+  })
