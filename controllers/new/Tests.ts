@@ -32,7 +32,7 @@ const key = { namespace: "default", name: "sample" }
 const created = Effect.gen(function* () {
   yield* Client.create(${kind}, { metadata: key, spec: { image: "nginx:1.27", replicas: 2 } })
   const isReady = ({ status }: ${kind}) => Condition.isTrue(status?.conditions, Condition.Ready)
-  return yield* eventually("it is ready", Client.get(${kind}, key), isReady, "5 seconds")
+  return yield* eventually("it is ready", Client.get(${kind}, key), isReady)
 })
 
 test("${one} gets a Deployment with its image and replicas, and becomes ready", () =>

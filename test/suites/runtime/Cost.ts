@@ -15,18 +15,7 @@ import { eventually } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import {
-  Effect,
-  Fiber,
-  FiberRef,
-  Layer,
-  Option,
-  RuntimeFlags,
-  RuntimeFlagsPatch,
-  Supervisor,
-  TestClock,
-  TestContext
-} from "effect"
+import { Effect, Fiber, FiberRef, Layer, Option, RuntimeFlags, RuntimeFlagsPatch, Supervisor, TestClock } from "effect"
 import * as Counted from "./Counted.ts"
 
 /** The WebApps whose costs are averaged. */
@@ -152,5 +141,5 @@ const counts = Effect.gen(function* () {
   return yield* countingJson(json, run)
 })
 
-const counted = await Effect.runPromise(Effect.provide(Effect.scoped(counts), TestContext.TestContext))
+const counted = await Effect.runPromise(counts)
 await Bun.write(Bun.stdout, JSON.stringify(counted))
