@@ -32,8 +32,7 @@ const createWebhook = ({ run }: Copy.Copy, ...words: ReadonlyArray<string>) =>
   run(["bun", "run", "new", "webhook", ...words])
 
 /** Runs tests of a copy, with the time limit of the test command: a busy machine takes longer than Bun's five seconds. */
-const test = ({ run }: Copy.Copy, ...words: ReadonlyArray<string>) =>
-  run(["bun", "test", ...words])
+const test = ({ run }: Copy.Copy, ...words: ReadonlyArray<string>) => run(["bun", "test", ...words])
 
 /** What it wrote is told where it failed. */
 const succeeded = ({ code, stderr, stdout }: Running.End) =>
