@@ -14,7 +14,7 @@ const pass = (duration: Duration.DurationInput): Effect.Effect<void> =>
   Effect.flatMap(FiberRef.get(pace), (move) => move(duration))
 
 /**
- * What the message of a failure says after the last value: the attempts of the controllers.
+ * The text after the last value in the message of a failure: the attempts of the controllers.
  *
  * @internal
  */

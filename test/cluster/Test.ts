@@ -6,8 +6,8 @@ import { Cause, Effect, Exit, type Scope } from "effect"
 import * as VirtualTime from "./VirtualTime.ts"
 
 /**
- * The default limit of a test, in milliseconds of real time. The first test of a file also waits for the modules of the cluster, which
- * takes longer than Bun's default of 5 seconds on a slow machine.
+ * The default limit of a test, in milliseconds of real time. The first test of a file also waits for the modules of the cluster. On a
+ * slow machine that takes longer than Bun's default of 5 seconds.
  *
  * @internal
  */

@@ -258,8 +258,9 @@ export const leaping = (): LeapingTime => {
     leap: (duration) =>
       Effect.gen(function* () {
         leapt += Duration.toMillis(duration)
-        sleepers.wake()
+        const by = passed()
         for (const sleeper of sleepers.all) arm(sleeper)
+        while ([...sleepers.all].some(({ at }) => at <= by)) yield* turn
         // A fiber that wakes may wake others, without a sleep in between.
         yield* Effect.replicateEffect(turn, 20)
       })

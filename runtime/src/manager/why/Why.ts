@@ -96,7 +96,7 @@ const iso = (at: number): string => new Date(at).toISOString()
 export const reviewed = (entries: ReadonlyArray<Admissions.Entry>): ReadonlyArray<Reviewed> =>
   entries.toReversed().map((each) => ({ ...each, at: iso(each.at), since: iso(each.since) }))
 
-/** What the words about a trigger depend on. */
+/** The object of an explanation, for the words about its triggers. */
 type Viewpoint = Pick<Facts, "isOwn" | "key" | "kind">
 
 const wokenOf =
