@@ -54,8 +54,8 @@ export interface Virtual {
 
 type Body<A, E> = (world: Virtual) => Effect.Effect<A, E, Scope.Scope | Client.Client>
 
-/** Declares a test. */
-export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_000): void => {
+/** Declares a test. The seed decides what the cluster and its faults do by chance. */
+export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_000, seed = 1): void => {
   const course = (time: VirtualTime.VirtualTime) =>
     Effect.gen(function* () {
       const begun = new Map<string, PretendedMover.PretendedMover>()
@@ -72,7 +72,7 @@ export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_0
           .flatMap(({ events }) => events)
           .filter(({ regarding }) => regarding.kind === "Backup" && regarding.metadata.name === name)
       const cluster = yield* EmbeddedCluster.make({
-        seed: 1,
+        seed,
         crds: [Crd.of(Backup), Crd.of(Restore)],
         kubelet: { pods }
       })
@@ -115,7 +115,7 @@ export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_0
           Effect.scoped,
           // Movers take minutes here, and looking costs.
           Effect.locally(Eventually.pace, () => time.pass("500 millis")),
-          Effect.withRandom(Random.make(1)),
+          Effect.withRandom(Random.make(seed)),
           time.within,
           Logger.withMinimumLogLevel(LogLevel.None)
         )

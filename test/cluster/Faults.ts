@@ -1,0 +1,472 @@
+/**
+ * Faults between a client and the API server, as networks and busy servers have them: delayed watches, conflicts, lost answers, 429, 410,
+ * broken connections. Each fault is a rule for some requests, a number of times or by chance. Chance comes from a seed, so that a test
+ * takes the same course each time.
+ */
+import type * as ApiError from "@homeostat/runtime/client/ApiError"
+import * as Disconnect from "@homeostat/runtime/client/Disconnect"
+import * as Path from "@homeostat/runtime/client/Path"
+import { infoOf, type Request } from "@homeostat/runtime/client/Request"
+import type { Response, Streaming } from "@homeostat/runtime/client/Response"
+import * as Transport from "@homeostat/runtime/client/Transport"
+import type * as Resource from "@homeostat/runtime/resource/Resource"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FiberId from "effect/FiberId"
+import * as Queue from "effect/Queue"
+import { PCGRandom } from "effect/Utils"
+
+/** A verb of a request, as in RBAC. */
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection"
+
+/** The requests that a fault hits. An absent field means all. */
+export interface Match {
+  readonly verb?: Verb | ReadonlyArray<Verb> | undefined
+  readonly kind?: Resource.Any | undefined
+  readonly namespace?: string | undefined
+  readonly name?: string | undefined
+  /** `status`, for example; an empty text for the object itself. */
+  readonly subresource?: string | undefined
+}
+
+/** A fault. */
+export type Fault =
+  | { readonly _tag: "Answer"; readonly status: number; readonly reason: string; readonly retryAfter?: number }
+  | { readonly _tag: "Refused" | "Lost" | "Held" }
+  | { readonly _tag: "Delayed"; readonly least: number; readonly most: number }
+
+const answer = (status: number, reason: string, retryAfter?: number): Fault => ({
+  _tag: "Answer",
+  status,
+  reason,
+  ...(retryAfter === undefined ? {} : { retryAfter })
+})
+
+/**
+ * The API server rejects a write, because another client changed the object: 409.
+ *
+ * @example
+ * ```ts
+ * cluster.faults.on({ verb: "update", kind: WebApp }, Faults.conflict, { times: 2 })
+ * ```
+ */
+export const conflict: Fault = answer(409, "Conflict")
+
+/**
+ * The API server has too many requests: 429. The client may try again after a time, in whole seconds.
+ *
+ * @example
+ * ```ts
+ * cluster.faults.on({ verb: "create" }, Faults.tooManyRequests("2 seconds"), { times: 1 })
+ * ```
+ */
+export const tooManyRequests = (retryAfter: Duration.DurationInput): Fault =>
+  answer(429, "TooManyRequests", Math.ceil(Duration.toSeconds(retryAfter)))
+
+/**
+ * The API server is not available: 503.
+ *
+ * @example
+ * ```ts
+ * cluster.faults.on({}, Faults.unavailable, { times: 10 })
+ * ```
+ */
+export const unavailable: Fault = answer(503, "ServiceUnavailable")
+
+/**
+ * The API server no longer has the resourceVersion from which a watch or a page continues: 410. A watch gets it as an event.
+ *
+ * @example
+ * ```ts
+ * cluster.faults.on({ verb: "watch", kind: WebApp }, Faults.expired, { times: 1 })
+ * cluster.faults.endWatches({ kind: WebApp })
+ * ```
+ */
+export const expired: Fault = answer(410, "Expired")
+
+/**
+ * The connection is refused, so the API server does not get the request.
+ *
+ * @example
+ * ```ts
+ * cluster.faults.on({}, Faults.refused, { chance: 0.1 })
+ * ```
+ */
+export const refused: Fault = { _tag: "Refused" }
+
+/**
+ * The API server does what the request says, and the connection breaks before the answer.
+ *
+ * @example
+ * ```ts
+ * cluster.faults.on({ verb: "create", kind: BuiltIn.ConfigMap }, Faults.lost, { times: 1 })
+ * ```
+ */
+export const lost: Fault = { _tag: "Lost" }
+
+/**
+ * The request waits until the rule is removed, and then reaches the API server. A client may give up before.
+ *
+ * @example
+ * ```ts
+ * const rule = cluster.faults.on({ verb: "list", kind: WebApp }, Faults.held)
+ * rule.remove()
+ * ```
+ */
+export const held: Fault = { _tag: "Held" }
+
+/**
+ * An answer, or each event of a watch, arrives later by a time between two limits. The events of one watch keep their order, so a long
+ * delay holds back the events after it. The default of the upper limit is the lower one.
+ *
+ * @example
+ * ```ts
+ * cluster.faults.on({ verb: "watch", kind: BuiltIn.Deployment }, Faults.delayed("1 second", "5 seconds"))
+ * ```
+ */
+export const delayed = (least: Duration.DurationInput, most: Duration.DurationInput = least): Fault => ({
+  _tag: "Delayed",
+  least: Duration.toMillis(least),
+  most: Duration.toMillis(most)
+})
+
+/** A fault that is in force. */
+export interface Rule {
+  /** How many requests, or events of watches, it has hit. */
+  readonly hits: () => number
+  /** Ends it. */
+  readonly remove: () => void
+}
+
+/** How often a rule applies. */
+export interface Often {
+  /** The number of requests. Default: no limit. */
+  readonly times?: number | undefined
+  /** The probability for each request, from 0 to 1. Default 1. */
+  readonly chance?: number | undefined
+}
+
+/** The faults of one client. */
+export interface Faults {
+  /** Adds a rule. The first rule that applies to a request decides, besides delays, which add up with another fault. */
+  readonly on: (match: Match, fault: Fault, often?: Often) => Rule
+  /** Removes all rules. */
+  readonly clear: () => void
+  /** Ends the open watches as the API server does after some minutes: without an error. Clients resume them. Returns their number. */
+  readonly endWatches: (match?: Match) => number
+  /** Breaks the connections of the open watches. Returns their number. */
+  readonly breakWatches: (match?: Match) => number
+  /** The transport with these faults. */
+  readonly through: (transport: Transport.Transport["Type"]) => Transport.Transport["Type"]
+}
+
+type Failure = ApiError.Transport | ApiError.Fenced
+
+/** What a request asks for. */
+interface Asked {
+  readonly verb: Verb
+  /** The path of the collection of all namespaces: `/apis/apps/v1/deployments`. */
+  readonly collection: string
+  readonly namespace: string
+  readonly name: string
+  readonly subresource: string
+}
+
+const verbs = { POST: "create", PUT: "update", PATCH: "patch" } as const
+
+const askedOf = ({ method, path }: Request): Asked => {
+  const [plain = "", query = ""] = path.split("?", 2)
+  const parts = plain.split("/").slice(1)
+  const root = parts.splice(0, parts[0] === "api" ? 2 : 3)
+  const isWithin = parts[0] === "namespaces" && parts.length > 2
+  const [, namespace = ""] = isWithin ? parts.splice(0, 2) : []
+  const [plural = "", name = "", ...rest] = parts
+  const isWatch = new URLSearchParams(query).get("watch")
+  const verb =
+    method === "GET"
+      ? isWatch === "true" || isWatch === "1"
+        ? "watch"
+        : name === ""
+          ? "list"
+          : "get"
+      : method === "DELETE"
+        ? name === ""
+          ? "deletecollection"
+          : "delete"
+        : verbs[method]
+  return {
+    verb,
+    collection: ["", ...root, plural].join("/"),
+    namespace: decodeURIComponent(namespace),
+    name: decodeURIComponent(name),
+    subresource: rest.join("/")
+  }
+}
+
+const matches = ({ kind, verb, ...match }: Match, asked: Asked): boolean =>
+  (verb === undefined || (typeof verb === "string" ? verb === asked.verb : verb.includes(asked.verb))) &&
+  (kind === undefined || Path.collection(kind).path === asked.collection) &&
+  (["namespace", "name", "subresource"] as const).every(
+    (field) => match[field] === undefined || match[field] === asked[field]
+  )
+
+/** The body of an answer that is an error. */
+const statusOf = ({ reason, retryAfter, status }: Extract<Fault, { _tag: "Answer" }>, asked: Asked): string =>
+  JSON.stringify({
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message: messages[reason]?.(asked) ?? reason,
+    reason,
+    ...(retryAfter === undefined ? {} : { details: { retryAfterSeconds: retryAfter } }),
+    code: status
+  })
+
+/** The messages of the API server. */
+const messages: { readonly [reason: string]: (asked: Asked) => string } = {
+  Conflict: ({ collection, name }) =>
+    `Operation cannot be fulfilled on ${collection.split("/").at(-1)} "${name}": the object has been modified; please apply your changes to the latest version and try again`,
+  TooManyRequests: () => "too many requests, please try again later",
+  ServiceUnavailable: () => "the server is currently unable to handle the request",
+  Expired: ({ verb }) =>
+    verb === "watch"
+      ? "too old resource version: 1 (2)"
+      : "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter."
+}
+
+interface State extends Rule {
+  readonly match: Match
+  readonly fault: Fault
+  readonly chance: number
+  readonly removed: Deferred.Deferred<void>
+  /** Counts a request, if the rule applies to it. */
+  readonly hit: (asked: Asked) => boolean
+}
+
+interface OpenWatch {
+  readonly asked: Asked
+  readonly end: (how: "ended" | "broken") => void
+}
+
+const encoder = new TextEncoder()
+
+/**
+ * No faults yet.
+ *
+ * @example
+ * ```ts
+ * const faults = Faults.make(7)
+ * faults.on({ verb: ["update", "patch"] }, Faults.conflict, { chance: 0.2 })
+ * ```
+ */
+export const make = (seed = 1): Faults => {
+  const random = new PCGRandom(seed)
+  const rules = new Set<State>()
+  const watches = new Set<OpenWatch>()
+
+  const on: Faults["on"] = (match, fault, { chance = 1, times = Number.POSITIVE_INFINITY } = {}) => {
+    let hits = 0
+    const removed = Deferred.unsafeMake<void>(FiberId.none)
+    const rule: State = {
+      match,
+      fault,
+      chance,
+      removed,
+      hits: () => hits,
+      hit: (asked) => {
+        if (hits >= times || !matches(match, asked)) return false
+        if (chance < 1 && random.number() >= chance) return false
+        hits++
+        return true
+      },
+      remove: () => {
+        rules.delete(rule)
+        Deferred.unsafeDone(removed, Effect.void)
+      }
+    }
+    rules.add(rule)
+    return rule
+  }
+
+  const delayOf = ({ least, most }: { readonly least: number; readonly most: number }): number =>
+    least === most ? least : least + random.number() * (most - least)
+
+  /** The delay of a request or event in ms; 0 without one. */
+  const lagOf = (asked: Asked): number => {
+    let lag = 0
+    for (const rule of rules) if (rule.fault._tag === "Delayed" && rule.hit(asked)) lag += delayOf(rule.fault)
+    return lag
+  }
+
+  /** The rule that decides about a request. */
+  const hitOf = (asked: Asked): State | undefined => {
+    for (const rule of rules) if (rule.fault._tag !== "Delayed" && rule.hit(asked)) return rule
+    return undefined
+  }
+
+  const broken = (request: Request, server: string, code: string) =>
+    Effect.fail(Disconnect.make(infoOf(request), server, code))
+
+  /** The answer of a rule, or the request itself. */
+  const decided = <A, R>(
+    request: Request,
+    server: string,
+    asked: Asked,
+    pass: Effect.Effect<A, Failure, R>,
+    answered: (status: number, body: string, headers: { readonly [name: string]: string }) => A
+  ): Effect.Effect<A, Failure, R> =>
+    Effect.suspend(() => {
+      const rule = hitOf(asked)
+      if (rule === undefined) return pass
+      const { fault } = rule
+      switch (fault._tag) {
+        case "Answer":
+          return Effect.succeed(
+            answered(fault.status, statusOf(fault, asked), {
+              "content-type": "application/json",
+              ...(fault.retryAfter === undefined ? {} : { "retry-after": String(fault.retryAfter) })
+            })
+          )
+        case "Refused":
+          return broken(request, server, "ECONNREFUSED")
+        case "Lost":
+          return Effect.zipRight(pass, broken(request, server, "ECONNRESET"))
+        default:
+          return Effect.zipRight(Transport.abortable(request, Deferred.await(rule.removed)), pass)
+      }
+    })
+
+  const headersOf = (headers: { readonly [name: string]: string }) => ({
+    get: (name: string) => headers[name.toLowerCase()] ?? null
+  })
+
+  const through: Faults["through"] = (transport) => {
+    const send = (request: Request) => {
+      if (rules.size === 0) return transport.send(request)
+      const asked = askedOf(request)
+      return decided(
+        request,
+        transport.server,
+        asked,
+        transport.send(request),
+        (status, body, headers): Response => ({
+          status,
+          body,
+          headers: headersOf(headers)
+        })
+      ).pipe(
+        Effect.tap(() => {
+          const lag = lagOf(asked)
+          return lag === 0 ? Effect.void : Transport.abortable(request, Effect.sleep(lag))
+        })
+      )
+    }
+    const open = (request: Request) => {
+      const asked = askedOf(request)
+      const opened = Effect.flatMap(transport.open(request), (streaming) => lagging(request, asked, streaming))
+      return decided(request, transport.server, asked, opened, (status, body, headers): Streaming => {
+        const isEvent = status === 410
+        let text: string | undefined = isEvent
+          ? `${JSON.stringify({ type: "ERROR", object: JSON.parse(body) })}\n`
+          : body
+        return {
+          status: isEvent ? 200 : status,
+          headers: headersOf(headers),
+          next: Effect.sync(() => {
+            const part = text === undefined ? undefined : encoder.encode(text)
+            text = undefined
+            return part
+          }),
+          abort: Effect.void
+        }
+      })
+    }
+    /** The stream, with the events of a watch at their time. */
+    const lagging = (request: Request, asked: Asked, streaming: Streaming) =>
+      Effect.gen(function* () {
+        const parts = yield* Queue.unbounded<{
+          readonly part: Exit.Exit<Uint8Array | undefined, ApiError.Transport>
+          readonly due: number
+        }>()
+        let due = 0
+        const offer = (part: Exit.Exit<Uint8Array | undefined, ApiError.Transport>, now: number) => {
+          due = Math.max(due, now + (Exit.isSuccess(part) && part.value !== undefined ? lagOf(asked) : 0))
+          return Queue.unsafeOffer(parts, { part, due })
+        }
+        const pump = Effect.gen(function* () {
+          while (true) {
+            const part = yield* Effect.exit(streaming.next)
+            offer(part, yield* Clock.currentTimeMillis)
+            if (Exit.isFailure(part) || part.value === undefined) return
+          }
+        })
+        const watch: OpenWatch = {
+          asked,
+          end: (how) => {
+            watches.delete(watch)
+            const error = Disconnect.make(infoOf(request), transport.server, "ECONNRESET")
+            Queue.unsafeOffer(parts, { part: how === "ended" ? Exit.succeed(undefined) : Exit.fail(error), due: 0 })
+          }
+        }
+        watches.add(watch)
+        yield* Effect.addFinalizer(() => Effect.sync(() => watches.delete(watch)))
+        yield* Effect.forkScoped(pump)
+        const next = Effect.gen(function* () {
+          const { due, part } = yield* Queue.take(parts)
+          const wait = due - (yield* Clock.currentTimeMillis)
+          if (wait > 0) yield* Effect.sleep(wait)
+          return yield* part
+        })
+        return { ...streaming, next: Transport.abortable(request, next) }
+      })
+    return Transport.Transport.of({ server: transport.server, send, open })
+  }
+
+  const each = (match: Match, how: "ended" | "broken"): number => {
+    const chosen = [...watches].filter(({ asked }) => matches(match, asked))
+    for (const watch of chosen) watch.end(how)
+    return chosen.length
+  }
+
+  return {
+    on,
+    clear: () => {
+      for (const rule of rules) rule.remove()
+    },
+    endWatches: (match = {}) => each(match, "ended"),
+    breakWatches: (match = {}) => each(match, "broken"),
+    through
+  }
+}
+
+/** How much trouble {@link chaos} makes. */
+export interface Chaos {
+  /** The probability of each fault for a request, from 0 to 1. Default 0.05. */
+  readonly chance?: number | undefined
+  /** The longest delay of an answer and of an event. Default 1 second. */
+  readonly lag?: Duration.DurationInput | undefined
+}
+
+/**
+ * Adds faults of every kind by chance: delays, conflicts, 429, 503, refused connections, lost answers and expired watches. Returns the
+ * rules.
+ *
+ * @example
+ * ```ts
+ * Faults.chaos(cluster.faults, { chance: 0.1, lag: "5 seconds" })
+ * ```
+ */
+export const chaos = (
+  { on }: Faults,
+  { chance = 0.05, lag = "1 second" }: Chaos = {}
+): readonly [Rule, ...ReadonlyArray<Rule>] => [
+  on({}, delayed(0, lag)),
+  on({ verb: ["update", "patch"] }, conflict, { chance }),
+  on({ verb: ["create", "update", "patch", "delete"] }, lost, { chance }),
+  on({ verb: ["list", "watch"] }, expired, { chance }),
+  ...[tooManyRequests("1 second"), unavailable, refused].map((fault) => on({}, fault, { chance }))
+]
