@@ -6,13 +6,12 @@
  */
 import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
-import { Transport } from "@homeostat/runtime/client/Transport"
+import type { Transport } from "@homeostat/runtime/client/Transport"
 import type * as Admission from "@homeostat/runtime/webhook/Admission"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import * as Faults from "./Faults.ts"
 import * as Kubelet from "./kubelet/Kubelet.ts"
 import * as ApiServer from "./server/ApiServer.ts"
 import * as User from "./server/access/User.ts"
@@ -55,11 +54,9 @@ export interface Access {
 /** A cluster, until the end of its Scope. */
 export interface EmbeddedCluster extends Access {
   readonly server: ApiServer.ApiServer
-  /** The transport of a manager in memory, with the faults. Its user is an administrator. */
+  /** The way to it in memory, for a client or a manager. Its user is an administrator. */
   readonly transport: Layer.Layer<Transport>
-  /** Faults of the transport, none at first. The client and the cluster's own parts do not have them. */
-  readonly faults: Faults.Faults
-  /** A client without faults. */
+  /** A client on that. */
   readonly client: Layer.Layer<Client.Client>
   /**
    * The same for another user, who may do what the roles allow: `cluster.as({ name: "ann", groups: ["devs"] })`. The user is also in the
@@ -100,17 +97,11 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
     const server = yield* ApiServer.make({ ...options, inside: (url) => endpoints.get(url) })
     yield* create(server, options.crds ?? [])
     const { idle } = yield* Loop.start(server, controllers)
-    const faults = Faults.make(options.seed)
-    const accessOf = (user: User.User | undefined) => {
-      const memory = Memory.make(server, { user })
-      const transport = Layer.succeed(Transport, memory)
-      return {
-        transport,
-        client: Layer.provide(Client.layer(), transport),
-        faulty: Layer.succeed(Transport, faults.through(memory))
-      }
+    const accessOf = (user: User.User | undefined): Access => {
+      const transport = Memory.layer(server, { user })
+      return { transport, client: Layer.provide(Client.layer(), transport) }
     }
-    const { client, faulty, transport } = accessOf(undefined)
+    const { client, transport } = accessOf(undefined)
     const kubelet =
       options.kubelet === false
         ? undefined
@@ -135,13 +126,9 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
     }
     return {
       server,
-      transport: faulty,
-      faults,
+      transport,
       client,
-      as: (user) => {
-        const own = accessOf(User.complete(user))
-        return { transport: own.faulty, client: own.client }
-      },
+      as: (user) => accessOf(User.complete(user)),
       kubelet,
       idle,
       serve: (http) => Effect.map(Http.serve(server, http), ({ url }) => url)

@@ -11,11 +11,13 @@ import type { Response, Streaming } from "@homeostat/runtime/client/Response"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
+import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import { PCGRandom } from "effect/Utils"
 
@@ -160,7 +162,7 @@ export interface Faults {
   /** Breaks the connections of the open watches. Returns their number. */
   readonly breakWatches: (match?: Match) => number
   /** The transport with these faults. */
-  readonly through: (transport: Transport.Transport["Type"]) => Transport.Transport["Type"]
+  readonly over: (transport: Layer.Layer<Transport.Transport>) => Layer.Layer<Transport.Transport>
 }
 
 type Failure = ApiError.Transport | ApiError.Fenced
@@ -344,7 +346,7 @@ export const make = (seed = 1): Faults => {
     get: (name: string) => headers[name.toLowerCase()] ?? null
   })
 
-  const through: Faults["through"] = (transport) => {
+  const through = (transport: Transport.Transport["Type"]) => {
     const send = (request: Request) => {
       if (rules.size === 0) return transport.send(request)
       const asked = askedOf(request)
@@ -439,7 +441,10 @@ export const make = (seed = 1): Faults => {
     },
     endWatches: (match = {}) => each(match, "ended"),
     breakWatches: (match = {}) => each(match, "broken"),
-    through
+    over: (transport) =>
+      Layer.map(transport, (context) =>
+        Context.make(Transport.Transport, through(Context.get(context, Transport.Transport)))
+      )
   }
 }
 

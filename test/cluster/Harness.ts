@@ -28,11 +28,12 @@ import * as Random from "effect/Random"
 import * as Scope from "effect/Scope"
 import * as Attempts from "./Attempts.ts"
 import * as EmbeddedCluster from "./EmbeddedCluster.ts"
+import * as Eventually from "./Eventually.ts"
+import * as Faults from "./Faults.ts"
 import * as User from "./server/access/User.ts"
 import type { JsonObject } from "./server/Json.ts"
 import * as Json from "./server/Json.ts"
 import { namespaceOf } from "./server/ObjectMeta.ts"
-import * as Eventually from "./Eventually.ts"
 import { live, timeoutMillis as usual } from "./Test.ts"
 import * as VirtualTime from "./VirtualTime.ts"
 import * as Warnings from "./Warnings.ts"
@@ -50,8 +51,14 @@ export interface Options<E> extends EmbeddedCluster.Options {
   readonly logLevel?: LogLevel.LogLevel | undefined
 }
 
+/** The cluster of a test. */
+export interface Cluster extends EmbeddedCluster.EmbeddedCluster {
+  /** Faults between the manager and the API server, none at first. The client of the test does not have them. */
+  readonly faults: Faults.Faults
+}
+
 /** The body of a test: reads and writes with a client of its own, and may look into the cluster. */
-export type Body<A, E> = (cluster: EmbeddedCluster.EmbeddedCluster) => Effect.Effect<A, E, Client.Client | Scope.Scope>
+export type Body<A, E> = (cluster: Cluster) => Effect.Effect<A, E, Client.Client | Scope.Scope>
 
 /**
  * Runs a body in a new cluster with the manager at work, in virtual time of its own that begins in 1970. The manager stops afterwards.
@@ -72,13 +79,16 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
   Effect.suspend(() => {
     const time = VirtualTime.make()
     const attempts = Attempts.make()
+    const faults = Faults.make(options.seed)
     const isLogged = LogLevel.lessThanEqual(options.logLevel ?? LogLevel.None, LogLevel.Warning)
     const course = Effect.gen(function* () {
       const embedded = yield* EmbeddedCluster.make({ seed: 1, ...options })
       // With a log, the clients log the warnings.
-      const transport = isLogged ? embedded.transport : Warnings.printing(embedded.transport)
-      const cluster = { ...embedded, transport, client: Layer.provide(Client.layer(), transport) }
-      yield* Effect.provide(options.manager, cluster.transport)
+      const printing = (transport: Layer.Layer<Transport>) => (isLogged ? transport : Warnings.printing(transport))
+      const transport = printing(embedded.transport)
+      const cluster = { ...embedded, transport, client: Layer.provide(Client.layer(), transport), faults }
+      const own = yield* access(embedded, options.as)
+      yield* Effect.provide(options.manager, faults.over(printing(own.transport)))
       return yield* Effect.provide(body(cluster), cluster.client)
     })
     return Effect.acquireUseRelease(
@@ -95,7 +105,7 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
     )
   })
 
-/** The way of the manager to the cluster. Creates its roles and bindings, and their namespaces where they are missing. */
+/** The transport of the manager. Creates its roles and bindings, and their namespaces where they are missing. */
 const access = (cluster: EmbeddedCluster.EmbeddedCluster, as: ReadonlyArray<object> | undefined) =>
   Effect.gen(function* () {
     if (as === undefined) return cluster

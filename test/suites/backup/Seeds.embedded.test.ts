@@ -10,10 +10,10 @@ for (let seed = 1; seed <= 50; seed++) {
     (world) =>
       Effect.gen(function* () {
         yield* world.manage()
-        const rules = Faults.chaos(world.cluster.faults)
+        const rules = Faults.chaos(world.faults, { chance: 0.1 })
         yield* Virtual.create("shop", { schedule: "*/10 * * * *" })
         yield* world.until("2026-11-20T00:15:00Z")
-        world.cluster.faults.breakWatches()
+        world.faults.breakWatches()
         yield* world.until("2026-11-20T00:38:00Z")
         yield* Virtual.until(
           "shop",

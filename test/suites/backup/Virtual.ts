@@ -10,6 +10,7 @@ import { Job, Namespace, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import * as Eventually from "@homeostat/testkit/Eventually"
+import * as Faults from "@homeostat/testkit/Faults"
 import type * as SimulatedPods from "@homeostat/testkit/kubelet/SimulatedPods"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
@@ -28,6 +29,8 @@ export const namespace = "shop"
 /** A world with backups. */
 export interface Virtual {
   readonly cluster: EmbeddedCluster.EmbeddedCluster
+  /** Faults between the managers and the API server. */
+  readonly faults: Faults.Faults
   /** Time passes. */
   readonly pass: (duration: Duration.DurationInput) => Effect.Effect<void>
   /** Time passes until the clock shows that: RFC 3339. */
@@ -76,8 +79,10 @@ export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_0
         crds: [Crd.of(Backup), Crd.of(Restore)],
         kubelet: { pods }
       })
+      const faults = Faults.make(seed)
       const world: Virtual = {
         cluster,
+        faults,
         pass: time.pass,
         until: (moment) => Effect.flatMap(Clock.currentTimeMillis, (now) => time.pass(Date.parse(moment) - now)),
         setClock: (moment) => time.set(Date.parse(moment)),
@@ -88,8 +93,9 @@ export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_0
         saving: () => [...begun.values()].filter(({ operations }) => operations.includes("backup")),
         pods,
         manage: (options) =>
-          Effect.tap(VirtualManager.start(cluster, time, options), (manager) =>
-            Effect.sync(() => void managers.push(manager))
+          Effect.tap(
+            VirtualManager.start({ ...cluster, transport: faults.over(cluster.transport) }, time, options),
+            (manager) => Effect.sync(() => void managers.push(manager))
           ),
         eventReasons: (name) => about(name).map(({ reason }) => reason),
         notes: (name, reason) =>

@@ -7,7 +7,6 @@ import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import { ConfigMap, Namespace, Secret } from "@homeostat/runtime/resource/BuiltIn"
-import type { EmbeddedCluster } from "@homeostat/testkit/EmbeddedCluster"
 import { eventually, stays } from "@homeostat/testkit/Eventually"
 import * as Faults from "@homeostat/testkit/Faults"
 import * as Harness from "@homeostat/testkit/Harness"
@@ -104,8 +103,8 @@ describe("A controller", () => {
     }))
 
   for (const [what, end] of [
-    ["ended", ({ faults }: EmbeddedCluster) => faults.endWatches({ kind: ConfigMap })],
-    ["broken", ({ faults }: EmbeddedCluster) => faults.breakWatches({ kind: ConfigMap })]
+    ["ended", ({ faults }: Harness.Cluster) => faults.endWatches({ kind: ConfigMap })],
+    ["broken", ({ faults }: Harness.Cluster) => faults.breakWatches({ kind: ConfigMap })]
   ] as const) {
     test(`resumes an ${what} watch`.replace("an b", "a b"), (cluster) =>
       Effect.gen(function* () {
