@@ -2,6 +2,7 @@
 import type { Dialogue } from "../comparison/Dialogue.ts"
 import type { Suite } from "../comparison/Dialogues.ts"
 import * as Changes from "./Changes.ts"
+import * as Evaluated from "./Evaluated.ts"
 import * as Gadgets from "./Gadgets.ts"
 import * as Mutated from "./Mutated.ts"
 import { type Kind, make } from "./Objects.ts"
@@ -32,5 +33,12 @@ const strategies: ReadonlyArray<Dialogue> = kinds.flatMap((kind) => [
 export const admission: Suite = {
   name: "admission",
   definitions: [Gadgets.gadgets],
-  dialogues: [...strategies, ...Changes.dialogues, ...Policed.dialogues, ...Mutated.dialogues, ...Gadgets.dialogues]
+  dialogues: [
+    ...strategies,
+    ...Changes.dialogues,
+    ...Policed.dialogues,
+    ...Evaluated.dialogues,
+    ...Mutated.dialogues,
+    ...Gadgets.dialogues
+  ]
 }

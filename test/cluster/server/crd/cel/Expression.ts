@@ -7,6 +7,7 @@ import * as RegularExpression from "../RegularExpression.ts"
 import * as Network from "./Addresses.ts"
 import * as Amounts from "./Amounts.ts"
 import * as Lists from "./Lists.ts"
+import * as Logic from "./Logic.ts"
 import * as Macros from "./Macros.ts"
 import * as Strings from "./Strings.ts"
 
@@ -131,6 +132,7 @@ const prepare = (node: ASTNode, uses: Set<string>): Strange | undefined => {
     if (name === "matches") node.args[0] = "matchesRe2"
     if (name === "format") loosen(args[0])
   }
+  Logic.prepare(node)
   for (const child of childrenOf(node)) {
     const strange = prepare(child, uses)
     if (strange !== undefined) return strange
