@@ -565,7 +565,13 @@ describe.concurrent("Admission webhooks", () => {
             ])
           )
         )
-        expect(webhook.reviews.map((review) => Json.at(review.request, "operation"))).toEqual(["CREATE", "CREATE"])
+        const options = { apiVersion: "meta.k8s.io/v1", kind: "CreateOptions" }
+        expect(
+          webhook.reviews.map(({ request }) => [Json.at(request, "operation"), Json.at(request, "options")])
+        ).toEqual([
+          ["CREATE", options],
+          ["CREATE", options]
+        ])
       }),
     { controllers: true }
   )

@@ -12,11 +12,11 @@ const optionsKinds = { CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE:
 
 const optionsOf = (
   { deleteOptions, operation }: Attributes.Attributes,
-  { asked, dryRun, manager }: WriteOptions
+  { asked, dryRun }: WriteOptions
 ): JsonObject => ({
   apiVersion: "meta.k8s.io/v1",
   kind: optionsKinds[operation],
-  ...(operation === "DELETE" ? deleteOptions : (asked ?? { fieldManager: manager })),
+  ...(operation === "DELETE" ? deleteOptions : asked),
   ...(dryRun && { dryRun: ["All"] })
 })
 
