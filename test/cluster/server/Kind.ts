@@ -59,6 +59,11 @@ export interface Writing {
 export interface Strategy {
   /** Fills in what the object leaves open. Done twice it changes nothing more. */
   readonly default: (draft: DraftObject) => void
+  /**
+   * The changes of the API server's own admission plugins, before policies and webhooks see the object. `old`: the object before an
+   * update. Throws a Failure. Absent: no plugin changes objects of the kind.
+   */
+  readonly admit?: ((draft: DraftObject, old: JsonObject | null, writing: Writing) => void) | undefined
   /** Takes away what a client may not set, and sets what the server sets: status, `metadata.generation`. */
   readonly prepareForCreate: (draft: DraftObject, writing: Writing) => void
   /** The same for a change of `old`. Spec and status are kept apart here: the main resource keeps the old status. */

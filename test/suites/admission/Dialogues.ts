@@ -6,6 +6,7 @@ import * as Evaluated from "./Evaluated.ts"
 import * as Gadgets from "./Gadgets.ts"
 import * as Mutated from "./Mutated.ts"
 import { type Kind, make } from "./Objects.ts"
+import * as Plugins from "./Plugins.ts"
 import * as Policed from "./Policed.ts"
 import { objects } from "./Strategies.ts"
 
@@ -39,6 +40,7 @@ export const admission: Suite = {
     ...Policed.dialogues,
     ...Evaluated.dialogues,
     ...Mutated.dialogues,
+    ...Plugins.dialogues,
     ...Gadgets.dialogues
   ]
 }

@@ -96,6 +96,37 @@ export const install = (
     return name
   })
 
+/** Installs a MutatingAdmissionPolicy that appends the number of data to `data.policy`, until the end of the Scope. */
+export const policy = (
+  scene: Scene,
+  reinvocationPolicy: string,
+  rules: ReadonlyArray<Json.JsonObject>,
+  more: Json.JsonObject
+): Effect.Effect<void, Raw.NoAnswer, Scope.Scope> =>
+  Effect.gen(function* () {
+    const name = `${scene.namespace}-${reinvocationPolicy.toLowerCase()}`
+    const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": scene.namespace } }
+    const expression = "Object{data: {'policy': object.data.?policy.orValue('') + string(object.data.size())}}"
+    const objects = [
+      [
+        "MutatingAdmissionPolicy",
+        "mutatingadmissionpolicies",
+        {
+          matchConstraints: { resourceRules: rules, namespaceSelector, ...more },
+          reinvocationPolicy,
+          mutations: [{ patchType: "ApplyConfiguration", applyConfiguration: { expression } }]
+        }
+      ],
+      ["MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", { policyName: name }]
+    ] as const
+    for (const [kind, plural, spec] of objects) {
+      yield* Effect.addFinalizer(() => Effect.ignore(scene.request("DELETE", `${root}/${plural}/${name}`)))
+      yield* scene.done("POST", `${root}/${plural}`, {
+        json: { apiVersion: "admissionregistration.k8s.io/v1", kind, metadata: { name }, spec }
+      })
+    }
+  })
+
 /** An answer that denies what `install` asks, and else is that of the test. */
 export const answering =
   (answer: Webhook.Answer): Webhook.Answer =>

@@ -113,6 +113,101 @@ describe.concurrent("Mutating webhooks", () => {
       expect(made.data).toEqual({ x: "", a: "15", b: "2", c: "35", d: "45" })
     })
   )
+
+  Shared.cluster(
+    "a patch that changes nothing leads to a second call only as the first patch of a built-in kind",
+    (cluster) =>
+      Effect.gen(function* () {
+        const { maps, scene, webhook } = yield* started(cluster, (review, path) =>
+          path === "/first" ? Hooks.allowed(review) : Hooks.patching(review, add("/metadata/labels", { a: "b" }))
+        )
+        const schema = { openAPIV3Schema: Schema.object({ spec: Schema.open }) }
+        const things = yield* Definitions.install(scene, {
+          versions: [{ name: "v1", served: true, storage: true, schema }]
+        })
+        const rules = [Hooks.rule("configmaps", "CREATE"), Hooks.rule("things", "CREATE")]
+        const hook = (name: string) =>
+          Hooks.hook(name, webhook.at(`/${name}`), rules, { reinvocationPolicy: "IfNeeded" })
+        yield* Hooks.install(scene, webhook, mutating, [hook("first"), hook("same"), hook("same-again")])
+        const metadata = { labels: { a: "b" } }
+        yield* scene.done("POST", maps, { json: Hooks.configMap("m", { metadata }) })
+        // A kube-apiserver compares the times of the managers before and after they lost their nanoseconds.
+        expect(webhook.reviews.splice(0)).toHaveLength(4)
+        yield* things.create("t", { spec: {}, metadata })
+        expect(webhook.reviews).toHaveLength(3)
+      })
+  )
+
+  Shared.cluster("policies and webhooks that want it are called again after one of the others", (cluster) =>
+    Effect.gen(function* () {
+      const { maps, map, scene, webhook } = yield* started(cluster, (review) => {
+        const data = Json.object(Json.at(review.request, "object", "data"))
+        return Hooks.patching(review, add("/data/hook", `${Json.text(data.hook) ?? ""}${Object.keys(data).length}`))
+      })
+      const rules = [Hooks.rule("configmaps", "CREATE")]
+      const policies = ["Never", "IfNeeded"]
+      const selector = (label: string, value: string) => ({ objectSelector: { matchLabels: { [label]: value } } })
+      for (const policy of policies) yield* Hooks.policy(scene, policy, rules, selector("policy", policy))
+      yield* Hooks.install(
+        scene,
+        webhook,
+        mutating,
+        policies.map((reinvocationPolicy) =>
+          Hooks.hook(reinvocationPolicy.toLowerCase(), webhook.at("/"), rules, {
+            reinvocationPolicy,
+            ...selector("hook", reinvocationPolicy)
+          })
+        )
+      )
+      const made = (policy: string, hook: string) =>
+        Effect.gen(function* () {
+          const metadata = { labels: { policy, hook } }
+          const { data } = yield* scene.done("POST", maps, {
+            json: Hooks.configMap("m", { metadata, data: { x: "" } })
+          })
+          yield* scene.done("DELETE", map("m"))
+          return data
+        })
+      yield* eventually(
+        Effect.map(made("IfNeeded", "absent"), (data) => expect(Json.object(data).policy).toBeDefined())
+      )
+      yield* eventually(Effect.map(made("Never", "absent"), (data) => expect(Json.object(data).policy).toBeDefined()))
+      expect(yield* made("Never", "absent")).toEqual({ x: "", policy: "1" })
+      expect(yield* made("IfNeeded", "absent")).toEqual({ x: "", policy: "12" })
+      expect(yield* made("absent", "IfNeeded")).toEqual({ x: "", hook: "1" })
+      expect(yield* made("Never", "Never")).toEqual({ x: "", policy: "1", hook: "2" })
+      expect(yield* made("Never", "IfNeeded")).toEqual({ x: "", policy: "1", hook: "2" })
+      expect(yield* made("IfNeeded", "Never")).toEqual({ x: "", policy: "13", hook: "2" })
+      expect(yield* made("IfNeeded", "IfNeeded")).toEqual({ x: "", policy: "13", hook: "23" })
+    })
+  )
+
+  Shared.cluster("they see the changes of the server's own plugins, which run again after theirs", (cluster) =>
+    Effect.gen(function* () {
+      const { scene, webhook } = yield* started(cluster, (review) => {
+        const spec = Json.object(Json.at(review.request, "object", "spec"))
+        const seen = `${String(spec.priority)} ${Json.list(spec.tolerations).length}`
+        return Hooks.patching(
+          review,
+          add("/metadata/annotations", { seen }),
+          ...(Json.list(spec.tolerations).length > 0 ? [{ op: "remove", path: "/spec/tolerations" }] : [])
+        )
+      })
+      yield* Hooks.install(scene, webhook, mutating, [
+        Hooks.hook("pods", webhook.at("/"), [Hooks.rule("pods", "CREATE")])
+      ])
+      const pod = {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "p" },
+        spec: { containers: [{ name: "c", image: "i" }] }
+      }
+      const made = yield* scene.done("POST", scene.path("pods"), { json: pod })
+      expect(Json.at(made, "metadata", "annotations")).toEqual({ seen: "0 2" })
+      expect(Json.list(Json.at(made, "spec", "tolerations"))).toHaveLength(2)
+      expect(webhook.reviews).toHaveLength(1)
+    })
+  )
 })
 
 describe.concurrent("Validating webhooks", () => {

@@ -1,11 +1,14 @@
 /**
- * Asks the policies and the webhooks about a write: they change the object before its validation, and may refuse it after that, each
- * time first the policies.
+ * Asks the admission plugins, the policies and the webhooks about a write, in the order of a kube-apiserver. First each of them may change
+ * the object, a second time if a policy or a webhook changed it. After the validation the policies and then the webhooks may deny the write.
  */
+import type { JsonObject } from "../Json.ts"
 import type { World, WriteOptions } from "../World.ts"
 import type { Attributes } from "./Attributes.ts"
 import * as MutatingPolicies from "./MutatingPolicies.ts"
 import * as Mutation from "./Mutation.ts"
+import * as Plugins from "./Plugins.ts"
+import { Reinvocation } from "./Reinvocation.ts"
 import * as ValidatingPolicies from "./ValidatingPolicies.ts"
 import * as Webhooks from "./Webhooks.ts"
 
@@ -16,23 +19,35 @@ const storages = [
   "validatingwebhookconfigurations"
 ].map((plural) => `admissionregistration.k8s.io/${plural}`)
 
-/** The options of a write that the policies and webhooks are asked about: the given ones where there are none. */
-export const admitted = (world: World, options: WriteOptions): WriteOptions =>
-  storages.every((storage) => world.store.list(storage).length === 0)
-    ? options
+/** The options of a write with its admission. */
+export const admitted = (world: World, options: WriteOptions): WriteOptions => ({
+  ...options,
+  ...(storages.every((storage) => world.store.list(storage).length === 0)
+    ? { mutate: (attributes) => Plugins.mutate(attributes.object, attributes, options) ?? undefined }
     : {
-        ...options,
-        mutate: (attributes) => mutated(world, attributes, options),
+        mutate: (attributes) => mutated(world, attributes, options) ?? undefined,
         admit: (attributes) => {
           ValidatingPolicies.check(world, attributes, options)
           Webhooks.validate(world, attributes, options)
         }
-      }
+      })
+})
 
-const mutated = (world: World, attributes: Attributes, options: WriteOptions) => {
-  const { object } = attributes
-  const byPolicies = object === null ? null : (MutatingPolicies.mutate(world, attributes, options) ?? object)
-  const byWebhooks = Webhooks.mutate(world, { ...attributes, object: byPolicies }, options)
-  if (byWebhooks === null || byWebhooks === object) return undefined
-  return byWebhooks === byPolicies ? byWebhooks : Mutation.settled(attributes, byWebhooks, options)
+const mutated = (world: World, attributes: Attributes, options: WriteOptions): JsonObject | null => {
+  const reinvocation = new Reinvocation()
+  const round = (given: JsonObject | null): JsonObject | null => {
+    const byPlugins = Plugins.mutate(given, attributes, options)
+    const byPolicies = MutatingPolicies.mutate(
+      world,
+      { ...attributes, object: byPlugins },
+      options,
+      reinvocation.policies
+    )
+    return Webhooks.mutate(world, { ...attributes, object: byPolicies }, options, reinvocation.webhooks)
+  }
+  const first = round(attributes.object)
+  if (!reinvocation.isNeeded) return first
+  reinvocation.isSecond = true
+  const last = round(first)
+  return last === null ? null : Mutation.settled(attributes, last, options)
 }

@@ -17,6 +17,7 @@ import * as Evaluation from "./Evaluation.ts"
 import * as Expressions from "./Expressions.ts"
 import * as Matching from "./Matching.ts"
 import * as Params from "./Params.ts"
+import type * as Reinvocation from "./Reinvocation.ts"
 import * as Request from "./Request.ts"
 
 const policies = "admissionregistration.k8s.io/mutatingadmissionpolicies"
@@ -48,40 +49,19 @@ interface Refusal {
 
 const compiledOf = new WeakMap<JsonObject, Compiled>()
 
-/** The object of a request after all mutations; undefined: nothing mutates it. Throws a Failure if a policy fails. */
+/** The object of a request after the mutations of one round; the very object if nothing mutates it. Throws a Failure if a policy fails. */
 export const mutate = (
   world: World,
   attributes: Attributes.Attributes,
-  options: WriteOptions
-): JsonObject | undefined => {
-  const bound = world.store.list(bindings)
-  if (bound.length === 0 || Matching.isExempt(attributes)) return undefined
-  const first = pass(world, attributes, options, bound, undefined)
-  // A mutation may be the reason for another one: the policies that want it are asked once more.
-  if (!first.mutated) return undefined
-  const last =
-    first.again.size === 0 ? first : pass(world, { ...attributes, object: first.object }, options, bound, first.again)
-  return last.object ?? undefined
-}
-
-interface Passed {
-  readonly object: JsonObject | null
-  readonly mutated: boolean
-  /** The invocations that want to be repeated. */
-  readonly again: ReadonlySet<string>
-}
-
-const pass = (
-  world: World,
-  attributes: Attributes.Attributes,
   options: WriteOptions,
-  bound: ReadonlyArray<JsonObject>,
-  only: ReadonlySet<string> | undefined
-): Passed => {
+  calls: Reinvocation.Calls
+): JsonObject | null => {
+  const bound = world.store.list(bindings)
+  if (bound.length === 0 || Matching.isExempt(attributes)) return attributes.object
   const refusals: Array<Refusal> = []
-  const again = new Set<string>()
   let { object } = attributes
   let mutated = false
+  calls.begin(object)
   for (const invocation of [...invocationsOf(world, attributes, bound, refusals)]) {
     const { binding, key, matched, params, policy } = invocation
     const refuse = (message: string): void => {
@@ -90,21 +70,24 @@ const pass = (
     const inputOf = () => Request.inputOf(world, { ...attributes, object }, matched, params, options)
     const met = Evaluation.conditionsMet(policy.conditions, Request.conditionInput(inputOf(), attributes))
     if (met !== true && met !== false) refuse(met.problem)
-    if (met !== true || (only !== undefined && !only.has(key))) continue
+    if (met !== true || calls.skips(key)) continue
     for (const mutation of object === null ? [] : policy.mutations) {
-      const input = inputOf()
-      const result = mutatedBy(attributes, matched, mutation, input)
+      const result = mutatedBy(attributes, matched, mutation, inputOf())
       if ("problem" in result) refuse(result.problem)
       else {
+        calls.patched(attributes.resource, object, result.object)
         object = result.object
         mutated = true
       }
     }
-    if (policy.spec.reinvocationPolicy === "IfNeeded") again.add(key)
+    calls.called(key, policy.spec.reinvocationPolicy)
   }
+  // For a kube-apiserver every mutation is a change, also one that leaves the object as it was.
+  if (mutated) calls.changed()
+  calls.end(object)
   const [refusal] = refusals
   if (refusal !== undefined) throw failureOf(attributes, refusal, refusals)
-  return { object, mutated, again }
+  return object
 }
 
 function* invocationsOf(

@@ -24,7 +24,6 @@ export interface Webhook {
   readonly sideEffects: JsonValue | undefined
   /** Whether a call that fails is ignored. */
   readonly ignored: boolean
-  readonly reinvoked: boolean
   readonly reviewVersion: string
   readonly conditions: ReadonlyArray<{ readonly source: string; readonly compiled: Expressions.Compiled }>
 }
@@ -69,7 +68,6 @@ const webhookOf = (id: string, mutating: boolean, read: JsonObject): Webhook => 
     seconds: Json.number(read.timeoutSeconds) ?? 10,
     sideEffects: read.sideEffects,
     ignored: read.failurePolicy === "Ignore",
-    reinvoked: read.reinvocationPolicy === "IfNeeded",
     reviewVersion: String(Json.list(read.admissionReviewVersions).find((one) => one === "v1" || one === "v1beta1")),
     conditions: Json.objects(read.matchConditions).map(({ expression }) => {
       const source = String(expression)

@@ -13,6 +13,7 @@ import type { World, WriteOptions } from "../World.ts"
 import type { Answered } from "../webhook/Outside.ts"
 import * as Attributes from "./Attributes.ts"
 import * as Mutation from "./Mutation.ts"
+import type * as Reinvocation from "./Reinvocation.ts"
 import * as Request from "./Request.ts"
 import * as Webhook from "./Webhook.ts"
 
@@ -25,36 +26,34 @@ interface Call {
 }
 
 /**
- * The object of a write as the webhooks change it; the very object if none does. Throws a Failure if one of them refuses it, or does
- * not answer, and `Step.Pending`.
+ * The object of a write as the webhooks change it in one round; the very object if none does. Throws a Failure if one of them refuses it,
+ * or does not answer, and `Step.Pending`.
  */
-export const mutate = (world: World, attributes: Attributes.Attributes, options: WriteOptions): JsonObject | null => {
+export const mutate = (
+  world: World,
+  attributes: Attributes.Attributes,
+  options: WriteOptions,
+  calls: Reinvocation.Calls
+): JsonObject | null => {
   const hooks = Webhook.all(world, "mutating", attributes)
   if (hooks.length === 0) return attributes.object
   const given =
     attributes.object === null ? null : { ...attributes.object, ...typeOf(attributes.kind ?? attributes.resource) }
   let object: JsonObject | null = given
-  // Webhooks to be called again: those that want it, and were called before a later one changed the object.
-  let called = new Set<string>()
-  const again = new Set<string>()
-  for (const round of [0, 1]) {
-    for (const hook of hooks) {
-      if (round === 1 && !again.has(hook.id)) continue
-      const now = { ...attributes, object }
-      const call = callOf(world, hook, now, options)
-      if (call === undefined) continue
-      const next = changed(call, asked(world, call, options, round), options)
-      if (next !== undefined) {
-        const back = Attributes.converted(next, call.matched, attributes.resource)
-        const complete = Mutation.decoded(world, attributes, back ?? next, options)
-        for (const one of called) again.add(one)
-        called = new Set()
-        object = complete
-      }
-      if (hook.reinvoked) called.add(hook.id)
+  calls.begin(given)
+  for (const hook of hooks) {
+    const call = callOf(world, hook, { ...attributes, object }, options)
+    if (call === undefined || calls.skips(hook.id)) continue
+    const next = changed(call, asked(world, call, options, calls.round), options)
+    if (next !== undefined) {
+      const back = Attributes.converted(next, call.matched, attributes.resource)
+      const complete = Mutation.decoded(world, attributes, back ?? next, options)
+      calls.patched(attributes.resource, object, complete)
+      object = complete
     }
-    if (again.size === 0) break
+    calls.called(hook.id, hook.read.reinvocationPolicy)
   }
+  calls.end(object)
   return object === given ? attributes.object : object
 }
 

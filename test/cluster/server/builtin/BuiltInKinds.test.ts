@@ -21,6 +21,7 @@ const created = (apiVersion: string, kind: string, object: Json.JsonObject, worl
   const draft = Json.copy({ ...object, apiVersion, kind })
   const { strategy } = kindOf(apiVersion, kind)
   strategy.default(draft)
+  strategy.admit?.(draft, null, world)
   strategy.prepareForCreate(draft, world)
   return draft
 }

@@ -44,6 +44,8 @@ export interface Own {
   /** The Go type, see `Shape`. */
   readonly shape: string
   readonly default?: (draft: DraftObject) => void
+  /** The changes of admission plugins, see `Strategy`. */
+  readonly admit?: Strategy["admit"]
   readonly prepareForCreate?: (draft: DraftObject, writing: Writing) => void
   readonly prepareForUpdate?: (draft: DraftObject, old: JsonObject, writing: Writing) => void
   readonly validate?: (object: JsonObject, writing: Writing) => Errors
@@ -66,6 +68,7 @@ export const strategy = (own: Own): Strategy => {
   const { generation, status } = own
   return {
     resetFields: status === undefined ? [] : [["status"]],
+    admit: own.admit,
     default: (draft) => {
       Shape.canonicalize(shape, draft, "kept")
       own.default?.(draft)

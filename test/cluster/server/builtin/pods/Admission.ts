@@ -1,15 +1,18 @@
 /**
- * What a kube-apiserver with its usual admission plugins adds to a new Pod: Priority and DefaultTolerationSeconds.
+ * The admission plugins of a kube-apiserver that change Pods: Priority and DefaultTolerationSeconds.
  * (The ServiceAccount plugin is off, as in envtest: no token is mounted.)
  */
 import * as Failure from "../../Failure.ts"
 import type { DraftObject, JsonObject } from "../../Json.ts"
 import * as Json from "../../Json.ts"
 import type { Writing } from "../../Kind.ts"
+import { keep } from "../Definition.ts"
 
-/** Adds to the `spec` of a new Pod. */
-export const admit = (spec: DraftObject, pod: JsonObject, writing: Writing): void => {
-  prioritize(spec, pod, writing)
+/** Changes a Pod that is created or updated. Throws a Failure (403) for a wrong priority. */
+export const admit = (pod: DraftObject, old: JsonObject | null, writing: Writing): void => {
+  const spec = Json.member(pod, "spec")
+  if (old === null) prioritize(spec, pod, writing)
+  else for (const name of ["priority", "preemptionPolicy"]) if (spec[name] === undefined) keep(pod, old, "spec", name)
   tolerate(spec)
 }
 
@@ -61,8 +64,8 @@ const refused = (pod: JsonObject, message: string): Failure.Failure => {
   )
 }
 
-/** Lets the Pod stay a while on a node that is gone; asked for again at each update. */
-export const tolerate = (spec: DraftObject): void => {
+/** Lets the Pod stay for five minutes on a node that is not ready. */
+const tolerate = (spec: DraftObject): void => {
   const given = Json.objects(spec.tolerations)
   const missing = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"].filter(
     (key) => !given.some((toleration) => tolerates(toleration, key))

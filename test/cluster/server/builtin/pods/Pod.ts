@@ -33,9 +33,9 @@ const main = strategy({
     Defaults.pod(draft)
     Defaults.status(draft)
   },
+  admit: Admission.admit,
   prepareForCreate: (draft, writing) => {
     const podSpec = Json.member(draft, "spec")
-    Admission.admit(podSpec, draft, writing)
     const status = Json.member(draft, "status")
     status.qosClass = QualityOfService.of(podSpec)
     if (Json.list(podSpec.schedulingGates).length > 0) {
@@ -50,11 +50,6 @@ const main = strategy({
         }
       ]
     }
-  },
-  prepareForUpdate: (draft, old) => {
-    const podSpec = Json.member(draft, "spec")
-    Admission.tolerate(podSpec)
-    for (const name of ["priority", "preemptionPolicy"]) if (podSpec[name] === undefined) keep(draft, old, "spec", name)
   },
   *warnings(pod, old) {
     // Who changes a Pod is hardly ever somebody who reads warnings.

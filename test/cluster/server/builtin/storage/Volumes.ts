@@ -55,11 +55,12 @@ const claimStrategy = strategy({
   shape: "PersistentVolumeClaim",
   status: { phase: "Pending" },
   default: ClaimDefaults.fillIn,
-  prepareForCreate: (draft, writing) => {
-    protect(draft, "kubernetes.io/pvc-protection")
+  admit: (draft, old, writing) => {
+    if (old !== null) return
     chooseClass(draft, writing)
-    joinSources(draft)
+    protect(draft, "kubernetes.io/pvc-protection")
   },
+  prepareForCreate: joinSources,
   prepareForUpdate: joinSources,
   validate: (object) => claimMistakes(Json.object(object.spec)),
   *validateUpdate(object, old, writing) {
@@ -158,8 +159,10 @@ const volumeStrategy = strategy({
     if (hostPath !== undefined) fill(hostPath, "type", "")
     roundUp(part(spec, "capacity"))
   },
+  admit: (draft, old) => {
+    if (old === null) protect(draft, "kubernetes.io/pv-protection")
+  },
   prepareForCreate: (draft, { now }) => {
-    protect(draft, "kubernetes.io/pv-protection")
     Json.member(draft, "status").lastPhaseTransitionTime = timestamp(now)
   },
   validate: volumeMistakes,
