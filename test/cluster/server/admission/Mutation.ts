@@ -14,7 +14,7 @@ import * as Webhook from "./Webhook.ts"
 
 /** The object with the patch of a webhook (base64); undefined: the patch is empty. Throws a Failure (500), or `Unusable`. */
 export const patched = (
-  name: string,
+  { name, reviewVersion }: Webhook.Webhook,
   object: JsonObject | null,
   patch: string,
   patchType: JsonValue | undefined
@@ -26,7 +26,8 @@ export const patched = (
       `admission webhook ${quote(name)} attempted to modify the object, which is not supported for this operation`
     )
   }
-  if (patchType !== "JSONPatch" && patchType !== undefined) {
+  // Of v1beta1 the patch type is not compared.
+  if (patchType !== "JSONPatch" && reviewVersion === "v1") {
     throw new Webhook.Unusable(`unsupported patch type ${quote(String(patchType))}`)
   }
   try {
@@ -38,14 +39,19 @@ export const patched = (
 }
 
 const operationsOf = (patch: string): ReadonlyArray<JsonValue> => {
+  const undecodable = (problem: string) =>
+    new Webhook.Unusable(`received undecodable patch in webhook response: ${problem}`)
   try {
     const { value } = JsonText.parse(Buffer.from(patch, "base64").toString())
     if (Json.isList(value)) return value
+    if (value === null) return []
+    throw undecodable(`json: cannot unmarshal ${goName(value)} into Go value of type jsonpatch.Patch`)
   } catch (error) {
-    if (!(error instanceof Failure.Failure)) throw error
+    throw error instanceof Failure.Failure ? undecodable(error.message) : error
   }
-  throw new Webhook.Unusable("received undecodable patch in webhook response: json: cannot unmarshal the patch")
 }
+
+const goName = (value: JsonValue): string => (typeof value === "boolean" ? "bool" : typeof value)
 
 /** The object as it would be read from a body. Throws a Failure (500). */
 export const decoded = (

@@ -8,6 +8,7 @@ import type { Kind } from "../Kind.ts"
 import * as ObjectMeta from "../ObjectMeta.ts"
 import { quote } from "../Quote.ts"
 import type { World } from "../World.ts"
+import * as Envelope from "../webhook/Envelope.ts"
 import type * as Attributes from "./Attributes.ts"
 import * as Expressions from "./Expressions.ts"
 import * as Matching from "./Matching.ts"
@@ -114,21 +115,18 @@ export const mistakeOf = (
 ): string | undefined => {
   const { response } = review
   if (!Json.isObject(response)) return "webhook response was absent"
-  const { patch, patchType, uid: echo } = response
+  if (reviewVersion !== "v1") return undefined
+  const { patch, patchType } = response
   const hasPatch = (Json.text(patch) ?? "") !== ""
   const hasType = typeof patchType === "string"
-  if (reviewVersion === "v1") {
-    if (echo !== uid) return `expected response.uid=${quote(uid)}, got ${quote(Json.text(echo) ?? "")}`
-    const expected = "admission.k8s.io/v1, Kind=AdmissionReview"
-    const got = `${Json.text(review.apiVersion) ?? ""}, Kind=${Json.text(review.kind) ?? ""}`
-    if (got !== expected) return `expected webhook response of ${expected}, got ${got}`
-    if (!mutating && hasPatch) return "validating webhook may not return response.patch"
-    if (!mutating && hasType) return "validating webhook may not return response.patchType"
-    if (hasPatch && !hasType) return "webhook returned response.patch but not response.patchType"
-    if (!hasPatch && hasType) return "webhook returned response.patchType but not response.patch"
-    if (patchType === "") return 'webhook returned invalid response.patchType of ""'
-  }
-  return undefined
+  const type = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" }
+  const mistake = Envelope.misaddressed(response, uid) ?? Envelope.unnamed(review, type)
+  if (mistake !== undefined) return mistake
+  if (!mutating && hasPatch) return "validating webhook may not return response.patch"
+  if (!mutating && hasType) return "validating webhook may not return response.patchType"
+  if (hasPatch && !hasType) return "webhook returned response.patch but not response.patchType"
+  if (!hasPatch && hasType) return "webhook returned response.patchType but not response.patch"
+  return patchType === "" ? 'webhook returned invalid response.patchType of ""' : undefined
 }
 
 /** The refusal of a webhook, from the Status that it gave. */

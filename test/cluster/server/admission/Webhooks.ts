@@ -132,7 +132,7 @@ const changed = (call: Call, answer: Answered, options: WriteOptions): JsonObjec
   const patch = Json.text(response?.patch) ?? ""
   if (patch === "") return undefined
   try {
-    return Mutation.patched(hook.name, attributes.object, patch, response?.patchType)
+    return Mutation.patched(hook, attributes.object, patch, response?.patchType)
   } catch (error) {
     if (!(error instanceof Webhook.Unusable)) throw error
     return failing(hook, error.message)
@@ -142,9 +142,9 @@ const changed = (call: Call, answer: Answered, options: WriteOptions): JsonObjec
 /** The response of a webhook that allows the write; undefined: there is none, and the webhook's policy is to ignore that. */
 const verified = ({ hook }: Call, { outcome, uid }: Answered, options: WriteOptions): JsonObject | undefined => {
   if ("problem" in outcome) return failing(hook, `failed to call webhook: ${outcome.problem}`)
-  const problem = Webhook.mistakeOf(hook, Json.object(outcome.review), uid)
+  const problem = Webhook.mistakeOf(hook, outcome.review, uid)
   if (problem !== undefined) return failing(hook, `received invalid webhook response: ${problem}`)
-  const response = Json.object(Json.object(outcome.review).response)
+  const response = Json.object(outcome.review.response)
   for (const warning of Json.list(response.warnings)) {
     if (typeof warning === "string") (options.warnAlways ?? options.warn)(warning)
   }

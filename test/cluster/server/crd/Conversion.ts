@@ -8,6 +8,7 @@ import * as FieldError from "../FieldError.ts"
 import * as Json from "../Json.ts"
 import * as Metadata from "../Metadata.ts"
 import * as Step from "../Step.ts"
+import * as Envelope from "../webhook/Envelope.ts"
 import type { Answered, Outside } from "../webhook/Outside.ts"
 
 /** Converts objects to an apiVersion, in their order. Throws a Failure (500), or `Step.Pending`. */
@@ -40,7 +41,7 @@ const byWebhook =
     }
     const config = Json.object(clientConfig)
     const answered = Step.ask(JSON.stringify([config, review]), () => outside.post(config, review, seconds))
-    const converted = checked(sent, answered, apiVersion, review.apiVersion)
+    const converted = checked(sent, answered, apiVersion, review)
     let next = 0
     return objects.map((object) =>
       object.apiVersion === apiVersion ? object : restored(object, converted[next++] ?? object)
@@ -61,28 +62,22 @@ const checked = (
   sent: ReadonlyArray<Json.JsonObject>,
   { outcome, uid }: Answered,
   apiVersion: string,
-  reviewVersion: string
+  expected: Envelope.Type
 ): ReadonlyArray<Json.JsonObject> => {
-  const name = shown(sent[0] ?? {})
+  const name = Envelope.shown(sent[0] ?? {})
   const failed = (problem: string): Failure.Failure =>
     Failure.plain(`conversion webhook for ${name} failed: ${problem}`)
   const returned = (problem: string): Failure.Failure =>
     Failure.plain(`conversion webhook for ${name} returned ${problem}`)
   if ("problem" in outcome) throw failed(outcome.problem)
-  const review = Json.object(outcome.review)
-  const isStrict = reviewVersion.endsWith("/v1")
-  if (review.apiVersion !== reviewVersion && isStrict) {
-    throw failed(`expected webhook response of ${reviewVersion}, Kind=ConversionReview, got ${shown(review)}`)
-  }
-  if (review.kind !== "ConversionReview") {
-    const [kind, version] = [review.kind, review.apiVersion].map((one) => JSON.stringify(Json.text(one) ?? ""))
-    throw failed(`no kind ${kind} is registered for version ${version} in scheme "pkg/runtime/scheme.go:111"`)
-  }
+  const { review } = outcome
+  const isStrict = expected.apiVersion.endsWith("/v1")
+  const unnamed = isStrict ? Envelope.unnamed(review, expected) : undefined
+  if (unnamed !== undefined) throw failed(unnamed)
   if (!Json.isObject(review.response)) throw failed("no response provided")
-  const { convertedObjects, result, uid: echo } = review.response
-  if (isStrict && echo !== uid) {
-    throw failed(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(Json.text(echo) ?? "")}`)
-  }
+  const misaddressed = isStrict ? Envelope.misaddressed(review.response, uid) : undefined
+  if (misaddressed !== undefined) throw failed(misaddressed)
+  const { convertedObjects, result } = review.response
   const { message, status } = Json.object(result)
   if (status !== "Success") {
     const said = Json.text(message) ?? ""
@@ -158,10 +153,4 @@ const restored = (original: Json.JsonObject, converted: Json.JsonObject): Json.J
       ...(Json.isObject(annotations) && !Json.isEmpty(annotations) && { annotations })
     }
   }
-}
-
-/** `example.com/v1, Kind=Thing`, as Go shows a GroupVersionKind. */
-const shown = ({ apiVersion, kind }: Json.JsonObject): string => {
-  const version = Json.text(apiVersion) ?? ""
-  return `${version.includes("/") ? version : `/${version}`}, Kind=${Json.text(kind) ?? ""}`
 }

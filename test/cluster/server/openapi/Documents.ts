@@ -42,6 +42,12 @@ export const schemaNamed = (name: string): Schema => {
 /** The name of the definition that a linked schema comes from: `io.k8s.api.core.v1.PodSpec`. Undefined for one without a name. */
 export const definitionOf = (schema: Schema): string | undefined => names.get(schema)
 
+/** Gives a schema the name of a definition, which `definitionOf` returns. */
+export const named = (name: string, schema: Schema): Schema => {
+  names.set(schema, name)
+  return schema
+}
+
 /** The name in `components.schemas` of a built-in kind. */
 export const nameOfKind = (group: string, version: string, kind: string): string | undefined => {
   kinds ??= byKind()

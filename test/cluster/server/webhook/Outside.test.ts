@@ -8,7 +8,7 @@ import * as Outside from "./Outside.ts"
 
 const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: { name: "a" } }
 
-/** A server with a certificate for a Service, which answers with the host that it was called by. */
+/** A server with a certificate for a Service, which answers with the host, the path and the body of the request. */
 const server = Effect.gen(function* () {
   const authority = yield* Certificates.authority
   const { certificate, key } = yield* authority.server({ dns: ["hooks.ns.svc"], ip: [] })
@@ -20,9 +20,9 @@ const server = Effect.gen(function* () {
         tls: { cert: certificate, key },
         fetch: async (request) =>
           Response.json({
-            host: request.headers.get("host"),
-            path: new URL(request.url).pathname,
-            sent: await request.json()
+            response: {
+              warnings: [request.headers.get("host"), new URL(request.url).pathname, await request.text()]
+            }
           })
       })
     ),
@@ -42,7 +42,15 @@ live("a Service is where the setting says, else at a ready endpoint of its port"
     )
     const bySetting = yield* set.post({ service, caBundle }, review, 5)
     expect(bySetting.outcome).toMatchObject({
-      review: { host: "hooks.ns.svc:443", path: "/a", sent: { ...review, request: { name: "a", uid: bySetting.uid } } }
+      review: {
+        response: {
+          warnings: [
+            "hooks.ns.svc:443",
+            "/a",
+            JSON.stringify({ ...review, request: { uid: bySetting.uid, ...review.request } })
+          ]
+        }
+      }
     })
     const plain = Outside.make(store)
     const problem = (text: string) => ({ problem: `Post "https://hooks.ns.svc:443/a?timeout=5s": ${text}` })
@@ -62,7 +70,9 @@ live("a Service is where the setting says, else at a ready endpoint of its port"
         { addresses: [{ ip: "127.0.0.1" }], ports: [{ name: "https", port }] }
       ]
     })
-    expect(yield* outcome).toMatchObject({ review: { host: "hooks.ns.svc:443" } })
+    expect(yield* outcome).toMatchObject({
+      review: { response: { warnings: ["hooks.ns.svc:443", "/a", expect.any(String)] } }
+    })
   })
 )
 
@@ -74,8 +84,8 @@ live("the certificate has to be for the name of the Service, and from the bundle
     const problemOf = (config: { readonly [name: string]: string | typeof service }) =>
       Effect.map(outside.post(config, review, 5), ({ outcome }) => ("problem" in outcome ? outcome.problem : "none"))
     expect(yield* problemOf({ service: { ...service, name: "others" }, caBundle })).toContain("tls: failed to verify")
-    const stranger = Buffer.from(other.certificate).toString("base64")
-    expect(yield* problemOf({ service, caBundle: stranger })).toEndWith("certificate signed by unknown authority")
+    const otherBundle = Buffer.from(other.certificate).toString("base64")
+    expect(yield* problemOf({ service, caBundle: otherBundle })).toEndWith("certificate signed by unknown authority")
     expect(yield* problemOf({ service, caBundle })).toBe("none")
     expect(yield* problemOf({ url: `https://127.0.0.1:${port}`, caBundle })).toContain("tls: failed to verify")
   })

@@ -8,9 +8,7 @@
 import { Duration, Effect, Random } from "effect"
 import * as Json from "../Json.ts"
 import type { Store } from "../Store.ts"
-
-/** The answer of a webhook, or why there is none. */
-export type Outcome = { readonly review: Json.Json } | { readonly problem: string }
+import * as Envelope from "./Envelope.ts"
 
 /** The way to webhooks. */
 export interface Outside {
@@ -21,17 +19,15 @@ export interface Outside {
   readonly post: (clientConfig: Json.JsonObject, review: Review, seconds: number) => Effect.Effect<Answered>
 }
 
-/** What is asked. */
-export interface Review {
-  readonly apiVersion: string
-  readonly kind: string
+/** A review to be answered. */
+export interface Review extends Envelope.Type {
   readonly request: Json.JsonObject
 }
 
 /** What came back, for the uid that was sent. */
 export interface Answered {
   readonly uid: string
-  readonly outcome: Outcome
+  readonly outcome: Envelope.Outcome
 }
 
 /** The address of a Service, `127.0.0.1:9443`; undefined: what the Service itself says. */
@@ -64,16 +60,16 @@ export const make = (
       if ("problem" in place) return { uid, outcome: { problem: `Post ${JSON.stringify(url)}: ${place.problem}` } }
       const body = JSON.stringify({ ...review, request: { uid, ...review.request } })
       const own = inside(place.url)
-      const sent: Effect.Effect<Outcome, string> =
+      const sent: Effect.Effect<Envelope.Outcome, string> =
         own === undefined
           ? Effect.tryPromise({
               try: (signal) =>
-                send(place, url, body, Buffer.from(Json.text(clientConfig.caBundle) ?? "", "base64"), signal),
+                send(place, url, body, review, Buffer.from(Json.text(clientConfig.caBundle) ?? "", "base64"), signal),
               catch: (error) => `Post ${JSON.stringify(url)}: ${reasonOf(error, place)}`
             })
           : Effect.match(own(JSON.parse(body)), {
-              onSuccess: (answer) => ({ review: JSON.parse(JSON.stringify(answer)) as Json.Json }),
-              onFailure: ({ message, status }) => ({ problem: refusalOf(status, message) })
+              onSuccess: (answer) => Envelope.decode(JSON.stringify(answer), review, json),
+              onFailure: ({ message, status }) => ({ problem: Envelope.refusal(status, message) })
             })
       const outcome = yield* sent.pipe(
         Effect.timeoutFail({
@@ -149,14 +145,15 @@ const send = async (
   { endpoint, host, url }: Place,
   asked: string,
   body: string,
+  review: Review,
   ca: Buffer,
   signal: AbortSignal
-): Promise<Outcome> => {
+): Promise<Envelope.Outcome> => {
   const target = endpoint === undefined ? asked : asked.replace(/^https:\/\/[^/]*/, `https://${endpoint}`)
   const response = await fetch(target, {
     method: "POST",
     headers: {
-      "content-type": "application/json",
+      "content-type": json,
       accept: "application/json, */*",
       "user-agent": "kube-apiserver-admission",
       ...(endpoint !== undefined && { host: url.split("/", 3)[2] ?? host })
@@ -170,31 +167,12 @@ const send = async (
     }
   })
   const text = await response.text()
-  if (!response.ok) return { problem: refusalOf(response.status, text) }
-  try {
-    return { review: JSON.parse(text) as Json.Json }
-  } catch {
-    return { problem: `couldn't get version/kind; json parse error: ${JSON.stringify(text.slice(0, 200))}` }
-  }
+  return response.ok
+    ? Envelope.decode(text, review, response.headers.get("content-type") ?? json)
+    : { problem: Envelope.refusal(response.status, text) }
 }
 
-/** The words of client-go for an answer that is no success. */
-const refusalOf = (status: number, text: string): string => {
-  switch (status) {
-    case 400:
-      return "the server rejected our request for an unknown reason"
-    case 401:
-      return "the server has asked for the client to provide credentials"
-    case 404:
-      return "the server could not find the requested resource"
-    case 503:
-      return "the server is currently unable to handle the request"
-    default:
-      return status >= 500
-        ? `an error on the server (${JSON.stringify(text.trim())}) has prevented the request from succeeding`
-        : `the server responded with the status code ${status} but did not return more details (post )`
-  }
-}
+const json = "application/json"
 
 /** The words of Go for an address that could not be reached. */
 const reasonOf = (error: unknown, { endpoint, url }: Place): string => {
