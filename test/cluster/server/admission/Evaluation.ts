@@ -13,7 +13,7 @@ export interface Expression {
   readonly compiled: Expressions.Compiled
 }
 
-/** The match conditions of a policy. */
+/** The match conditions of a policy or a webhook. */
 export const conditionsOf = (spec: JsonObject): ReadonlyArray<Expression> => {
   const compiler = Expressions.compiler({ composed: false, params: Json.isObject(spec.paramKind) })
   return Json.objects(spec.matchConditions).map(({ expression }) => {

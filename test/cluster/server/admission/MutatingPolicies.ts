@@ -15,30 +15,13 @@ import * as Attributes from "./Attributes.ts"
 import * as Constructors from "./Constructors.ts"
 import * as Evaluation from "./Evaluation.ts"
 import * as Expressions from "./Expressions.ts"
-import * as Matching from "./Matching.ts"
-import * as Params from "./Params.ts"
+import * as Policies from "./Policies.ts"
 import type * as Reinvocation from "./Reinvocation.ts"
 import * as Request from "./Request.ts"
 
-const policies = "admissionregistration.k8s.io/mutatingadmissionpolicies"
-const bindings = "admissionregistration.k8s.io/mutatingadmissionpolicybindings"
-
-/** A policy with its expressions, compiled once. */
-interface Compiled {
-  readonly name: string
-  readonly spec: JsonObject
-  readonly ignores: boolean
-  readonly conditions: ReadonlyArray<Evaluation.Expression>
+/** A policy with its expressions. */
+interface Compiled extends Policies.Policy {
   readonly mutations: ReadonlyArray<Evaluation.Expression & { readonly applies: boolean }>
-}
-
-/** A policy that is evaluated for a request, with one of its bindings and params. */
-interface Invocation {
-  readonly key: string
-  readonly policy: Compiled
-  readonly binding: string
-  readonly matched: Kind
-  readonly params: JsonObject | null
 }
 
 /** Why a policy refuses a request. */
@@ -47,7 +30,20 @@ interface Refusal {
   readonly reason: string
 }
 
-const compiledOf = new WeakMap<JsonObject, Compiled>()
+const policies = Policies.make(
+  "admissionregistration.k8s.io/mutatingadmissionpolicies",
+  "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
+  (spec): Pick<Compiled, "mutations"> => {
+    const compiler = Evaluation.compilerOf(spec, true)
+    return {
+      mutations: Json.objects(spec.mutations).map(({ applyConfiguration, jsonPatch, patchType }) => {
+        const applies = patchType === "ApplyConfiguration"
+        const source = String(Json.at(applies ? applyConfiguration : jsonPatch, "expression"))
+        return { applies, source, compiled: compiler.mutation(source, applies ? "Object" : "list(JSONPatch)") }
+      })
+    }
+  }
+)
 
 /** The object of a request after the mutations of one round; the very object if nothing mutates it. Throws a Failure if a policy fails. */
 export const mutate = (
@@ -56,14 +52,18 @@ export const mutate = (
   options: WriteOptions,
   calls: Reinvocation.Calls
 ): JsonObject | null => {
-  const bound = world.store.list(bindings)
-  if (bound.length === 0 || Matching.isExempt(attributes)) return attributes.object
   const refusals: Array<Refusal> = []
   let { object } = attributes
   let mutated = false
   calls.begin(object)
-  for (const invocation of [...invocationsOf(world, attributes, bound, refusals)]) {
-    const { binding, key, matched, params, policy } = invocation
+  for (const invocation of [...policies.all(world, attributes)]) {
+    const { binding, policy } = invocation
+    if ("problem" in invocation) {
+      refusals.push({ message: denied(policy, binding, invocation.problem), reason: "Forbidden" })
+      continue
+    }
+    const { matched, params } = invocation
+    const key = keyOf(invocation)
     const refuse = (message: string): void => {
       if (!policy.ignores) refusals.push({ message: denied(policy, binding, message), reason: "Invalid" })
     }
@@ -90,59 +90,9 @@ export const mutate = (
   return object
 }
 
-function* invocationsOf(
-  world: World,
-  attributes: Attributes.Attributes,
-  bound: ReadonlyArray<JsonObject>,
-  refusals: Array<Refusal>
-): Iterable<Invocation> {
-  for (const stored of world.store.list(policies)) {
-    const policy = compiledOf.get(stored) ?? compile(stored)
-    compiledOf.set(stored, policy)
-    const own = bound.filter((binding) => Json.at(binding, "spec", "policyName") === policy.name)
-    const matched = own.length === 0 ? undefined : Evaluation.matchedBy(world, policy.spec.matchConstraints, attributes)
-    if (matched === undefined) continue
-    const misconfigured = (binding: string | undefined, problem: string): void => {
-      const message = `failed to configure ${binding === undefined ? "policy" : "binding"}: ${problem}`
-      if (!policy.ignores) refusals.push({ message: denied(policy, binding, message), reason: "Forbidden" })
-    }
-    const paramKind = Params.kindOf(world, policy.spec.paramKind)
-    if (typeof paramKind === "string") {
-      misconfigured(undefined, paramKind)
-      continue
-    }
-    for (const one of own) {
-      const { matchResources, paramRef } = Json.object(one.spec)
-      if (matchResources !== undefined && Evaluation.matchedBy(world, matchResources, attributes) === undefined)
-        continue
-      const binding = ObjectMeta.nameOf(one)
-      const found = Params.collect(world, paramKind, paramRef, attributes)
-      if (typeof found === "string") {
-        misconfigured(binding, found)
-        continue
-      }
-      for (const params of found) {
-        const place = params === null ? "" : `${ObjectMeta.namespaceOf(params)}/${ObjectMeta.nameOf(params)}`
-        yield { key: `${policy.name} ${binding} ${place}`, policy, binding, matched, params }
-      }
-    }
-  }
-}
-
-const compile = (stored: JsonObject): Compiled => {
-  const spec = Json.object(stored.spec)
-  const compiler = Evaluation.compilerOf(spec, true)
-  return {
-    name: ObjectMeta.nameOf(stored),
-    spec,
-    ignores: spec.failurePolicy === "Ignore",
-    conditions: Evaluation.conditionsOf(spec),
-    mutations: Json.objects(spec.mutations).map(({ applyConfiguration, jsonPatch, patchType }) => {
-      const applies = patchType === "ApplyConfiguration"
-      const source = String(Json.at(applies ? applyConfiguration : jsonPatch, "expression"))
-      return { applies, source, compiled: compiler.mutation(source, applies ? "Object" : "list(JSONPatch)") }
-    })
-  }
+const keyOf = ({ binding, params, policy }: Policies.Invocation<Compiled>): string => {
+  const place = params === null ? "" : `${ObjectMeta.namespaceOf(params)}/${ObjectMeta.nameOf(params)}`
+  return `${policy.name} ${binding} ${place}`
 }
 
 type Mutated = { readonly object: JsonObject } | { readonly problem: string }

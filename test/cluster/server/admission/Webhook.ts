@@ -10,7 +10,8 @@ import { quote } from "../Quote.ts"
 import type { World } from "../World.ts"
 import * as Envelope from "../webhook/Envelope.ts"
 import type * as Attributes from "./Attributes.ts"
-import * as Expressions from "./Expressions.ts"
+import * as Evaluation from "./Evaluation.ts"
+import type * as Expressions from "./Expressions.ts"
 import * as Matching from "./Matching.ts"
 
 /** A webhook. */
@@ -26,7 +27,7 @@ export interface Webhook {
   /** Whether a call that fails is ignored. */
   readonly ignored: boolean
   readonly reviewVersion: string
-  readonly conditions: ReadonlyArray<{ readonly source: string; readonly compiled: Expressions.Compiled }>
+  readonly conditions: ReadonlyArray<Evaluation.Expression>
 }
 
 const storages = {
@@ -59,7 +60,6 @@ export const all = (
 }
 
 const webhookOf = (id: string, mutating: boolean, read: JsonObject): Webhook => {
-  const compiler = Expressions.compiler({ composed: false, params: false })
   return {
     id,
     name: Json.text(read.name) ?? "",
@@ -70,10 +70,7 @@ const webhookOf = (id: string, mutating: boolean, read: JsonObject): Webhook => 
     sideEffects: read.sideEffects,
     ignored: read.failurePolicy === "Ignore",
     reviewVersion: String(Json.list(read.admissionReviewVersions).find((one) => one === "v1" || one === "v1beta1")),
-    conditions: Json.objects(read.matchConditions).map(({ expression }) => {
-      const source = String(expression)
-      return { source, compiled: compiler.compile(source, ["bool"]) }
-    })
+    conditions: Evaluation.conditionsOf({ matchConditions: read.matchConditions ?? null })
   }
 }
 
@@ -83,25 +80,13 @@ export const matched = (world: World, { read }: Webhook, attributes: Attributes.
     ? Matching.matched(world, read.rules, read.matchPolicy, attributes)
     : undefined
 
-/** Whether all match conditions hold; a text: why that cannot be decided. One that does not hold decides, even if another one fails. */
-export const conditionsMet = ({ conditions, ignored }: Webhook, input: Expressions.Input): boolean | string => {
-  if (conditions.length === 0) return true
-  const activation = Expressions.activate(input)
-  const problems = new Set<string>()
-  for (const { compiled, source } of conditions) {
-    const result = "problem" in compiled ? compiled : compiled.evaluate(activation)
-    if ("value" in result && result.value === false) return false
-    if ("value" in result) continue
-    problems.add(
-      "problem" in compiled
-        ? `compilation error: ${compiled.problem}`
-        : `expression '${source}' resulted in error: ${result.problem}`
-    )
-  }
-  if (problems.size === 0) return true
-  if (ignored) return false
-  const [only = ""] = problems
-  return problems.size === 1 ? only : `[${[...problems].join(", ")}]`
+/** Whether all match conditions hold, or why that cannot be decided. */
+export const conditionsMet = (
+  { conditions, ignored }: Webhook,
+  input: Expressions.Input
+): ReturnType<typeof Evaluation.conditionsMet> => {
+  const met = Evaluation.conditionsMet(conditions, input)
+  return typeof met === "boolean" || !ignored ? met : false
 }
 
 /** The answer of a webhook cannot be used. */

@@ -92,11 +92,9 @@ const callOf = (
   const matched = Webhook.matched(world, hook, attributes)
   if (matched === undefined) return undefined
   const input = Request.inputOf(world, attributes, matched, null, options)
-  const refused = Webhook.conditionsMet(hook, Request.conditionInput(input, attributes))
-  if (refused === false) return undefined
-  if (typeof refused === "string") {
-    throw Failure.forbidden(attributes.resource, attributes.name, refused)
-  }
+  const met = Webhook.conditionsMet(hook, Request.conditionInput(input, attributes))
+  if (met === false) return undefined
+  if (met !== true) throw Failure.forbidden(attributes.resource, attributes.name, met.problem)
   return { hook, matched, attributes: { ...attributes, object: input.object, oldObject: input.oldObject } }
 }
 
