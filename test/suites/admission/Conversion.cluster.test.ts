@@ -23,7 +23,7 @@ const installed = (cluster: Parameters<typeof Scene.make>[0], stored: "v1" | "v2
 const merge = { contentType: "application/merge-patch+json" }
 const apply = { contentType: "application/apply-patch+yaml" }
 
-/** Who owns what: `manager operation version: paths`. */
+/** The owners of fields: `manager operation version: paths`. */
 const owners = (object: Json.JsonObject): ReadonlyArray<string> =>
   Json.objects(Json.at(object, "metadata", "managedFields"))
     .map(({ apiVersion, fieldsV1, manager, operation }) => {
@@ -126,8 +126,8 @@ describe.concurrent("Conversion by a webhook", () => {
       const uid = /"[0-9a-f-]{36}"/g
       const messageOf = (body: Json.Json | undefined) =>
         String(Json.at(body, "message")).replaceAll(group, "GROUP").replaceAll(uid, "UID")
-      /** `told` of the read of `a`; of the creation of `new`, the other version is wanted. */
-      const attempt = (told: string, answer: Webhook.Answer) =>
+      /** Expects `error` for a read of `a`, and for a creation of `new`, which wants the other version. */
+      const attempt = (error: string, answer: Webhook.Answer) =>
         Effect.gen(function* () {
           webhook.answer(answer)
           const read = yield* scene.request("GET", v2.path("a"))
@@ -137,27 +137,27 @@ describe.concurrent("Conversion by a webhook", () => {
             "Internal error occurred: StorageError: corrupt object, Code: 7, Key: /GROUP/things/"
           )
           expect(message).toEndWith(
-            `object not decodable revision=${Scene.revision(before)}: conversion webhook for GROUP/v1, Kind=Thing ${told}`
+            `object not decodable revision=${Scene.revision(before)}: conversion webhook for GROUP/v1, Kind=Thing ${error}`
           )
           const json = { spec: { address: "b:2" } }
           expect((yield* scene.request("PATCH", v2.path("a"), { json, ...merge })).status).toBe(500)
           const posted = yield* scene.request("POST", v2.path(), { json: { ...v2.thing("new"), ...json } })
           expect([posted.status, Json.at(posted.body, "reason")]).toEqual([500, undefined])
-          const ofPost = told.replace("expected GROUP/v2", "expected GROUP/v1").replace(" a !=", " new !=")
+          const ofPost = error.replace("expected GROUP/v2", "expected GROUP/v1").replace(" a !=", " new !=")
           expect(messageOf(posted.body)).toBe(`conversion webhook for GROUP/v2, Kind=Thing ${ofPost}`)
           expect(yield* scene.done("GET", v1.path("a"))).toEqual(before)
           expect((yield* scene.request("GET", v1.path("new"))).status).toBe(404)
         })
-      const spoilt = (told: string, change: (object: Json.JsonObject) => Json.JsonObject) =>
+      const changed = (error: string, change: (object: Json.JsonObject) => Json.JsonObject) =>
         attempt(
-          `returned ${told}`,
+          `returned ${error}`,
           Hosts.answer((response) => ({
             ...response,
             convertedObjects: Json.objects(response.convertedObjects).map(change)
           }))
         )
-      const described = (told: string, metadata: Json.JsonObject) =>
-        spoilt(told, (object) => ({ ...object, metadata: { ...Json.object(object.metadata), ...metadata } }))
+      const described = (error: string, metadata: Json.JsonObject) =>
+        changed(error, (object) => ({ ...object, metadata: { ...Json.object(object.metadata), ...metadata } }))
       const result = (of: Json.JsonObject) => Hosts.answer((response) => ({ ...response, result: of }))
       yield* attempt(
         'failed: expected response.uid=UID, got ""',
@@ -174,11 +174,11 @@ describe.concurrent("Conversion by a webhook", () => {
         Hosts.answer((response) => ({ ...response, convertedObjects: [] }))
       )
       const invalid = "invalid object at index 0: invalid"
-      yield* spoilt(`${invalid} groupVersion (expected GROUP/v2, received example.com/v3)`, (object) => ({
+      yield* changed(`${invalid} groupVersion (expected GROUP/v2, received example.com/v3)`, (object) => ({
         ...object,
         apiVersion: "example.com/v3"
       }))
-      yield* spoilt(`${invalid} kind (expected Thing, received Other)`, (object) => ({ ...object, kind: "Other" }))
+      yield* changed(`${invalid} kind (expected Thing, received Other)`, (object) => ({ ...object, kind: "Other" }))
       yield* described("invalid object: must have the same name: a != b", { name: "b" })
       yield* described(
         "invalid object: must have the same namespace: NAMESPACE != b".replace("NAMESPACE", scene.namespace),
@@ -189,7 +189,7 @@ describe.concurrent("Conversion by a webhook", () => {
       yield* described("invalid metadata: metadata.labels[a] must be a string, but is int64 in converted object", {
         labels: { a: 1 }
       })
-      yield* spoilt("invalid object: must have the same name: a != ", ({ metadata: _, ...object }) => object)
+      yield* changed("invalid object: must have the same name: a != ", ({ metadata: _, ...object }) => object)
       yield* attempt(
         'failed: no kind "Other" is registered for version "apiextensions.k8s.io/v1" in scheme "pkg/runtime/scheme.go:111"',
         (review) => ({ ...review, kind: "Other" })
@@ -267,7 +267,7 @@ describe.concurrent("Conversion by a webhook", () => {
     })
   )
 
-  Shared.cluster("a definition says where its webhook is", (cluster) =>
+  Shared.cluster("a definition names the address of its webhook", (cluster) =>
     Effect.gen(function* () {
       const scene = yield* Scene.make(cluster)
       const at = "spec.conversion.webhookClientConfig"
@@ -276,7 +276,7 @@ describe.concurrent("Conversion by a webhook", () => {
       const label =
         "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
       const invalid = 'CustomResourceDefinition.apiextensions.k8s.io "things.hooks.example.com" is invalid: '
-      const told = (webhook: Json.JsonObject) =>
+      const outcomeOf = (webhook: Json.JsonObject) =>
         Effect.map(
           scene.request("POST", `${Definitions.path}?dryRun=All`, {
             json: Definitions.definition("hooks.example.com", { conversion: { strategy: "Webhook", webhook } })
@@ -300,7 +300,7 @@ describe.concurrent("Conversion by a webhook", () => {
           { clientConfig: { url }, conversionReviewVersions: ["v3", "v3", "A"] },
           { clientConfig: { service }, ...v1 }
         ],
-        told
+        outcomeOf
       )
       expect(messages).toEqual([
         `422 [${at}: Required value: required when strategy is set to Webhook, ${versions}: Required value]`,

@@ -24,7 +24,7 @@ const dialogue = (about: string, ...steps: ReadonlyArray<Step>): Dialogue => ({
   steps
 })
 
-/** Conditions with errors. `object.data.one` and `object.data.two` do not exist; `object.data.text` is no boolean. */
+/** Conditions with errors. `object.data.one` and `object.data.two` do not exist; `object.data.text` is not a boolean. */
 const conditions: ReadonlyArray<string> = [
   "object.data.one == 'a' || true",
   "object.data.one == 'a' || false",

@@ -24,7 +24,7 @@ export const rule = (resource: string, ...operations: ReadonlyArray<string>): Js
   operations
 })
 
-/** A webhook with the usual answers to what a configuration has to say. */
+/** A webhook with the required fields of a configuration. */
 export const hook = (
   name: string,
   clientConfig: Json.JsonObject,
@@ -127,7 +127,7 @@ export const policy = (
     }
   })
 
-/** An answer that denies what `install` asks, and else is that of the test. */
+/** Denies the requests of `install`, and answers all others with `answer`. */
 export const answering =
   (answer: Webhook.Answer): Webhook.Answer =>
   (review, path) =>

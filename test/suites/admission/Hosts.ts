@@ -24,13 +24,13 @@ export const versions = (stored: "v1" | "v2"): ReadonlyArray<Json.JsonObject> =>
   version("v2", stored === "v2", { address: Schema.text })
 ]
 
-/** What stands in the spec of a CRD. */
+/** The spec of the CRD. */
 export const spec = (clientConfig: Json.JsonObject, stored: "v1" | "v2" = "v1"): Json.JsonObject => ({
   versions: versions(stored),
   conversion: { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"], clientConfig } }
 })
 
-/** An object in another version. Labels and annotations are kept, and the annotation `converted` tells the versions. */
+/** An object in another version. Labels and annotations are kept, and the annotation `converted` has the versions. */
 export const converted = (object: Json.JsonObject, apiVersion: string): Json.JsonObject => {
   const { address, host, port, ...others } = Json.object(object.spec)
   const metadata = Json.object(object.metadata)
@@ -53,7 +53,7 @@ export const answer =
     return { apiVersion: review.apiVersion, kind: review.kind, response }
   }
 
-/** What a review asked for: `v1 to v2`, for each object. */
+/** The conversions of a review: `v1 to v2`, for each object. */
 export const asked = ({ request }: Json.JsonObject): ReadonlyArray<string> => {
   const short = (apiVersion: Json.Json | undefined) => String(apiVersion).replace(/^.*\//, "")
   const desired = short(Json.at(request, "desiredAPIVersion"))

@@ -39,7 +39,7 @@ export const constraints = (rules: ReadonlyArray<JsonObject>, more: JsonObject =
 
 const configMaps = constraints([rule(["configmaps"])])
 
-/** Creates a policy for ConfigMaps of the namespace, or for what its spec says. */
+/** Creates a policy for ConfigMaps of the namespace, unless its spec has other constraints. */
 export const policy = (name: string, spec: JsonObject): Request =>
   make("ValidatingAdmissionPolicy", name, { spec: { matchConstraints: configMaps, ...spec } })
 

@@ -203,7 +203,7 @@ const conditions = (failurePolicy: string): Dialogue =>
   )
 
 const expressions = policed(
-  "what expressions see",
+  "the variables of expressions",
   {
     variables: [
       { name: "team", expression: "object.metadata.?labels['team'].orValue('none')" },
@@ -243,7 +243,7 @@ const expressions = policed(
 )
 
 const updates = policed(
-  "what expressions see of an update",
+  "the variables of expressions for an update",
   {
     matchConstraints: constraints([rule(["configmaps"], { operations: ["UPDATE"] })]),
     validations: [
@@ -661,7 +661,7 @@ const exempt: Dialogue = dialogue(
 )
 
 const lifecycle = dialogue(
-  "a policy that changes and goes",
+  "a policy that is changed and deleted",
   policy(name, named("a", { message: "first" })),
   bind(name),
   config("a"),

@@ -1,4 +1,4 @@
-/** A webhook on the loopback, whose answers a test decides. */
+/** A webhook on the loopback interface, with the answers of a test. */
 import * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import type * as Json from "@homeostat/testkit/server/Json"
 import { Effect, type Scope } from "effect"
@@ -10,13 +10,13 @@ export interface Webhook {
   /** The `clientConfig` for a path of the webhook. */
   readonly at: (path: string) => Json.JsonObject
   readonly port: number
-  /** The certificate of the authority that vouches for it, as a `caBundle`. */
+  /** The certificate of its CA, as a `caBundle`. */
   readonly caBundle: string
   /** The received reviews, oldest first. */
   readonly reviews: Array<Json.JsonObject>
   /** Answers all further reviews in this way. */
   readonly answer: (answer: Answer) => void
-  /** Ends it: nobody listens on the port any more. */
+  /** Stops the webhook and closes its port. */
   readonly stop: Effect.Effect<void>
 }
 

@@ -22,7 +22,7 @@ const started = (cluster: Parameters<typeof Scene.make>[0], answer: Webhook.Answ
     return { scene, webhook, maps: scene.path("configmaps"), map: (name: string) => scene.path("configmaps", name) }
   })
 
-/** The AdmissionRequest of a review, without what each server has of its own. */
+/** The AdmissionRequest of a review, without the parts in which servers differ. */
 const request = (review: Json.JsonObject | undefined): Json.JsonObject => {
   const { uid, userInfo, ...others } = Json.object(review?.request)
   expect(Json.text(uid)).toMatch(/^[0-9a-f-]{36}$/)
@@ -33,7 +33,7 @@ const request = (review: Json.JsonObject | undefined): Json.JsonObject => {
 const add = (path: string, value: Json.Json) => ({ op: "add", path, value })
 
 describe.concurrent("Mutating webhooks", () => {
-  Shared.cluster("they change what is written, by the names of their configurations", (cluster) =>
+  Shared.cluster("they change the object, in the order of the names of their configurations", (cluster) =>
     Effect.gen(function* () {
       const { maps, scene, webhook } = yield* started(cluster, (review, path) => {
         const seen = Object.keys(Json.object(Json.at(review.request, "object", "data")))
@@ -54,7 +54,7 @@ describe.concurrent("Mutating webhooks", () => {
     })
   )
 
-  Shared.cluster("what they make is defaulted, pruned and validated", (cluster) =>
+  Shared.cluster("the server defaults, prunes and validates their results", (cluster) =>
     Effect.gen(function* () {
       const { scene, webhook } = yield* started(cluster, (review) => {
         const patch = Json.at(review.request, "object", "spec", "patch")
@@ -93,7 +93,7 @@ describe.concurrent("Mutating webhooks", () => {
     })
   )
 
-  Shared.cluster("an earlier webhook that wants it is called again", (cluster) =>
+  Shared.cluster("an earlier webhook with the policy IfNeeded is called again", (cluster) =>
     Effect.gen(function* () {
       const { maps, scene, webhook } = yield* started(cluster, (review, path) => {
         const name = path.slice(1)
@@ -138,51 +138,53 @@ describe.concurrent("Mutating webhooks", () => {
       })
   )
 
-  Shared.cluster("policies and webhooks that want it are called again after one of the others", (cluster) =>
-    Effect.gen(function* () {
-      const { maps, map, scene, webhook } = yield* started(cluster, (review) => {
-        const data = Json.object(Json.at(review.request, "object", "data"))
-        return Hooks.patching(review, add("/data/hook", `${Json.text(data.hook) ?? ""}${Object.keys(data).length}`))
-      })
-      const rules = [Hooks.rule("configmaps", "CREATE")]
-      const policies = ["Never", "IfNeeded"]
-      const selector = (label: string, value: string) => ({ objectSelector: { matchLabels: { [label]: value } } })
-      for (const policy of policies) yield* Hooks.policy(scene, policy, rules, selector("policy", policy))
-      yield* Hooks.install(
-        scene,
-        webhook,
-        mutating,
-        policies.map((reinvocationPolicy) =>
-          Hooks.hook(reinvocationPolicy.toLowerCase(), webhook.at("/"), rules, {
-            reinvocationPolicy,
-            ...selector("hook", reinvocationPolicy)
-          })
-        )
-      )
-      const made = (policy: string, hook: string) =>
-        Effect.gen(function* () {
-          const metadata = { labels: { policy, hook } }
-          const { data } = yield* scene.done("POST", maps, {
-            json: Hooks.configMap("m", { metadata, data: { x: "" } })
-          })
-          yield* scene.done("DELETE", map("m"))
-          return data
+  Shared.cluster(
+    "policies and webhooks with the policy IfNeeded are called again after a change by the others",
+    (cluster) =>
+      Effect.gen(function* () {
+        const { maps, map, scene, webhook } = yield* started(cluster, (review) => {
+          const data = Json.object(Json.at(review.request, "object", "data"))
+          return Hooks.patching(review, add("/data/hook", `${Json.text(data.hook) ?? ""}${Object.keys(data).length}`))
         })
-      yield* eventually(
-        Effect.map(made("IfNeeded", "absent"), (data) => expect(Json.object(data).policy).toBeDefined())
-      )
-      yield* eventually(Effect.map(made("Never", "absent"), (data) => expect(Json.object(data).policy).toBeDefined()))
-      expect(yield* made("Never", "absent")).toEqual({ x: "", policy: "1" })
-      expect(yield* made("IfNeeded", "absent")).toEqual({ x: "", policy: "12" })
-      expect(yield* made("absent", "IfNeeded")).toEqual({ x: "", hook: "1" })
-      expect(yield* made("Never", "Never")).toEqual({ x: "", policy: "1", hook: "2" })
-      expect(yield* made("Never", "IfNeeded")).toEqual({ x: "", policy: "1", hook: "2" })
-      expect(yield* made("IfNeeded", "Never")).toEqual({ x: "", policy: "13", hook: "2" })
-      expect(yield* made("IfNeeded", "IfNeeded")).toEqual({ x: "", policy: "13", hook: "23" })
-    })
+        const rules = [Hooks.rule("configmaps", "CREATE")]
+        const policies = ["Never", "IfNeeded"]
+        const selector = (label: string, value: string) => ({ objectSelector: { matchLabels: { [label]: value } } })
+        for (const policy of policies) yield* Hooks.policy(scene, policy, rules, selector("policy", policy))
+        yield* Hooks.install(
+          scene,
+          webhook,
+          mutating,
+          policies.map((reinvocationPolicy) =>
+            Hooks.hook(reinvocationPolicy.toLowerCase(), webhook.at("/"), rules, {
+              reinvocationPolicy,
+              ...selector("hook", reinvocationPolicy)
+            })
+          )
+        )
+        const made = (policy: string, hook: string) =>
+          Effect.gen(function* () {
+            const metadata = { labels: { policy, hook } }
+            const { data } = yield* scene.done("POST", maps, {
+              json: Hooks.configMap("m", { metadata, data: { x: "" } })
+            })
+            yield* scene.done("DELETE", map("m"))
+            return data
+          })
+        yield* eventually(
+          Effect.map(made("IfNeeded", "absent"), (data) => expect(Json.object(data).policy).toBeDefined())
+        )
+        yield* eventually(Effect.map(made("Never", "absent"), (data) => expect(Json.object(data).policy).toBeDefined()))
+        expect(yield* made("Never", "absent")).toEqual({ x: "", policy: "1" })
+        expect(yield* made("IfNeeded", "absent")).toEqual({ x: "", policy: "12" })
+        expect(yield* made("absent", "IfNeeded")).toEqual({ x: "", hook: "1" })
+        expect(yield* made("Never", "Never")).toEqual({ x: "", policy: "1", hook: "2" })
+        expect(yield* made("Never", "IfNeeded")).toEqual({ x: "", policy: "1", hook: "2" })
+        expect(yield* made("IfNeeded", "Never")).toEqual({ x: "", policy: "13", hook: "2" })
+        expect(yield* made("IfNeeded", "IfNeeded")).toEqual({ x: "", policy: "13", hook: "23" })
+      })
   )
 
-  Shared.cluster("they see the changes of the server's own plugins, which run again after theirs", (cluster) =>
+  Shared.cluster("they see the changes of admission plugins, which run again after the webhooks", (cluster) =>
     Effect.gen(function* () {
       const { scene, webhook } = yield* started(cluster, (review) => {
         const spec = Json.object(Json.at(review.request, "object", "spec"))
@@ -211,7 +213,7 @@ describe.concurrent("Mutating webhooks", () => {
 })
 
 describe.concurrent("Validating webhooks", () => {
-  Shared.cluster("a denial is the answer, with the status of the webhook", (cluster) =>
+  Shared.cluster("the answer to a denial is the status of the webhook", (cluster) =>
     Effect.gen(function* () {
       const { maps, map, scene, webhook } = yield* started(cluster, (review) => Hooks.allowed(review))
       const rules = [Hooks.rule("configmaps", "CREATE", "UPDATE", "DELETE")]
@@ -274,7 +276,7 @@ describe.concurrent("Validating webhooks", () => {
     })
   )
 
-  Shared.cluster("they are asked after the validation of the object, and in parallel", (cluster) =>
+  Shared.cluster("the server calls them after the validation of the object, and in parallel", (cluster) =>
     Effect.gen(function* () {
       let waiting: Array<() => void> = []
       const { maps, scene, webhook } = yield* started(
@@ -302,7 +304,7 @@ describe.concurrent("Validating webhooks", () => {
 })
 
 describe.concurrent("Admission webhooks", () => {
-  Shared.cluster("a review says all about the request", (cluster) =>
+  Shared.cluster("a review describes the request", (cluster) =>
     Effect.gen(function* () {
       const { maps, map, scene, webhook } = yield* started(cluster, (review) => Hooks.allowed(review))
       const rules = [Hooks.rule("configmaps", "*")]
@@ -361,7 +363,7 @@ describe.concurrent("Admission webhooks", () => {
     })
   )
 
-  Shared.cluster("each object of a collection is asked about", (cluster) =>
+  Shared.cluster("the server calls them for each object of a collection", (cluster) =>
     Effect.gen(function* () {
       const { maps, map, scene, webhook } = yield* started(cluster, (review) =>
         Json.at(review.request, "oldObject", "metadata", "name") === "b" ? Hooks.denied(review) : Hooks.allowed(review)
@@ -383,7 +385,7 @@ describe.concurrent("Admission webhooks", () => {
     })
   )
 
-  Shared.cluster("subresources are asked about if a rule names them", (cluster) =>
+  Shared.cluster("the server calls them for a subresource only if a rule names it", (cluster) =>
     Effect.gen(function* () {
       const { scene, webhook } = yield* started(cluster, (review) => Hooks.allowed(review))
       const webapps = scene.webapps
@@ -394,9 +396,9 @@ describe.concurrent("Admission webhooks", () => {
       ])
       yield* scene.done("PATCH", `${webapps("w")}/status`, { json: { status: { readyReplicas: 1 } }, ...merge })
       yield* scene.done("PATCH", `${webapps("w")}/scale`, { json: { spec: { replicas: 2 } }, ...merge })
-      const asked = webhook.reviews.map(request)
+      const requests = webhook.reviews.map(request)
       expect(
-        asked.map(({ kind, object, requestSubResource, subResource }) => [
+        requests.map(({ kind, object, requestSubResource, subResource }) => [
           Json.at(kind, "kind"),
           subResource,
           requestSubResource,
@@ -406,7 +408,7 @@ describe.concurrent("Admission webhooks", () => {
         ["WebApp", "status", "status", "WebApp"],
         ["Scale", "scale", "scale", "Scale"]
       ])
-      expect(asked[1]).toMatchObject({ object: { spec: { replicas: 2 } }, oldObject: { spec: { replicas: 1 } } })
+      expect(requests[1]).toMatchObject({ object: { spec: { replicas: 2 } }, oldObject: { spec: { replicas: 1 } } })
       webhook.reviews.length = 0
       yield* scene.done("PATCH", webapps("w"), { json: { spec: { replicas: 3 } }, ...merge })
       expect(webhook.reviews.map((review) => request(review).subResource)).toEqual([undefined])
@@ -435,15 +437,17 @@ describe.concurrent("Admission webhooks", () => {
           matchConditions: [{ name: "broken", expression: "object.data.none == ''" }]
         })
       ])
-      const told = (name: string, metadata: Json.JsonObject = {}) =>
+      const messageFor = (name: string, metadata: Json.JsonObject = {}) =>
         Effect.map(scene.request("POST", maps, { json: Hooks.configMap(name, { metadata }) }), ({ body }) =>
           Json.at(body, "message")
         )
-      expect(yield* told("plain")).toBeUndefined()
-      expect(yield* told("labelled", { labels: { no: "way" } })).toBe(
+      expect(yield* messageFor("plain")).toBeUndefined()
+      expect(yield* messageFor("labelled", { labels: { no: "way" } })).toBe(
         'admission webhook "label.example.com" denied the request: /label'
       )
-      expect(yield* told("bigger")).toBe('admission webhook "condition.example.com" denied the request: /condition')
+      expect(yield* messageFor("bigger")).toBe(
+        'admission webhook "condition.example.com" denied the request: /condition'
+      )
       const patched = yield* scene.request("PATCH", map("plain"), {
         json: { metadata: { labels: { no: "way" } } },
         ...merge
@@ -509,7 +513,7 @@ describe.concurrent("Admission webhooks", () => {
       const both = (kind: string) => [hook(`${kind}-fail`, kind, "Fail"), hook(`${kind}-ignore`, kind, "Ignore")]
       yield* Hooks.install(scene, webhook, mutating, both("mutating"))
       yield* Hooks.install(scene, webhook, validating, both("validating"))
-      const attempt = (kind: string, told: string, answer: Webhook.Answer) =>
+      const attempt = (kind: string, error: string, answer: Webhook.Answer) =>
         Effect.gen(function* () {
           webhook.answer(Hooks.answering(answer))
           const create = (policy: string) =>
@@ -518,7 +522,7 @@ describe.concurrent("Admission webhooks", () => {
             })
           const failed = yield* create("Fail")
           const message = String(Json.at(failed.body, "message")).replaceAll(/"[0-9a-f-]{36}"/g, "UID")
-          expect(message).toBe(`Internal error occurred: failed calling webhook "${kind}-fail.example.com": ${told}`)
+          expect(message).toBe(`Internal error occurred: failed calling webhook "${kind}-fail.example.com": ${error}`)
           expect([failed.status, Json.at(failed.body, "reason")]).toEqual([500, "InternalError"])
           expect((yield* scene.request("GET", map("fail"))).status).toBe(404)
           expect((yield* create("Ignore")).status).toBe(201)
@@ -564,13 +568,13 @@ describe.concurrent("Admission webhooks", () => {
       const other = yield* Webhook.start((review) => Hooks.allowed(review))
       const config = { ...webhook.at("/"), caBundle: other.caBundle }
       yield* Hooks.install(scene, webhook, validating, [
-        Hooks.hook("stranger", config, [Hooks.rule("configmaps", "CREATE")])
+        Hooks.hook("other-issuer", config, [Hooks.rule("configmaps", "CREATE")])
       ])
       const made = yield* scene.request("POST", maps, { json: Hooks.configMap("m") })
       const url = `https://127.0.0.1:${webhook.port}/?timeout=10s`
       expect(made.status).toBe(500)
       expect(String(Json.at(made.body, "message"))).toStartWith(
-        `Internal error occurred: failed calling webhook "stranger.example.com": failed to call webhook: Post "${url}": tls: failed to verify certificate: x509: certificate signed by unknown authority`
+        `Internal error occurred: failed calling webhook "other-issuer.example.com": failed to call webhook: Post "${url}": tls: failed to verify certificate: x509: certificate signed by unknown authority`
       )
     })
   )
@@ -612,7 +616,7 @@ describe.concurrent("Admission webhooks", () => {
     })
   )
 
-  Shared.cluster("no webhook is asked about the configurations of webhooks", (cluster) =>
+  Shared.cluster("the server calls no webhook for the configurations of webhooks", (cluster) =>
     Effect.gen(function* () {
       const { scene, webhook } = yield* started(cluster, (review) => Hooks.denied(review))
       const everything = {
@@ -631,7 +635,7 @@ describe.concurrent("Admission webhooks", () => {
   )
 
   Shared.cluster(
-    "the writes of controllers are asked about",
+    "the server calls them for the writes of controllers",
     (cluster) =>
       Effect.gen(function* () {
         const { scene, webhook } = yield* started(cluster, (review) =>

@@ -1,4 +1,4 @@
-/** The policies refuse every write that the manager has no use for, whatever RBAC allows, and name the value. */
+/** The policies refuse every write that the manager does not need, even if RBAC allows it, and name the value. */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Names from "@homeostat/backup/kinds/Names"
@@ -37,7 +37,7 @@ interface Scene {
   readonly accepts: (asked: Locked.Asked, as?: User) => Effect.Effect<void, unknown>
 }
 
-/** An object and the path of its own. */
+/** An object and its path. */
 interface Made {
   readonly path: string
   readonly object: Stored
@@ -130,7 +130,7 @@ describe("The policies of the manager", () => {
         yield* denies("writes", Locked.create(resource, "kube-system", object), text("kube-system"))
       }
       yield* denies("writes", Locked.create(jobs, "kube-public", Locked.job()), text("kube-public"))
-      // An administrator and a ServiceAccount with another name may do what RBAC says.
+      // An administrator and a ServiceAccount with another name may do all that RBAC allows.
       yield* accepts(Locked.create(jobs, "kube-system", Locked.job()), cluster.admin)
       const other = yield* cluster.addUser({ name: `${strong.user}-metrics-reader` })
       yield* admin(cluster, `${strong.user.split(":")[2]}-other`, other)
@@ -272,7 +272,7 @@ describe("The policies of the manager", () => {
   locked("leave the answer that a namespace is being deleted, which a clean-up asks for", ({ cluster, strong }) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace("terminating")
-      // Without a namespace controller it stays.
+      // Without a namespace controller the namespace stays.
       yield* cluster.request("DELETE", `/api/v1/namespaces/${namespace}`)
       const { message } = yield* Locked.ask(
         cluster,
@@ -360,7 +360,7 @@ describe("The policies of the manager", () => {
           yield* denies(policy, owned(other), text("apps.kubedojo.io/v1beta1 WebApp other"))
           const group = Locked.reference("example.org/v1", "WebApp", "shop")
           yield* denies(policy, owned(group), text("example.org/v1 WebApp shop"))
-          // An annotation on a new object gives nothing away.
+          // An annotation on a new object does not give the object away.
           const annotated = object({ metadata: { ownerReferences: [], annotations: adopt } })
           yield* denies(policy, Locked.create(resource, shop, annotated), text("none"))
 
@@ -443,7 +443,7 @@ describe("The policies of the manager", () => {
       }
       const addresses = { externalIPs: ["192.0.2.1"] }
       yield* denies("services", service(addresses), "externalIPs forbidden: 192.0.2.1 (must be empty)")
-      // Users may have set them.
+      // Users may have set these fields.
       const kept = yield* make(services, Locked.service({ spec: { type: "NodePort", ...addresses } }))
       yield* accepts(put(kept, (object) => ({ ...object, metadata: { ...object.metadata, labels: { a: "b" } } })))
       yield* denies(
@@ -504,7 +504,7 @@ describe("The policies of the manager", () => {
         yield* denies("kinds", metadata({ labels: undefined }), text("labels"))
         yield* denies("kinds", metadata({ annotations: { a: "b" } }), text("annotations"))
         yield* denies("kinds", metadata({ ownerReferences: [Locked.ofWebApp] }), text("ownerReferences"))
-        // The spec of a Restore is immutable for everybody.
+        // The spec of a Restore is immutable for all users.
         if (Object.keys(changed).length === 0) continue
         yield* denies(
           "kinds",

@@ -1,4 +1,4 @@
-/** The policies know every write of the program, and the page about them every policy. */
+/** The policies have a rule for every write of the program, and the documentation describes every policy. */
 import { expect, test } from "bun:test"
 import { join } from "node:path"
 import * as Kinds from "@homeostat/runtime/command/Kinds"

@@ -43,7 +43,7 @@ export const ask = (cluster: ControlPlane, as: User, { body, method, path }: Ask
     message: String(JSON.parse(answer.body).message ?? "")
   }))
 
-/** What a policy answers. */
+/** The answer of a policy. */
 export const denial = (policy: string, text: string): string => {
   const name = `${program.name}-${policy}`
   return `ValidatingAdmissionPolicy '${name}' with binding '${name}' denied request: ${text}`

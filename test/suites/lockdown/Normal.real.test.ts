@@ -82,7 +82,7 @@ describe("The manager under the policies", () => {
           { concurrency: "unbounded", discard: true }
         )
         yield* WebAppLife.raced(webapps, working)
-        // A WebApp comes back to the children that it left.
+        // A WebApp adopts the children that it left before.
         yield* Scene.launch(webapps, "back", { image: "registry.test/web:1" })
         yield* Client.delete(WebApp, webapps.key("back"), { propagation: "Orphan" })
         yield* Managed.eventually(

@@ -1,4 +1,4 @@
-/** What a user of kubectl reads: the admission rules of the controllers, on a real and on the embedded API server, which call the compiled binary. */
+/** The texts of the admission rules in kubectl. A real and the embedded API server call the compiled binary. */
 import { describe, expect } from "bun:test"
 import * as Eventually from "@homeostat/testkit/Eventually"
 import * as Shared from "@homeostat/testkit/Shared"

@@ -1,6 +1,6 @@
 /**
- * Asks the admission plugins, the policies and the webhooks about a write, in the order of a kube-apiserver. First each of them may change
- * the object, a second time if a policy or a webhook changed it. After the validation the policies and then the webhooks may deny the write.
+ * The admission of a write, in the order of a kube-apiserver. Admission plugins, policies and webhooks change the object, and do so a
+ * second time if a policy or a webhook changed it. After the validation, policies and then webhooks may deny the write.
  */
 import type { JsonObject } from "../Json.ts"
 import type { World, WriteOptions } from "../World.ts"

@@ -1,27 +1,27 @@
-/** What admission knows of a request. */
+/** The attributes of a request that admission uses. */
 import type { JsonObject } from "../Json.ts"
 import { apiVersionOf, type Kind } from "../Kind.ts"
 
-/** What a request does. */
+/** The operation of a request. */
 export type Operation = "CREATE" | "UPDATE" | "DELETE"
 
-/** A request that is about to write. */
+/** A request to write. */
 export interface Attributes {
   readonly operation: Operation
   /** The kind of the resource. */
   readonly resource: Kind
-  /** The kind of the objects, where that is another one: a Scale, a Binding. */
+  /** The kind of the objects, if it is not the kind of the resource: a Scale, a Binding. */
   readonly kind?: Pick<Kind, "group" | "version" | "kind" | "schema"> | undefined
-  /** Empty: the object itself. */
+  /** The subresource; empty for the object itself. */
   readonly subresource: string
   readonly namespace: string
-  /** Empty: of a collection. */
+  /** The name of the object; empty for a collection. */
   readonly name: string
-  /** The next object; null: it is deleted. */
+  /** The object after the write; null for a deletion. */
   readonly object: JsonObject | null
-  /** The object as it was; null: it is new. */
+  /** The object before the write; null for a creation. */
   readonly oldObject: JsonObject | null
-  /** DeleteOptions, as they were asked for. */
+  /** The DeleteOptions of the request. */
   readonly deleteOptions?: JsonObject | undefined
 }
 
@@ -35,11 +35,11 @@ export const kindOf = ({ group, kind, version }: Pick<Kind, "group" | "version" 
   kind
 })
 
-/** The namespace that selectors and expressions see: a Namespace is in itself. */
+/** The namespace that selectors and expressions see. For a Namespace, it is its own name. */
 export const namespaceOf = ({ name, namespace, resource }: Attributes): string =>
   isNamespaces(resource) ? name : namespace
 
-/** Whether it is the resource of Namespaces. */
+/** Whether the resource is that of Namespaces. */
 export const isNamespaces = ({ group, plural }: Kind): boolean => group === "" && plural === "namespaces"
 
 /** An object in another version of its kind. */

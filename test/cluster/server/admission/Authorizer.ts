@@ -11,15 +11,15 @@ class Authorizer {
   readonly requestResource = new ResourceCheck()
 }
 
-/** The value of the variable. */
+/** The value of `authorizer`. */
 export const authorizer: unknown = new Authorizer()
 
 const prefix = "kubernetes.authorization"
 
-/** The type of the variable. */
+/** The type of `authorizer`. */
 export const typeName = `${prefix}.Authorizer`
 
-/** Adds the types and functions. */
+/** Adds the types and functions of `authorizer` to an environment. */
 export const register = (env: Environment): Environment => {
   env.registerType(`${prefix}.Decision`, Decision)
   env.registerType(`${prefix}.PathCheck`, PathCheck)

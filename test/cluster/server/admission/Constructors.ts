@@ -1,13 +1,13 @@
 /**
- * The constructors of mutations: `Object{…}`, `Object.spec{…}` and `JSONPatch{…}`. The library knows no such expressions, so that they
- * become calls of functions before it compiles them.
+ * The constructors of mutations: `Object{…}`, `Object.spec{…}` and `JSONPatch{…}`. The library does not know them. This module rewrites
+ * them as calls of functions before the library compiles the expression.
  */
 import type { Environment } from "@marcbachmann/cel-js"
 import { Optional } from "@marcbachmann/cel-js"
 import { failure } from "../crd/cel/Value.ts"
 import type { Json, JsonObject } from "../Json.ts"
 
-/** An expression without constructors, and the types that it made. */
+/** An expression without constructors, and the types that its constructors made. */
 export interface Rewritten {
   readonly source: string
   readonly types: ReadonlySet<string>
@@ -23,7 +23,7 @@ export class Constructed {
 
 interface Frame {
   readonly constructs: boolean
-  /** Whether a field has begun, whose value is in parentheses. */
+  /** Whether the value of a field has begun. The value is in parentheses. */
   open: boolean
 }
 

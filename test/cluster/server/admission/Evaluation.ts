@@ -1,4 +1,4 @@
-/** What validating and mutating policies have in common: whom they match, their conditions, and their expressions. */
+/** The resources, match conditions and expressions of policies: the same for validating and mutating policies. */
 import type { JsonObject, Json as JsonValue } from "../Json.ts"
 import * as Json from "../Json.ts"
 import type { Kind } from "../Kind.ts"
@@ -29,7 +29,7 @@ export const compilerOf = (spec: JsonObject, composed: boolean): Expressions.Com
   return compiler
 }
 
-/** The version that match resources match. Without rules they match every resource. */
+/** The version of the resource that `matchResources` match; undefined: they do not match. Without rules they match every resource. */
 export const matchedBy = (
   world: World,
   value: JsonValue | undefined,
@@ -44,14 +44,14 @@ export const matchedBy = (
     : Matching.matched(world, resourceRules, matchPolicy, attributes)
 }
 
-/** The value of an expression. */
+/** Evaluates an expression. Returns its value, or the error in the words of a kube-apiserver. */
 export const evaluated = ({ compiled, source }: Expression, activation: Expressions.Activation): Expressions.Result => {
   if ("problem" in compiled) return { problem: `compilation error: ${compiled.problem}` }
   const result = compiled.evaluate(activation)
   return "problem" in result ? { problem: `expression '${source}' resulted in error: ${result.problem}` } : result
 }
 
-/** Whether all match conditions hold. One that does not hold decides, even if another one fails. */
+/** Whether all match conditions hold, or the errors. A condition that does not hold decides, even if another condition fails. */
 export const conditionsMet = (
   conditions: ReadonlyArray<Expression>,
   input: Expressions.Input

@@ -1,6 +1,6 @@
 /**
  * Expressions in CEL of policies and webhooks: compiled with the variables that Kubernetes gives them, and evaluated for a request.
- * The variables of a policy are evaluated when an expression asks for them, once for a request.
+ * The variables of a policy are evaluated when an expression uses them, once for a request.
  */
 import type { Environment } from "@marcbachmann/cel-js"
 import * as Expression from "../crd/cel/Expression.ts"
@@ -15,7 +15,7 @@ import * as Constructors from "./Constructors.ts"
 interface Declared {
   readonly params: boolean
   readonly authorizer: boolean
-  /** Whether there may be no namespace, so that the type of `namespaceObject` is known only when it is used. */
+  /** Whether `namespaceObject` may be null, so that the evaluation finds out its type. */
   readonly loose: boolean
 }
 
@@ -28,7 +28,7 @@ export interface Input {
   readonly params: JsonObject | null
 }
 
-/** The value of an expression, or why it has none. */
+/** The value of an expression, or the error. */
 export type Result = { readonly value: unknown } | { readonly problem: string }
 
 /** The values of a request, as expressions see them. */
@@ -43,7 +43,7 @@ export interface Program {
   readonly evaluate: (activation: Activation) => Result
 }
 
-/** A compiled expression, or why it cannot be compiled. */
+/** A compiled expression, or the error of the compiler. */
 export type Compiled = Program | { readonly problem: string }
 
 /** The types that an expression may have; none: any. */
@@ -54,7 +54,7 @@ export interface Compiler {
   readonly compile: (source: string, returns: Returns, authorizer?: boolean) => Compiled
   /** Compiles an expression that makes objects. */
   readonly mutation: (source: string, returns: "Object" | "list(JSONPatch)") => Compiled
-  /** Declares a variable for the expressions after it. Returns why it cannot be compiled. */
+  /** Declares a variable for the expressions after it. Returns the error of the compiler. */
   readonly declare: (name: string, source: string) => string | undefined
 }
 
@@ -125,7 +125,7 @@ export const activate = ({ namespaceObject, object, oldObject, params, request }
   variables: new Map()
 })
 
-/** A value of a type that is known only when it is used. */
+/** A value whose type the evaluation finds out. */
 const dynamic = (json: Json): unknown => {
   if (typeof json === "number") return Number.isInteger(json) ? BigInt(json) : json
   if (typeof json !== "object" || json === null) return json
@@ -166,7 +166,7 @@ const evaluated = (name: string, compiled: Compiled, activation: Activation): Re
     : result
 }
 
-/** Objects of a named type are of a type that is not known when they come from a variable. */
+/** A variable with objects of a named type has the type `dyn`. */
 const fieldType = (type = "dyn"): string => (/^[a-z][a-z<>, ]*$|^google\./.test(type) ? type : "dyn")
 
 /** A type in the words of cel-go: `list(string)`. */
@@ -244,7 +244,7 @@ const requestSchema = fields({
     extra: { type: "object", additionalProperties: texts }
   }),
   dryRun: { type: "boolean" },
-  // Of a type that is known only when it is used.
+  // The evaluation finds out the type.
   options: { "x-kubernetes-int-or-string": true }
 })
 

@@ -1,4 +1,4 @@
-/** Which requests the rules and selectors of webhooks and policies match. */
+/** Matches requests with the rules and selectors of webhooks and policies. */
 import * as Check from "../builtin/Check.ts"
 import type { JsonObject, Json as JsonValue } from "../Json.ts"
 import * as Json from "../Json.ts"
@@ -8,13 +8,13 @@ import * as Attributes from "./Attributes.ts"
 
 const group = "admissionregistration.k8s.io"
 
-/** Whether no policy and no webhook is asked: policies and webhooks themselves. */
+/** Whether policies and webhooks skip the request, because it writes a policy or a webhook. */
 export const isExempt = ({ resource }: Attributes.Attributes): boolean => resource.group === group
 
 const labelsOf = (object: JsonObject | null): { readonly [name: string]: string } =>
   Json.texts(Json.at(object ?? undefined, "metadata", "labels"))
 
-/** A Namespace that is stored, if there is one. */
+/** The stored Namespace with this name, if there is one. */
 export const storedNamespace = ({ store }: Pick<World, "store">, name: string): JsonObject | undefined =>
   name === "" ? undefined : store.get("/namespaces", "", name)
 

@@ -1,4 +1,4 @@
-/** Evaluates MutatingAdmissionPolicies for a request: the object as they change it. */
+/** Evaluates MutatingAdmissionPolicies for a request. They change its object. */
 import * as Merge from "../apply/Merge.ts"
 import * as Type from "../apply/Type.ts"
 import * as Typing from "../apply/Typing.ts"
@@ -24,7 +24,7 @@ interface Compiled extends Policies.Policy {
   readonly mutations: ReadonlyArray<Evaluation.Expression & { readonly applies: boolean }>
 }
 
-/** Why a policy refuses a request. */
+/** A refusal of a request by a policy. */
 interface Refusal {
   readonly message: string
   readonly reason: string
@@ -45,7 +45,7 @@ const policies = Policies.make(
   }
 )
 
-/** The object of a request after the mutations of one round; the very object if nothing mutates it. Throws a Failure if a policy fails. */
+/** The object of a request after the mutations of one round; the same object if no policy mutates it. Throws a Failure if a policy fails. */
 export const mutate = (
   world: World,
   attributes: Attributes.Attributes,
@@ -82,7 +82,7 @@ export const mutate = (
     }
     calls.called(key, policy.spec.reinvocationPolicy)
   }
-  // For a kube-apiserver every mutation is a change, also one that leaves the object as it was.
+  // A kube-apiserver counts a mutation as a change, even if the object stays the same.
   if (mutated) calls.changed()
   calls.end(object)
   const [refusal] = refusals
@@ -123,7 +123,7 @@ const mutatedBy = (
 const unconvertible = (from: Kind, to: Kind): string =>
   `converting (${from.version}.${from.kind}) to (${to.version}.${to.kind}): unknown conversion`
 
-/** A kube-apiserver does not know the type of a Scale here. */
+/** The error of a kube-apiserver for a Scale, whose type it does not find. */
 const untypedScale =
   "error applying patch: failed to convert patch object to typed object: no corresponding type for autoscaling/v1, Kind=Scale"
 
@@ -148,7 +148,7 @@ const applied = (kind: Type.Schemed, object: JsonObject, value: unknown): Mutate
   return { object: Json.object(Merge.merge(type, object, patch)) }
 }
 
-/** The places of values that can only be written as a whole. */
+/** The paths of values that are atomic: they can only be replaced. */
 const atomics = (type: Type.Type, value: JsonValue, path: string): ReadonlyArray<string> => {
   if (Json.isObject(value) && type.map !== undefined) {
     const { atomic, fields } = type.map
@@ -175,7 +175,7 @@ const patched = (kind: Type.Schemed, object: JsonObject, value: unknown): Mutate
       result = jsonPatch(result, [operation])
     } catch (error) {
       if (!(error instanceof Failure.Failure)) throw error
-      // A test that fails leaves the object as it is.
+      // After a failed test, the object stays the same.
       if (operation.op === "test") return { object }
       return { problem: `JSON Patch: ${inapplicable(operation)}` }
     }
@@ -183,7 +183,7 @@ const patched = (kind: Type.Schemed, object: JsonObject, value: unknown): Mutate
   return { object: decoded(kind, Json.object(result)) }
 }
 
-/** Why an operation cannot be done. */
+/** The error of an operation that does not apply. */
 const inapplicable = ({ from, op, path }: JsonObject): string => {
   switch (op) {
     case "add":

@@ -1,4 +1,4 @@
-/** What mutating webhooks make of an object: a JSON patch, and then all that a body goes through. */
+/** Applies the JSON patches of mutating webhooks, and decodes the results as the body of a request. */
 import * as Managers from "../apply/Managers.ts"
 import * as Decode from "../body/Decode.ts"
 import * as JsonText from "../body/JsonText.ts"
@@ -26,7 +26,7 @@ export const patched = (
       `admission webhook ${quote(name)} attempted to modify the object, which is not supported for this operation`
     )
   }
-  // Of v1beta1 the patch type is not compared.
+  // A kube-apiserver ignores the patch type of v1beta1.
   if (patchType !== "JSONPatch" && reviewVersion === "v1") {
     throw new Webhook.Unusable(`unsupported patch type ${quote(String(patchType))}`)
   }
@@ -53,7 +53,7 @@ const operationsOf = (patch: string): ReadonlyArray<JsonValue> => {
 
 const goName = (value: JsonValue): string => (typeof value === "boolean" ? "bool" : typeof value)
 
-/** The object as it would be read from a body. Throws a Failure (500). */
+/** Decodes an object as the body of a request. Throws a Failure (500). */
 export const decoded = (
   { registry }: World,
   { kind, resource }: Attributes.Attributes,
@@ -72,7 +72,7 @@ export const decoded = (
   }
 }
 
-/** What webhooks have made of an object, in its place. Throws a Failure (400) if that is another one. */
+/** Checks the namespace, owners and managers of a changed object. Throws a Failure (400) if its namespace is another one. */
 export const settled = (
   { kind, namespace, object, resource }: Attributes.Attributes,
   next: JsonObject,

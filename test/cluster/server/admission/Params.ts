@@ -6,7 +6,7 @@ import { apiVersionOf, type Kind } from "../Kind.ts"
 import type { World } from "../World.ts"
 import * as Attributes from "./Attributes.ts"
 
-/** The kind of the params; undefined: the policy has none; a text: why the kind is not known. */
+/** The kind of the params; undefined: the policy has no `paramKind`; a text: the error for an unknown kind. */
 export const kindOf = ({ registry }: World, value: JsonValue | undefined): Kind | string | undefined => {
   if (!Json.isObject(value)) return undefined
   const apiVersion = Json.text(value.apiVersion) ?? ""
@@ -18,7 +18,7 @@ export const kindOf = ({ registry }: World, value: JsonValue | undefined): Kind 
   )
 }
 
-/** The params of a binding, each of which the policy is evaluated with; a text: why there are none. */
+/** The params of a binding; a text: the error for missing or misplaced params. The policy is evaluated for each of them. */
 export const collect = (
   { store }: World,
   kind: Kind | undefined,

@@ -1,10 +1,10 @@
-/** The own admission plugins of the API server, which change an object before policies and webhooks see it. */
+/** The admission plugins of the API server. They change an object before policies and webhooks see it. */
 import type { JsonObject } from "../Json.ts"
 import * as Json from "../Json.ts"
 import type { Writing } from "../Kind.ts"
 import type { Attributes } from "./Attributes.ts"
 
-/** The object as the plugins change it; the very object if no plugin concerns it. Throws a Failure. */
+/** The object after the plugins; the same object if its kind has no plugin. Throws a Failure. */
 export const mutate = <A extends JsonObject | null>(
   object: A,
   { kind, oldObject, operation, resource, subresource }: Omit<Attributes, "object">,

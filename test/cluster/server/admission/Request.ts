@@ -1,4 +1,4 @@
-/** The AdmissionRequest of a request, and what else expressions see. */
+/** The AdmissionRequest of a request, and the other variables of expressions. */
 import * as User from "../access/User.ts"
 import type { JsonObject } from "../Json.ts"
 import * as Json from "../Json.ts"
@@ -91,6 +91,6 @@ const exposed = (namespace: JsonObject | undefined): JsonObject | null => {
   return { ...namespace, metadata: Object.fromEntries(shown) }
 }
 
-/** The name that a refusal shows. */
+/** The name in a refusal: the name of the object, else its `generateName`. */
 export const shownName = ({ name, object }: Attributes.Attributes): string =>
   name || Json.text(Json.at(object ?? undefined, "metadata", "generateName")) || "Unknown"

@@ -1,4 +1,4 @@
-/** Evaluates ValidatingAdmissionPolicies for a request, and refuses it if one of them denies it. */
+/** Evaluates ValidatingAdmissionPolicies for a request. They may deny it. */
 import * as Failure from "../Failure.ts"
 import * as Json from "../Json.ts"
 import type { World, WriteOptions } from "../World.ts"
@@ -15,7 +15,7 @@ interface Compiled extends Policies.Policy {
 }
 
 interface Validation extends Evaluation.Expression {
-  readonly said: Expressions.Compiled | undefined
+  readonly messageExpression: Expressions.Compiled | undefined
   readonly message: string
   readonly reason: string
 }
@@ -41,11 +41,11 @@ const policies = Policies.make(
     return {
       validations: Json.objects(spec.validations).map(({ expression, message, messageExpression, reason }) => {
         const source = String(expression)
-        const said = Json.text(messageExpression) ?? ""
+        const expressed = Json.text(messageExpression) ?? ""
         return {
           source,
           compiled: compiler.compile(source, ["bool"]),
-          said: said.trim() === "" ? undefined : compiler.compile(said, ["string"], false),
+          messageExpression: expressed.trim() === "" ? undefined : compiler.compile(expressed, ["string"], false),
           message: (Json.text(message) ?? "").trim(),
           reason: Json.text(reason) ?? "Invalid"
         }
@@ -106,11 +106,14 @@ const evaluate = (policy: Compiled, input: Expressions.Input, condition: Express
   return { decisions, annotations }
 }
 
-/** The most bytes of a message. */
+/** The maximum length of a message, in bytes. */
 const mostMessage = 5 * 1024
 
-const messageOf = ({ message, said, source }: Validation, activation: Expressions.Activation): string => {
-  const result = said === undefined || "problem" in said ? undefined : said.evaluate(activation)
+const messageOf = ({ message, messageExpression, source }: Validation, activation: Expressions.Activation): string => {
+  const result =
+    messageExpression === undefined || "problem" in messageExpression
+      ? undefined
+      : messageExpression.evaluate(activation)
   const text = result !== undefined && "value" in result && typeof result.value === "string" ? result.value.trim() : ""
   if (text !== "" && !text.includes("\n") && Buffer.byteLength(text) <= mostMessage) return text
   return message === "" ? `failed expression: ${source.trim()}` : message

@@ -92,7 +92,7 @@ export const conditionsMet = (
 /** The answer of a webhook cannot be used. */
 export class Unusable extends Error {}
 
-/** What is wrong with the answer of a webhook. */
+/** The error for the answer of a webhook; undefined: there is none. */
 export const mistakeOf = (
   { mutating, reviewVersion }: Webhook,
   review: JsonObject,

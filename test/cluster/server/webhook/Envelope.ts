@@ -78,17 +78,17 @@ export const shown = ({ apiVersion, kind }: Json.JsonObject): string => {
   return `${version.includes("/") ? version : `/${version}`}, Kind=${Json.text(kind) ?? ""}`
 }
 
-/** The error of client-go for an answer that is no success. */
+/** The error of client-go for an answer with an HTTP error. */
 export const refusal = (status: number, text: string): string => {
   const message = statusMessage(text)
   if (message !== undefined) return message
-  const said = text.trim()
+  const shortened = text.trim()
   return (
     messages[status] ??
     (quoted.has(status)
-      ? said
+      ? shortened
       : status >= 500
-        ? `an error on the server (${quote(said)}) has prevented the request from succeeding`
+        ? `an error on the server (${quote(shortened)}) has prevented the request from succeeding`
         : `the server responded with the status code ${status} but did not return more information`)
   )
 }

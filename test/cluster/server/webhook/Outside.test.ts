@@ -1,4 +1,4 @@
-/** Where webhooks are, and what becomes of a call that goes wrong. */
+/** Addresses of webhooks, their certificates, and failed calls. */
 import { expect } from "bun:test"
 import { Effect, Fiber, TestClock } from "effect"
 import * as Certificates from "../../envtest/Certificates.ts"
@@ -33,7 +33,7 @@ const server = Effect.gen(function* () {
 
 const service = { namespace: "ns", name: "hooks", port: 443, path: "/a" }
 
-live("a Service is where the setting says, else at a ready endpoint of its port", () =>
+live("a Service has the address of the setting, else that of a ready endpoint of its port", () =>
   Effect.gen(function* () {
     const { caBundle, port } = yield* server
     const store = Store.make()
@@ -76,7 +76,7 @@ live("a Service is where the setting says, else at a ready endpoint of its port"
   })
 )
 
-live("the certificate has to be for the name of the Service, and from the bundle", () =>
+live("the certificate must have the name of the Service, and an issuer in the bundle", () =>
   Effect.gen(function* () {
     const { caBundle, port } = yield* server
     const other = yield* Certificates.authority
@@ -91,7 +91,7 @@ live("the certificate has to be for the name of the Service, and from the bundle
   })
 )
 
-effect("a webhook that does not answer in time counts by the Clock", () =>
+effect("the timeout of a webhook uses the Clock", () =>
   Effect.gen(function* () {
     const silent = yield* Effect.acquireRelease(
       Effect.sync(() => Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } })),

@@ -2,7 +2,7 @@
  * Calls webhooks over HTTPS, as a kube-apiserver does: with the certificates of `caBundle`, and in a given time.
  *
  * A Service leads to the address that the setting `services` has for it. Without one, a Service of the type ExternalName leads to that
- * name, and any other Service to one of its ready endpoints. There is no network of pods, so an endpoint can be called only if the
+ * name, and any other Service to one of its ready endpoints. No pods have a network here, so an endpoint can be called only if the
  * machine has its address.
  */
 import { Duration, Effect, Random } from "effect"
@@ -24,13 +24,13 @@ export interface Review extends Envelope.Type {
   readonly request: Json.JsonObject
 }
 
-/** What came back, for the uid that was sent. */
+/** The outcome of a call, and the uid of its request. */
 export interface Answered {
   readonly uid: string
   readonly outcome: Envelope.Outcome
 }
 
-/** The address of a Service, `127.0.0.1:9443`; undefined: what the Service itself says. */
+/** The address of a Service, `127.0.0.1:9443`; undefined: the endpoint of the stored Service. */
 export type Services = (service: {
   readonly namespace: string
   readonly name: string
@@ -91,12 +91,12 @@ const uuid: Effect.Effect<string> = Effect.map(
   }
 )
 
-/** Where to connect, and the name that the certificate has to be for. */
+/** The address to connect to, and the host name that its certificate must have. */
 interface Place {
-  /** The address as it is named: that of a Service has its name for a host. */
+  /** The URL in messages. For a Service, its host is the name of the Service. */
   readonly url: string
   readonly host: string
-  /** Where to connect to instead of to the host of the URL. */
+  /** The address to connect to; undefined: the host of the URL. */
   readonly endpoint: string | undefined
 }
 
@@ -174,7 +174,7 @@ const send = async (
 
 const json = "application/json"
 
-/** The words of Go for an address that could not be reached. */
+/** The error of Go for a failed connection. */
 const reasonOf = (error: unknown, { endpoint, url }: Place): string => {
   const code = error instanceof Error && "code" in error ? String(error.code) : ""
   const host = endpoint ?? URL.parse(url)?.host ?? ""
