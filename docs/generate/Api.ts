@@ -20,6 +20,7 @@ const ofTestkit = [
   "Harness",
   "EmbeddedCluster",
   "Eventually",
+  "Faults",
   "Test",
   "Shared",
   "kubelet/SimulatedPods",
@@ -233,7 +234,7 @@ const tasks: { readonly [task: string]: ReadonlyArray<string> } = {
   "Talk to the API server": ["Client", "Patch", "ApiError"],
   "Run a program": ["Program", "Manager", "LeaderElection", "Cluster", "KubeConfig", "Metric", "Metrics"],
   Observe: ["Logs", "MetricsText", "OpenMetrics", "Traces"],
-  Test: ["Harness", "Eventually", "EmbeddedCluster", "SimulatedPods", "Test", "Shared", "Envtest"]
+  Test: ["Harness", "Eventually", "Faults", "EmbeddedCluster", "SimulatedPods", "Test", "Shared", "Envtest"]
 }
 
 const all = Object.values(entries).flat()

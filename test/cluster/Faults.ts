@@ -167,7 +167,7 @@ export interface Faults {
 
 type Failure = ApiError.Transport | ApiError.Fenced
 
-/** What a request asks for. */
+/** The attributes of a request. */
 interface Asked {
   readonly verb: Verb
   /** The path of the collection of all namespaces: `/apis/apps/v1/deployments`. */

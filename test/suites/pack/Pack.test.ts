@@ -44,7 +44,7 @@ describe.each(Object.entries(packages))("The package %s", (name, folder) => {
       Effect.gen(function* () {
         const packed = yield* tarball(name)
         const isForOthers = (file: string) =>
-          !/\.(test|fixture)\.ts$|\/fixtures\/|^(dist|node_modules)\/|^server\/openapi\/(generate|Recording)\.ts$/.test(
+          !/\.(test|fixture)\.ts$|\/fixtures\/|^(dist|node_modules)\/|^server\/(access|openapi)\/(generate|\w*Recording)\.ts$/.test(
             file
           )
         const modules = Array.from(new Glob("**/*.ts").scanSync(join(root, folder))).filter(isForOthers)

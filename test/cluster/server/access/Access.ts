@@ -1,5 +1,5 @@
 /**
- * What every request passes: its user is recognized, replaced by the one that it impersonates, and asked for permission.
+ * The access control of each request: it finds the user, replaces this user by the impersonated one, and checks the permission.
  */
 import type { Exchange } from "../Exchange.ts"
 import type { ResourcePath } from "../Path.ts"
@@ -10,7 +10,7 @@ import type { RbacAuthorizer } from "./RbacAuthorizer.ts"
 import * as RequestAttributes from "./RequestAttributes.ts"
 import type { User } from "./User.ts"
 
-/** What decides. */
+/** The parts that decide. */
 export interface Access {
   readonly authorizer: RbacAuthorizer
   readonly impersonation: Impersonation

@@ -1,5 +1,5 @@
 /**
- * What an authorizer decides about: who wants to do what with which resource, or at which other path.
+ * The question to an authorizer: a user, a verb, and a resource or another path.
  */
 import * as Failure from "../Failure.ts"
 import { quote } from "../Quote.ts"

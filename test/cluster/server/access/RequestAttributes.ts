@@ -1,5 +1,5 @@
 /**
- * What a request asks for, from its method, its path and its query, as a kube-apiserver reads them for authorization.
+ * The attributes of a request for authorization, from its method, path and query, as a kube-apiserver reads them.
  */
 import type { ResourcePath } from "../Path.ts"
 import * as FieldSelector from "../select/FieldSelector.ts"

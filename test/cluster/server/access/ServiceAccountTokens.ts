@@ -15,7 +15,7 @@ export interface Reference {
   readonly uid?: string | undefined
 }
 
-/** What a token says. */
+/** The claims of a token. */
 export interface Claims {
   readonly audiences: ReadonlyArray<string>
   readonly namespace: string

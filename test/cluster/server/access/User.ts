@@ -8,7 +8,7 @@ export interface User {
   readonly groups: ReadonlyArray<string>
   /** Absent: the user has none. */
   readonly uid?: string | undefined
-  /** What the credentials say besides. */
+  /** Further attributes of the user, as in `extra` of a TokenReview. */
   readonly extra?: { readonly [key: string]: ReadonlyArray<string> } | undefined
 }
 

@@ -64,7 +64,7 @@ const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | 
   return { writes: [...writes, ...(end.length > 0 ? end : stored)], again, memory: scheduleOf(cronJob) }
 }
 
-/** What a pass has found so far, and the writes for it. The status is another object if it changes. */
+/** The state of a pass, and its writes. The status is another object if it changes. */
 interface Found {
   readonly cronJob: JsonObject
   readonly status: JsonObject

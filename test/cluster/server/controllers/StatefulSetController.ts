@@ -157,7 +157,7 @@ const managed = (state: State, orElse: ReadonlyArray<Write>): Managed => {
   return { writes: [...writes, ...outdated.map((pod) => StatefulPods.remove(set, pod))], deleted: outdated.length }
 }
 
-/** What a place needs, and whether the later ones wait for it. */
+/** The writes for an ordinal, and whether the later ordinals wait for it. */
 const replica = (
   state: State,
   place: number,
