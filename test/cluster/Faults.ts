@@ -84,7 +84,7 @@ export const unavailable: Fault = answer(503, "ServiceUnavailable")
  * @example
  * ```ts
  * cluster.faults.on({ verb: "watch", kind: WebApp }, Faults.expired, { times: 1 })
- * cluster.faults.endWatches({ kind: WebApp })
+ * yield* cluster.faults.endWatches({ kind: WebApp })
  * ```
  */
 export const expired: Fault = answer(410, "Expired")
@@ -158,9 +158,9 @@ export interface Faults {
   /** Removes all rules. */
   readonly clear: () => void
   /** Ends the open watches as the API server does after some minutes: without an error. Clients resume them. Returns their number. */
-  readonly endWatches: (match?: Match) => number
+  readonly endWatches: (match?: Match) => Effect.Effect<number>
   /** Breaks the connections of the open watches. Returns their number. */
-  readonly breakWatches: (match?: Match) => number
+  readonly breakWatches: (match?: Match) => Effect.Effect<number>
   /** The transport with these faults. */
   readonly over: (transport: Layer.Layer<Transport.Transport>) => Layer.Layer<Transport.Transport>
 }
@@ -249,9 +249,14 @@ interface State extends Rule {
   readonly hit: (asked: Asked) => boolean
 }
 
+type Ending = "ended" | "broken"
+
+/** Bytes of a stream; `undefined` at its end. */
+type Part = Exit.Exit<Uint8Array | undefined, ApiError.Transport>
+
 interface OpenWatch {
   readonly asked: Asked
-  readonly end: (how: "ended" | "broken") => void
+  readonly end: (how: Ending) => Effect.Effect<void>
 }
 
 const encoder = new TextEncoder()
@@ -387,52 +392,81 @@ export const make = (seed = 1): Faults => {
         }
       })
     }
-    /** The stream, with the events of a watch at their time. */
+    /** The stream, with the events of a watch at their time. Without a delay it is read directly, which costs less. */
     const lagging = (request: Request, asked: Asked, streaming: Streaming) =>
       Effect.gen(function* () {
-        const parts = yield* Queue.unbounded<{
-          readonly part: Exit.Exit<Uint8Array | undefined, ApiError.Transport>
-          readonly due: number
-        }>()
+        const scope = yield* Effect.scope
+        let how: Ending | undefined
+        const ended = Effect.suspend(() =>
+          how === "ended" ? Effect.succeed(undefined) : broken(request, transport.server, "ECONNRESET")
+        )
+        /** The events that have arrived, once one of them was late. */
+        let parts: Queue.Queue<{ readonly part: Part; readonly due: number }> | undefined
         let due = 0
-        const offer = (part: Exit.Exit<Uint8Array | undefined, ApiError.Transport>, now: number) => {
-          due = Math.max(due, now + (Exit.isSuccess(part) && part.value !== undefined ? lagOf(asked) : 0))
-          return Queue.unsafeOffer(parts, { part, due })
-        }
-        const pump = Effect.gen(function* () {
-          while (true) {
-            const part = yield* Effect.exit(streaming.next)
-            offer(part, yield* Clock.currentTimeMillis)
-            if (Exit.isFailure(part) || part.value === undefined) return
-          }
+        const arrive = (queue: NonNullable<typeof parts>, part: Part, lag: number) =>
+          Effect.map(Clock.currentTimeMillis, (now) => {
+            due = Math.max(due, now + lag)
+            return Queue.unsafeOffer(queue, { part, due })
+          })
+        const pump = (queue: NonNullable<typeof parts>) =>
+          Effect.gen(function* () {
+            while (true) {
+              const part = yield* Effect.exit(streaming.next)
+              const isLast = Exit.isFailure(part) || part.value === undefined
+              yield* arrive(queue, part, isLast ? 0 : lagOf(asked))
+              if (isLast) return
+            }
+          })
+        const late = (queue: NonNullable<typeof parts>) =>
+          Effect.gen(function* () {
+            const { due, part } = yield* Queue.take(queue)
+            const wait = due - (yield* Clock.currentTimeMillis)
+            if (wait > 0) yield* Effect.sleep(wait)
+            return how === undefined ? yield* part : yield* ended
+          })
+        const next = Effect.suspend(() => {
+          if (how !== undefined) return ended
+          if (parts !== undefined) return Transport.abortable(request, late(parts))
+          return Effect.matchEffect(streaming.next, {
+            onFailure: (error) => (how === undefined ? Effect.fail(error) : ended),
+            onSuccess: (part) => {
+              if (how !== undefined) return ended
+              const lag = part === undefined ? 0 : lagOf(asked)
+              if (lag === 0) return Effect.succeed(part)
+              return Effect.gen(function* () {
+                const queue = yield* Queue.unbounded<{ readonly part: Part; readonly due: number }>()
+                parts = queue
+                yield* arrive(queue, Exit.succeed(part), lag)
+                yield* Effect.forkIn(pump(queue), scope)
+                return yield* Transport.abortable(request, late(queue))
+              })
+            }
+          })
         })
         const watch: OpenWatch = {
           asked,
-          end: (how) => {
-            watches.delete(watch)
-            const error = Disconnect.make(infoOf(request), transport.server, "ECONNRESET")
-            Queue.unsafeOffer(parts, { part: how === "ended" ? Exit.succeed(undefined) : Exit.fail(error), due: 0 })
-          }
+          end: (ending) =>
+            Effect.suspend(() => {
+              watches.delete(watch)
+              how = ending
+              return streaming.abort
+            })
         }
         watches.add(watch)
         yield* Effect.addFinalizer(() => Effect.sync(() => watches.delete(watch)))
-        yield* Effect.forkScoped(pump)
-        const next = Effect.gen(function* () {
-          const { due, part } = yield* Queue.take(parts)
-          const wait = due - (yield* Clock.currentTimeMillis)
-          if (wait > 0) yield* Effect.sleep(wait)
-          return yield* part
-        })
-        return { ...streaming, next: Transport.abortable(request, next) }
+        return { ...streaming, next }
       })
     return Transport.Transport.of({ server: transport.server, send, open })
   }
 
-  const each = (match: Match, how: "ended" | "broken"): number => {
-    const chosen = [...watches].filter(({ asked }) => matches(match, asked))
-    for (const watch of chosen) watch.end(how)
-    return chosen.length
-  }
+  const each = (match: Match, how: Ending): Effect.Effect<number> =>
+    Effect.suspend(() => {
+      const chosen = [...watches].filter(({ asked }) => matches(match, asked))
+      return Effect.as(
+        Effect.forEach(chosen, ({ end }) => end(how)),
+        chosen.length
+      )
+    })
 
   return {
     on,

@@ -13,7 +13,7 @@ for (let seed = 1; seed <= 50; seed++) {
         const rules = Faults.chaos(world.faults, { chance: 0.1 })
         yield* Virtual.create("shop", { schedule: "*/10 * * * *" })
         yield* world.until("2026-11-20T00:15:00Z")
-        world.faults.breakWatches()
+        yield* world.faults.breakWatches()
         yield* world.until("2026-11-20T00:38:00Z")
         yield* Virtual.until(
           "shop",

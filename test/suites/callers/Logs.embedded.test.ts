@@ -125,9 +125,10 @@ describe.concurrent("A secret", () => {
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace("logs")
       const folder = yield* Directory.make
-      const token = `known-${crypto.randomUUID()}`
+      const user = yield* cluster.addUser({ name: "known", groups: ["system:masters"] })
+      const token = user.token ?? ""
       const kubeconfig = join(folder, "kubeconfig")
-      yield* Effect.promise(() => writeFile(kubeconfig, Kubeconfig.render({ ...cluster.admin, token })))
+      yield* Effect.promise(() => writeFile(kubeconfig, Kubeconfig.render(user)))
       const program = yield* Keeper.start(cluster, [`--namespace=${namespace}`, "--log-level=trace"], {
         kubeconfig,
         // The search includes the spans.

@@ -110,7 +110,7 @@ describe("A controller", () => {
       Effect.gen(function* () {
         yield* create()
         yield* copied()
-        expect(end(cluster)).toBe(1)
+        expect(yield* end(cluster)).toBe(1)
         yield* Client.patch(ConfigMap, key, Patch.merge({ data: { text: "second" } }))
         yield* copied("one", "second")
       })
@@ -123,7 +123,7 @@ describe("A controller", () => {
       yield* copied()
       const watch = faults.on({ verb: "watch", kind: ConfigMap }, Faults.expired, { times: 1 })
       const list = faults.on({ verb: "list", kind: ConfigMap }, Faults.delayed("1 second"))
-      faults.endWatches({ kind: ConfigMap })
+      yield* faults.endWatches({ kind: ConfigMap })
       yield* create("two")
       yield* copied("two")
       expect([watch.hits(), list.hits()]).toEqual([1, 1])
@@ -132,7 +132,7 @@ describe("A controller", () => {
   test("does nothing while its list is held", ({ faults }) =>
     Effect.gen(function* () {
       const held = faults.on({ verb: ["list", "watch"], kind: ConfigMap }, Faults.held)
-      faults.breakWatches({ kind: ConfigMap })
+      yield* faults.breakWatches({ kind: ConfigMap })
       yield* create()
       yield* TestClock.adjust("10 seconds")
       expect(Either.isLeft(yield* Effect.either(Client.get(Secret, key)))).toBe(true)

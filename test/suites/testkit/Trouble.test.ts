@@ -60,8 +60,7 @@ test("a watch is slow", ({ faults }) => {
 
 test("a watch has expired", ({ faults }) => {
   faults.on({ verb: "watch", kind: WebApp }, Faults.expired, { times: 1 })
-  faults.endWatches({ kind: WebApp })
-  return Effect.zipRight(create(), runs)
+  return Effect.all([faults.endWatches({ kind: WebApp }), create(), runs])
 })
 
 test("a pod finds no node", () => Effect.zipRight(create("nginx:1.27", "1000000"), says("Unschedulable")))

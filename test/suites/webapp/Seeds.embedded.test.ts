@@ -34,7 +34,7 @@ const course = (faults: Faults.Faults) =>
     }
     for (const name of ["shop", "blog"]) yield* phase(name, "Running", "web:1")
     yield* Client.patch(WebApp, key("shop"), Patch.merge({ spec: { image: "registry.test/web:2" } }))
-    faults.breakWatches()
+    yield* faults.breakWatches()
     yield* Client.delete(WebApp, key("blog"))
     // The manager restores what somebody deletes.
     yield* Client.delete(Service, key("shop"))
