@@ -5,11 +5,9 @@
  */
 import type * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Disconnect from "@homeostat/runtime/client/Disconnect"
-import * as Path from "@homeostat/runtime/client/Path"
 import { infoOf, type Request } from "@homeostat/runtime/client/Request"
 import type { Response, Streaming } from "@homeostat/runtime/client/Response"
 import * as Transport from "@homeostat/runtime/client/Transport"
-import type * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -20,19 +18,7 @@ import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import { PCGRandom } from "effect/Utils"
-
-/** A verb of a request, as in RBAC. */
-export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection"
-
-/** The requests that a fault hits. An absent field means all. */
-export interface Match {
-  readonly verb?: Verb | ReadonlyArray<Verb> | undefined
-  readonly kind?: Resource.Any | undefined
-  readonly namespace?: string | undefined
-  readonly name?: string | undefined
-  /** `status`, for example; an empty text for the object itself. */
-  readonly subresource?: string | undefined
-}
+import { type Asked, askedOf, type Match, matches } from "./RequestMatch.ts"
 
 /** A fault. */
 export type Fault =
@@ -166,54 +152,6 @@ export interface Faults {
 }
 
 type Failure = ApiError.Transport | ApiError.Fenced
-
-/** The attributes of a request. */
-interface Asked {
-  readonly verb: Verb
-  /** The path of the collection of all namespaces: `/apis/apps/v1/deployments`. */
-  readonly collection: string
-  readonly namespace: string
-  readonly name: string
-  readonly subresource: string
-}
-
-const verbs = { POST: "create", PUT: "update", PATCH: "patch" } as const
-
-const askedOf = ({ method, path }: Request): Asked => {
-  const [plain = "", query = ""] = path.split("?", 2)
-  const parts = plain.split("/").slice(1)
-  const root = parts.splice(0, parts[0] === "api" ? 2 : 3)
-  const isWithin = parts[0] === "namespaces" && parts.length > 2
-  const [, namespace = ""] = isWithin ? parts.splice(0, 2) : []
-  const [plural = "", name = "", ...rest] = parts
-  const isWatch = new URLSearchParams(query).get("watch")
-  const verb =
-    method === "GET"
-      ? isWatch === "true" || isWatch === "1"
-        ? "watch"
-        : name === ""
-          ? "list"
-          : "get"
-      : method === "DELETE"
-        ? name === ""
-          ? "deletecollection"
-          : "delete"
-        : verbs[method]
-  return {
-    verb,
-    collection: ["", ...root, plural].join("/"),
-    namespace: decodeURIComponent(namespace),
-    name: decodeURIComponent(name),
-    subresource: rest.join("/")
-  }
-}
-
-const matches = ({ kind, verb, ...match }: Match, asked: Asked): boolean =>
-  (verb === undefined || (typeof verb === "string" ? verb === asked.verb : verb.includes(asked.verb))) &&
-  (kind === undefined || Path.collection(kind).path === asked.collection) &&
-  (["namespace", "name", "subresource"] as const).every(
-    (field) => match[field] === undefined || match[field] === asked[field]
-  )
 
 /** The body of an answer that is an error. */
 const statusOf = ({ reason, retryAfter, status }: Extract<Fault, { _tag: "Answer" }>, asked: Asked): string =>
