@@ -38,7 +38,7 @@ const answer = (status: number, reason: string, retryAfter?: number): Fault => (
  *
  * @example
  * ```ts
- * cluster.faults.on({ verb: "update", kind: WebApp }, Faults.conflict, { times: 2 })
+ * cluster.faults.on({ verb: "update", kind: Site }, Faults.conflict, { times: 2 })
  * ```
  */
 export const conflict: Fault = answer(409, "Conflict")
@@ -69,8 +69,8 @@ export const unavailable: Fault = answer(503, "ServiceUnavailable")
  *
  * @example
  * ```ts
- * cluster.faults.on({ verb: "watch", kind: WebApp }, Faults.expired, { times: 1 })
- * yield* cluster.faults.endWatches({ kind: WebApp })
+ * cluster.faults.on({ verb: "watch", kind: Site }, Faults.expired, { times: 1 })
+ * yield* cluster.faults.endWatches({ kind: Site })
  * ```
  */
 export const expired: Fault = answer(410, "Expired")
@@ -100,7 +100,7 @@ export const lost: Fault = { _tag: "Lost" }
  *
  * @example
  * ```ts
- * const rule = cluster.faults.on({ verb: "list", kind: WebApp }, Faults.held)
+ * const rule = cluster.faults.on({ verb: "list", kind: Site }, Faults.held)
  * rule.remove()
  * ```
  */

@@ -32,7 +32,10 @@ const importsOf = (body: string): string => {
   const moduleOf = (name: string) =>
     Object.entries(modules).find(([, pattern]) => pattern.test(name))?.[0] ?? "@homeostat/runtime"
   const known = [...names].filter((name) => moduleOf(name) !== "@homeostat/runtime" || runtime.has(name))
-  return known.map((name) => `import { ${name} } from "${moduleOf(name)}"`).join("\n")
+  const imports = known.map((name) => `import { ${name} } from "${moduleOf(name)}"`)
+  return [...imports, ...(names.has("Faults") ? ['import * as Faults from "@homeostat/testkit/Faults"'] : [])].join(
+    "\n"
+  )
 }
 
 const runtime = new Set(Object.keys(await import("@homeostat/runtime")))
@@ -51,6 +54,7 @@ const bodyOf = (code: string): string => {
     declared
       ? 'const controller = Controller.make("site", { for: Site, reconcile: () => Effect.succeed(Result.done) })'
       : "",
+    /\bcluster\./.test(body) ? "const cluster = { faults: Faults.make() }" : "",
     declared && !/\bSite\b/.test(body) ? 'import { Site } from "./Site.ts"' : "",
     'import type { Site as SiteOf } from "./Site.ts"',
     "/** The example. */",
