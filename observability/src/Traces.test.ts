@@ -326,7 +326,7 @@ describe("A request to a webhook", () => {
     })
   )
 
-  effect("is dropped and counted if there is no room", () =>
+  effect("is dropped and counted if the history is full", () =>
     Effect.gen(function* () {
       const { counted, webhooks, written } = yield* exporting(2)
       for (const one of [asked("no"), asked("no"), asked("no")]) webhooks(one)

@@ -122,7 +122,7 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
     }
   })
 
-/** What the store has at the start: roles and bindings where their kinds are, and what was saved. */
+/** The objects of the store at the start: roles and bindings of served kinds, and a saved state. */
 const initial = ({ kinds, saved }: Options, now: number): Store.Saved | undefined => {
   if (kinds !== undefined) return saved
   const bootstrap = BootstrapPolicy.saved(now)

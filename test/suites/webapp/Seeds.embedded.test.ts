@@ -36,7 +36,7 @@ const course = (faults: Faults.Faults) =>
     yield* Client.patch(WebApp, key("shop"), Patch.merge({ spec: { image: "registry.test/web:2" } }))
     yield* faults.breakWatches()
     yield* Client.delete(WebApp, key("blog"))
-    // The manager restores what somebody deletes.
+    // The manager restores a deleted Service.
     yield* Client.delete(Service, key("shop"))
     yield* phase("shop", "Running", "web:2")
     yield* Eventually.eventually("the Service is back", Client.get(Service, key("shop")), () => true, "10 minutes")

@@ -1,5 +1,5 @@
 /**
- * Who sends a request: the user of its bearer token, or whoever the server takes a request without credentials for.
+ * The user of a request: that of its bearer token, or else the user that the server gives to requests without credentials.
  */
 import * as Failure from "../Failure.ts"
 import type * as Tokens from "./ServiceAccountTokens.ts"

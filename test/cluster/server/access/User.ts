@@ -1,5 +1,5 @@
 /**
- * Who sends a request.
+ * The user of a request.
  */
 
 /** The user of a request. */

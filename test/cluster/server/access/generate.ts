@@ -1,5 +1,5 @@
 /**
- * Writes `bootstrap.json` anew: the roles and bindings that each cluster begins with, from a kube-apiserver and its
+ * Writes `bootstrap.json` again: the roles and bindings that each cluster begins with, from a kube-apiserver and its
  * kube-controller-manager. By hand, when their version changes:
  *
  *     KUBEBUILDER_ASSETS=… bun test/cluster/server/access/generate.ts

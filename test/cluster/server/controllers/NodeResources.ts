@@ -48,7 +48,7 @@ export const requestsOf = (pod: JsonObject): Amounts => {
   return sum
 }
 
-/** What the pods of a node use. */
+/** The resources that the pods of a node use. */
 export interface Usage {
   readonly pods: number
   readonly requests: Amounts
@@ -68,7 +68,7 @@ export const usage = (pods: ReadonlyArray<JsonObject>): ReadonlyMap<string, Usag
   return nodes
 }
 
-/** What a pod lacks on a node. */
+/** A resource that a pod lacks on a node. */
 export interface Lack {
   /** `Insufficient cpu`. */
   readonly reasons: ReadonlyArray<string>
@@ -78,7 +78,7 @@ export interface Lack {
 
 const first = ["cpu", "memory", "ephemeral-storage"]
 
-/** What a pod lacks on a node with this usage; undefined: nothing. */
+/** The resources that a pod lacks on a node with this usage; undefined: none. */
 export const lack = (pod: JsonObject, node: JsonObject, used: Usage | undefined): Lack | undefined => {
   const allocatable = amounts(at(node, "status", "allocatable"))
   const reasons: Array<string> = []

@@ -1,5 +1,5 @@
 /**
- * ControllerRevisions: the templates that a StatefulSet or DaemonSet had, so that it can tell its pods apart and roll back.
+ * ControllerRevisions: the templates that a StatefulSet or DaemonSet had, so that it can distinguish its pods and roll back.
  */
 import * as GoText from "../body/GoText.ts"
 import { at, equal, type JsonObject, number, object, texts } from "../Json.ts"

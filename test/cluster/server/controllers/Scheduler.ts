@@ -141,7 +141,7 @@ const placement = ({ pod }: Wanted, node: JsonObject): string | undefined => {
 /** What the node lifecycle controller would put on a node that is not ready. */
 const notReady: JsonObject = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }
 
-/** What a cordoned node is to its pods. */
+/** The taint of a cordoned node. */
 const cordoned: JsonObject = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }
 
 const isReady = (node: JsonObject): boolean =>

@@ -181,7 +181,7 @@ const replica = (
       : []
   const isHealthy = StatefulPods.isRunningAndReady(pod) && StatefulPods.isAvailable(set, pod, now)
   if (!state.isParallel && (isDeleting(pod) || !isHealthy)) return { writes: claims, stops: true }
-  // What the pod lacks besides its claims is the next pass's.
+  // The next pass handles everything besides the claims of the pod.
   return { writes: claims.length > 0 ? claims : StatefulPods.conform(snapshot, set, pod), stops: false }
 }
 
