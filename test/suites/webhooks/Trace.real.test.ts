@@ -47,14 +47,20 @@ live(
       )
       expect(stderr).toContain('minute "61" must be 0 to 59')
 
-      const isWebhook = ({ tags }: Jaeger.Span) => tags[Attribute.admissionAllowed] === false
+      // The programs export their spans at different times.
+      const found = (spans: ReadonlyArray<Jaeger.Span>) => {
+        const parentOf = (span: Jaeger.Span | undefined) => spans.find(({ spanID }) => spanID === span?.parent)
+        const webhook = spans.find(({ tags }) => tags[Attribute.admissionAllowed] === false)
+        const call = parentOf(webhook)
+        return { webhook, call, caller: parentOf(call) }
+      }
       const traces = yield* Eventually.eventually(
         "the trace of both programs",
         Effect.orElseSucceed(jaeger.traces("homeostat"), () => []),
-        (traces) => traces.some(({ spans }) => spans.length > 1 && spans.some(isWebhook))
+        (traces) => traces.some(({ spans }) => found(spans).caller !== undefined)
       )
-      const { spans, traceID } = traces.find(({ spans }) => spans.some(isWebhook)) ?? { spans: [], traceID: "" }
-      const webhook = spans.find(isWebhook)
+      const trace = traces.find(({ spans }) => found(spans).caller !== undefined)
+      const { call, caller, webhook } = found(trace?.spans ?? [])
       expect(webhook?.operationName).toMatch(/^POST \/validate-.*backup/)
       expect(webhook?.tags).toMatchObject({
         "span.kind": "server",
@@ -67,16 +73,14 @@ live(
         [Attribute.admissionDryRun]: false,
         [Attribute.admissionMessage]: expect.stringContaining('spec.schedule: Invalid value: "61 * * * *"')
       })
-      const parentOf = (span: Jaeger.Span | undefined) => spans.find(({ spanID }) => spanID === span?.parent)
-      const call = parentOf(webhook)
       expect([call?.operationName, call?.tags["span.kind"]]).toEqual(["HTTP POST", "client"])
-      expect(parentOf(call)?.operationName).toBe("Call validating webhook")
+      expect(caller?.operationName).toBe("Call validating webhook")
 
       const why = yield* Endpoint.get(replica, "/why?kind=backup&namespace=default&name=shop")
       expect(why.body).toMatch(
         /^Backup default\/shop does not exist: a webhook of this program denied its creation .*spec\.schedule: Invalid value/
       )
-      expect(why.body).toMatch(new RegExp(`\\nWebhook .*denied.*create by .*trace ${traceID}`))
+      expect(why.body).toMatch(new RegExp(`\\nWebhook .*denied.*create by .*trace ${trace?.traceID}`))
     }),
   180_000
 )
