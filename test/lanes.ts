@@ -167,6 +167,12 @@ const counted = names.map((name) => {
 print(`\nTests by lane: ${counted.join(", ")}; ${seconds(began)}`)
 list(`Flaky: failed, and passed on the repeat (up to ${Verdict.tolerated} are tolerated)`, flaky)
 list("Failed:", stopped ? [...failed, "a signal stopped the run"] : failed)
+// The end of a log is what a reader of CI sees first.
+if (failed.length > 0)
+  list(
+    "The last lines of each failed test:",
+    runs.flatMap(({ first, repeat }) => [first, ...(repeat === undefined ? [] : [repeat])]).flatMap(Batch.excerpts)
+  )
 const left = names.filter((name) => !wanted.includes(name))
 if (left.length > 0) print(`\nNot asked for: ${left.join(", ")} (see "Tests" in CONTRIBUTING.md)`)
 const none = runs.length === 0

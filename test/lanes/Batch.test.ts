@@ -31,6 +31,18 @@ describe("A batch", () => {
     expect(error).toBeUndefined()
   })
 
+  test("shows the last lines of each failed test", async () => {
+    const report = await run({
+      "a.test.ts": `test("good", () => {})\ntest("bad", () => { console.error("details"); expect(1).toBe(2) })\ntest("last", () => {})`
+    })
+    const [excerpt = "", ...others] = Batch.excerpts(report)
+    expect(others).toEqual([])
+    expect(excerpt).toContain("details")
+    expect(excerpt).toContain("Expected: 2")
+    expect(excerpt).toMatch(/\(fail\) bad[^\n]*$/)
+    expect(excerpt).not.toContain("(pass)")
+  })
+
   test("measures a file whose tests run at the same time by the clock", () => {
     const xml = `<testsuites><testsuite name="a.test.ts" file="a.test.ts" time="0.21">
       <testsuite name="both" file="a.test.ts" time="0.4">

@@ -115,6 +115,18 @@ export const read = (
   return { passed, failed, error, seconds }
 }
 
+/** The last 40 lines that each failed test wrote to standard error, with its name. */
+export const excerpts = ({ output }: Pick<Report, "output">): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  let lines: Array<string> = []
+  for (const line of output.split("\n")) {
+    if (line !== "") lines.push(line)
+    if (line.startsWith("(fail) ")) found.push(lines.slice(-40).join("\n  "))
+    if (/^\((?:fail|pass)\) /.test(line)) lines = []
+  }
+  return found
+}
+
 const suite = /<testsuite ((?:[^">]|"[^"]*")*)>/g
 const testcase = /<testcase ((?:[^">]|"[^"]*")*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g
 
