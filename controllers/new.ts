@@ -1,6 +1,6 @@
 /** `bun run new` generates a controller in this repository, or the webhooks of one. The verbs are in `new/`. */
 import { join } from "node:path"
-import * as Program from "@homeostat/runtime/command/Program"
+import * as Dispatch from "@homeostat/runtime/command/Dispatch"
 import manifest from "../package.json" with { type: "json" }
 import * as ControllerVerb from "./new/ControllerVerb.ts"
 import * as WebhookVerb from "./new/WebhookVerb.ts"
@@ -11,4 +11,4 @@ const existing = async () => (await import("./main.ts")).program.controllers
 
 const root = join(import.meta.dir, "..")
 
-Program.dispatch(named, [ControllerVerb.verb(root, existing), WebhookVerb.verb(root, existing)])
+Dispatch.run(named, [ControllerVerb.verb(root, existing), WebhookVerb.verb(root, existing)])

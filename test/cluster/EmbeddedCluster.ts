@@ -19,7 +19,7 @@ import * as Controllers from "./server/controllers/Controllers.ts"
 import * as Loop from "./server/controllers/Loop.ts"
 import * as Failure from "./server/Failure.ts"
 import * as Http from "./server/Http.ts"
-import { type JsonObject, text } from "./server/Json.ts"
+import { type JsonObject, object, text } from "./server/Json.ts"
 import * as Memory from "./server/Memory.ts"
 import { namespaceOf } from "./server/ObjectMeta.ts"
 import * as Step from "./server/Step.ts"
@@ -41,8 +41,10 @@ export interface Options extends Omit<ApiServer.Options, "inside"> {
    * start with an unknown name.
    */
   readonly controllers?: ReadonlyArray<string> | undefined
-  /** The node. Default: one that pretends every pod. `false`: none, so that no pod ever runs. */
-  readonly kubelet?: Kubelet.Options | false | undefined
+  /** The certificates (PEM) of the API server for the ConfigMap `kube-root-ca.crt` of each namespace. Default: none. */
+  readonly certificates?: string | undefined
+  /** The node, or several. Default: one that pretends every pod. `false`: none, so that no pod ever runs. */
+  readonly kubelet?: Kubelet.Options | ReadonlyArray<Kubelet.Options> | false | undefined
 }
 
 /** The ways of a user to a cluster. */
@@ -63,7 +65,7 @@ export interface EmbeddedCluster extends Access {
    * groups that a kube-apiserver adds, such as `system:authenticated`.
    */
   readonly as: (user: User.User) => Access
-  /** Its node. */
+  /** Its node, or the first of them. */
   readonly kubelet: Kubelet.Kubelet | undefined
   /** Waits until the controllers have done all that can be done now. */
   readonly idle: Effect.Effect<void>
@@ -91,7 +93,7 @@ export interface EmbeddedCluster extends Access {
  */
 export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const controllers = Controllers.named(options.controllers)
+    const controllers = Controllers.named(options.controllers, options)
     const { webhooks = [] } = options
     const endpoints = new Map<string, ReturnType<Outside.Inside>>()
     const server = yield* ApiServer.make({ ...options, inside: (url) => endpoints.get(url) })
@@ -102,16 +104,16 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
       return { transport, client: Layer.provide(Client.layer(), transport) }
     }
     const { client, transport } = accessOf(undefined)
-    const kubelet =
-      options.kubelet === false
-        ? undefined
-        : yield* Effect.provide(
-            Kubelet.start(options.kubelet ?? {}),
-            yield* Layer.build(
-              Layer.merge(Layer.provide(Client.layer({ userAgent: "kubelet" }), transport), BunFileSystem.layer)
-            )
-          )
-    if (kubelet !== undefined) serveLogs(server, kubelet)
+    const nodes = options.kubelet === false ? [] : [options.kubelet ?? {}].flat()
+    const ofKubelets = Layer.merge(
+      Layer.provide(Client.layer({ userAgent: "kubelet" }), transport),
+      BunFileSystem.layer
+    )
+    const kubelets =
+      nodes.length === 0
+        ? []
+        : yield* Effect.provide(Effect.forEach(nodes, Kubelet.start), yield* Layer.build(ofKubelets))
+    if (kubelets.length > 0) serveLogs(server, kubelets)
     if (webhooks.length > 0) {
       yield* create(server, Webhooks.objects(webhooks))
       const services = yield* Layer.build(client)
@@ -129,7 +131,7 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
       transport,
       client,
       as: (user) => accessOf(User.complete(user)),
-      kubelet,
+      kubelet: kubelets[0],
       idle,
       serve: (http) => Effect.map(Http.serve(server, http), ({ url }) => url)
     }
@@ -154,9 +156,12 @@ export const create = ({ registry, verbs }: ApiServer.ApiServer, wanted: Readonl
     }
   }).pipe(Effect.orDie)
 
-const serveLogs = (server: ApiServer.ApiServer, kubelet: Kubelet.Kubelet): void =>
-  server.serveLogs(({ metadata }, { container, follow, tailLines }) => {
-    const { name, namespace } = metadata as JsonObject
+const serveLogs = (server: ApiServer.ApiServer, kubelets: ReadonlyArray<Kubelet.Kubelet>): void =>
+  server.serveLogs((pod, { container, follow, tailLines }) => {
+    const { name, namespace } = object(pod.metadata)
+    const { nodeName } = object(pod.spec)
+    const kubelet = kubelets.find((kubelet) => kubelet.name === nodeName) ?? kubelets[0]
+    if (kubelet === undefined) return Effect.succeed("")
     const request = { namespace: text(namespace) ?? "", name: text(name) ?? "", container, tailLines }
     const log: Effect.Effect<string | Streamed, Kubelet.NoLog> = follow
       ? Effect.map(kubelet.follow(request), (next) => ({ next, close: Effect.void }))

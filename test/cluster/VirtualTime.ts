@@ -27,6 +27,8 @@ export interface LeapingTime {
   readonly clock: Clock.Clock
   /** Moves the clock at once. Returns when every sleep that is due has ended and its fiber waits again. */
   readonly leap: (duration: Duration.DurationInput) => Effect.Effect<void>
+  /** Leaps from sleep to sleep: each one ends at its time, and what follows from that happens before the next one ends. */
+  readonly pass: (duration: Duration.DurationInput) => Effect.Effect<void>
 }
 
 interface Sleeper {
@@ -249,20 +251,29 @@ export const leaping = (): LeapingTime => {
     const left = Math.max(0, sleeper.at - passed())
     timers.set(sleeper, left > longestMillis ? undefined : setTimeout(sleeper.wake, left))
   }
+  const leap: LeapingTime["leap"] = (duration) =>
+    Effect.gen(function* () {
+      leapt += Duration.toMillis(duration)
+      const by = passed()
+      for (const sleeper of sleepers.all) arm(sleeper)
+      while ([...sleepers.all].some(({ at }) => at <= by)) yield* turn
+      // A fiber that wakes may wake others, without a sleep in between.
+      yield* Effect.replicateEffect(turn, 20)
+    })
   return {
     clock: makeClock(
       () => real.unsafeCurrentTimeMillis() + leapt,
       () => real.unsafeCurrentTimeNanos() + BigInt(leapt) * 1_000_000n,
       (duration) => sleepers.sleep(duration, arm, disarm)
     ),
-    leap: (duration) =>
+    leap,
+    pass: (duration) =>
       Effect.gen(function* () {
-        leapt += Duration.toMillis(duration)
-        const by = passed()
-        for (const sleeper of sleepers.all) arm(sleeper)
-        while ([...sleepers.all].some(({ at }) => at <= by)) yield* turn
-        // A fiber that wakes may wake others, without a sleep in between.
-        yield* Effect.replicateEffect(turn, 20)
+        const end = leapt + Duration.toMillis(duration)
+        while (leapt < end) {
+          const next = Math.min(...Array.from(sleepers.all, ({ at }) => at))
+          yield* leap(Math.min(end - leapt, Math.max(1, Math.ceil(next - passed()))))
+        }
       })
   }
 }

@@ -71,6 +71,11 @@ export interface ApiServer {
   readonly serveLogs: (logs: Logs) => void
   /** All there is, to be the `saved` of another server. */
   readonly saved: () => Store.Saved
+  /**
+   * Restores a state that `saved` returned, in milliseconds. Watches continue: their clients see the differences as events. No webhook,
+   * policy or finalizer takes part.
+   */
+  readonly restore: (saved: Store.Saved) => Effect.Effect<void>
 }
 
 /** The issuer of service account tokens, as kubeadm sets it. */
@@ -118,7 +123,12 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
       serveLogs: (logs) => {
         server.logs = logs
       },
-      saved: world.store.saved
+      saved: world.store.saved,
+      restore: (saved) =>
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          store.restore(saved)
+          if (definition !== undefined) CustomDefinitions.reconcile(world, definition, now)
+        })
     }
   })
 

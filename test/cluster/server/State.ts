@@ -19,7 +19,7 @@ const fileName = "state.json"
 
 /** Writes the state; whoever reads sees the old one or the new one, never a part. The folder is made if it is missing. */
 export const save = (
-  server: ApiServer,
+  server: Pick<ApiServer, "saved">,
   folder: string
 ): Effect.Effect<void, PlatformError, FileSystem.FileSystem | Path.Path> =>
   Effect.gen(function* () {

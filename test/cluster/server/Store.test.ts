@@ -40,6 +40,34 @@ describe("Store", () => {
     expect(store.list("other")).toEqual([])
   })
 
+  test("restores a saved state by events for the differences", () => {
+    const store = Store.make()
+    const uid = (name: string, uid: string, value: number) => ({ metadata: { name, namespace: "n", uid }, value })
+    const kept = store.put("s", uid("kept", "1", 1))
+    store.put("s", uid("changed", "2", 1))
+    store.put("s", uid("deleted", "3", 1))
+    store.put("s", uid("replaced", "4", 1))
+    const saved = store.saved()
+    store.put("s", uid("changed", "2", 2))
+    store.remove("s", "n", "deleted")
+    store.remove("s", "n", "replaced")
+    store.put("s", uid("replaced", "5", 1))
+    store.put("s", uid("new", "6", 1))
+    store.put("other", uid("new", "7", 1))
+    const { revision } = store
+    for (const again of [saved, JSON.parse(JSON.stringify(saved)) as Store.Saved]) {
+      store.restore(again)
+      expect(names(store.list("s"))).toEqual(["n/changed", "n/deleted", "n/kept", "n/replaced"])
+      expect(store.list("s").map(({ value }) => value)).toEqual([1, 1, 1, 1])
+      expect(store.list("other")).toEqual([])
+      expect(store.get("s", "n", "kept")).toBe(kept)
+    }
+    const changes = store
+      .changes("s", revision)
+      ?.map(({ object, type }) => `${type} ${Json.at(object, "metadata", "uid")}`)
+    expect(changes).toEqual(["DELETED 5", "DELETED 6", "MODIFIED 2", "ADDED 3", "ADDED 4"])
+  })
+
   test("shows an earlier moment by undoing what came after", () => {
     const store = Store.make()
     store.put("s", object("n", "kept", { value: 1 }))

@@ -6,7 +6,7 @@
  * Nothing that is stored is ever changed, so that whoever reads an object may keep it.
  */
 import type { JsonObject } from "./Json.ts"
-import { object, text } from "./Json.ts"
+import { equal, object, text } from "./Json.ts"
 
 /** One write. */
 export interface Change {
@@ -43,6 +43,11 @@ export interface Store {
   readonly subscribe: (listener: Listener, storage?: string) => () => void
   /** All there is, to be loaded again. Without history: watches from before the moment are too old. */
   readonly saved: () => Saved
+  /**
+   * Writes and removes objects until the store has the saved ones again. Objects that have not changed keep their resourceVersion. The
+   * revision rises, so that watches continue with the differences.
+   */
+  readonly restore: (saved: Saved) => void
 }
 
 /** The content of a store as plain JSON. */
@@ -129,6 +134,53 @@ export const make = (options: Options = {}): Store => {
     return selected
   }
 
+  const put: Store["put"] = (storage, written) => {
+    const shelf = shelfOf(storage)
+    const key = keyOfObject(written)
+    const previous = shelf.objects.get(key)
+    revision++
+    const stored = at(revision, written)
+    shelf.objects.set(key, stored)
+    if (previous === undefined) shelf.keys.splice(place(shelf.keys, key), 0, key)
+    record(shelf, {
+      revision,
+      type: previous === undefined ? "ADDED" : "MODIFIED",
+      storage,
+      object: stored,
+      previous
+    })
+    return stored
+  }
+
+  const remove: Store["remove"] = (storage, namespace, name) => {
+    const shelf = shelfOf(storage)
+    const key = keyOf(namespace, name)
+    const previous = shelf.objects.get(key)
+    if (previous === undefined) return undefined
+    revision++
+    const last = at(revision, previous)
+    shelf.objects.delete(key)
+    shelf.keys.splice(place(shelf.keys, key), 1)
+    record(shelf, { revision, type: "DELETED", storage, object: last, previous })
+    return last
+  }
+
+  const restore: Store["restore"] = ({ storages }) => {
+    for (const storage of new Set([...shelves.keys(), ...Object.keys(storages)])) {
+      const wanted = new Map((storages[storage] ?? []).map((saved) => [keyOfObject(saved), saved]))
+      for (const stored of select(shelfOf(storage), undefined).toReversed()) {
+        const saved = wanted.get(keyOfObject(stored))
+        if (saved !== undefined && uidOf(saved) === uidOf(stored)) continue
+        const { name, namespace } = object(stored.metadata)
+        remove(storage, text(namespace) ?? "", text(name) ?? "")
+      }
+      for (const [key, saved] of wanted) {
+        const stored = shelfOf(storage).objects.get(key)
+        if (stored !== saved && (stored === undefined || !isSame(stored, saved))) put(storage, saved)
+      }
+    }
+  }
+
   return {
     get revision() {
       return revision
@@ -155,35 +207,9 @@ export const make = (options: Options = {}): Store => {
       return select({ ...shelf, objects, keys: [...objects.keys()].sort(byCode) }, namespace)
     },
     changes: (storage, wanted) => after(wanted)?.filter((change) => change.storage === storage),
-    put: (storage, written) => {
-      const shelf = shelfOf(storage)
-      const key = keyOfObject(written)
-      const previous = shelf.objects.get(key)
-      revision++
-      const stored = at(revision, written)
-      shelf.objects.set(key, stored)
-      if (previous === undefined) shelf.keys.splice(place(shelf.keys, key), 0, key)
-      record(shelf, {
-        revision,
-        type: previous === undefined ? "ADDED" : "MODIFIED",
-        storage,
-        object: stored,
-        previous
-      })
-      return stored
-    },
-    remove: (storage, namespace, name) => {
-      const shelf = shelfOf(storage)
-      const key = keyOf(namespace, name)
-      const previous = shelf.objects.get(key)
-      if (previous === undefined) return undefined
-      revision++
-      const last = at(revision, previous)
-      shelf.objects.delete(key)
-      shelf.keys.splice(place(shelf.keys, key), 1)
-      record(shelf, { revision, type: "DELETED", storage, object: last, previous })
-      return last
-    },
+    put,
+    remove,
+    restore,
     subscribe: (listener, storage) => {
       const listeners = storage === undefined ? everywhere : shelfOf(storage).listeners
       listeners.add(listener)
@@ -197,6 +223,11 @@ export const make = (options: Options = {}): Store => {
     })
   }
 }
+
+const uidOf = (stored: JsonObject): string | undefined => text(object(stored.metadata).uid)
+
+/** Whether two states of an object differ in nothing but their resourceVersion. */
+const isSame = (one: JsonObject, other: JsonObject): boolean => equal(at(0, one), at(0, other))
 
 /** An object as of a revision. */
 const at = (revision: number, written: JsonObject): JsonObject => ({

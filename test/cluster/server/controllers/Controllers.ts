@@ -53,8 +53,11 @@ export const all = ({ certificates = "" }: Options = {}): ReadonlyArray<BuiltInC
  * The controllers with these names; absent: all. A name that is not one of theirs is a mistake of the caller, because no controller
  * would run and no object would change: throws an Error that lists the names.
  */
-export const named = (chosen: ReadonlyArray<string> | undefined): ReadonlyArray<BuiltInController> => {
-  const every = all()
+export const named = (
+  chosen: ReadonlyArray<string> | undefined,
+  options: Options = {}
+): ReadonlyArray<BuiltInController> => {
+  const every = all(options)
   if (chosen === undefined) return every
   const names = every.map(({ name }) => name)
   const unknown = chosen.find((name) => !names.includes(name))

@@ -1,0 +1,162 @@
+/** The requests that control a cluster: reset, snapshots and the clock. */
+import { describe, expect } from "bun:test"
+import { make, type Options } from "@homeostat/testkit/EmbeddedCluster"
+import * as Json from "@homeostat/testkit/server/Json"
+import type { Saved } from "@homeostat/testkit/server/Store"
+import { live } from "@homeostat/testkit/Test"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
+import { Clock, Deferred, Effect, type Scope } from "effect"
+import * as Control from "./Control.ts"
+
+interface Scene {
+  readonly request: (
+    method: string,
+    path: string,
+    body?: object,
+    user?: string
+  ) => Effect.Effect<{ readonly status: number; readonly body: Json.Json }>
+  readonly stop: Deferred.Deferred<void>
+}
+
+const within = (test: (scene: Scene) => Effect.Effect<void, unknown, Scope.Scope>, options: Options = {}) => {
+  const time = VirtualTime.leaping()
+  return Effect.gen(function* () {
+    const cluster = yield* make({ kubelet: false, ...options })
+    const kept = new Map<string, Saved>()
+    const stop = yield* Deferred.make<void>()
+    const server = yield* Control.around({
+      cluster,
+      time,
+      stop,
+      snapshots: {
+        save: (name, saved) => Effect.sync(() => void kept.set(name, saved)),
+        load: (name) => Effect.sync(() => kept.get(name)),
+        names: Effect.sync(() => [...kept.keys()])
+      }
+    })
+    yield* test({
+      stop,
+      request: (method, path, body, user) =>
+        Effect.map(
+          server.handle({
+            method,
+            path,
+            headers: { "content-type": "application/json" },
+            body: body === undefined ? undefined : JSON.stringify(body),
+            user: user === undefined ? undefined : { name: user, groups: ["system:authenticated"] }
+          }),
+          ({ body, status }) => ({
+            status,
+            body: typeof body === "string" && body.startsWith("{") ? JSON.parse(body) : null
+          })
+        )
+    })
+  }).pipe(Effect.withClock(time.clock))
+}
+
+const configMaps = "/api/v1/namespaces/default/configmaps"
+
+const namesIn = ({ request }: Scene, path = configMaps) =>
+  Effect.map(request("GET", path), ({ body }) =>
+    Json.objects(Json.at(body, "items")).map(({ metadata }) => Json.at(metadata, "name"))
+  )
+
+const create = ({ request }: Scene, count: number) =>
+  Effect.forEach(
+    Array.from({ length: count }, (_, index) => `one-${index}`),
+    (name) => request("POST", configMaps, { metadata: { name } }),
+    { discard: true }
+  )
+
+describe("The requests of kubemem", () => {
+  live("reset 1,000 objects in less than 20 ms of processor time", () =>
+    within((scene) =>
+      Effect.gen(function* () {
+        const before = yield* namesIn(scene)
+        const durations: Array<number> = []
+        for (let round = 0; round < 5; round++) {
+          yield* create(scene, 1000)
+          const began = process.cpuUsage()
+          expect(yield* scene.request("POST", "/reset")).toEqual({ status: 200, body: { restored: "initial state" } })
+          durations.push(process.cpuUsage(began).user / 1000)
+          expect(yield* namesIn(scene)).toEqual(before)
+        }
+        expect(Math.min(...durations)).toBeLessThan(20)
+      })
+    )
+  )
+
+  live("restore a snapshot with its custom kinds, and report the names of snapshots", () =>
+    within((scene) =>
+      Effect.gen(function* () {
+        const { request } = scene
+        const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        const schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true }
+        const definition = {
+          metadata: { name: "toys.example.com" },
+          spec: {
+            group: "example.com",
+            scope: "Namespaced",
+            names: { plural: "toys", singular: "toy", kind: "Toy" },
+            versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema } }]
+          }
+        }
+        const toys = "/apis/example.com/v1/namespaces/default/toys"
+        expect((yield* request("POST", "/restore?name=none")).body).toMatchObject({
+          code: 404,
+          message: 'snapshot not found: "none" (there are no snapshots)'
+        })
+        expect((yield* request("POST", definitions, definition)).status).toBe(201)
+        yield* request("POST", toys, { apiVersion: "example.com/v1", kind: "Toy", metadata: { name: "ball" } })
+        expect((yield* request("POST", "/snapshot?name=toys")).body).toEqual({ saved: "toys" })
+        yield* request("POST", "/reset")
+        expect((yield* request("GET", toys)).status).toBe(404)
+        yield* request("POST", "/restore?name=toys")
+        expect(yield* namesIn(scene, toys)).toEqual(["ball"])
+        expect((yield* request("POST", "/restore?name=none")).body).toMatchObject({
+          message: 'snapshot not found: "none" (must be one of toys)'
+        })
+        expect((yield* request("POST", "/snapshot?name=../x")).body).toMatchObject({ code: 400 })
+      })
+    )
+  )
+
+  live("let time pass, so that each run of a CronJob starts", () =>
+    within(
+      (scene) =>
+        Effect.gen(function* () {
+          const pod = { restartPolicy: "Never", containers: [{ name: "c", image: "busybox" }] }
+          yield* scene.request("POST", "/apis/batch/v1/namespaces/default/cronjobs", {
+            metadata: { name: "tick" },
+            spec: {
+              schedule: "*/10 * * * *",
+              successfulJobsHistoryLimit: 100,
+              jobTemplate: { spec: { template: { spec: pod } } }
+            }
+          })
+          const began = yield* Clock.currentTimeMillis
+          const { body } = yield* scene.request("POST", "/clock?advance=1h")
+          const passed = Date.parse(Json.text(Json.at(body, "now")) ?? "") - began
+          expect(passed).toBeGreaterThanOrEqual(3_600_000)
+          expect((yield* namesIn(scene, "/apis/batch/v1/namespaces/default/jobs")).length).toBe(6)
+          expect((yield* scene.request("POST", "/clock?advance=soon")).body).toMatchObject({
+            code: 400,
+            message: 'advance: invalid duration: "soon" (write it like 15s, 1m30s or 10h)'
+          })
+        }),
+      { kubelet: {} }
+    )
+  )
+
+  live("require permission for their URLs", () =>
+    within(({ request, stop }) =>
+      Effect.gen(function* () {
+        const message = 'forbidden: post /stop (requires the verb "post" for the non-resource URL /stop)'
+        expect((yield* request("POST", "/stop", undefined, "ann")).body).toMatchObject({ code: 403, message })
+        expect(yield* Deferred.isDone(stop)).toBe(false)
+        expect((yield* request("POST", "/stop")).status).toBe(200)
+        expect(yield* Deferred.isDone(stop)).toBe(true)
+      })
+    )
+  )
+})

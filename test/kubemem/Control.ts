@@ -1,0 +1,134 @@
+/**
+ * The requests that control a cluster, on the port of its API server, so that a test in any language can send them:
+ *
+ * - `POST /clock?advance=1h`: the clock passes a duration. `GET /clock`: its time.
+ * - `POST /reset`: restores the state at the start.
+ * - `POST /snapshot?name=NAME` and `POST /restore?name=NAME`: save and restore a state. Default name: `default`.
+ * - `POST /stop`: ends the program.
+ *
+ * A user needs the verb `post` or `get` for these non-resource URLs.
+ */
+import * as DurationText from "@homeostat/runtime/command/DurationText"
+import type { EmbeddedCluster } from "@homeostat/testkit/EmbeddedCluster"
+import type { ApiServer, HttpRequest, HttpResponse } from "@homeostat/testkit/server/ApiServer"
+import * as Json from "@homeostat/testkit/server/Json"
+import type { Saved } from "@homeostat/testkit/server/Store"
+import type { LeapingTime } from "@homeostat/testkit/VirtualTime"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+
+/** Where snapshots outlive the process. */
+export interface Snapshots {
+  readonly save: (name: string, saved: Saved) => Effect.Effect<void, Error>
+  readonly load: (name: string) => Effect.Effect<Saved | undefined, Error>
+  readonly names: Effect.Effect<ReadonlyArray<string>>
+}
+
+/** The parts that the requests control. */
+export interface Controlled {
+  readonly cluster: EmbeddedCluster
+  readonly time: LeapingTime
+  readonly snapshots: Snapshots
+  /** Ends when the program has to stop. */
+  readonly stop: Deferred.Deferred<void>
+}
+
+/** The API server, which also answers the requests of this module. `reset` restores the present state. */
+export const around = (controlled: Controlled): Effect.Effect<ApiServer> =>
+  Effect.gen(function* () {
+    const { cluster, snapshots, stop, time } = controlled
+    const { server } = cluster
+    yield* cluster.idle
+    const initial = server.saved()
+    const restore = (saved: Saved) => Effect.zipRight(server.restore(saved), cluster.idle)
+    const now = Effect.map(Clock.currentTimeMillis, (millis) => done({ now: new Date(millis).toISOString() }))
+    const actions: { readonly [request: string]: (query: URLSearchParams) => Effect.Effect<HttpResponse, Error> } = {
+      "GET /clock": () => now,
+      "POST /clock": (query) =>
+        Either.match(DurationText.parse()(query.get("advance") ?? ""), {
+          onLeft: (message) => Effect.succeed(refused(400, "BadRequest", `advance: ${message}`)),
+          onRight: (duration) => Effect.zipRight(Effect.zipRight(time.pass(duration), cluster.idle), now)
+        }),
+      "POST /reset": () => Effect.as(restore(initial), done({ restored: "initial state" })),
+      "POST /snapshot": (query) =>
+        named(query, (name) =>
+          Effect.gen(function* () {
+            yield* cluster.idle
+            yield* snapshots.save(name, server.saved())
+            return done({ saved: name })
+          })
+        ),
+      "POST /restore": (query) =>
+        named(query, (name) =>
+          Effect.gen(function* () {
+            const saved = yield* snapshots.load(name)
+            if (saved !== undefined) return yield* Effect.as(restore(saved), done({ restored: name }))
+            const names = yield* snapshots.names
+            const hint = names.length === 0 ? "there are no snapshots" : `must be one of ${names.join(", ")}`
+            return refused(404, "NotFound", `snapshot not found: "${name}" (${hint})`)
+          })
+        ),
+      "POST /stop": () => Effect.as(Deferred.succeed(stop, undefined), done({ stopped: true }))
+    }
+    const handle: ApiServer["handle"] = (request) => {
+      const [path = "", query = ""] = request.path.split("?", 2)
+      const action = actions[`${request.method} ${path}`]
+      if (action === undefined) return server.handle(request)
+      return Effect.flatMap(denial(server, request, path), (denied) =>
+        denied !== undefined
+          ? Effect.succeed(denied)
+          : Effect.catchAll(action(new URLSearchParams(query)), ({ message }) =>
+              Effect.succeed(refused(500, "InternalError", message))
+            )
+      )
+    }
+    return { ...server, handle }
+  })
+
+/** The refusal of a user without permission. The API server decides, by roles for non-resource URLs. */
+const denial = (server: ApiServer, request: HttpRequest, path: string): Effect.Effect<HttpResponse | undefined> => {
+  const verb = request.method.toLowerCase()
+  const spec = { nonResourceAttributes: { path, verb } }
+  const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec }
+  const asked = server.handle({
+    ...request,
+    method: "POST",
+    path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+    headers: { ...request.headers, "content-type": "application/json", accept: "application/json" },
+    body: JSON.stringify(review)
+  })
+  return Effect.map(asked, (answer) => {
+    if (answer.status === 401 || typeof answer.body !== "string") return answer
+    return Json.at(JSON.parse(answer.body), "status", "allowed") === true
+      ? undefined
+      : refused(
+          403,
+          "Forbidden",
+          `forbidden: ${verb} ${path} (requires the verb "${verb}" for the non-resource URL ${path})`
+        )
+  })
+}
+
+const named = (
+  query: URLSearchParams,
+  then: (name: string) => Effect.Effect<HttpResponse, Error>
+): Effect.Effect<HttpResponse, Error> => {
+  const name = query.get("name") ?? "default"
+  return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)
+    ? then(name)
+    : Effect.succeed(
+        refused(400, "BadRequest", `name: invalid value: "${name}" (must be a DNS label, such as before-upgrade)`)
+      )
+}
+
+const headers = { "content-type": "application/json" }
+
+const done = (value: Json.JsonObject): HttpResponse => ({ status: 200, headers, body: `${JSON.stringify(value)}\n` })
+
+const refused = (code: number, reason: string, message: string): HttpResponse => ({
+  status: code,
+  headers,
+  body: JSON.stringify({ apiVersion: "v1", kind: "Status", metadata: {}, status: "Failure", message, reason, code })
+})

@@ -1,0 +1,220 @@
+/** `kubemem start`: the cluster, until a signal or `kubemem stop`. */
+import { hostname } from "node:os"
+import { join } from "node:path"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Path from "@effect/platform/Path"
+import * as Flag from "@homeostat/runtime/command/Flag"
+import * as Verb from "@homeostat/runtime/command/Verb"
+import * as Authority from "@homeostat/runtime/webhook/Authority"
+import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
+import type { ApiServer } from "@homeostat/testkit/server/ApiServer"
+import * as Controllers from "@homeostat/testkit/server/controllers/Controllers"
+import * as Http from "@homeostat/testkit/server/Http"
+import * as State from "@homeostat/testkit/server/State"
+import type { Saved } from "@homeostat/testkit/server/Store"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
+import * as Clock from "effect/Clock"
+import * as Console from "effect/Console"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Control from "./Control.ts"
+import * as Credentials from "./Credentials.ts"
+import * as Kubeconfig from "./Kubeconfig.ts"
+import * as Manifests from "./Manifests.ts"
+import * as Remote from "./Remote.ts"
+import * as Users from "./Users.ts"
+
+const number = (name: string, description: string, most: number) =>
+  Flag.parsed(name, {
+    placeholder: "NUMBER",
+    description,
+    otherwise: undefined,
+    parse: (text) => {
+      const value = Number(text)
+      return /^\d+$/.test(text) && value <= most
+        ? Either.right(value)
+        : Either.left(`invalid value: "${text}" (must be a whole number from 0 to ${most})`)
+    }
+  })
+
+const controllerNames = Controllers.all().map(({ name }) => name)
+
+const flags = {
+  port: number("port", "The port of the API server (default: a free one)", 65_535),
+  host: Flag.text("host", { placeholder: "ADDRESS", description: "The address to listen on (default 127.0.0.1)" }),
+  ...Remote.flags,
+  data: Flag.text("data", {
+    placeholder: "DIR",
+    description: "A folder for the cluster's state, which the next start continues (default: none)"
+  }),
+  crds: Flag.list("crds", { placeholder: "PATH", description: "Files or folders with CRDs to apply at the start" }),
+  apply: Flag.list("apply", {
+    placeholder: "PATH",
+    description: "Files or folders with objects to apply at the start"
+  }),
+  nodes: number("nodes", "The number of nodes (default 1)", 1000),
+  controllers: Flag.list("controllers", {
+    placeholder: "NAME",
+    description: "The controllers: * for all, NAME for one, -NAME to leave one out (default *)",
+    check: (name) =>
+      ["*", ...controllerNames].includes(name.replace(/^-/, ""))
+        ? Either.right(name)
+        : Either.left(`unknown controller: "${name}" (must be one of *, ${controllerNames.join(", ")})`)
+  }),
+  users: Flag.text("users", {
+    placeholder: "FILE",
+    description: 'Users with tokens, a line each: token,user,uid,"group1,group2"'
+  }),
+  seed: number("seed", "A seed for uids and generated names, for reproducible runs", 2 ** 31 - 1),
+  json: Flag.toggle("json", { description: "Print the address, CA and token as one line of JSON" })
+}
+
+/** The verb. */
+export const verb = Verb.make("start", {
+  description: "Start a cluster: an API server, controllers, a scheduler and nodes that pretend to run pods",
+  flags,
+  examples: [
+    ["Start a cluster for kubectl", "start"],
+    ["Start with CRDs and objects, on a fixed port", "start --port 6443 --crds config/crd --apply samples"]
+  ],
+  run: (values) => {
+    const time = VirtualTime.leaping()
+    return started(values, time).pipe(Effect.scoped, Effect.provide(Path.layer), Effect.withClock(time.clock))
+  }
+})
+
+const started = (values: Flag.Values<typeof flags>, time: VirtualTime.LeapingTime) =>
+  Effect.gen(function* () {
+    const { data, host = "127.0.0.1", kubeconfig, name } = values
+    const began = yield* Clock.currentTimeMillis
+    const { authority, seed, token } = yield* Credentials.make(data, values.seed)
+    const users = values.users === undefined ? [] : yield* Users.read(values.users)
+    const manifests = yield* Effect.forEach([...values.crds, ...values.apply], Manifests.read)
+    const saved = data === undefined ? undefined : yield* State.load(data)
+    const nodes = values.nodes ?? 1
+    const cluster = yield* EmbeddedCluster.make({
+      seed,
+      saved,
+      certificates: authority.certificate,
+      controllers: chosen(values.controllers),
+      kubelet: Array.from({ length: nodes }, (_, index) => ({ name: nodes === 1 ? "node" : `node-${index + 1}` }))
+    })
+    const { server } = cluster
+    server.addToken(token, { name: "kubernetes-admin", groups: ["system:masters"] })
+    for (const { token, user } of users) server.addToken(token, user)
+    yield* Manifests.apply(server, manifests.flat())
+    if (data !== undefined) yield* persist(server, data)
+
+    const stop = yield* Deferred.make<void>()
+    const controlled = yield* Control.around({ cluster, time, stop, snapshots: yield* snapshotsIn(data) })
+    const tls = Authority.issue(authority, [...new Set(namesOf(host))], began)
+    const { port } = yield* Http.serve(controlled, {
+      host,
+      port: values.port,
+      tls: { cert: tls.certificate, key: tls.key },
+      userOf: ({ authorization }) => (authorization === undefined ? anonymous : undefined)
+    })
+    const address = `https://${host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host}:${port}`
+    const accessOf = (context: string, token: string) => ({
+      context,
+      server: address,
+      ca: authority.certificate,
+      token
+    })
+    const accesses = [accessOf(name, token), ...users.map(({ token, user }) => accessOf(`${name}-${user.name}`, token))]
+    const path = Kubeconfig.pathOf(kubeconfig)
+    yield* Effect.acquireRelease(Kubeconfig.add(path, accesses), () =>
+      Effect.catchAll(
+        Kubeconfig.remove(
+          path,
+          accesses.map(({ context }) => context),
+          address
+        ),
+        ({ message }) => Console.error(`kubemem: ${message}`)
+      )
+    )
+    const millis = (yield* Clock.currentTimeMillis) - began
+    yield* Console.log(
+      values.json
+        ? JSON.stringify({ ...accessOf(name, token), kubeconfig: path, pid: process.pid, millis })
+        : `Kubernetes is ready at ${address} (${millis} ms). kubectl uses it: context ${name} in ${path}.\nStop it with Ctrl-C or kubemem stop.`
+    )
+    yield* Deferred.await(stop)
+    // The client of `kubemem stop` receives its answer before the connections close.
+    yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+  })
+
+/** The user of a request over the network without a token. */
+const anonymous = { name: "system:anonymous", groups: ["system:unauthenticated"] }
+
+/** The names and addresses in the serving certificate. */
+const namesOf = (host: string): ReadonlyArray<string> => [
+  "127.0.0.1",
+  "localhost",
+  "10.0.0.1",
+  "kubernetes",
+  "kubernetes.default",
+  "kubernetes.default.svc",
+  "kubernetes.default.svc.cluster.local",
+  hostname().toLowerCase(),
+  ...(host === "0.0.0.0" || host === "::" ? [] : [host])
+]
+
+/** As kube-controller-manager reads `--controllers`. */
+const chosen = (names: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
+  if (names.length === 0) return undefined
+  const wanted = names.includes("*") ? controllerNames : controllerNames.filter((name) => names.includes(name))
+  return names.includes("-*") ? [] : wanted.filter((name) => !names.includes(`-${name}`))
+}
+
+/** Writes the state into a folder at the end, and during the run at most ten seconds after a change. */
+const persist = (server: ApiServer, folder: string) =>
+  Effect.gen(function* () {
+    let written = -1
+    const save = Effect.suspend(() => {
+      const { revision } = server.store
+      if (revision === written) return Effect.void
+      return Effect.zipRight(
+        State.save(server, folder),
+        Effect.sync(() => {
+          written = revision
+        })
+      )
+    })
+    const services = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
+    const saved = save.pipe(
+      Effect.provide(services),
+      Effect.catchAll(({ message }) => Console.error(`kubemem: cannot write the state: ${message}`))
+    )
+    yield* Effect.addFinalizer(() => saved)
+    yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep("10 seconds"), saved)))
+  })
+
+/** The snapshots of this process, and those in the folder. */
+const snapshotsIn = (folder: string | undefined) =>
+  Effect.gen(function* () {
+    const kept = new Map<string, Saved>()
+    const services = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
+    const files = yield* FileSystem.FileSystem
+    const place = folder === undefined ? undefined : join(folder, "snapshots")
+    const snapshots: Control.Snapshots = {
+      save: (name, saved) =>
+        Effect.zipRight(
+          Effect.sync(() => void kept.set(name, saved)),
+          place === undefined
+            ? Effect.void
+            : Effect.provide(State.save({ saved: () => saved }, join(place, name)), services)
+        ),
+      load: (name) => {
+        const found = kept.get(name)
+        if (found !== undefined || place === undefined) return Effect.succeed(found)
+        return Effect.provide(State.load(join(place, name)), services)
+      },
+      names:
+        place === undefined
+          ? Effect.sync(() => [...kept.keys()])
+          : Effect.orElseSucceed(files.readDirectory(place), () => [])
+    }
+    return snapshots
+  })
