@@ -1,10 +1,10 @@
 /**
- * `bun run pack`: the runtime, observability and the testkit as tarballs in `dist/packages`, for a project that is not in this
+ * `bun run pack`: the runtime, observability, the testkit and kubemem as tarballs in `dist/packages`, for a project outside of this
  * repository.
  *
- * They hold sources for Bun and declarations for TypeScript, each as `files` of its package says; versions of the catalog and of
- * the workspace stand there as numbers. (Here TypeScript reads the sources: `exports` lead there under the condition
- * `homeostat-source`, which only this repository's `tsconfig.json` sets.) Nothing is published.
+ * `kubemem` is one file of JavaScript. The others have sources for Bun and declarations for TypeScript, as `files` of their package.json
+ * says. The tarballs name versions of the catalog and of the workspace by number. (In this repository TypeScript reads the sources:
+ * `exports` lead to them under the condition `homeostat-source`, which only `tsconfig.json` sets.) The command publishes nothing.
  */
 import { mkdir, rm } from "node:fs/promises"
 import { join } from "node:path"
@@ -13,7 +13,7 @@ const root = join(import.meta.dir, "..")
 const destination = join(root, "dist/packages")
 
 // The packages that others depend on come first.
-const packages = ["runtime", "observability", "test/cluster"]
+const packages = ["runtime", "observability", "test/cluster", "test/kubemem"]
 
 await rm(destination, { recursive: true, force: true })
 await mkdir(destination, { recursive: true })

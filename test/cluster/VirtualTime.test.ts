@@ -172,4 +172,28 @@ describe("a leaping clock", () => {
       )
     })
   )
+
+  live("passes from sleep to sleep, so that a repeated sleep ends at each of its times", () =>
+    Effect.gen(function* () {
+      const { clock, pass } = VirtualTime.leaping()
+      const began = clock.unsafeCurrentTimeMillis()
+      const ends: Array<number> = []
+      const sleeper = Effect.forever(
+        Effect.zipRight(
+          Effect.sleep("10 minutes"),
+          Effect.sync(() => {
+            ends.push(Math.round((clock.unsafeCurrentTimeMillis() - began) / 60_000))
+          })
+        )
+      )
+      const fiber = yield* Effect.fork(Effect.withClock(sleeper, clock))
+      yield* Effect.yieldNow()
+      yield* pass("59 minutes")
+      expect(ends).toEqual([10, 20, 30, 40, 50])
+      yield* pass("2 minutes")
+      expect(ends).toEqual([10, 20, 30, 40, 50, 60])
+      expect(Math.round((clock.unsafeCurrentTimeMillis() - began) / 60_000)).toBe(61)
+      yield* Fiber.interrupt(fiber)
+    })
+  )
 })

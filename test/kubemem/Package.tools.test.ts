@@ -42,19 +42,31 @@ live(
       })
       yield* done(["npm", "install", "--no-audit", "--no-fund", "--offline", join(folder, tarball)], project)
       const program = join(project, "node_modules", ".bin", "kubemem")
+      // The machine's Node can be older than the package needs.
+      const node = (yield* done(["npx", "--yes", "node@22", "-p", "process.execPath"], project)).trim()
+      const old = 'data:text/javascript,Object.defineProperty(process, "versions", { value: { node: "20.1.0" } })'
+      expect(yield* ran([node, "--import", old, program, "start"], project)).toEqual({
+        code: 1,
+        stdout: "",
+        stderr: "kubemem: unsupported version of Node: 20.1.0 (use Node 22 or newer, or Bun)\n"
+      })
       const kubeconfig = join(project, "kubeconfig")
       const env = { KUBECONFIG: kubeconfig }
       const flags = ["--json", "--data", "data", "--apply", "objects.yaml", "--users", "users.csv"]
       const start = Effect.acquireRelease(
         Effect.sync(() =>
-          Bun.spawn(["node", program, "start", ...flags], {
+          Bun.spawn([node, program, "start", ...flags], {
             cwd: project,
             env: { ...process.env, ...env },
             stdout: Bun.file(join(project, "out")),
             stderr: "inherit"
           })
         ),
-        (started) => Effect.promise(() => (started.kill(), started.exited))
+        (started) =>
+          Effect.promise(() => {
+            started.kill()
+            return started.exited
+          })
       )
       const ready = eventually(
         "the line of JSON",
@@ -64,7 +76,7 @@ live(
       const first = yield* start
       const printed = JSON.parse(yield* ready)
       expect(printed).toMatchObject({ context: "kubemem", kubeconfig, pid: first.pid })
-      expect(printed.millis).toBeLessThan(3000)
+      expect(printed.millis).toBeLessThan(1000)
 
       const ask = (path: string, token: string, method = "GET") =>
         Effect.promise(async () => {
@@ -83,12 +95,12 @@ live(
       })
       expect((yield* ask(settings, "wrong")).status).toBe(401)
       expect((yield* ask(settings, printed.token, "DELETE")).status).toBe(200)
-      expect(yield* done(["node", program, "reset"], project, env)).toBe('{"restored":"initial state"}\n')
+      expect(yield* done([node, program, "reset"], project, env)).toBe('{"restored":"initial state"}\n')
       expect((yield* ask(settings, printed.token)).status).toBe(200)
-      expect(yield* done(["node", program, "snapshot", "first"], project, env)).toBe('{"saved":"first"}\n')
-      expect(yield* done(["node", program, "stop"], project, env)).toBe('{"stopped":true}\n')
+      expect(yield* done([node, program, "snapshot", "first"], project, env)).toBe('{"saved":"first"}\n')
+      expect(yield* done([node, program, "stop"], project, env)).toBe('{"stopped":true}\n')
       expect(yield* Effect.promise(() => first.exited)).toBe(0)
-      const { code, stderr } = yield* ran(["node", program, "reset"], project, env)
+      const { code, stderr } = yield* ran([node, program, "reset"], project, env)
       expect([code, stderr]).toEqual([
         1,
         `kubemem: context not found: "kubemem" (${kubeconfig} has none; start a cluster with kubemem start)\n`
@@ -98,7 +110,7 @@ live(
       yield* start
       const again = JSON.parse(yield* ready)
       expect([again.ca, again.token]).toEqual([printed.ca, printed.token])
-      expect(yield* done(["node", program, "restore", "first"], project, env)).toBe('{"restored":"first"}\n')
+      expect(yield* done([node, program, "restore", "first"], project, env)).toBe('{"restored":"first"}\n')
     }),
   120_000
 )

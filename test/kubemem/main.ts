@@ -5,6 +5,13 @@ import manifest from "./package.json" with { type: "json" }
 import * as Remote from "./Remote.ts"
 import * as Start from "./Start.ts"
 
+if (process.versions.bun === undefined && Number.parseInt(process.versions.node, 10) < 22) {
+  process.stderr.write(
+    `kubemem: unsupported version of Node: ${process.versions.node} (use Node 22 or newer, or Bun)\n`
+  )
+  process.exit(1)
+}
+
 const named = { name: manifest.name, version: manifest.version, description: manifest.description }
 
 Dispatch.run(named, [Start.verb, ...Remote.verbs])
