@@ -6,6 +6,7 @@ import { eventually } from "@homeostat/testkit/Eventually"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
+import * as Node from "../suites/binary/Node.ts"
 
 const ran = (command: ReadonlyArray<string>, cwd: string, env: { readonly [name: string]: string } = {}) =>
   Effect.promise(async () => {
@@ -42,8 +43,7 @@ live(
       })
       yield* done(["npm", "install", "--no-audit", "--no-fund", "--offline", join(folder, tarball)], project)
       const program = join(project, "node_modules", ".bin", "kubemem")
-      // The machine's Node can be older than the package needs.
-      const node = (yield* done(["npx", "--yes", "node@22", "-p", "process.execPath"], project)).trim()
+      const node = yield* Node.path
       const old = 'data:text/javascript,Object.defineProperty(process, "versions", { value: { node: "20.1.0" } })'
       expect(yield* ran([node, "--import", old, program, "start"], project)).toEqual({
         code: 1,
@@ -106,11 +106,14 @@ live(
         `kubemem: context not found: "kubemem" (${kubeconfig} has none; start a cluster with kubemem start)\n`
       ])
 
-      yield* Effect.promise(() => writeFile(join(project, "out"), ""))
-      yield* start
-      const again = JSON.parse(yield* ready)
+      const taken = ["start", "--detach", "--data", "data", "--port", new URL(printed.server).port]
+      const again = JSON.parse(yield* done([node, program, ...taken, "--json"], project, env))
+      expect((yield* ran([node, program, ...taken, "--name", "other"], project, env)).stderr).toMatch(
+        /^kubemem: .*EADDRINUSE.*\n$/
+      )
       expect([again.ca, again.token]).toEqual([printed.ca, printed.token])
       expect(yield* done([node, program, "restore", "first"], project, env)).toBe('{"restored":"first"}\n')
+      yield* done([node, program, "stop"], project, env)
     }),
   120_000
 )

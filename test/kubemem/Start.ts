@@ -20,6 +20,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Control from "./Control.ts"
 import * as Credentials from "./Credentials.ts"
+import * as Detach from "./Detach.ts"
 import * as Kubeconfig from "./Kubeconfig.ts"
 import * as Manifests from "./Manifests.ts"
 import * as Remote from "./Remote.ts"
@@ -67,6 +68,7 @@ const flags = {
     description: 'Users with tokens, a line each: token,user,uid,"group1,group2"'
   }),
   seed: number("seed", "A seed for uids and generated names, for reproducible runs", 2 ** 31 - 1),
+  detach: Flag.toggle("detach", { description: "Return when the cluster is ready, and let it run in the background" }),
   json: Flag.toggle("json", { description: "Print the address, CA and token as one line of JSON" })
 }
 
@@ -78,10 +80,15 @@ export const verb = Verb.make("start", {
     ["Start a cluster for kubectl", "start"],
     ["Start with CRDs and objects, on a fixed port", "start --port 6443 --crds config/crd --apply samples"]
   ],
-  run: (values) => {
-    const time = VirtualTime.leaping()
-    return started(values, time).pipe(Effect.scoped, Effect.provide(Path.layer), Effect.withClock(time.clock))
-  }
+  run: (values) =>
+    Effect.gen(function* () {
+      if (values.detach) {
+        const args = process.argv.slice(1).filter((word) => !/^--detach(=|$)/.test(word))
+        return yield* Console.log(yield* Detach.run(args, values.data))
+      }
+      const time = VirtualTime.leaping()
+      return yield* started(values, time).pipe(Effect.scoped, Effect.provide(Path.layer), Effect.withClock(time.clock))
+    })
 })
 
 const started = (values: Flag.Values<typeof flags>, time: VirtualTime.LeapingTime) =>
@@ -138,7 +145,7 @@ const started = (values: Flag.Values<typeof flags>, time: VirtualTime.LeapingTim
     yield* Console.log(
       values.json
         ? JSON.stringify({ ...accessOf(name, token), kubeconfig: path, pid: process.pid, millis })
-        : `Kubernetes is ready at ${address} (${millis} ms). kubectl uses it: context ${name} in ${path}.\nStop it with Ctrl-C or kubemem stop.`
+        : `Kubernetes is ready at ${address} (${millis} ms). kubectl uses it: context ${name} in ${path}.\nStop it with kubemem stop.`
     )
     yield* Deferred.await(stop)
     // The client of `kubemem stop` receives its answer before the connections close.

@@ -13,6 +13,7 @@ import * as Port from "@homeostat/testkit/envtest/Port"
 import * as Shared from "@homeostat/testkit/Shared"
 import { Data, Effect } from "effect"
 import * as Binary from "../binary/Binary.ts"
+import * as Node from "../binary/Node.ts"
 import * as Running from "../binary/Running.ts"
 import * as Managed from "../Managed.ts"
 import * as Commands from "./Commands.ts"
@@ -53,6 +54,7 @@ const surroundings = (cluster: ControlPlane) =>
     const home = yield* Directory.make
     const executable = yield* Binary.path
     const kubectl = yield* Assets.find("kubectl")
+    const node = yield* Node.path
     const port = yield* Port.free
     const namespace = yield* cluster.namespace("docs")
     const tree = join(home, "homeostat")
@@ -69,6 +71,7 @@ const surroundings = (cluster: ControlPlane) =>
       await symlink(executable, join(home, "bin/homeostat"))
       await symlink(kubectl, join(home, "bin/kubectl"))
       await symlink(process.execPath, join(home, "bin/bun"))
+      await symlink(node, join(home, "bin/node"))
       // Each page has an empty default namespace, and a free port in place of 8081.
       await writeFile(
         join(home, "kubeconfig"),
