@@ -3,7 +3,7 @@
  * kwok.
  */
 import { describe } from "bun:test"
-import { cp, mkdir, readdir, symlink, writeFile } from "node:fs/promises"
+import { chmod, cp, mkdir, readdir, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -48,7 +48,18 @@ interface Surroundings {
   readonly probes: string
 }
 
-/** A folder as after `git clone` and `bun run build`, and a PATH with `homeostat` and `kubectl`. */
+/** Builds kubemem into a folder, as `npm install` would install it, and returns the program. */
+const kubememIn = async (folder: string): Promise<string> => {
+  const program = join(folder, "kubemem.mjs")
+  const source = join(Commands.root, "test/kubemem/main.ts")
+  const flags = ["--target=node", "--conditions=homeostat-source", `--outfile=${program}`]
+  const build = Bun.spawn([process.execPath, "build", source, ...flags], { stdout: "ignore", stderr: "inherit" })
+  if ((await build.exited) !== 0) throw new Error(`cannot build ${source}`)
+  await chmod(program, 0o755)
+  return program
+}
+
+/** A folder as after `git clone` and `bun run build`, and a PATH with `homeostat`, `kubectl` and `kubemem`. */
 const surroundings = (cluster: ControlPlane) =>
   Effect.gen(function* () {
     const home = yield* Directory.make
@@ -72,6 +83,7 @@ const surroundings = (cluster: ControlPlane) =>
       await symlink(kubectl, join(home, "bin/kubectl"))
       await symlink(process.execPath, join(home, "bin/bun"))
       await symlink(node, join(home, "bin/node"))
+      await symlink(await kubememIn(home), join(home, "bin/kubemem"))
       // Each page has an empty default namespace, and a free port in place of 8081.
       await writeFile(
         join(home, "kubeconfig"),
