@@ -6,7 +6,7 @@ import { join } from "node:path"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 
-/** The program in the background ended before it was ready. */
+/** The program in the background cannot start, or ended before it was ready. */
 export class DetachError extends Data.TaggedError("DetachError")<{ readonly message: string }> {}
 
 /**
@@ -15,25 +15,20 @@ export class DetachError extends Data.TaggedError("DetachError")<{ readonly mess
  */
 export const run = (args: ReadonlyArray<string>, folder: string | undefined): Effect.Effect<string, DetachError> =>
   Effect.gen(function* () {
-    const place = folder ?? mkdtempSync(join(tmpdir(), "kubemem-"))
-    if (folder !== undefined) mkdirSync(folder, { recursive: true })
-    const [stdout, stderr] = [join(place, "stdout.log"), join(place, "stderr.log")]
-    const files = [openSync(stdout, "w"), openSync(stderr, "w")]
-    const child = spawn(process.execPath, args, { detached: true, stdio: ["ignore", ...files] })
-    const ended = new Promise<void>((resolve) => child.on("exit", () => resolve()).on("error", () => resolve()))
-    for (const file of files) closeSync(file)
-    const text = (file: string) => readFileSync(file, "utf8")
+    const { child, ended, place } = yield* started(args, folder)
+    const text = (file: string) => readFileSync(join(place, file), "utf8")
     const ready = Effect.sync(() => text(stdout)).pipe(
       Effect.delay("20 millis"),
       Effect.repeat({ until: (text) => text.endsWith("\n") })
     )
     const failed = Effect.flatMap(
       Effect.promise(() => ended),
-      () =>
+      (reason) =>
         new DetachError({
-          message: text(stderr)
-            .trim()
-            .replace(/^kubemem: /, "")
+          message:
+            text(stderr)
+              .trim()
+              .replace(/^kubemem: /, "") || reason
         })
     )
     const printed = yield* Effect.raceFirst(ready, failed).pipe(
@@ -47,4 +42,25 @@ export const run = (args: ReadonlyArray<string>, folder: string | undefined): Ef
     )
     child.unref()
     return printed.trimEnd()
+  })
+
+const [stdout, stderr] = ["stdout.log", "stderr.log"]
+
+/** The files are private, because the output can have the administrator's token. */
+const started = (args: ReadonlyArray<string>, folder: string | undefined) =>
+  Effect.try({
+    try: () => {
+      const place = folder ?? mkdtempSync(join(tmpdir(), "kubemem-"))
+      mkdirSync(place, { recursive: true, mode: 0o700 })
+      const files = [stdout, stderr].map((name) => openSync(join(place, name), "w", 0o600))
+      const child = spawn(process.execPath, args, { detached: true, stdio: ["ignore", ...files] })
+      const ended = new Promise<string>((resolve) => {
+        child.on("exit", (code, signal) => resolve(`the cluster ended early: ${signal ?? `exit code ${code}`}`))
+        child.on("error", ({ message }) => resolve(message))
+      })
+      for (const file of files) closeSync(file)
+      return { child, ended, place }
+    },
+    catch: (error) =>
+      new DetachError({ message: `cannot start in the background: ${error instanceof Error ? error.message : error}` })
   })

@@ -1,6 +1,6 @@
 /** The package of kubemem, packed and installed in an empty folder, under Node and without this repository. */
 import { expect } from "bun:test"
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
@@ -107,6 +107,22 @@ live(
       ])
 
       const taken = ["start", "--detach", "--data", "data", "--port", new URL(printed.server).port]
+      yield* Effect.promise(() => rename(join(project, "data"), join(project, "moved")))
+      const fresh = JSON.parse(yield* done([node, program, ...taken, "--json"], project, env))
+      expect(fresh.token).not.toBe(printed.token)
+      // Other users of the machine cannot read the token.
+      for (const [file, mode] of [
+        ["data", 0o700],
+        ["data/stdout.log", 0o600],
+        ["data/credentials.json", 0o600]
+      ] as const) {
+        expect([file, (yield* Effect.promise(() => stat(join(project, file)))).mode & 0o777]).toEqual([file, mode])
+      }
+      yield* done([node, program, "stop"], project, env)
+      yield* Effect.promise(async () => {
+        await rm(join(project, "data"), { recursive: true })
+        await rename(join(project, "moved"), join(project, "data"))
+      })
       const again = JSON.parse(yield* done([node, program, ...taken, "--json"], project, env))
       expect((yield* ran([node, program, ...taken, "--name", "other"], project, env)).stderr).toMatch(
         /^kubemem: .*EADDRINUSE.*\n$/

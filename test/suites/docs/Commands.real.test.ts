@@ -3,7 +3,7 @@
  * kwok.
  */
 import { describe } from "bun:test"
-import { chmod, cp, mkdir, readdir, symlink, writeFile } from "node:fs/promises"
+import { cp, mkdir, readdir, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -48,14 +48,16 @@ interface Surroundings {
   readonly probes: string
 }
 
-/** Builds kubemem into a folder, as `npm install` would install it, and returns the program. */
+/** Builds kubemem into a folder, and returns the program. */
 const kubememIn = async (folder: string): Promise<string> => {
   const program = join(folder, "kubemem.mjs")
-  const source = join(Commands.root, "test/kubemem/main.ts")
-  const flags = ["--target=node", "--conditions=homeostat-source", `--outfile=${program}`]
-  const build = Bun.spawn([process.execPath, "build", source, ...flags], { stdout: "ignore", stderr: "inherit" })
-  if ((await build.exited) !== 0) throw new Error(`cannot build ${source}`)
-  await chmod(program, 0o755)
+  const build = Bun.spawn([process.execPath, "run", "prepack", `--outfile=${program}`], {
+    cwd: join(Commands.root, "test/kubemem"),
+    stdout: "ignore",
+    stderr: "pipe"
+  })
+  const [code, reason] = await Promise.all([build.exited, new Response(build.stderr).text()])
+  if (code !== 0) throw new Error(`cannot build kubemem: ${reason}`)
   return program
 }
 
