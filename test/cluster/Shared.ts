@@ -72,7 +72,7 @@ export const stop: Effect.Effect<void> = Effect.suspend(() => {
 export interface TestOptions extends Envtest.Options {
   /** The plane is of this process alone: the test changes what tests in other processes rely on. */
   readonly alone?: boolean | undefined
-  /** How long the test may take, the start of the control plane not counted; default 120 000: no limit to be met. */
+  /** How long the test may take, the start of the control plane not counted; default 240 000, which a slow machine does not reach. */
   readonly timeoutMillis?: number | undefined
 }
 
@@ -81,7 +81,7 @@ const on =
   <A, E>(
     name: string,
     body: (cluster: ControlPlane) => Effect.Effect<A, E, Scope.Scope>,
-    { alone = false, timeoutMillis = 120_000, ...options }: TestOptions = {}
+    { alone = false, timeoutMillis = 240_000, ...options }: TestOptions = {}
   ): void =>
     live(
       name,

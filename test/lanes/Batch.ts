@@ -45,7 +45,7 @@ export const run = async (
   try {
     const child = Bun.spawn(
       [
-        ...[process.execPath, "test", "--timeout", "120000", "--reporter=junit", `--reporter-outfile=${results}`],
+        ...[process.execPath, "test", "--timeout", "300000", "--reporter=junit", `--reporter-outfile=${results}`],
         ...files.map((file) => `./${file}`)
       ],
       {

@@ -109,68 +109,71 @@ const targets = [
   { name: "mirror", isNew: false, mode: "Mirror" }
 ] as const
 
-Backups.real(
-  "A Restore into its own or another namespace brings back content, owner, mode, time, attributes, links and holes",
-  (scene) =>
-    Effect.gen(function* () {
-      const server = yield* S3Server.start
-      const { RESTIC_REPOSITORY: _, RESTIC_CACERT: __, ...keys } = server.environment("", "")
-      const other = yield* scene.cluster.namespace("staging")
-      const folder = (name: string) => scene.node.claim(other, name)
-      const staging = { ...scene, folder, namespace: other, key: (name: string) => ({ namespace: other, name }) }
-      for (const place of [scene, staging]) {
-        yield* Scene.credentials(place, "shop-backup-credentials", { RESTIC_PASSWORD: Prepared.password, ...keys })
-        yield* Scene.credentials(place, "s3-ca", { "ca.crt": server.ca })
-      }
-      const app = yield* Scene.claim(scene, "app")
-      Restored.write(app)
-      const expected = Restored.read(app)
-      yield* scene.manage(undefined, { otherNamespaces: [other] })
-      yield* Backups.create(scene, "shop", {
-        destination: "s3://my-backup-bucket",
-        repository: { endpoint: server.host, caSecretRef: { name: "s3-ca" } }
-      })
-      const saved = (yield* Backups.completed(scene, "shop")).status?.lastRun?.snapshots?.[0]?.id
+/** Restores every mode into the namespace of the Backup, or into another one, and compares what each volume then holds. */
+const restoresEveryMode = (scene: Scene.Scene, isOther: boolean) =>
+  Effect.gen(function* () {
+    const server = yield* S3Server.start
+    const { RESTIC_REPOSITORY: _, RESTIC_CACERT: __, ...keys } = server.environment("", "")
+    const other = yield* scene.cluster.namespace("staging")
+    const folder = (name: string) => scene.node.claim(other, name)
+    const staging = { ...scene, folder, namespace: other, key: (name: string) => ({ namespace: other, name }) }
+    const place = isOther ? staging : scene
+    for (const { namespace } of isOther ? [scene, staging] : [scene]) {
+      const owner = { ...scene, namespace }
+      yield* Scene.credentials(owner, "shop-backup-credentials", { RESTIC_PASSWORD: Prepared.password, ...keys })
+      yield* Scene.credentials(owner, "s3-ca", { "ca.crt": server.ca })
+    }
+    const app = yield* Scene.claim(scene, "app")
+    Restored.write(app)
+    const expected = Restored.read(app)
+    yield* scene.manage(undefined, { otherNamespaces: [other] })
+    yield* Backups.create(scene, "shop", {
+      destination: "s3://my-backup-bucket",
+      repository: { endpoint: server.host, caSecretRef: { name: "s3-ca" } }
+    })
+    const saved = (yield* Backups.completed(scene, "shop")).status?.lastRun?.snapshots?.[0]?.id
 
-      for (const place of [scene, staging]) {
-        for (const { isNew, mode, name } of targets) {
-          if (isNew) yield* Claims.volume(place.namespace, name)
-          else yield* Scene.claim(place, name)
-          if (!isNew && mode !== "IntoEmpty") Restored.fill(place.folder(name))
-          yield* Backups.restoring(place, name, {
-            targetPVC: name,
-            volume: "app",
-            mode,
-            ...(place === staging && { backupNamespace: scene.namespace }),
-            ...(isNew && {
-              volumeClaimTemplate: { spec: { storageClassName: "", resources: { requests: { storage: "1Gi" } } } }
-            })
-          })
-          if (place === staging && name === "new") {
-            yield* Managed.eventually(
-              "the other namespace does not allow it",
-              Client.get(Restore, staging.key(name)),
-              ({ status }) => Condition.find(status?.conditions, "Ready")?.reason === "RestoreNotAllowed"
-            )
-            const annotations = { "backup.example.com/restore-to-namespaces": other }
-            yield* Client.patch(Namespace, { name: scene.namespace }, Patch.merge({ metadata: { annotations } }))
-          }
-          expect((yield* Backups.restored(place, name)).status).toMatchObject({
-            phase: "Complete",
-            restored: { snapshot: saved, ownership: "Preserved" }
-          })
-          const found = Restored.read(place.folder(name))
-          const kept = Object.keys(found).filter((path) => expected[path] === undefined)
-          expect([place.namespace, name, kept]).toEqual([
-            place.namespace,
-            name,
-            name === "overlay" ? [...Restored.own] : []
-          ])
-          expect(Object.fromEntries(Object.keys(expected).map((path) => [path, found[path]]))).toEqual(expected)
-        }
+    for (const { isNew, mode, name } of targets) {
+      if (isNew) yield* Claims.volume(place.namespace, name)
+      else yield* Scene.claim(place, name)
+      if (!isNew && mode !== "IntoEmpty") Restored.fill(place.folder(name))
+      yield* Backups.restoring(place, name, {
+        targetPVC: name,
+        volume: "app",
+        mode,
+        ...(isOther && { backupNamespace: scene.namespace }),
+        ...(isNew && {
+          volumeClaimTemplate: { spec: { storageClassName: "", resources: { requests: { storage: "1Gi" } } } }
+        })
+      })
+      if (isOther && name === "new") {
+        yield* Managed.eventually(
+          "the other namespace does not allow it",
+          Client.get(Restore, staging.key(name)),
+          ({ status }) => Condition.find(status?.conditions, "Ready")?.reason === "RestoreNotAllowed"
+        )
+        const annotations = { "backup.example.com/restore-to-namespaces": other }
+        yield* Client.patch(Namespace, { name: scene.namespace }, Patch.merge({ metadata: { annotations } }))
       }
-    }).pipe(quickly)
-)
+      expect((yield* Backups.restored(place, name)).status).toMatchObject({
+        phase: "Complete",
+        restored: { snapshot: saved, ownership: "Preserved" }
+      })
+      const found = Restored.read(place.folder(name))
+      const kept = Object.keys(found).filter((path) => expected[path] === undefined)
+      expect([name, kept]).toEqual([name, name === "overlay" ? [...Restored.own] : []])
+      expect(Object.fromEntries(Object.keys(expected).map((path) => [path, found[path]]))).toEqual(expected)
+    }
+  }).pipe(quickly)
+
+for (const [target, isOther] of [
+  ["its own namespace", false],
+  ["another namespace", true]
+] as const)
+  Backups.real(
+    `A Restore into ${target} brings back content, owner, mode, time, attributes, links and holes`,
+    (scene) => restoresEveryMode(scene, isOther)
+  )
 
 Backups.real("A server that lets nobody delete has the data, and the status says that nothing old goes", (scene) =>
   Effect.gen(function* () {

@@ -24,7 +24,7 @@ export const record = (
   Effect.gen(function* () {
     yield* ask(cluster, "clusterroles").pipe(
       Effect.repeat({
-        until: (roles) => roles.every((role) => role.aggregationRule === undefined || J.list(role.rules).length > 0),
+        until: isAggregated,
         schedule: Schedule.spaced("200 millis")
       })
     )
@@ -32,6 +32,20 @@ export const record = (
       Effect.map(ask(cluster, plural), (objects) => [plural, objects.map((object) => settled(kind, object))] as const)
     )
     return Object.fromEntries(entries)
+  })
+
+/** Whether each aggregated role has the rules of all roles that its label selectors match. */
+const isAggregated = (roles: ReadonlyArray<JsonObject>): boolean =>
+  roles.every(({ aggregationRule, rules }) => {
+    if (aggregationRule === undefined) return true
+    const selectors = J.objects(J.object(aggregationRule).clusterRoleSelectors)
+    const matched = roles.filter((role) =>
+      selectors.some(({ matchLabels }) =>
+        Object.entries(J.object(matchLabels)).every(([key, value]) => J.at(role, "metadata", "labels", key) === value)
+      )
+    )
+    const own = new Set(J.list(rules).map((rule) => JSON.stringify(rule)))
+    return own.size > 0 && matched.every((role) => J.list(role.rules).every((rule) => own.has(JSON.stringify(rule))))
   })
 
 const ask = (cluster: ControlPlane, plural: string): Effect.Effect<ReadonlyArray<JsonObject>, Api.RequestFailed> =>
