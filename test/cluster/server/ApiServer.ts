@@ -142,7 +142,8 @@ const initial = ({ kinds, saved }: Options, now: number): Store.Saved | undefine
 const handle = (server: Server, request: Exchange.HttpRequest): Effect.Effect<Exchange.HttpResponse> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const warnings = new Set<string>()
-    const refuse = (error: unknown) => Exchange.refusal({ warnings }, Step.failureOf(error))
+    const refuse = (error: unknown) =>
+      Exchange.refusal({ warnings, accept: request.headers.accept }, Step.failureOf(error))
     const step = Step.make()
     const decide = () => {
       warnings.clear()

@@ -4,13 +4,18 @@
 import * as Decode from "./body/Decode.ts"
 import type { Format } from "./body/Negotiation.ts"
 import * as Prune from "./body/Prune.ts"
+import * as Protobuf from "./codec/Protobuf.ts"
 import * as Failure from "./Failure.ts"
 import * as Json from "./Json.ts"
 import { schemaNamed } from "./openapi/Documents.ts"
 
-/** DeleteOptions from a text. `knows`: whether a built-in kind is known. Throws a Failure (400). */
-export const decode = (text: string, format: Format, knows: Decode.Options["knows"]): Json.JsonObject => {
-  const parsed = parse(text, format)
+/** DeleteOptions from a body. `knows`: whether a built-in kind is known. Throws a Failure (400). */
+export const decode = (
+  body: string | Uint8Array | undefined,
+  format: Format,
+  knows: Decode.Options["knows"]
+): Json.JsonObject => {
+  const parsed = parse(body, format)
   const mistake = Decode.typeMistake(parsed)
   if (mistake !== undefined) throw Failure.badRequest(mistake)
   const value = Json.object(parsed)
@@ -28,9 +33,16 @@ export const decode = (text: string, format: Format, knows: Decode.Options["know
   return Prune.prune(schemaNamed("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"), Object.fromEntries(said)).value
 }
 
-const parse = (text: string, format: Format): Json.Json => {
+const parse = (body: string | Uint8Array | undefined, format: Format): Json.Json => {
+  if (format === "protobuf") {
+    const opened = Protobuf.open(Decode.bytesOf(body))
+    const isOptions = opened.kind === "" || opened.kind === "DeleteOptions"
+    return isOptions
+      ? Protobuf.read({ apiVersion: "v1", kind: "DeleteOptions", raw: opened.raw })
+      : { apiVersion: opened.apiVersion, kind: opened.kind }
+  }
   try {
-    return Decode.parse(text, format).value
+    return Decode.parse(Decode.textOf(body), format).value
   } catch (error) {
     if (!(error instanceof Failure.Failure) || format === "yaml") throw error
     throw Failure.badRequest(`couldn't get version/kind; json parse error: ${error.message}`)

@@ -27,6 +27,8 @@ export interface HttpResponse {
   /** Lower-case names. */
   readonly headers: { readonly [name: string]: string }
   readonly body: string | Streamed
+  /** Whether the characters of the body are bytes (Latin-1). */
+  readonly binary?: boolean
 }
 
 /** A request on its way. */
@@ -69,28 +71,38 @@ export const answer = (
 ): HttpResponse => ({
   status,
   headers: { ...headersOf(exchange), "content-type": Negotiation.contentType(accepted.format) },
-  body: View.text(accepted, value)
+  body: View.text(accepted, value),
+  binary: accepted.format === "protobuf"
 })
 
 /** A body that goes on. */
-export const streamed = (exchange: Exchange, body: Streamed, contentType = "application/json"): HttpResponse => ({
+export const streamed = (exchange: Exchange, body: Streamed, contentType: string, binary = false): HttpResponse => ({
   status: 200,
   headers: { ...headersOf(exchange), "content-type": contentType },
-  body
+  body,
+  binary
 })
 
-/** A refusal, always JSON. */
-export const refusal = (exchange: Pick<Exchange, "warnings">, failure: Failure.Failure): HttpResponse => ({
-  status: failure.code,
-  headers: {
-    ...headersOf(exchange),
-    "content-type": "application/json",
-    ...(failure.details?.retryAfterSeconds !== undefined && {
-      "retry-after": String(failure.details.retryAfterSeconds)
-    })
-  },
-  body: `${escaped(JSON.stringify(Failure.status(failure)))}\n`
-})
+/** A refusal, in JSON unless the client prefers another form. */
+export const refusal = (
+  { accept, warnings }: Pick<Exchange, "warnings"> & { readonly accept?: string | undefined },
+  failure: Failure.Failure
+): HttpResponse => {
+  const accepted = Negotiation.refusedAs(accept)
+  const status = Failure.status(failure)
+  return {
+    status: failure.code,
+    headers: {
+      ...headersOf({ warnings }),
+      "content-type": Negotiation.contentType(accepted.format),
+      ...(failure.details?.retryAfterSeconds !== undefined && {
+        "retry-after": String(failure.details.retryAfterSeconds)
+      })
+    },
+    body: accepted.format === "json" ? `${escaped(JSON.stringify(status))}\n` : View.text(accepted, status),
+    binary: accepted.format === "protobuf"
+  }
+}
 
 /** As Go writes JSON. */
 const escaped = (json: string): string =>

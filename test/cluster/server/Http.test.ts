@@ -38,6 +38,28 @@ describe("Http", () => {
     })
   )
 
+  live("compresses long answers for clients that accept gzip", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Http.serve(yield* make())
+      yield* post(url, "long", {
+        body: JSON.stringify({ metadata: { name: "long" }, data: { a: "ü".repeat(100_000) } })
+      })
+      yield* post(url, "short")
+      for (const accept of ["application/json", "application/vnd.kubernetes.protobuf"]) {
+        const answers = yield* Effect.forEach(["gzip", "br, gzip;q=0.5", "identity"], (encodings) =>
+          fetched(`${url}${configMaps}/long`, { headers: { accept, "accept-encoding": encodings } })
+        )
+        expect(answers.map(({ headers }) => headers.get("content-encoding"))).toEqual(["gzip", "gzip", null])
+        const bodies = yield* Effect.promise(() => Promise.all(answers.map((answer) => answer.bytes())))
+        expect(bodies[0]?.length).toBeGreaterThan(200_000)
+        expect(bodies[0]).toEqual(bodies[2])
+        expect(bodies[1]).toEqual(bodies[2])
+        const short = yield* fetched(`${url}${configMaps}/short`, { headers: { accept, "accept-encoding": "gzip" } })
+        expect(short.headers.get("content-encoding")).toBeNull()
+      }
+    })
+  )
+
   live(
     "sends the headers of a watch at once and each event when it happens, and forgets it when the client is gone",
     () =>

@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer } from "node:https"
 import type { AddressInfo, Socket } from "node:net"
 import type { Duplex } from "node:stream"
+import { gzipSync } from "node:zlib"
 import { Data, Effect, FiberSet, Runtime, type Scope } from "effect"
 import type { ApiServer, HttpResponse } from "./ApiServer.ts"
 import { separator } from "./access/Impersonation.ts"
@@ -172,20 +173,40 @@ const unread = (failure: Failure.Failure): HttpResponse => {
   return { ...answer, headers: { ...answer.headers, connection: "close" } }
 }
 
-/** Sends an answer; of a body that goes on the headers at once, and each part when it is there and the client takes it. */
-const send = (
-  { body, headers, status }: HttpResponse,
-  { method }: IncomingMessage,
-  response: ServerResponse
-): Effect.Effect<void> => {
+/** A kube-apiserver compresses answers of this size or more, in bytes. */
+const leastCompressed = 128 * 1024
+
+/** Whether an answer is compressed. */
+const isCompressed = (
+  { binary = false, body, headers, status }: HttpResponse,
+  { headers: { "accept-encoding": encodings = "" }, method }: IncomingMessage
+): boolean =>
+  typeof body === "string" &&
+  Buffer.byteLength(body, binary ? "latin1" : "utf8") >= leastCompressed &&
+  method === "GET" &&
+  status === 200 &&
+  headers["content-encoding"] === undefined &&
+  String(encodings)
+    .split(",")
+    .some((encoding) => encoding.replace(/;.*$/s, "").trim() === "gzip")
+
+/** Sends an answer. Of a stream, it sends the headers at once, and each part when the client takes it. */
+const send = (answer: HttpResponse, request: IncomingMessage, response: ServerResponse): Effect.Effect<void> => {
+  const { binary = false, body, headers, status } = answer
+  const { method } = request
+  const encoding = binary ? "latin1" : "utf8"
+  if (typeof body === "string" && isCompressed(answer, request)) {
+    response.writeHead(status, { ...headers, "content-encoding": "gzip", vary: "Accept-Encoding" })
+    return Effect.sync(() => void response.end(gzipSync(Buffer.from(body, encoding), { level: 1 })))
+  }
   response.writeHead(status, headers)
   if (typeof body === "string") {
-    return Effect.sync(() => void response.end(status === 304 || method === "HEAD" ? undefined : body))
+    return Effect.sync(() => void response.end(status === 304 || method === "HEAD" ? "" : body, encoding))
   }
   response.flushHeaders()
   const rest: Effect.Effect<void> = Effect.flatMap(body.next, (part) => {
     if (part === undefined) return Effect.sync(() => void response.end())
-    return Effect.zipRight(response.write(part) ? turn : drained(response), rest)
+    return Effect.zipRight(response.write(part, encoding) ? turn : drained(response), rest)
   })
   return Effect.ensuring(rest, body.close)
 }

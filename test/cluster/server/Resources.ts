@@ -88,11 +88,14 @@ const watch = (
     defaultSeconds: watchSeconds * (1 + identity.fraction()),
     whenDropped: (listener) => registry.whenDropped(kind, listener)
   }
-  const open = () => Exchange.streamed(exchange, Watch.open(store, server.watches, request))
+  const { format } = request.view.accepted
+  const streamed = (body: Watch.Streamed) =>
+    Exchange.streamed(exchange, body, Negotiation.streamType(format), format === "protobuf")
+  const open = () => streamed(Watch.open(store, server.watches, request))
   const opened = after(server, Watch.required(request.options), open)
   // A watch that cannot begin says so as a watch.
   return Effect.isEffect(opened)
-    ? Effect.catchAll(opened, (failure) => Effect.succeed(Exchange.streamed(exchange, Watch.failed(failure))))
+    ? Effect.catchAll(opened, (failure) => Effect.succeed(streamed(Watch.failed(request.view.accepted, failure))))
     : opened
 }
 
@@ -100,7 +103,7 @@ const watch = (
 export const create = (request: ResourceRequest): Answer => {
   const { exchange, kind, path, server } = request
   const accepted = acceptedBy(request)
-  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"])
+  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"], kind.custom)
   const body = Exchange.bodyOf(exchange)
   const query = Query.write(exchange.target.query, "Create")
   const object = decode(request, body, format, query)
@@ -115,7 +118,7 @@ export const update = (request: ResourceRequest): Answer => {
   const accepted = acceptedBy(request)
   const body = Exchange.bodyOf(exchange)
   const query = Query.write(exchange.target.query, "Update")
-  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"])
+  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"], kind.custom)
   const object = decode(request, body, format, query)
   const options = writeOptions(exchange, query)
   const changed = server.verbs.update(kind, path.subresource, path.namespace, path.name, object, options)
@@ -175,8 +178,8 @@ export const removeAll = (request: ResourceRequest): Answer => {
 const deleteOptionsOf = ({ exchange, server }: ResourceRequest): Json.JsonObject => {
   const body = Exchange.bodyOf(exchange)
   if (!Exchange.hasBody(exchange)) return Query.deletion(exchange.target.query)
-  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"])
-  return DeleteOptions.decode(Decode.textOf(body), format, server.world.registry.knows)
+  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"], false)
+  return DeleteOptions.decode(body, format, server.world.registry.knows)
 }
 
 const deleting = (exchange: Exchange.Exchange, options: Json.JsonObject) => ({

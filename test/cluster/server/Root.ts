@@ -1,7 +1,8 @@
 /**
  * What is served besides objects: who the server is, how it is, and what it serves.
  */
-import * as Yaml from "./body/Yaml.ts"
+
+import * as Negotiation from "./body/Negotiation.ts"
 import * as Exchange from "./Exchange.ts"
 import * as Failure from "./Failure.ts"
 import type { JsonObject } from "./Json.ts"
@@ -110,7 +111,7 @@ const aggregated = (
   const headers = { etag, vary: "Accept", "cache-control": "public" }
   if (exchange.request.headers["if-none-match"] === etag) return { status: 304, headers, body: "" }
   const answer = shown(exchange, list, format, headers)
-  const type = Discovery.aggregatedType.replace("json", format)
+  const type = Discovery.aggregatedType.replace("application/json", Negotiation.contentType(format))
   return { ...answer, headers: { ...answer.headers, "content-type": type } }
 }
 
@@ -143,12 +144,9 @@ const shown = (
   format: Discovery.Form["format"],
   headers: { readonly [name: string]: string }
 ): Exchange.HttpResponse => {
-  const answer = json(exchange, value)
-  return {
-    ...answer,
-    headers: { ...answer.headers, ...headers, "content-type": `application/${format}` },
-    body: format === "yaml" ? Yaml.format(value) : answer.body
-  }
+  const accepted = { format, view: "object", version: "v1", pretty: false } as const
+  const answer = Exchange.answer(exchange, 200, value, accepted)
+  return { ...answer, headers: { ...answer.headers, ...headers } }
 }
 
 const paths = ({ world: { registry } }: Server): ReadonlyArray<string> =>

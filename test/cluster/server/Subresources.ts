@@ -85,7 +85,7 @@ const ofScale = (request: Resources.ResourceRequest, method: string): Resources.
   const { headers } = exchange.request
   if (method === "PUT") {
     const options = Query.write(query, "Update")
-    const format = Negotiation.bodyFormat(headers["content-type"])
+    const format = Negotiation.bodyFormat(headers["content-type"], kind.custom)
     const decode = () => Resources.decode({ ...request, kind: scaleKind(kind) }, body, format, options)
     const next = kind.custom ? unregistered(decode) : decode()
     return answer(Scale.change(server.world, target, () => next, complete(request, options)))
@@ -150,7 +150,7 @@ const posted =
   (request: Resources.ResourceRequest): Resources.Answer => {
     const { exchange } = request
     const accepted = Resources.acceptedBy(request)
-    const format = Negotiation.bodyFormat(exchange.request.headers["content-type"])
+    const format = Negotiation.bodyFormat(exchange.request.headers["content-type"], request.kind.custom)
     const query = Query.write(exchange.target.query, "Create")
     const kind = { ...request.kind, ...schemaOf() }
     const body = Resources.decode({ ...request, kind }, Exchange.bodyOf(exchange), format, query)
@@ -161,7 +161,7 @@ const posted =
 const token = (request: Resources.ResourceRequest): Resources.Answer => {
   const { exchange, kind, path, server } = request
   const accepted = Resources.acceptedBy(request)
-  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"])
+  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"], request.kind.custom)
   const query = Query.write(exchange.target.query, "Create")
   const body = Resources.decode(
     { ...request, kind: { ...kind, ...TokenRequest.named() } },

@@ -1,10 +1,11 @@
 /**
- * What a client sees of objects: themselves, a table, or their metadata only; as JSON or YAML.
+ * What a client sees of objects: themselves, a table, or their metadata only; as JSON, YAML or protobuf.
  */
 import type { Accepted } from "./body/Negotiation.ts"
 import * as PartialMetadata from "./body/PartialMetadata.ts"
 import * as Table from "./body/Table.ts"
 import * as Yaml from "./body/Yaml.ts"
+import * as Protobuf from "./codec/Protobuf.ts"
 import type { JsonObject } from "./Json.ts"
 import * as Json from "./Json.ts"
 import type { Kind } from "./Kind.ts"
@@ -74,8 +75,9 @@ export const watched = (
 
 const internal = (kind: Kind, object: JsonObject): JsonObject => kind.internal?.(object) ?? object
 
-/** The text of an answer. */
-export const text = ({ format, pretty }: Accepted, value: Json.Json): string => {
+/** The text of an answer: of one in protobuf, its bytes as Latin-1 characters. */
+export const text = ({ format, pretty }: Accepted, value: JsonObject): string => {
+  if (format === "protobuf") return Protobuf.encode(value).toString("latin1")
   if (format === "yaml") return Yaml.format(value)
   return pretty ? JSON.stringify(value, undefined, 2) : `${JSON.stringify(value)}\n`
 }

@@ -1,8 +1,10 @@
 /**
- * A watch: what is there, if that is asked for, and then every change of what is chosen, as lines of JSON, in order, until its
- * time is over. Changes are written into a queue in the step in which they happen; whoever reads takes all that has come.
+ * A watch: the present objects, if the client asks for them, and then each change of a chosen object, as lines of JSON or frames of
+ * protobuf. The writer queues each change in the step that makes it. A reader takes all changes in the queue.
  */
 import { Clock, Duration, Effect } from "effect"
+import type { Accepted } from "./body/Negotiation.ts"
+import * as Protobuf from "./codec/Protobuf.ts"
 import * as Failure from "./Failure.ts"
 import type { JsonObject } from "./Json.ts"
 import * as Json from "./Json.ts"
@@ -82,7 +84,8 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
     if (options.allowWatchBookmarks) tell("BOOKMARK", bookmark(request, store.revision, true))
   } else if (from > 0) {
     const missed = store.changes(view.kind.storage, from)
-    if (missed === undefined) return failed(Failure.expired(`too old resource version: ${from} (${store.oldest})`))
+    if (missed === undefined)
+      return failed(view.accepted, Failure.expired(`too old resource version: ${from} (${store.oldest})`))
     for (const change of missed) pass(change)
   }
   const unsubscribe = store.subscribe((change) => {
@@ -114,7 +117,7 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
         Effect.sync(() => {
           end()
           queue.clear()
-          return errorOf(Step.failureOf(error))
+          return errorOf(view.accepted, Step.failureOf(error))
         })
       )
       return Effect.flatMap(told, (text) => (text === "" ? next : Effect.succeed(text)))
@@ -127,8 +130,8 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
 }
 
 /** A watch that says why there is none, and ends. */
-export const failed = (failure: Failure.Failure): Streamed => {
-  let line: string | undefined = errorOf(failure)
+export const failed = (accepted: Accepted, failure: Failure.Failure): Streamed => {
+  let line: string | undefined = errorOf(accepted, failure)
   return {
     next: Effect.sync(() => {
       const told = line
@@ -139,8 +142,14 @@ export const failed = (failure: Failure.Failure): Streamed => {
   }
 }
 
-const errorOf = (failure: Failure.Failure): string =>
-  `${JSON.stringify({ type: "ERROR", object: Failure.status(failure) })}\n`
+const errorOf = (accepted: Accepted, failure: Failure.Failure): string =>
+  textOf(accepted, "ERROR", Failure.status(failure))
+
+/** The text of an event: in protobuf, its bytes as Latin-1 characters. */
+const textOf = ({ format }: Accepted, type: string, object: JsonObject): string =>
+  format === "protobuf"
+    ? Protobuf.encodeEvent(type, object).toString("latin1")
+    : `${JSON.stringify({ type, object })}\n`
 
 /**
  * A line of a watch. That of a table is made when it is read, as it tells ages, and the first describes the columns; so is one that
@@ -248,7 +257,7 @@ export interface Shared {
 export const shared = (): Shared => ({ change: undefined, frames: new Map() })
 
 const lineOf = (view: View.View, type: string, object: JsonObject, now: number, first: boolean): string =>
-  `${JSON.stringify({ type, object: View.watched(view, object, now, first) })}\n`
+  textOf(view.accepted, type, View.watched(view, object, now, first))
 
 const frameOf = (
   view: View.View,
@@ -265,7 +274,7 @@ const frameOf = (
     shared.change = change
     shared.frames.clear()
   }
-  const key = `${type} ${apiVersionOf(kind)} ${kind.kind} ${accepted.view} ${accepted.version}`
+  const key = `${type} ${apiVersionOf(kind)} ${kind.kind} ${accepted.view} ${accepted.version} ${accepted.format}`
   const found = shared.frames.get(key)
   if (found !== undefined) return found
   const made = make(0)

@@ -118,36 +118,34 @@ describe("kubectl logs", () => {
 
 describe("On the embedded cluster", () => {
   // Since 1.32, kubectl sends these bodies in protobuf.
-  for (const command of [
-    "create deployment other --image=nginx",
-    "create namespace other",
-    "create configmap c --from-literal=a=b",
-    "create secret generic s --from-literal=a=b",
-    "create job j --image=busybox",
-    "create serviceaccount robot",
-    "create role reader --verb=get --resource=pods",
-    "create quota q --hard=pods=1",
-    "auth can-i get pods"
-  ]) {
-    onShell(`the server refuses the body of kubectl ${command}`, ({ run }) =>
+  for (const [command, output] of [
+    ["create deployment other --image=nginx", "deployment.apps/other created\n"],
+    ["create namespace other", "namespace/other created\n"],
+    ["create configmap c --from-literal=a=b", "configmap/c created\n"],
+    ["create secret generic s --from-literal=a=b", "secret/s created\n"],
+    ["create job j --image=busybox", "job.batch/j created\n"],
+    ["create serviceaccount robot", "serviceaccount/robot created\n"],
+    ["create role reader --verb=get --resource=pods", "role.rbac.authorization.k8s.io/reader created\n"],
+    ["create quota q --hard=pods=1", "resourcequota/q created\n"],
+    ["create token default --duration=1h | cut -c1-3", "eyJ\n"],
+    ["run web --image=nginx", "pod/web created\n"],
+    ["auth can-i get pods", "yes\n"]
+  ] as const) {
+    onShell(`kubectl ${command} works`, ({ run }) =>
       Effect.gen(function* () {
-        const { exitCode, stderr } = yield* run(`kubectl ${command}`)
-        expect(stderr).toEndWith(
-          "the embedded API server does not read application/vnd.kubernetes.protobuf - accepted media types include: application/json, application/yaml\n"
-        )
-        expect(exitCode).toBe(1)
+        const { exitCode, stdout } = yield* run(`kubectl ${command}`)
+        expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: output })
       })
     )
   }
 
-  onShell("kubectl autoscale reports the failure of its second request", ({ run }) =>
+  onShell("kubectl autoscale creates an autoscaler in protobuf", ({ run }) =>
     Effect.gen(function* () {
-      yield* run("kubectl create deployment web --image=nginx --dry-run=client -o yaml | kubectl create -f -")
-      expect(yield* run("kubectl autoscale deployment web --max=3")).toEqual(
-        refused(
-          "error: failed to create autoscaling/v2 HPA and the configuration is incompatible with autoscaling/v1: empty input"
-        )
+      yield* run("kubectl create deployment web --image=nginx")
+      expect((yield* run("kubectl autoscale deployment web --max=3")).stdout).toBe(
+        "horizontalpodautoscaler.autoscaling/web autoscaled\n"
       )
+      expect((yield* run("kubectl get hpa web -o jsonpath='{.spec.maxReplicas}'")).stdout).toBe("3")
     })
   )
 

@@ -63,7 +63,7 @@ export const answer = (
   }
   const managed = ManagedFields.updated(
     {
-      kind: { ...accounts, ...named(), zero: Shape.zero(Shape.of("authentication.TokenRequest")) },
+      kind: { ...accounts, ...named(), zero: Shape.zero(Shape.of("authentication/v1.TokenRequest")) },
       kindIn: () => undefined,
       manager: options.manager,
       subresource: "token",

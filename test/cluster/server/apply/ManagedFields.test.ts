@@ -43,7 +43,7 @@ const deployment: ManagedFields.Owned = {
   kind: "Deployment",
   custom: false,
   schema: schemaOf("apps", "v1", "Deployment") ?? {},
-  zero: Shape.zero(Shape.of("apps.Deployment"))
+  zero: Shape.zero(Shape.of("apps/v1.Deployment"))
 }
 
 const second = 1_000

@@ -2,6 +2,7 @@
  * From the body of a request to an object of a kind, with what kube-apiserver says of bodies that are none.
  */
 
+import * as Protobuf from "../codec/Protobuf.ts"
 import * as ObjectMeta from "../crd/CustomObjectMeta.ts"
 import * as EmbeddedResource from "../crd/EmbeddedResource.ts"
 import * as CustomPrune from "../crd/Pruning.ts"
@@ -38,15 +39,21 @@ export interface Parsed {
 /** Parsed to learn what it is: a number in it that is too large is a mistake only of what is made of it. */
 interface Typed extends Parsed {
   readonly overflow?: string | undefined
+  /** A body in protobuf. */
+  readonly opened?: Protobuf.Opened
 }
 
 /** The text of a body. What is no UTF-8 becomes U+FFFD, as in Go. */
 export const textOf = (body: string | Uint8Array | undefined): string =>
   typeof body === "string" ? body : new TextDecoder("utf-8", { ignoreBOM: true }).decode(body ?? new Uint8Array())
 
+/** The bytes of a body. */
+export const bytesOf = (body: string | Uint8Array | undefined): Uint8Array =>
+  typeof body === "string" ? Buffer.from(body) : (body ?? new Uint8Array())
+
 /** Reads a text. Throws a Failure (400) with what Go says of a malformed one. */
 export const parse = (text: string, format: Format): Parsed =>
-  format === "json" ? JsonText.parse(text) : Yaml.parse(text)
+  format === "yaml" ? Yaml.parse(text) : JsonText.parse(text)
 
 /** Reads the object of a POST or PUT. Throws a Failure (400). */
 export const object = (
@@ -55,19 +62,19 @@ export const object = (
   format: Format,
   options: Options
 ): JsonObject => {
-  const text = textOf(body)
-  const { duplicates, overflow, value } = rewording(
-    (message) => unrecognized(kind, message, text),
-    () => typed(kind, text, format)
+  const { duplicates, opened, overflow, value } = rewording(
+    (message) => unrecognized(kind, message, body),
+    () => (format === "protobuf" ? enveloped(Protobuf.open(bytesOf(body))) : typed(kind, textOf(body), format))
   )
   const named = withType(kind, J.object(value))
   const refusal = (message: string) => unhandled(kind, named, message)
   const { errors, value: known } = rewording(refusal, () => {
     checkKind(kind, named, options)
+    if (opened !== undefined) return pruned(kind, Protobuf.read({ ...opened, ...typeOf(named) }), {})
     if (overflow !== undefined) throw Failure.badRequest(overflow)
-    return pruned(kind, named, { duplicates: format === "json" ? duplicates : [] })
+    return pruned(kind, named, { duplicates: format === "yaml" ? [] : duplicates })
   })
-  const lines = format === "json" ? [] : duplicates
+  const lines = format === "yaml" ? duplicates : []
   // Go's YAML decoder tells all that it found as one mistake.
   const mistake = lines.length === 0 ? [] : [`yaml: unmarshal errors:\n${lines.map((line) => `  ${line}`).join("\n")}`]
   complain(options, [...lines, ...errors], [...mistake, ...errors], refusal)
@@ -104,6 +111,18 @@ export const patched = (kind: Kind, patched: Patched, options: Options): JsonObj
   complain(options, all, all, refusal)
   return value
 }
+
+/** The kind of a body in protobuf, whose message is read once the kind is known to be the path's. */
+const enveloped = (opened: Protobuf.Opened): Typed => ({
+  value: { apiVersion: opened.apiVersion, kind: opened.kind },
+  duplicates: [],
+  opened
+})
+
+const typeOf = ({ apiVersion, kind }: JsonObject) => ({
+  apiVersion: J.text(apiVersion) ?? "",
+  kind: J.text(kind) ?? ""
+})
 
 /** Parses a text and makes sure that its `apiVersion` and `kind` can be read. */
 const typed = (kind: Kind, text: string, format: Format): Typed => {
@@ -230,17 +249,17 @@ const unhandled = (kind: Kind, named: JsonObject, message: string): Failure.Fail
 
 const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf("/") + 1)
 
-const unrecognized = (kind: Kind, message: string, text: string): Failure.Failure =>
+const unrecognized = (kind: Kind, message: string, body: string | Uint8Array | undefined): Failure.Failure =>
   Failure.badRequest(
-    `the object provided is unrecognized (must be of type ${kind.kind}): ${message} (${summary(text)})`
+    `the object provided is unrecognized (must be of type ${kind.kind}): ${message} (${summary(bytesOf(body))})`
   )
 
-/** The first bytes of a body: as they are where it looks like JSON, else in hexadecimal. */
-const summary = (text: string): string => {
-  if (text === "") return "<empty>"
-  const bytes = new TextEncoder().encode(text.slice(0, 31))
+/** The first bytes of a body: as text if they look like JSON, else in hexadecimal. */
+const summary = (bytes: Uint8Array): string => {
+  if (bytes.length === 0) return "<empty>"
   const first = bytes.slice(0, 30)
-  return `${text.startsWith("{") ? new TextDecoder().decode(first) : first.toHex()}${bytes.length > 30 ? " ..." : ""}`
+  const isJson = first[0] === 0x7b
+  return `${isJson ? new TextDecoder().decode(first) : first.toHex()}${bytes.length > 30 ? " ..." : ""}`
 }
 
 /** What `body` gives; a refusal by it is worded anew. */

@@ -28,7 +28,7 @@ describe("the form of an answer", () => {
   gives("application/yaml", "yaml object v1")
   gives("application/json;q=0.1, application/yaml;q=0.9", "yaml object v1")
   gives("application/*;q=0.5,application/yaml;q=0.4", "yaml object v1")
-  gives("application/vnd.kubernetes.protobuf, application/json", "json object v1", { custom: false })
+  gives("application/vnd.kubernetes.protobuf, application/json", "protobuf object v1", { custom: false })
   gives(`application/json;as=Table${meta}`, "json Table v1")
   gives(`*/*;as=Table${meta}`, "json Table v1")
   gives("application/json;as=Table;v=v1beta1;g=meta.k8s.io", "json Table v1beta1")
@@ -65,11 +65,12 @@ describe("the form of an answer", () => {
     "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
     { custom: false, collection: true }
   )
-  refuses(
-    "application/vnd.kubernetes.protobuf",
-    "only the following media types are accepted: application/json, application/yaml",
-    { custom: false }
-  )
+  gives("application/vnd.kubernetes.protobuf", "protobuf object v1", { custom: false })
+  gives("application/vnd.kubernetes.protobuf", "protobuf object v1", { custom: false, watch: true })
+  refuses("application/vnd.kubernetes.protobuf", published, { custom: true })
+  gives("application/vnd.kubernetes.protobuf, application/json", "json object v1")
+  gives(`application/vnd.kubernetes.protobuf;as=PartialObjectMetadata${meta}`, "protobuf PartialObjectMetadata v1")
+  refuses(`application/vnd.kubernetes.protobuf;as=Table${meta}`, published, { custom: false })
 })
 
 describe("the form of a body", () => {
@@ -81,12 +82,12 @@ describe("the form of a body", () => {
     "application/json; charset=utf-8",
     "application/json;"
   ]) {
-    test(`Content-Type ${JSON.stringify(type)} is JSON`, () => expect(Negotiation.bodyFormat(type)).toBe("json"))
+    test(`Content-Type ${JSON.stringify(type)} is JSON`, () => expect(Negotiation.bodyFormat(type, true)).toBe("json"))
   }
-  test("may be YAML", () => expect(Negotiation.bodyFormat("application/yaml;a=b")).toBe("yaml"))
+  test("may be YAML", () => expect(Negotiation.bodyFormat("application/yaml;a=b", true)).toBe("yaml"))
   for (const type of ["text/plain", "foo", "application/json; x", "text/yaml"]) {
     test(`Content-Type ${JSON.stringify(type)} is refused`, () => {
-      expect(() => Negotiation.bodyFormat(type)).toThrow(
+      expect(() => Negotiation.bodyFormat(type, true)).toThrow(
         expect.objectContaining({
           code: 415,
           message:
@@ -95,9 +96,10 @@ describe("the form of a body", () => {
       )
     })
   }
-  test("is no protobuf, and the refusal says so", () => {
-    expect(() => Negotiation.bodyFormat("application/vnd.kubernetes.protobuf")).toThrow(
-      "the embedded API server does not read application/vnd.kubernetes.protobuf - accepted media types include: application/json, application/yaml"
+  test("may be protobuf, except for custom kinds", () => {
+    expect(Negotiation.bodyFormat("application/vnd.kubernetes.protobuf", false)).toBe("protobuf")
+    expect(() => Negotiation.bodyFormat("application/vnd.kubernetes.protobuf", true)).toThrow(
+      "the body of the request was in an unknown format"
     )
   })
 })

@@ -1,6 +1,5 @@
 /**
- * Which form a client wants the answer in (`Accept`) and has sent a body in (`Content-Type`), as kube-apiserver negotiates
- * them. Protobuf is not spoken: it is passed over for the next type that the client accepts, and refused as a body.
+ * The form of an answer (`Accept`) and of a body (`Content-Type`), as kube-apiserver negotiates them. Custom kinds have no protobuf.
  *
  * Built-in kinds are behind go-restful in the real server, which refuses earlier and in other words than the negotiation
  * that custom kinds go through.
@@ -8,7 +7,7 @@
 import * as Failure from "../Failure.ts"
 
 /** How a value is written. */
-export type Format = "json" | "yaml"
+export type Format = "json" | "yaml" | "protobuf"
 
 /** What the client wants to see of objects. */
 export type View = "object" | "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList"
@@ -52,15 +51,30 @@ export const accepted = (accept: string | undefined, target: Target): Accepted =
     const found = formatsOf(clause.type).flatMap((format) => offer(clause, format, target))[0]
     if (found !== undefined) return found
   }
-  throw Failure.notAcceptable(clauses.some(({ type }) => type === protobuf) ? spoken : published(target.watch === true))
+  if (target.watch !== true) throw Failure.notAcceptable(published(false))
+  // A watch negotiates its objects first, and then the stream of its events.
+  accepted(accept, { ...target, watch: false })
+  throw Failure.notAcceptable(published(true))
+}
+
+/** The form of a Status: the first that the client accepts as a whole object, else JSON. */
+export const refusedAs = (accept: string | undefined): Accepted => {
+  if (accept === undefined || accept === "") return json
+  return (
+    clausesOf(accept).flatMap((clause) =>
+      formatsOf(clause.type).flatMap((format) =>
+        offer(clause, format, { custom: false }).filter(({ view }) => view === "object")
+      )
+    )[0] ?? json
+  )
 }
 
 /** The form of a body. Throws a Failure (415) for one that cannot be read. */
-export const bodyFormat = (contentType: string | undefined): Format => {
+export const bodyFormat = (contentType: string | undefined, custom: boolean): Format => {
   const type = contentType === undefined || contentType === "" ? "application/json" : mediaType(contentType)
   if (type === "application/json") return "json"
   if (type === "application/yaml") return "yaml"
-  if (type === protobuf) throw noProtobuf()
+  if (type === protobuf && !custom) return "protobuf"
   throw Failure.unsupportedMediaType(published(false))
 }
 
@@ -84,7 +98,11 @@ export const patchType = (contentType: string | undefined, custom: boolean): Pat
 }
 
 /** The `Content-Type` of an answer. */
-export const contentType = (format: Format): string => `application/${format}`
+export const contentType = (format: Format): string => (format === "protobuf" ? protobuf : `application/${format}`)
+
+/** The `Content-Type` of a watch. */
+export const streamType = (format: Format): string =>
+  format === "protobuf" ? `${protobuf};stream=watch` : "application/json"
 
 const protobuf = "application/vnd.kubernetes.protobuf"
 
@@ -136,7 +154,9 @@ const formatsOf = (type: string): ReadonlyArray<Format> => {
       return ["yaml"]
     case "application/*":
     case "*/*":
-      return ["json", "yaml"]
+      return ["json", "yaml", "protobuf"]
+    case protobuf:
+      return ["protobuf"]
     default:
       return []
   }
@@ -151,9 +171,12 @@ const offer = ({ parameters }: Clause, format: Format, target: Target): Readonly
   if (served !== "" && served !== "v1") return []
   const pretty = parameters.get("pretty") === "1"
   const [as, group, version] = [parameters.get("as"), parameters.get("g"), parameters.get("v")]
-  if (as === undefined && group === undefined && version === undefined) return [{ ...json, format, pretty }]
+  if (as === undefined && group === undefined && version === undefined) {
+    return target.custom && format === "protobuf" ? [] : [{ ...json, format, pretty }]
+  }
   if (group !== "meta.k8s.io" || (version !== "v1" && version !== "v1beta1")) return []
   if (as !== "Table" && as !== "PartialObjectMetadata" && as !== "PartialObjectMetadataList") return []
+  if (as === "Table" && format === "protobuf") return []
   return [{ format, view: as, version, pretty }]
 }
 
@@ -176,10 +199,3 @@ const routerRefusal = ({ collection, watch }: Target): Failure.Failure => {
 /** The type without its parameters; undefined where it is written wrongly. */
 const mediaType = (contentType: string): string | undefined =>
   /^\s*([^;\s]+)\s*(?:;\s*[^=;\s]+=(?:"[^"]*"|[^;\s"]+)\s*)*;?\s*$/.exec(contentType)?.[1]?.toLowerCase()
-
-const noProtobuf = (): Failure.Failure =>
-  new Failure.Failure({
-    code: 415,
-    reason: "UnsupportedMediaType",
-    message: `the embedded API server does not read ${protobuf} - accepted media types include: ${spoken.join(", ")}`
-  })

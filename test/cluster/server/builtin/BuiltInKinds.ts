@@ -2,6 +2,8 @@
  * The built-in kinds: what the modules of this folder say of how each is written, with the names, schemas and columns that a
  * kube-apiserver gives them.
  */
+
+import * as Messages from "../codec/Messages.ts"
 import * as CustomResourceDefinition from "../crd/DefinitionStrategy.ts"
 import type { JsonObject } from "../Json.ts"
 import type { Kind } from "../Kind.ts"
@@ -108,7 +110,7 @@ const kindOf = (definition: Definition): Kind => {
     ...name,
     listKind: `${kind}List`,
     custom: false,
-    zero: Shape.zero(Shape.of(Shape.nameOf(definition))),
+    zero: Shape.zero(Shape.of(Messages.nameOf(definition))),
     columns: columnsOf(group, version, kind),
     otherSubresources: subresources.filter((subresource) => served.has(subresource.name)),
     deprecation: deprecations[`${group}/${version}/${kind}`],

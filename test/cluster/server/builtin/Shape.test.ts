@@ -9,14 +9,14 @@ const canonical = (shape: string, object: Json.JsonObject): Json.JsonObject => {
 }
 
 test("what is empty goes, where a Go type leaves it out", () => {
-  expect(canonical("ConfigMap", { metadata: { labels: {}, name: "c" }, data: {}, immutable: false })).toEqual({
+  expect(canonical("core/v1.ConfigMap", { metadata: { labels: {}, name: "c" }, data: {}, immutable: false })).toEqual({
     metadata: { name: "c" },
     immutable: false
   })
 })
 
 test("what a Go type always writes appears", () => {
-  expect(canonical("apps.Deployment", {})).toEqual({
+  expect(canonical("apps/v1.Deployment", {})).toEqual({
     metadata: {},
     spec: { selector: null, template: { metadata: {}, spec: { containers: null } }, strategy: {} },
     status: {}
@@ -25,32 +25,32 @@ test("what a Go type always writes appears", () => {
 
 test("an empty list that a Go type always writes becomes null when it is stored", () => {
   const decoded: Json.DraftObject = { addressType: "IPv4", endpoints: [] }
-  Shape.canonicalize(Shape.of("discovery.EndpointSlice"), decoded, "kept")
+  Shape.canonicalize(Shape.of("discovery/v1.EndpointSlice"), decoded, "kept")
   expect(decoded).toMatchObject({ endpoints: [], ports: null })
-  expect(canonical("discovery.EndpointSlice", decoded)).toMatchObject({ endpoints: null, ports: null })
+  expect(canonical("discovery/v1.EndpointSlice", decoded)).toMatchObject({ endpoints: null, ports: null })
 })
 
 test("amounts, times and bytes get the one way of being written", () => {
   const resources = { limits: { cpu: 0.5, memory: "1024Mi" } }
-  expect(canonical("ResourceRequirements", resources)).toEqual({ limits: { cpu: "500m", memory: "1Gi" } })
-  expect(canonical("coordination.LeaseSpec", { renewTime: "2026-11-20T11:00:00.500000+01:00" })).toEqual({
+  expect(canonical("core/v1.ResourceRequirements", resources)).toEqual({ limits: { cpu: "500m", memory: "1Gi" } })
+  expect(canonical("coordination/v1.LeaseSpec", { renewTime: "2026-11-20T11:00:00.500000+01:00" })).toEqual({
     renewTime: "2026-11-20T10:00:00.500000Z"
   })
-  expect(canonical("batch.JobStatus", { startTime: "2026-11-20T10:00:00.9Z" })).toEqual({
+  expect(canonical("batch/v1.JobStatus", { startTime: "2026-11-20T10:00:00.9Z" })).toEqual({
     startTime: "2026-11-20T10:00:00Z"
   })
-  expect(canonical("Secret", { data: { a: "Y\nQ==" } })).toEqual({ metadata: {}, data: { a: "YQ==" } })
+  expect(canonical("core/v1.Secret", { data: { a: "Y\nQ==" } })).toEqual({ metadata: {}, data: { a: "YQ==" } })
 })
 
 test("done twice it changes nothing more", () => {
-  const once = canonical("Event", { involvedObject: { name: "p" }, count: 0, eventTime: null })
-  expect(canonical("Event", once)).toEqual(once)
+  const once = canonical("core/v1.Event", { involvedObject: { name: "p" }, count: 0, eventTime: null })
+  expect(canonical("core/v1.Event", once)).toEqual(once)
 })
 
 test("members that it does not know stay", () => {
-  expect(canonical("ObjectReference", { name: "p", foo: "" })).toEqual({ name: "p", foo: "" })
+  expect(canonical("core/v1.ObjectReference", { name: "p", foo: "" })).toEqual({ name: "p", foo: "" })
 })
 
 test("a null in a map of bytes is no bytes", () => {
-  expect(canonical("ConfigMap", { binaryData: { a: null } })).toEqual({ metadata: {}, binaryData: { a: "" } })
+  expect(canonical("core/v1.ConfigMap", { binaryData: { a: null } })).toEqual({ metadata: {}, binaryData: { a: "" } })
 })

@@ -1,46 +1,43 @@
 /**
- * What becomes of an object when a kube-apiserver reads it into its Go types and writes it out again: empty lists and
- * texts go, `status: {}` appears, amounts and times get their one way of being written. The shapes are taken from the Go
- * types themselves, by `shapes/shapes.go`. What a client wrote that cannot be read has been refused before, by its decoder.
+ * The form in which a kube-apiserver writes an object that it has read into its Go types: without empty lists and texts, with fields
+ * that Go always writes (`status: {}`), and with one spelling of each quantity and time. The decoder has refused unreadable values before.
  */
 
+import * as Messages from "../codec/Messages.ts"
 import type { Draft, DraftObject } from "../Json.ts"
-import type { Kind } from "../Kind.ts"
 import { timestamp } from "../Timestamp.ts"
 import * as Quantity from "./Quantity.ts"
-import shapes from "./shapes/shapes.json"
 
-/** What an object, or a part of one, looks like. */
+/** The fields of an object in JSON. */
 export interface Shape {
-  readonly members: ReadonlyMap<string, Member>
-  /** Those that are written even if they are empty. */
-  readonly always: ReadonlyArray<readonly [name: string, member: Member]>
+  readonly members: ReadonlyMap<string, Messages.Field>
+  /** The fields that Go writes even if they are empty. */
+  readonly always: ReadonlyArray<readonly [name: string, member: Messages.Field]>
 }
 
-interface Member {
-  /** `kept`: a pointer, of which nothing and zero differ; `dropped`: nothing is zero; `always` and `null`: written anyhow. */
-  readonly presence: "kept" | "dropped" | "always" | "null"
-  readonly type: Type
-}
+/** The shape of a Go type with a name such as `apps/v1.Deployment`. An unknown name is a defect. */
+export const of = (name: string): Shape => ofMessage(Messages.of(name))
 
-type Type =
-  | { readonly is: "text" | "number" | "truth" | "any" | "time" | "microTime" | "quantity" | "bytes" }
-  | { readonly is: "list" | "map"; readonly of: Type }
-  | { readonly is: "object"; readonly shape: () => Shape }
-
-/** The shape of a Go type: `Pod`, `apps.Deployment`. */
-export const of = (name: string): Shape => {
-  const found = compiled.get(name)
+const ofMessage = (message: Messages.Message): Shape => {
+  const found = compiled.get(message)
   if (found !== undefined) return found
-  const fields = Object.entries(sources[name] ?? {})
-  const members = new Map(fields.map(([field, code]) => [field, memberOf(code)] as const))
+  const members = new Map(membersOf(message))
   const made: Shape = {
     members,
     always: [...members].filter(([, { presence }]) => presence === "always" || presence === "null")
   }
-  compiled.set(name, made)
+  compiled.set(message, made)
   return made
 }
+
+/** The fields with those of embedded structs. */
+const membersOf = ({ fields }: Messages.Message): ReadonlyArray<readonly [name: string, member: Messages.Field]> =>
+  fields.flatMap((field) => {
+    if (field.name !== undefined) return [[field.name, field] as const]
+    return field.type.is === "object" ? membersOf(field.type.of()) : []
+  })
+
+const compiled = new Map<Messages.Message, Shape>()
 
 /** How an empty list reads that is always written: a kube-apiserver keeps it until it stores the object, which makes it null. */
 export type Empty = "kept" | "null"
@@ -57,15 +54,9 @@ export const canonicalize = (shape: Shape, draft: DraftObject, empty: Empty): vo
   }
   for (const [name, { presence, type }] of shape.always) {
     const value = draft[name]
-    if (value === undefined) draft[name] = presence === "null" ? null : zeroOf(type)
+    if (value === undefined) draft[name] = presence === "null" || type.is === "bytes" ? null : zeroOf(type)
     else if (empty === "null" && type.is === "list" && Array.isArray(value) && value.length === 0) draft[name] = null
   }
-}
-
-/** The name that `shapes.go` gives the Go type of a kind: `Pod`, `apps.Deployment`, `autoscalingv2.HorizontalPodAutoscaler`. */
-export const nameOf = ({ group, kind, version }: Pick<Kind, "group" | "version" | "kind">): string => {
-  const [first = ""] = group.split(".")
-  return first === "" ? kind : `${first}${first === "autoscaling" ? version : ""}.${kind}`
 }
 
 /** An object of the shape without a word: only the members that are always written, with their empty values. */
@@ -75,47 +66,15 @@ export const zero = (shape: Shape): DraftObject => {
   return made
 }
 
-const sources: { readonly [type: string]: { readonly [field: string]: string } } = shapes
-const compiled = new Map<string, Shape>()
-
-const presences = new Map<string, Member["presence"]>([
-  ["0", "dropped"],
-  ["!", "always"],
-  ["?", "null"]
-])
-
-const memberOf = (code: string): Member => {
-  const presence = presences.get(code.charAt(0))
-  return presence === undefined ? { presence: "kept", type: typeOf(code) } : { presence, type: typeOf(code.slice(1)) }
-}
-
-const typeOf = (code: string): Type => {
-  if (code.startsWith("[]")) return { is: "list", of: typeOf(code.slice(2)) }
-  if (code.startsWith("{}")) return { is: "map", of: typeOf(code.slice(2)) }
-  switch (code) {
-    case "string":
-      return { is: "text" }
-    case "bool":
-      return { is: "truth" }
-    case "micro":
-      return { is: "microTime" }
-    case "number":
-    case "any":
-    case "time":
-    case "quantity":
-    case "bytes":
-      return { is: code }
-    default:
-      return { is: "object", shape: () => of(code) }
-  }
-}
-
-const canonicalOf = (type: Type, value: Draft, empty: Empty): Draft => {
+const canonicalOf = (type: Messages.Type, value: Draft, empty: Empty): Draft => {
   switch (type.is) {
     case "object":
-      if (isObject(value)) canonicalize(type.shape(), value, empty)
+    case "schemaOrSchemas":
+    case "schemaOrBool":
+      if (isObject(value)) canonicalize(ofMessage(type.is === "object" ? type.of() : Messages.schema()), value, empty)
       return value
     case "list":
+    case "message":
       if (Array.isArray(value)) {
         for (const [index, item] of value.entries())
           value[index] = item === null ? zeroOf(type.of) : canonicalOf(type.of, item, empty)
@@ -145,19 +104,20 @@ const canonicalOf = (type: Type, value: Draft, empty: Empty): Draft => {
 const isObject = (value: Draft): value is DraftObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const zeroOf = (type: Type): Draft => {
+const zeroOf = (type: Messages.Type): Draft => {
   switch (type.is) {
-    case "text":
+    case "string":
     case "bytes":
       return ""
-    case "number":
+    case "int":
+    case "double":
       return 0
-    case "truth":
+    case "bool":
       return false
     case "quantity":
       return "0"
     case "object":
-      return zero(type.shape())
+      return zero(ofMessage(type.of()))
     default:
       return null
   }

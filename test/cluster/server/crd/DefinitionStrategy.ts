@@ -9,7 +9,7 @@ import type { Strategy, Writing } from "../Kind.ts"
 import * as DefinitionValidation from "./definition/DefinitionValidation.ts"
 import * as Warnings from "./definition/Warnings.ts"
 
-const shape = Shape.of("apiextensions.CustomResourceDefinition")
+const shape = Shape.of("apiextensions/v1.CustomResourceDefinition")
 
 /** The strategy of CustomResourceDefinition. */
 export const definition: Strategy = {

@@ -114,6 +114,7 @@ export interface Form {
 const formats: { readonly [type: string]: Format } = {
   "application/json": "json",
   "application/yaml": "yaml",
+  "application/vnd.kubernetes.protobuf": "protobuf",
   "application/*": "json",
   "*/*": "json"
 }

@@ -199,7 +199,7 @@ const policy = (
   version: "v1",
   kind,
   strategy: strategy({
-    shape: `admissionregistration.${kind}`,
+    shape: `admissionregistration/v1.${kind}`,
     generation: ofSpec,
     ...(kind === "ValidatingAdmissionPolicy" && { status: {} }),
     default: (draft) => {
@@ -218,18 +218,22 @@ const policy = (
 
 const validatingPolicy = policy("ValidatingAdmissionPolicy", validating)
 
-const validatingStatus = statusStrategy(validatingPolicy.strategy, "admissionregistration.ValidatingAdmissionPolicy", {
-  kept: ["labels", "annotations", "finalizers", "ownerReferences", "generation"].map((name) => ["metadata", name]),
-  *validateUpdate(object) {
-    const warnings = Json.objects(Json.at(object, "status", "typeChecking", "expressionWarnings"))
-    for (const [index, { fieldRef, warning }] of warnings.entries()) {
-      const at = `status.typeChecking.expressionWarnings[${index}]`
-      yield* Check.requiredText(`${at}.warning`, warning)
-      if (isBlank(fieldRef)) yield FieldError.required(`${at}.fieldRef`)
+const validatingStatus = statusStrategy(
+  validatingPolicy.strategy,
+  "admissionregistration/v1.ValidatingAdmissionPolicy",
+  {
+    kept: ["labels", "annotations", "finalizers", "ownerReferences", "generation"].map((name) => ["metadata", name]),
+    *validateUpdate(object) {
+      const warnings = Json.objects(Json.at(object, "status", "typeChecking", "expressionWarnings"))
+      for (const [index, { fieldRef, warning }] of warnings.entries()) {
+        const at = `status.typeChecking.expressionWarnings[${index}]`
+        yield* Check.requiredText(`${at}.warning`, warning)
+        if (isBlank(fieldRef)) yield FieldError.required(`${at}.fieldRef`)
+      }
+      yield* Conditions.mistakes("status.conditions", Json.at(object, "status", "conditions"))
     }
-    yield* Conditions.mistakes("status.conditions", Json.at(object, "status", "conditions"))
   }
-})
+)
 
 function* paramReference(at: string, value: JsonValue | undefined): Errors {
   if (!Json.isObject(value)) return
@@ -284,7 +288,7 @@ const binding = (kind: "MutatingAdmissionPolicyBinding" | "ValidatingAdmissionPo
     version: "v1",
     kind,
     strategy: strategy({
-      shape: `admissionregistration.${kind}`,
+      shape: `admissionregistration/v1.${kind}`,
       generation: ofSpec,
       default: (draft) => Rules.fillMatchResources(Json.member(draft, "spec"), "matchResources"),
       *validate(object) {

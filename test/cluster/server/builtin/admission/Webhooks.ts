@@ -143,7 +143,7 @@ const configuration = (kind: "MutatingWebhookConfiguration" | "ValidatingWebhook
   version: "v1",
   kind,
   strategy: strategy({
-    shape: `admissionregistration.${kind}`,
+    shape: `admissionregistration/v1.${kind}`,
     generation: [["webhooks"]],
     default: (draft) => {
       for (const hook of drafts(draft, "webhooks")) {

@@ -48,7 +48,7 @@ export const configMap: Definition = {
   version: "v1",
   kind: "ConfigMap",
   strategy: strategy({
-    shape: "ConfigMap",
+    shape: "core/v1.ConfigMap",
     validate: configMistakes,
     *validateUpdate(object, old) {
       yield* immutable(object, old, ["data", "binaryData"])
@@ -95,7 +95,7 @@ export const secret: Definition = {
   version: "v1",
   kind: "Secret",
   strategy: strategy({
-    shape: "Secret",
+    shape: "core/v1.Secret",
     default: (draft) => {
       const written = Json.texts(draft.stringData)
       const names = Object.keys(written)

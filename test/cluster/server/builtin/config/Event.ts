@@ -150,7 +150,7 @@ const shared: Omit<Definition, "group" | "strategy"> = {
 export const event: Definition = {
   ...shared,
   group: "",
-  strategy: strategy({ shape: "Event", validate: (object) => common(object, "reportingComponent") }),
+  strategy: strategy({ shape: "core/v1.Event", validate: (object) => common(object, "reportingComponent") }),
   selectableFields: (object) => ({
     ...involvedFields("involvedObject", Json.object(object.involvedObject)),
     reason: Json.text(object.reason) ?? "",
@@ -165,7 +165,7 @@ export const newerEvent: Definition = {
   ...shared,
   group: "events.k8s.io",
   strategy: strategy({
-    shape: "events.Event",
+    shape: "events/v1.Event",
     validate: (object) => refusing(object, newEvent(object)),
     validateUpdate: (object, old) => refusing(object, changed(object, old))
   }),

@@ -10,7 +10,7 @@ export const lease: Definition = {
   version: "v1",
   kind: "Lease",
   strategy: strategy({
-    shape: "coordination.Lease",
+    shape: "coordination/v1.Lease",
     *validate(object) {
       const spec = Json.object(object.spec)
       const seconds = Json.number(spec.leaseDurationSeconds)

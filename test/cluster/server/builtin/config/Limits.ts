@@ -17,7 +17,7 @@ export const limitRange: Definition = {
   version: "v1",
   kind: "LimitRange",
   strategy: strategy({
-    shape: "LimitRange",
+    shape: "core/v1.LimitRange",
     default: (draft) => {
       for (const item of drafts(part(draft, "spec") ?? {}, "limits")) {
         for (const name of limitLists) roundUp(part(item, name))
@@ -81,7 +81,7 @@ function* ordered(field: string, item: JsonObject): Errors {
 const said = (list: string): string => (list === "defaultRequest" ? "default request" : list)
 
 const quotaStrategy = strategy({
-  shape: "ResourceQuota",
+  shape: "core/v1.ResourceQuota",
   status: {},
   default: (draft) => roundUp(part(part(draft, "spec"), "hard")),
   validate: quotaMistakes,
@@ -151,7 +151,7 @@ export const resourceQuota: Definition = {
   version: "v1",
   kind: "ResourceQuota",
   strategy: quotaStrategy,
-  status: statusStrategy(quotaStrategy, "ResourceQuota"),
+  status: statusStrategy(quotaStrategy, "core/v1.ResourceQuota"),
   unconditionalUpdate: true
 }
 
@@ -161,7 +161,7 @@ export const priorityClass: Definition = {
   version: "v1",
   kind: "PriorityClass",
   strategy: strategy({
-    shape: "scheduling.PriorityClass",
+    shape: "scheduling/v1.PriorityClass",
     generation: [],
     default: (draft) => fill(draft, "preemptionPolicy", "PreemptLowerPriority"),
     *validate(object) {

@@ -32,7 +32,7 @@ const label = (draft: Json.DraftObject): void => {
 }
 
 const main = strategy({
-  shape: "Namespace",
+  shape: "core/v1.Namespace",
   status: { phase: "Active" },
   default: (draft) => {
     label(draft)
@@ -55,7 +55,7 @@ export const namespace: Definition = {
   kind: "Namespace",
   names: Format.dnsLabel,
   strategy: main,
-  status: statusStrategy(main, "Namespace", {
+  status: statusStrategy(main, "core/v1.Namespace", {
     *validateUpdate(object) {
       const deleted = Json.at(object, "metadata", "deletionTimestamp") !== undefined
       const phase = Json.at(object, "status", "phase") ?? ""
@@ -86,6 +86,6 @@ export const serviceAccount: Definition = {
   group: "",
   version: "v1",
   kind: "ServiceAccount",
-  strategy: strategy({ shape: "ServiceAccount" }),
+  strategy: strategy({ shape: "core/v1.ServiceAccount" }),
   unconditionalUpdate: true
 }

@@ -32,7 +32,7 @@ function* change(object: JsonObject, old: JsonObject): Errors {
 
 // A new Node's status is kept: a kubelet says it all at once.
 const main = strategy({
-  shape: "Node",
+  shape: "core/v1.Node",
   default: (draft) => {
     const status = part(draft, "status")
     if (status === undefined) return
@@ -58,7 +58,7 @@ export const node: Definition = {
   version: "v1",
   kind: "Node",
   strategy: strategyOfNode,
-  status: statusStrategy(strategyOfNode, "Node", { validateUpdate: change }),
+  status: statusStrategy(strategyOfNode, "core/v1.Node", { validateUpdate: change }),
   selectableFields: (object) => ({
     "spec.unschedulable": String(Json.at(object, "spec", "unschedulable") === true)
   }),

@@ -51,7 +51,7 @@ export const endpoints: Definition = {
   version: "v1",
   kind: "Endpoints",
   strategy: strategy({
-    shape: "Endpoints",
+    shape: "core/v1.Endpoints",
     default: (draft) => {
       for (const subset of drafts(draft, "subsets")) {
         for (const port of drafts(subset, "ports")) fill(port, "protocol", "TCP")
@@ -101,7 +101,7 @@ export const endpointSlice: Definition = {
   version: "v1",
   kind: "EndpointSlice",
   strategy: strategy({
-    shape: "discovery.EndpointSlice",
+    shape: "discovery/v1.EndpointSlice",
     generation: [["addressType"], ["endpoints"], ["ports"], ["metadata", "labels"], ["metadata", "annotations"]],
     default: (draft) => {
       for (const port of drafts(draft, "ports")) {

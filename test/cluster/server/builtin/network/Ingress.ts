@@ -9,7 +9,7 @@ import * as Format from "../Format.ts"
 const group = "networking.k8s.io"
 
 const ingressStrategy = strategy({
-  shape: "networking.Ingress",
+  shape: "networking/v1.Ingress",
   status: { loadBalancer: {} },
   generation: spec,
   validate: (object) => ingressMistakes(Json.object(object.spec))
@@ -95,7 +95,7 @@ export const ingress: Definition = {
   version: "v1",
   kind: "Ingress",
   strategy: ingressStrategy,
-  status: statusStrategy(ingressStrategy, "networking.Ingress"),
+  status: statusStrategy(ingressStrategy, "networking/v1.Ingress"),
   unconditionalUpdate: true
 }
 
@@ -105,7 +105,7 @@ export const ingressClass: Definition = {
   version: "v1",
   kind: "IngressClass",
   strategy: strategy({
-    shape: "networking.IngressClass",
+    shape: "networking/v1.IngressClass",
     generation: spec,
     default: (draft) => {
       const parameters = part(part(draft, "spec"), "parameters")
@@ -128,7 +128,7 @@ export const networkPolicy: Definition = {
   version: "v1",
   kind: "NetworkPolicy",
   strategy: strategy({
-    shape: "networking.NetworkPolicy",
+    shape: "networking/v1.NetworkPolicy",
     generation: spec,
     default: (draft) => {
       const given = Json.member(draft, "spec")

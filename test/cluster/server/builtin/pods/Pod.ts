@@ -26,7 +26,7 @@ import * as QualityOfService from "./QualityOfService.ts"
 const specOf = (object: JsonObject): JsonObject => Json.object(object.spec)
 
 const main = strategy({
-  shape: "Pod",
+  shape: "core/v1.Pod",
   generation: spec,
   status: { phase: "Pending" },
   default: (draft) => {
@@ -137,7 +137,7 @@ export const pod: Definition = {
   version: "v1",
   kind: "Pod",
   strategy: main,
-  status: statusStrategy(main, "Pod", {
+  status: statusStrategy(main, "core/v1.Pod", {
     kept: [
       ["metadata", "deletionTimestamp"],
       ["metadata", "ownerReferences"]
@@ -182,7 +182,7 @@ export const podTemplate: Definition = {
   version: "v1",
   kind: "PodTemplate",
   strategy: strategy({
-    shape: "PodTemplate",
+    shape: "core/v1.PodTemplate",
     generation: [["template"]],
     default: (draft) => Defaults.template(part(draft, "template")),
     warnings: (object, old) => PodWarnings.ofTemplate("template", object, old),

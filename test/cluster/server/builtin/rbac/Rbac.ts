@@ -51,7 +51,7 @@ const role = (kind: "Role" | "ClusterRole"): Definition => ({
   ...shared,
   kind,
   strategy: strategy({
-    shape: `rbac.${kind}`,
+    shape: `rbac/v1.${kind}`,
     *validate(object) {
       yield* rules(object, kind === "Role")
       for (const [index, selector] of Json.objects(
@@ -114,7 +114,7 @@ const binding = (kind: "RoleBinding" | "ClusterRoleBinding"): Definition => {
     ...shared,
     kind,
     strategy: strategy({
-      shape: `rbac.${kind}`,
+      shape: `rbac/v1.${kind}`,
       default: fillBinding,
       validate: (object) => bindingMistakes(object, namespaced),
       *validateUpdate(object, old) {

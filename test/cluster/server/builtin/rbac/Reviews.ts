@@ -49,7 +49,7 @@ const ofAccess = (
   version: "v1",
   kind,
   strategy: strategy({
-    shape: `authorization.${kind}`,
+    shape: `authorization/v1.${kind}`,
     prepareForCreate: (draft, writing) => {
       // A question that validation rejects gets no answer.
       const spec = Json.object(draft.spec)
@@ -102,7 +102,7 @@ export const reviews: ReadonlyArray<Definition> = [
     version: "v1",
     kind: "SelfSubjectRulesReview",
     strategy: strategy({
-      shape: "authorization.SelfSubjectRulesReview",
+      shape: "authorization/v1.SelfSubjectRulesReview",
       prepareForCreate: (draft, { authorizer, user }) => {
         const namespace = Json.text(Json.at(draft, "spec", "namespace")) ?? ""
         if (namespace === "") throw Failure.badRequest("no namespace on request")
@@ -117,7 +117,7 @@ export const reviews: ReadonlyArray<Definition> = [
     version: "v1",
     kind: "SelfSubjectReview",
     strategy: strategy({
-      shape: "authentication.SelfSubjectReview",
+      shape: "authentication/v1.SelfSubjectReview",
       prepareForCreate: (draft, { now, user }) => {
         draft.metadata = { creationTimestamp: timestamp(now) }
         draft.status = { userInfo: User.infoOf(user) }
@@ -129,7 +129,7 @@ export const reviews: ReadonlyArray<Definition> = [
     version: "v1",
     kind: "TokenReview",
     strategy: strategy({
-      shape: "authentication.TokenReview",
+      shape: "authentication/v1.TokenReview",
       prepareForCreate: (draft, { authentication, now }) => {
         const { audiences, token } = Json.object(draft.spec)
         const asked = Json.list(audiences).filter((item): item is string => typeof item === "string")

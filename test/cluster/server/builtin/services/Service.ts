@@ -12,7 +12,7 @@ import * as Validation from "./ServiceValidation.ts"
 const { hasClusterIp, hasNodePorts, isExternal, isHeadless, isName, needsHealthCheck } = Validation
 
 const main = strategy({
-  shape: "Service",
+  shape: "core/v1.Service",
   status: { loadBalancer: {} },
   default: (draft) => {
     const spec = Json.member(draft, "spec")
@@ -253,7 +253,7 @@ export const service: Definition = {
   kind: "Service",
   names: Format.dnsLabel,
   strategy: main,
-  status: statusStrategy(unallocated, "Service", {
+  status: statusStrategy(unallocated, "core/v1.Service", {
     validateUpdate: Validation.balancerMistakes
   }),
   selectableFields: (object) => ({

@@ -52,7 +52,7 @@ const joinSources = (draft: DraftObject): void => {
 }
 
 const claimStrategy = strategy({
-  shape: "PersistentVolumeClaim",
+  shape: "core/v1.PersistentVolumeClaim",
   status: { phase: "Pending" },
   default: ClaimDefaults.fillIn,
   admit: (draft, old, writing) => {
@@ -143,12 +143,12 @@ export const persistentVolumeClaim: Definition = {
   version: "v1",
   kind: "PersistentVolumeClaim",
   strategy: claimStrategy,
-  status: statusStrategy(claimStrategy, "PersistentVolumeClaim"),
+  status: statusStrategy(claimStrategy, "core/v1.PersistentVolumeClaim"),
   unconditionalUpdate: true
 }
 
 const volumeStrategy = strategy({
-  shape: "PersistentVolume",
+  shape: "core/v1.PersistentVolume",
   status: { phase: "Pending" },
   default: (draft) => {
     const spec = Json.member(draft, "spec")
@@ -226,7 +226,7 @@ export const persistentVolume: Definition = {
   version: "v1",
   kind: "PersistentVolume",
   strategy: volumeStrategy,
-  status: statusStrategy(volumeStrategy, "PersistentVolume", {
+  status: statusStrategy(volumeStrategy, "core/v1.PersistentVolume", {
     prepareForUpdate: (draft, old, { now }) => {
       const status = Json.member(draft, "status")
       const before = Json.at(old, "status", "lastPhaseTransitionTime")
@@ -245,7 +245,7 @@ export const storageClass: Definition = {
   version: "v1",
   kind: "StorageClass",
   strategy: strategy({
-    shape: "storage.StorageClass",
+    shape: "storage/v1.StorageClass",
     default: (draft) => {
       fill(draft, "reclaimPolicy", "Delete")
       fill(draft, "volumeBindingMode", "Immediate")

@@ -9,7 +9,7 @@ import * as JobValidation from "./JobValidation.ts"
 import * as Schedule from "./Schedule.ts"
 
 const main = strategy({
-  shape: "batch.CronJob",
+  shape: "batch/v1.CronJob",
   status: {},
   generation: spec,
   default: (draft) => {
@@ -92,6 +92,6 @@ export const cronJob: Definition = {
   version: "v1",
   kind: "CronJob",
   strategy: main,
-  status: statusStrategy(main, "batch.CronJob"),
+  status: statusStrategy(main, "batch/v1.CronJob"),
   unconditionalUpdate: true
 }

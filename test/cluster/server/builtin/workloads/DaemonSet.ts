@@ -13,7 +13,7 @@ import * as Templates from "./Templates.ts"
 const templateGeneration = "deprecated.daemonset.template.generation"
 
 const main = strategy({
-  shape: "apps.DaemonSet",
+  shape: "apps/v1.DaemonSet",
   status: {},
   generation: spec,
   default: (draft) => {
@@ -98,7 +98,7 @@ export const daemonSet: Definition = {
   version: "v1",
   kind: "DaemonSet",
   strategy: main,
-  status: statusStrategy(main, "apps.DaemonSet", {
+  status: statusStrategy(main, "apps/v1.DaemonSet", {
     validateUpdate: (object) =>
       Templates.counts(
         "status",

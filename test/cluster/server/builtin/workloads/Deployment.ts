@@ -9,7 +9,7 @@ import * as PodWarnings from "../pods/PodWarnings.ts"
 import * as Templates from "./Templates.ts"
 
 const main = strategy({
-  shape: "apps.Deployment",
+  shape: "apps/v1.Deployment",
   status: {},
   generation: [["spec"], ["metadata", "annotations"]],
   default: (draft) => {
@@ -118,7 +118,7 @@ export const deployment: Definition = {
   version: "v1",
   kind: "Deployment",
   strategy: main,
-  status: statusStrategy(main, "apps.Deployment", {
+  status: statusStrategy(main, "apps/v1.Deployment", {
     kept: [["metadata", "labels"]],
     validateUpdate: statusMistakes
   }),

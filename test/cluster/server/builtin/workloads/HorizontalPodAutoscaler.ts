@@ -30,7 +30,7 @@ const fillRules = (
 }
 
 const main = strategy({
-  shape: "autoscalingv2.HorizontalPodAutoscaler",
+  shape: "autoscaling/v2.HorizontalPodAutoscaler",
   status: { desiredReplicas: 0, currentMetrics: null },
   generation: spec,
   default: (draft) => {
@@ -131,7 +131,7 @@ const parsed = (text: string): Draft | undefined => {
 }
 
 const v1 = strategy({
-  shape: "autoscalingv1.HorizontalPodAutoscaler",
+  shape: "autoscaling/v1.HorizontalPodAutoscaler",
   status: { currentReplicas: 0, desiredReplicas: 0 },
   generation: spec,
   default: (draft) => fill(Json.member(draft, "spec"), "minReplicas", 1),
@@ -150,7 +150,7 @@ export const autoscaler: Definition = {
   ...shared,
   version: "v2",
   strategy: main,
-  status: statusStrategy(main, "autoscalingv2.HorizontalPodAutoscaler")
+  status: statusStrategy(main, "autoscaling/v2.HorizontalPodAutoscaler")
 }
 
 /** What is stored, by the object of v1 that was made of it: the order of the metrics is not in v1. */
@@ -161,7 +161,7 @@ export const olderAutoscaler: Definition = {
   ...shared,
   version: "v1",
   strategy: v1,
-  status: statusStrategy(v1, "autoscalingv1.HorizontalPodAutoscaler"),
+  status: statusStrategy(v1, "autoscaling/v1.HorizontalPodAutoscaler"),
   fromStorage: (stored) => {
     const object = toV1(stored)
     stores.set(object, stored)

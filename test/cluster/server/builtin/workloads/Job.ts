@@ -37,7 +37,7 @@ export const warnings = (path: string) =>
 const ignored = ["successPolicy", "backoffLimitPerIndex", "maxFailedIndexes"]
 
 const main = strategy({
-  shape: "batch.Job",
+  shape: "batch/v1.Job",
   status: {},
   generation: spec,
   default: (draft) => {
@@ -131,7 +131,7 @@ export const job: Definition = {
   version: "v1",
   kind: "Job",
   strategy: main,
-  status: statusStrategy(main, "batch.Job", { validateUpdate: JobStatus.change }),
+  status: statusStrategy(main, "batch/v1.Job", { validateUpdate: JobStatus.change }),
   selectableFields: (object) => ({
     "status.successful": String(Json.number(Json.at(object, "status", "succeeded")) ?? 0)
   }),

@@ -9,7 +9,7 @@ import * as Templates from "./Templates.ts"
 const counts = { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 }
 
 const main = strategy({
-  shape: "policy.PodDisruptionBudget",
+  shape: "policy/v1.PodDisruptionBudget",
   status: counts,
   generation: spec,
   validate: (object) => validate(Json.object(object.spec))
@@ -50,7 +50,7 @@ export const podDisruptionBudget: Definition = {
   version: "v1",
   kind: "PodDisruptionBudget",
   strategy: main,
-  status: statusStrategy(main, "policy.PodDisruptionBudget", {
+  status: statusStrategy(main, "policy/v1.PodDisruptionBudget", {
     validateUpdate: (object) => Templates.counts("status", Json.object(object.status), Object.keys(counts), [])
   })
 }

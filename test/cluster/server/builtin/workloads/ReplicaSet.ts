@@ -48,7 +48,7 @@ function* setMistakes(object: JsonObject): Errors {
 }
 
 const setStrategy = strategy({
-  shape: "apps.ReplicaSet",
+  shape: "apps/v1.ReplicaSet",
   // A replica count is written even of none.
   status: { replicas: 0 },
   generation: spec,
@@ -74,7 +74,7 @@ export const replicaSet: Definition = {
   version: "v1",
   kind: "ReplicaSet",
   strategy: setStrategy,
-  status: statusStrategy(setStrategy, "apps.ReplicaSet", { validateUpdate: statusMistakes }),
+  status: statusStrategy(setStrategy, "apps/v1.ReplicaSet", { validateUpdate: statusMistakes }),
   scale,
   selectableFields,
   unconditionalUpdate: true
@@ -94,7 +94,7 @@ function* controllerMistakes(object: JsonObject): Errors {
 }
 
 const controllerStrategy = strategy({
-  shape: "ReplicationController",
+  shape: "core/v1.ReplicationController",
   status: { replicas: 0 },
   generation: spec,
   default: (draft) => {
@@ -120,7 +120,7 @@ export const replicationController: Definition = {
   version: "v1",
   kind: "ReplicationController",
   strategy: controllerStrategy,
-  status: statusStrategy(controllerStrategy, "ReplicationController", { validateUpdate: statusMistakes }),
+  status: statusStrategy(controllerStrategy, "core/v1.ReplicationController", { validateUpdate: statusMistakes }),
   scale,
   selectableFields,
   dependents: "orphaned",

@@ -12,7 +12,7 @@ import * as Claim from "../storage/ClaimDefaults.ts"
 import * as Templates from "./Templates.ts"
 
 const main = strategy({
-  shape: "apps.StatefulSet",
+  shape: "apps/v1.StatefulSet",
   status: { replicas: 0 },
   generation: spec,
   default: (draft) => {
@@ -133,7 +133,7 @@ export const statefulSet: Definition = {
   version: "v1",
   kind: "StatefulSet",
   strategy: main,
-  status: statusStrategy(main, "apps.StatefulSet", { validateUpdate: statusMistakes }),
+  status: statusStrategy(main, "apps/v1.StatefulSet", { validateUpdate: statusMistakes }),
   scale: {
     specReplicas: ["spec", "replicas"],
     statusReplicas: ["status", "replicas"],
@@ -148,7 +148,7 @@ export const controllerRevision: Definition = {
   version: "v1",
   kind: "ControllerRevision",
   strategy: strategy({
-    shape: "apps.ControllerRevision",
+    shape: "apps/v1.ControllerRevision",
     validate: revisionMistakes,
     *validateUpdate(object, old) {
       yield* revisionMistakes(object)
