@@ -6,7 +6,7 @@ import type { JsonObject } from "../Json.ts"
 import * as J from "../Json.ts"
 import * as MessageDecoder from "./MessageDecoder.ts"
 import * as Messages from "./Messages.ts"
-import samples from "./messages/samples.json"
+import samples from "./messages/fixtures/samples.json"
 import * as Protobuf from "./Protobuf.ts"
 import { Writer, wire } from "./Wire.ts"
 

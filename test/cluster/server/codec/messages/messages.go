@@ -1,4 +1,4 @@
-// Writes messages.json, the fields of the Go types of the built-in kinds, and samples.json, objects of these kinds as JSON and protobuf.
+// Writes messages.json, the fields of the Go types of the built-in kinds, and fixtures/samples.json, objects of these kinds as JSON and protobuf.
 //
 // A field is its protobuf number, a mark and a type. The mark says what Go writes as JSON: "-" omits a zero value, "!" always writes
 // the field, "?" writes nil as null, and "*" omits nil. "*" and "?" are pointers. A name with "~" is an embedded struct, whose fields
@@ -292,6 +292,6 @@ func main() {
 		fmt.Println(file, len(b))
 	}
 	write("messages.json", messages)
-	write("samples.json", samples)
+	write("fixtures/samples.json", samples)
 	fmt.Println(len(kinds), len(messages))
 }
