@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** `kubemem`: a Kubernetes cluster in memory, and the commands that control it. */
 import * as Dispatch from "@homeostat/runtime/command/Dispatch"
+import * as Envtest from "./Envtest.ts"
 import manifest from "./package.json" with { type: "json" }
 import * as Remote from "./Remote.ts"
 import * as Start from "./Start.ts"
@@ -14,4 +15,4 @@ if (process.versions.bun === undefined && Number.parseInt(process.versions.node,
 
 const named = { name: manifest.name, version: manifest.version, description: manifest.description }
 
-Dispatch.run(named, [Start.verb, ...Remote.verbs])
+Dispatch.run(named, [Start.verb, ...Remote.verbs, Envtest.verb, ...Envtest.programs])

@@ -2,6 +2,8 @@ import { describe, expect } from "bun:test"
 import { Effect, Schedule } from "effect"
 import * as Certificates from "../envtest/Certificates.ts"
 import { live } from "../Test.ts"
+import * as ApiServer from "./ApiServer.ts"
+import { anonymous } from "./access/User.ts"
 import { configMaps, make } from "./Client.fixture.ts"
 import * as Http from "./Http.ts"
 
@@ -111,18 +113,35 @@ describe("Http", () => {
     })
   )
 
-  live("with TLS wants a certificate of its clients", () =>
+  live("recognizes users by client certificates of its CA", () =>
     Effect.gen(function* () {
       const authority = yield* Certificates.authority
+      const other = yield* Certificates.authority
       const own = yield* authority.server({ dns: ["localhost"], ip: ["127.0.0.1"] })
-      const admin = yield* authority.client("admin", ["system:masters"])
-      const { url } = yield* Http.serve(yield* make(), {
-        tls: { cert: own.certificate, key: own.key, clientCa: authority.certificate }
+      const { url } = yield* Http.serve(yield* ApiServer.make({ seed: 1 }), {
+        tls: { cert: own.certificate, key: own.key, clientCa: authority.certificate },
+        userOf: () => anonymous
       })
-      const known = { ca: authority.certificate, cert: admin.certificate, key: admin.key }
-      expect((yield* fetched(`${url}/version`, { tls: known })).status).toBe(200)
-      const stranger = yield* Effect.either(fetched(`${url}/version`, { tls: { ca: authority.certificate } }))
-      expect(stranger._tag).toBe("Left")
+      const body = JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" })
+      const asked = (client?: { readonly certificate: string; readonly key: string }) =>
+        Effect.flatMap(
+          fetched(`${url}/apis/authentication.k8s.io/v1/selfsubjectreviews`, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body,
+            keepalive: false,
+            tls: {
+              ca: authority.certificate,
+              ...(client !== undefined && { cert: client.certificate, key: client.key })
+            }
+          }),
+          (answer) => Effect.promise(() => answer.json())
+        )
+      expect(yield* asked(yield* authority.client("ann", ["devs", "ops"]))).toMatchObject({
+        status: { userInfo: { username: "ann", groups: ["devs", "ops", "system:authenticated"] } }
+      })
+      expect(yield* asked(yield* other.client("ann", ["devs"]))).toMatchObject({ code: 401 })
+      expect(yield* asked()).toMatchObject({ code: 403 })
     })
   )
 })

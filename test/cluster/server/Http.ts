@@ -6,16 +6,19 @@
  * sends the headers of a stream with its first bytes, and a watch may have none for hours while its client waits for them.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http"
-import { createServer as createTlsServer } from "node:https"
-import type { AddressInfo, Socket } from "node:net"
+import { createServer as createHttpsServer } from "node:https"
+import type { AddressInfo, Server as NetServer, Socket } from "node:net"
 import type { Duplex } from "node:stream"
+import { createServer as createTlsServer, type TLSSocket } from "node:tls"
 import { gzipSync } from "node:zlib"
 import { Data, Effect, FiberSet, Runtime, type Scope } from "effect"
 import type { ApiServer, HttpResponse } from "./ApiServer.ts"
+import * as ClientCertificate from "./access/ClientCertificate.ts"
 import { separator } from "./access/Impersonation.ts"
 import type { User } from "./access/User.ts"
 import * as Exchange from "./Exchange.ts"
 import * as Failure from "./Failure.ts"
+import * as Step from "./Step.ts"
 import * as Unparsed from "./Unparsed.ts"
 
 /** A server could not begin to listen. */
@@ -29,7 +32,7 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly re
 export interface Tls {
   readonly cert: string
   readonly key: string
-  /** Clients need a certificate that this one has signed. */
+  /** The CA of client certificates, which name users. A client can have a token instead. A certificate of another CA gets 401. */
   readonly clientCa?: string | undefined
 }
 
@@ -63,13 +66,13 @@ export const serve = (server: ApiServer, options: Options = {}): Effect.Effect<L
       pending++
       request.socket.setTimeout(0)
       const headers = headersOf(request)
-      const answer = Effect.flatMap(bodyOf(request), (body) =>
+      const answer = Effect.flatMap(Effect.all([bodyOf(request), userOf(request, options)]), ([body, certified]) =>
         server.handle({
           method: request.method ?? "GET",
           path: request.url ?? "/",
           headers,
           body,
-          user: options.userOf?.(headers)
+          user: certified ?? options.userOf?.(headers)
         })
       )
       const fiber = Runtime.runFork(runtime)(
@@ -98,7 +101,11 @@ export const serve = (server: ApiServer, options: Options = {}): Effect.Effect<L
     made.keepAliveTimeout = idleMillis
     made.on("clientError", refused)
     made.on("connection", (socket: Socket) => socket.setTimeout(headMillis, () => socket.destroy()))
-    const listening = yield* Effect.acquireRelease(listen(made, host, options.port ?? 0), close)
+    const certified = new Set<Socket>()
+    const outer = options.tls?.clientCa === undefined ? made : certifying(made, options.tls, certified)
+    const listening = yield* Effect.acquireRelease(listen(outer, host, options.port ?? 0), (outer) =>
+      close(outer, made, certified)
+    )
     // A server on a socket of a path has another kind of address; this one has a port.
     const { port } = listening.address() as AddressInfo
     return { url: `${options.tls === undefined ? "http" : "https"}://${host}:${port}`, port, pending: () => pending }
@@ -115,28 +122,31 @@ const headMillis = 32_000
 const idleMillis = 90_000
 
 const make = (listener: RequestListener, tls: Tls | undefined): Server =>
-  tls === undefined
+  tls === undefined || tls.clientCa !== undefined
     ? createServer({ maxHeaderSize }, listener)
-    : createTlsServer(
-        {
-          maxHeaderSize,
-          cert: tls.cert,
-          key: tls.key,
-          ...(tls.clientCa !== undefined && { ca: tls.clientCa, requestCert: true, rejectUnauthorized: true })
-        },
-        listener
-      )
+    : createHttpsServer({ maxHeaderSize, cert: tls.cert, key: tls.key }, listener)
 
-const listen = (server: Server, host: string, port: number): Effect.Effect<Server, ListenFailed> =>
+/** TLS in front of a server. `node:https` of Bun does not give the certificates of clients, and `node:tls` does. */
+const certifying = (server: Server, { cert, clientCa, key }: Tls, sockets: Set<Socket>): NetServer =>
+  createTlsServer({ cert, key, ca: clientCa, requestCert: true, rejectUnauthorized: false }, (socket) => {
+    sockets.add(socket)
+    socket.on("close", () => sockets.delete(socket))
+    // A client that closes its connection early is not an error of the server.
+    socket.on("error", () => socket.destroy())
+    server.emit("connection", socket)
+  })
+
+const listen = (server: NetServer, host: string, port: number): Effect.Effect<NetServer, ListenFailed> =>
   Effect.async((resume) => {
     server.once("error", ({ message }) => resume(new ListenFailed({ reason: message })))
     server.listen({ host, port, exclusive: true }, () => resume(Effect.succeed(server)))
   })
 
-const close = (server: Server): Effect.Effect<void> =>
+const close = (outer: NetServer, server: Server, sockets: ReadonlySet<Socket>): Effect.Effect<void> =>
   Effect.async((resume) => {
-    server.close(() => resume(Effect.void))
+    outer.close(() => resume(Effect.void))
     server.closeAllConnections()
+    for (const socket of sockets) socket.destroy()
   })
 
 const headersOf = ({ headers, headersDistinct }: IncomingMessage): { readonly [name: string]: string } =>
@@ -146,6 +156,12 @@ const headersOf = ({ headers, headersDistinct }: IncomingMessage): { readonly [n
       return [name, Array.isArray(value) ? value.join(", ") : value]
     })
   )
+
+/** The user that a client certificate names. */
+const userOf = ({ socket }: IncomingMessage, { tls }: Options): Effect.Effect<User | undefined, Failure.Failure> =>
+  tls?.clientCa === undefined || !("getPeerCertificate" in socket)
+    ? Effect.succeed(undefined)
+    : Effect.try({ try: () => ClientCertificate.userOf(socket as TLSSocket), catch: Step.failureOf })
 
 /** Beyond what any request may have, nothing is kept: what is told about a body that is too large is told of this much. */
 const mostBytes = 4 * 1024 * 1024
