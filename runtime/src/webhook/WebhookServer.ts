@@ -29,15 +29,16 @@ import * as WebhookMetric from "../telemetry/WebhookMetric.ts"
 import * as Call from "./Call.ts"
 import type * as CertificateSource from "./CertificateSource.ts"
 import * as Reply from "./Reply.ts"
+import * as Uploads from "./Uploads.ts"
 
 /** The largest accepted body, in bytes. */
 export const mostBytes = 7 * 1024 * 1024
 
-/** Concurrent requests; further ones get 503 at once, so that their bodies do not fill the memory. */
-export const mostUnderWay = 200
-
-/** Concurrent connections. */
+/** Concurrent connections. Beyond, the one that has been idle for the longest time closes. */
 const mostConnections = 1000
+
+/** Concurrent answers to large bodies: as a parsed value, a body needs many times its memory. */
+const mostLargeAnswers = 1
 
 /** The time limit without one in the request, which is the longest that the API server allows. */
 const longestLimit = Duration.seconds(30)
@@ -57,6 +58,12 @@ interface Connection {
 
 /** The time that running requests get at the shutdown. */
 const grace = Duration.seconds(5)
+
+/**
+ * How long a connection must be idle before the shutdown closes it, in ms. The API server could be sending the next request on a connection
+ * that was just in use, and would not repeat that request. Instead it reads `connection: close` in the next answer.
+ */
+const quietMillis = 1000
 
 /** An endpoint with its kind of metrics. */
 export interface Route<out R = never> {
@@ -170,7 +177,8 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
       connection.since = clock.unsafeCurrentTimeMillis()
     }
     const isBusy = ({ phase }: Connection): boolean => phase === "receiving" || phase === "working"
-    let underWay = 0
+    const uploads = Uploads.make(clock)
+    const large = yield* Effect.makeSemaphore(mostLargeAnswers)
     let ending = false
 
     const send = (response: ServerResponse, status: number, type: string, body: string): void => {
@@ -214,7 +222,8 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         try: (): unknown => JSON.parse(body.toString("utf8")),
         catch: () => Reply.badRequest("invalid request body (must be JSON)")
       })
-      const replied = Effect.flatMap(parsed, (review) => route.endpoint(review, call))
+      const each = Effect.flatMap(parsed, (review) => route.endpoint(review, call))
+      const replied = body.length > Uploads.smallBytes ? large.withPermits(1)(each) : each
       const traced = call.root === undefined ? replied : Effect.provideService(replied, Tracer.ParentSpan, call.root)
       return traced.pipe(
         Effect.timeoutFail({
@@ -253,15 +262,21 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         meters.count(status)
         close(status, message)
       }
-      const problem = underWay >= mostUnderWay ? overloaded : problemOf(request)
-      if (problem !== undefined) {
-        reject(problem.status, problem.message)
+      const { socket } = request
+      const abort = (): void => {
+        reject(overloaded.status, overloaded.message)
+        // The answer leaves first.
+        setImmediate(() => request.destroy())
+      }
+      const invalid = problemOf(request)
+      const upload = invalid === undefined ? uploads.add(abort) : undefined
+      if (upload === undefined) {
+        const { message, status } = invalid ?? overloaded
+        reject(status, message)
         finish(call, startedAt)
         return
       }
-      const { socket } = request
       const limit = limitOf(query)
-      underWay++
       enter(socket, "receiving")
       meters.inFlight.add(1)
       let finished = false
@@ -276,18 +291,30 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         if (ended) return
         ended = true
         record()
-        underWay--
+        uploads.remove(upload)
         enter(socket, "idle")
         meters.inFlight.add(-1)
         if (ending) setImmediate(() => socket.end())
       }
-      const chunks: Array<Buffer> = []
+      // One buffer: a body in chunks of a byte would cost many times its size as a list.
+      let buffer = Buffer.allocUnsafe(0)
       let size = 0
       request.on("data", (chunk: Buffer) => {
+        if (response.headersSent) return
+        const start = size
         size += chunk.length
-        if (size <= mostBytes) chunks.push(chunk)
-        else if (!response.headersSent) {
-          chunks.length = 0
+        if (!uploads.grow(upload, size)) {
+          buffer = Buffer.allocUnsafe(0)
+          if (!response.headersSent) abort()
+        } else if (size <= mostBytes) {
+          if (size > buffer.length) {
+            const larger = Buffer.allocUnsafe(Math.max(size, Math.min(2 * buffer.length, mostBytes)))
+            buffer.copy(larger, 0, 0, start)
+            buffer = larger
+          }
+          chunk.copy(buffer, start)
+        } else {
+          buffer = Buffer.allocUnsafe(0)
           reject(tooLarge.status, tooLarge.message)
           request.destroy()
         }
@@ -297,9 +324,10 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
       request.on("error", end)
       request.on("end", () => {
         if (response.headersSent) return
+        upload.isComplete = true
         enter(socket, "working")
         const fiber = run(
-          Effect.matchEffect(answer(call, route, Buffer.concat(chunks), limit), {
+          Effect.matchEffect(answer(call, route, buffer.subarray(0, size), limit), {
             onSuccess: ({ body, code, panicked }) =>
               Effect.sync(() => {
                 meters.count(code)
@@ -335,9 +363,19 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
       minVersion: "TLSv1.2" as const
     })
     const server = createTlsServer({ ...context(certificates.first), ALPNProtocols: ["http/1.1"] }, accept)
-    server.maxConnections = mostConnections
+    /** Closes the connection that has been idle for the longest time. False: all are busy. */
+    const evict = (): boolean => {
+      let found: readonly [Duplex, Connection] | undefined
+      for (const each of sockets) if (!isBusy(each[1]) && (found?.[1].since ?? Infinity) > each[1].since) found = each
+      found?.[0].destroy()
+      return found !== undefined
+    }
     // Also for a client that never begins the handshake.
     server.on("connection", (socket) => {
+      if (sockets.size >= mostConnections && !evict()) {
+        socket.destroy()
+        return
+      }
       sockets.set(socket, { phase: "new", since: clock.unsafeCurrentTimeMillis() })
       socket.on("close", () => sockets.delete(socket))
     })
@@ -366,8 +404,14 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         Effect.gen(function* () {
           ending = true
           server.close()
-          for (const [socket, connection] of sockets) if (!isBusy(connection)) socket.end()
-          yield* Effect.timeoutOption(Effect.repeat(Effect.sleep("10 millis"), { until: () => underWay === 0 }), grace)
+          const drain = Effect.sync(() => {
+            const quiet = clock.unsafeCurrentTimeMillis() - quietMillis
+            for (const [socket, connection] of sockets) {
+              if (!isBusy(connection) && connection.since <= quiet) socket.end()
+            }
+            return uploads.size() === 0 && sockets.size === 0
+          })
+          yield* Effect.timeoutOption(Effect.repeat(Effect.delay(drain, "10 millis"), { until: (done) => done }), grace)
           for (const socket of sockets.keys()) socket.destroy()
         })
     )

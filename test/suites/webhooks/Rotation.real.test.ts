@@ -2,7 +2,6 @@
 
 import { describe, expect } from "bun:test"
 import { X509Certificate } from "node:crypto"
-import { connect, createServer, type Socket } from "node:net"
 import * as tls from "node:tls"
 import * as Authority from "@homeostat/runtime/webhook/Authority"
 import * as Contents from "@homeostat/runtime/webhook/Contents"
@@ -12,43 +11,8 @@ import * as Shared from "@homeostat/testkit/Shared"
 import { Effect, Fiber } from "effect"
 import * as Endpoint from "../binary/Endpoint.ts"
 import * as FakeClock from "./FakeClock.ts"
+import * as Load from "./Load.ts"
 import * as Scene from "./Scene.ts"
-
-/**
- * A port whose connections go to one target after the other, as those of a Service do. The API server opens new connections when the
- * CAs of a configuration change.
- */
-const service = (targets: ReadonlyArray<number>) =>
-  Effect.acquireRelease(
-    Effect.async<{ readonly port: number; readonly close: () => void }>((resume) => {
-      let next = 0
-      const sockets = new Set<Socket>()
-      const server = createServer((client) => {
-        const target = connect(targets[next++ % targets.length] ?? 0, "127.0.0.1")
-        for (const [one, other] of [
-          [client, target],
-          [target, client]
-        ] as const) {
-          sockets.add(one)
-          one.on("error", () => other.destroy()).on("close", () => other.destroy())
-          one.pipe(other)
-        }
-      })
-      server.listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        resume(
-          Effect.succeed({
-            port: typeof address === "object" ? (address?.port ?? 0) : 0,
-            close: () => {
-              server.close()
-              for (const socket of sockets) socket.destroy()
-            }
-          })
-        )
-      })
-    }),
-    ({ close }) => Effect.sync(close)
-  )
 
 const name = "homeostat-webhook-certificate"
 const path = `/api/v1/namespaces/default/secrets/${name}`
@@ -111,20 +75,6 @@ const trusted = (cluster: ControlPlane) =>
     }
   )
 
-/** The answer to an object that only the webhook denies: if its call failed, the API server would admit the object. */
-const answer = (cluster: ControlPlane, namespace: string) =>
-  Effect.map(
-    cluster.request("POST", `/apis/backup.example.com/v1/namespaces/${namespace}/backups?dryRun=All`, {
-      body: {
-        apiVersion: "backup.example.com/v1",
-        kind: "Backup",
-        metadata: { generateName: "never-" },
-        spec: { source: "pvc/data", schedule: "61 * * * *", destination: "s3://bucket" }
-      }
-    }),
-    ({ body, status }) => (status === 422 ? "denied" : `${status} ${JSON.stringify(body)}`)
-  )
-
 describe.concurrent.each([
   ["a real", Shared.real],
   ["the embedded", Shared.embedded]
@@ -135,7 +85,7 @@ describe.concurrent.each([
       Effect.gen(function* () {
         const namespace = yield* cluster.namespace("rotation")
         const ports = yield* Effect.all([Scene.freePort, Scene.freePort, Scene.freePort])
-        const { port } = yield* service(ports)
+        const { port } = yield* Load.service(ports)
         const metadata = { name, namespace: "default" }
         const before = expired()
         const { status } = yield* cluster.request("POST", "/api/v1/namespaces/default/secrets", {
@@ -162,14 +112,14 @@ describe.concurrent.each([
         expect(first).toEqual([first[0] ?? "", first[0] ?? "", first[0] ?? ""])
         yield* Eventually.eventually(
           "the webhooks are in force",
-          answer(cluster, namespace),
+          Load.answer(cluster, namespace),
           (text) => text === "denied"
         )
 
         let calls = 0
         const failures: Array<unknown> = []
         const call = Effect.gen(function* () {
-          const outcome = yield* Effect.merge(answer(cluster, namespace))
+          const outcome = yield* Effect.merge(Load.answer(cluster, namespace))
           calls++
           if (outcome !== "denied") failures.push(outcome)
           yield* Effect.sleep("50 millis")
