@@ -1,6 +1,6 @@
 /**
- * The requests whose bodies are in memory. Every pod can reach the port of the webhooks, so the memory for bodies has a limit, and a
- * client that sends slowly loses its place to another one.
+ * The requests whose bodies are in memory. Every pod can reach the port of the webhooks, so the memory for bodies has a limit. A client
+ * that sends slowly loses its place to another one.
  */
 import type * as Clock from "effect/Clock"
 
