@@ -105,6 +105,30 @@ const hostNamespaces = ["hostNetwork", "hostPID", "hostIPC"]
 const lax = (condition: string): string =>
   `variables.pod.containers.filter(c, !(has(c.securityContext) && ${condition})).map(c, c.name)`
 
+/** The types of SELinux that the baseline of Pod Security allows. */
+const seLinuxTypes = ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"]
+
+/** Whether a security context leaves the baseline of Pod Security, besides privileges and capabilities. */
+const unconfined = (context: string): string =>
+  [
+    `has(${context}.seccompProfile) && ${context}.seccompProfile.type == 'Unconfined'`,
+    `has(${context}.appArmorProfile) && ${context}.appArmorProfile.type == 'Unconfined'`,
+    `has(${context}.seLinuxOptions) && (!(${orElse(`${context}.seLinuxOptions`, "type", "''")} in ${list(seLinuxTypes)}) || ${isSet(`${context}.seLinuxOptions`, "user", "''")} || ${isSet(`${context}.seLinuxOptions`, "role", "''")})`,
+    `has(${context}.windowsOptions) && ${isTrue(`${context}.windowsOptions`, "hostProcess")}`
+  ].join(" || ")
+
+/** The variables and the validations of a pod's isolation from its node. */
+const isolation = (containers: string) => ({
+  variables: {
+    unconfined: `${named("pod", `has(variables.pod.securityContext) && (${unconfined("variables.pod.securityContext")} || ${isSet("variables.pod.securityContext", "sysctls", "[]")})`)} + ${containers}.filter(c, has(c.securityContext) && (${unconfined("c.securityContext")} || ${isSet("c.securityContext", "procMount", "'Default'")})).map(c, c.name) + (has(object.spec.template.metadata) ? ${orElse("object.spec.template.metadata", "annotations", "{}")} : {}).filter(a, a.startsWith('container.apparmor.security.beta.kubernetes.io/'))`,
+    hostPorts: `${containers}.filter(c, ${orElse("c", "ports", "[]")}.exists(p, ${isSet("p", "hostPort", "0")})).map(c, c.name)`
+  },
+  validations: [
+    none("unconfined", "security context forbidden", "must meet the baseline of Pod Security, without sysctls"),
+    none("hostPorts", "hostPort forbidden: container", "must not be set")
+  ]
+})
+
 const reviews = ["authentication.k8s.io", "authorization.k8s.io"].map((group) => requests(group, ["*/*"], ["*"]))
 
 /**
@@ -153,7 +177,9 @@ const writes = (name: string, kinds: ReadonlyArray<CustomResource.Any>): Rules =
       write: "request.operation.lowerAscii() + ' ' + variables.resource",
       home: "request.userInfo.username.split(':')[2]",
       isAtHome: `${isInNamespace} && request.namespace == variables.home`,
-      isCertificate: `variables.resource == 'secrets' && variables.isAtHome && request.name == ${text(secret)}`
+      isCertificate: `variables.resource == 'secrets' && variables.isAtHome && request.name == ${text(secret)}`,
+      // The API server would issue a token of a ServiceAccount for another type, or for the annotations.
+      isToken: `object != null && (${orElse("object", "type", "''")} != 'kubernetes.io/tls' || ${orElse("object.metadata", "annotations", "{}")}.exists(a, a.startsWith('kubernetes.io/service-account.')))`
     },
     validations: [
       validation(
@@ -173,6 +199,12 @@ const writes = (name: string, kinds: ReadonlyArray<CustomResource.Any>): Rules =
         "Secret forbidden",
         "request.namespace + '/' + request.name",
         `must be ${secret} in the namespace of the manager`
+      ),
+      validation(
+        "!variables.isCertificate || !variables.isToken",
+        "type or annotation of the Secret forbidden",
+        "request.namespace + '/' + request.name",
+        "must be of type kubernetes.io/tls, without annotations kubernetes.io/service-account.*"
       ),
       validation(
         `variables.write in ${list(writesOf(kinds))}`,
@@ -199,6 +231,7 @@ const jobs: Rules = {
 const capabilities = [...new Set(Object.values(MoverJob.capabilities).flat())].sort()
 
 /** The Job and pod of a mover, as `MoverJob.desired` makes them. */
+const ofMovers = isolation("variables.pod.containers")
 const movers: Rules = {
   requests: [requests("batch", ["jobs"], ["CREATE", "UPDATE"])],
   variables: {
@@ -221,7 +254,8 @@ const movers: Rules = {
       `has(c.securityContext.capabilities) && ${orElse("c.securityContext.capabilities", "drop", "[]")}.exists(d, d == 'ALL') && ${orElse("c.securityContext.capabilities", "add", "[]")}.all(a, a in ${list(capabilities)})`
     ),
     escalating: lax("has(c.securityContext.allowPrivilegeEscalation) && !c.securityContext.allowPrivilegeEscalation"),
-    writable: lax(isTrue("c.securityContext", "readOnlyRootFilesystem"))
+    writable: lax(isTrue("c.securityContext", "readOnlyRootFilesystem")),
+    ...ofMovers.variables
   },
   validations: [
     none("unlabelled", "label of a mover missing or invalid", "required on the Job and its pod template"),
@@ -236,7 +270,8 @@ const movers: Rules = {
     none("initial", "init container forbidden", "must have containers only"),
     none("capable", "capabilities forbidden: container", `must drop ALL and add at most ${capabilities.join(", ")}`),
     none("escalating", "invalid allowPrivilegeEscalation: container", "must be false"),
-    none("writable", "invalid readOnlyRootFilesystem: container", "must be true")
+    none("writable", "invalid readOnlyRootFilesystem: container", "must be true"),
+    ...ofMovers.validations
   ]
 }
 
@@ -254,6 +289,7 @@ const child = {
   )
 }
 
+const ofDeployments = isolation("variables.containers")
 const deployments: Rules = {
   requests: [requests("apps", ["deployments"], ["CREATE", "UPDATE"])],
   variables: {
@@ -262,13 +298,15 @@ const deployments: Rules = {
     fields: `${hostNamespaces} + ${named("serviceAccountName", `!(${orElse("variables.pod", "serviceAccountName", "''")} in ['', 'default'])`)}`,
     volumes: `${orElse("variables.pod", "volumes", "[]")}.filter(v, has(v.hostPath)).map(v, v.name)`,
     containers: `variables.pod.containers + ${orElse("variables.pod", "initContainers", "[]")}`,
-    privileged: `variables.containers.filter(c, has(c.securityContext) && (${isTrue("c.securityContext", "privileged")} || has(c.securityContext.capabilities) && ${isSet("c.securityContext.capabilities", "add", "[]")})).map(c, c.name)`
+    privileged: `variables.containers.filter(c, has(c.securityContext) && (${isTrue("c.securityContext", "privileged")} || has(c.securityContext.capabilities) && ${isSet("c.securityContext.capabilities", "add", "[]")})).map(c, c.name)`,
+    ...ofDeployments.variables
   },
   validations: [
     child.validation,
     none("fields", "field of the pod template forbidden", "must not be set"),
     none("volumes", "hostPath forbidden: volume", "must be of another type"),
-    none("privileged", "privileges forbidden: container", "must not be privileged or add capabilities")
+    none("privileged", "privileges forbidden: container", "must not be privileged or add capabilities"),
+    ...ofDeployments.validations
   ]
 }
 

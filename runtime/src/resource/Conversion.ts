@@ -56,13 +56,16 @@ const whole =
     convert: (object: Source<never, never>) => Converted<Spec, Status>
   ): CustomResource.Spoke["toHub"] =>
   (object) => {
-    const { spec = null, status } = object as { readonly spec?: unknown; readonly status?: unknown }
     // A server-side apply also converts the fields of one manager alone. Their spec may be absent or null.
-    if (spec === null) return Either.right({ ...object, apiVersion: apiVersionOf(target) })
+    const { spec: given, status } = object as { readonly spec?: unknown; readonly status?: unknown }
+    const hasSpec = given !== undefined && given !== null
+    if (!hasSpec && (status === undefined || status === null)) {
+      return Either.right({ ...object, apiVersion: apiVersionOf(target) })
+    }
     const { annotations, labels } = object.metadata
     const source = {
       metadata: { labels: labels ?? undefined, annotations: annotations ?? undefined },
-      spec,
+      spec: hasSpec ? given : {},
       status: status ?? undefined
     }
     const result = convert(source as Source<never, never>)
@@ -74,7 +77,8 @@ const whole =
         ...(metadata?.labels === undefined ? {} : { labels: metadata.labels }),
         ...(metadata?.annotations === undefined ? {} : { annotations: metadata.annotations })
       },
-      spec,
+      // The manager of a status does not own fields that a function adds to an absent spec.
+      ...(hasSpec ? { spec } : given === undefined ? {} : { spec: given }),
       ...(status === undefined ? {} : { status })
     }))
   }

@@ -1,6 +1,9 @@
 /** The declarations of webhooks. */
 import { expect, test } from "bun:test"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import * as BuiltIn from "../resource/BuiltIn.ts"
+import * as CustomResource from "../resource/CustomResource.ts"
 import * as Admission from "./Admission.ts"
 
 test("two webhooks of a kind for the same writes are an error", () => {
@@ -23,4 +26,58 @@ test("an invalid setting is an error at the start", () => {
     { ...rule, name: "a" }
   ]
   expect(() => Admission.validate(BuiltIn.ConfigMap, { cel: twice })).toThrow("must be unique for the kind")
+})
+
+const Box = CustomResource.make({
+  group: "example.com",
+  version: "v1",
+  kind: "Box",
+  spec: Schema.Struct({
+    sides: Schema.Record({ key: Schema.String, value: Schema.Struct({ size: Schema.Number }) }),
+    serials: Schema.optional(Schema.Array(Schema.Number))
+  })
+})
+
+/** The answer to the creation of an object in JSON. */
+const created = ({ hooks: [hook] }: Admission.Admission<never>, object: string) => {
+  if (hook === undefined) throw new Error("no webhook")
+  const request = { operation: "CREATE", name: "one", dryRun: false, userInfo: { username: "ann" }, oldObject: null }
+  const answer = hook.answer({ ...request, object: JSON.parse(object) } as Admission.Wire)
+  return Effect.runSync(answer as Effect.Effect<Admission.Answer>)
+}
+
+const box = (spec: string): string =>
+  `{"apiVersion":"example.com/v1","kind":"Box","metadata":{"name":"one","namespace":"default"},"spec":${spec}}`
+
+test("a field that a check cannot see is denied", () => {
+  const seen: Array<string> = []
+  const checks = Admission.validate(Box, {
+    write: ({ spec }) => {
+      seen.push(...Object.keys(spec.sides))
+      return []
+    }
+  })
+  expect(created(checks, box('{"sides":{"a":{"size":1}}}')).findings).toEqual([])
+  expect(seen).toEqual(["a"])
+  expect(created(checks, box('{"sides":{"__proto__":{"size":1}}}')).findings).toEqual([
+    Admission.forbidden("field name not supported (choose another)", "spec.sides.__proto__")
+  ])
+  expect(seen).toEqual(["a"])
+})
+
+test("a default denies an object whose large integers it would round", () => {
+  const defaults = Admission.default(Box, ({ spec: { serials = [] } }) => ({ spec: { serials: [...serials, 1] } }))
+  expect(created(defaults, box('{"sides":{},"serials":[9007199254740991]}'))).toEqual({
+    findings: [],
+    patch: [{ op: "replace", path: "/spec/serials", value: [9007199254740991, 1] }]
+  })
+  expect(created(defaults, box('{"sides":{},"serials":[9007199254740993]}'))).toEqual({
+    findings: [
+      Admission.forbidden(
+        "a default cannot write an integer beyond 9007199254740991 exactly (write a smaller one)",
+        "spec.serials"
+      )
+    ],
+    patch: []
+  })
 })

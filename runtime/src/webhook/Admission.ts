@@ -14,8 +14,8 @@
  * ]
  * ```
  *
- * The API server calls a webhook for a custom kind only if the spec changes, and never for an object that is being deleted. So a
- * manager that does not answer never blocks a finalizer. {@link Options.changes} extends the calls to all changes.
+ * The API server calls a webhook for a custom kind only if the spec changes. It never calls a webhook for an update of an object that is
+ * being deleted. So a manager that does not answer never blocks a finalizer. {@link Options.changes} extends the calls to all changes.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -23,6 +23,7 @@ import * as Either from "effect/Either"
 import * as CustomResource from "../resource/CustomResource.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
+import * as Integers from "./Integers.ts"
 import * as JsonPatch from "./JsonPatch.ts"
 
 /** The operation of a request. */
@@ -262,6 +263,13 @@ export const validate = <A extends KubernetesObject, WE = never, WR = never, DE 
   const none = Effect.succeed({ findings: [], patch: noPatch })
   const written = (wire: Wire, check: NonNullable<typeof write>): Effect.Effect<Answer, WE, WR> => {
     if (wire.object === null) return none
+    const hidden = prototypeField(wire.object)
+    if (hidden !== undefined) {
+      return Effect.succeed({
+        findings: [forbidden("field name not supported (choose another)", hidden)],
+        patch: noPatch
+      })
+    }
     const decoded = resource.decode(wire.object)
     return Either.isLeft(decoded)
       ? Effect.succeed({ findings: decoded.left.issues.map(issue(wire.object)), patch: noPatch })
@@ -307,6 +315,18 @@ export const validate = <A extends KubernetesObject, WE = never, WR = never, DE 
   }
 }
 
+/** The path of a field `__proto__`, which a decoded map would hide from a check; `undefined` if there is none. */
+const prototypeField = (value: unknown): string | undefined => {
+  if (typeof value !== "object" || value === null) return undefined
+  for (const [name, each] of Object.entries(value)) {
+    const inner = name === "__proto__" ? "" : prototypeField(each)
+    if (inner === undefined) continue
+    const step = Array.isArray(value) ? `[${name}]` : name
+    return inner === "" || inner.startsWith("[") ? `${step}${inner}` : `${step}.${inner}`
+  }
+  return undefined
+}
+
 /** A decoding issue as a finding, with the value at the field. */
 const issue =
   (object: KubernetesObject) =>
@@ -331,6 +351,8 @@ const isEffect = <E, R>(
   patch: object | undefined | Effect.Effect<object | undefined, E, R>
 ): patch is Effect.Effect<object | undefined, E, R> => Effect.isEffect(patch)
 
+const beyond = "beyond 9007199254740991 exactly (write a smaller one)"
+
 /** The settings of a default. */
 export interface DefaultOptions extends Options {
   /** Default: both. */
@@ -351,10 +373,17 @@ const fill = <A extends KubernetesObject, E = never, R = never>(
     if (object === null || decoded === undefined || Either.isLeft(decoded)) {
       return Effect.succeed({ findings: [], patch: noPatch })
     }
-    return Effect.map(patched(patchOf(decoded.right, requestOf(resource, wire))), (patch) => ({
-      findings: [],
-      patch: patch === undefined ? noPatch : JsonPatch.between(object, JsonPatch.merged(object, patch))
-    }))
+    return Effect.map(patched(patchOf(decoded.right, requestOf(resource, wire))), (change) => {
+      const patch = change === undefined ? noPatch : JsonPatch.between(object, JsonPatch.merged(object, change))
+      // A list is replaced as a whole, with values that only the client has set.
+      const inexact = patch.find((operation) => operation.op !== "remove" && Integers.hasRounded(operation.value))
+      return inexact === undefined
+        ? { findings: [], patch }
+        : {
+            findings: [forbidden(`a default cannot write an integer ${beyond}`, JsonPatch.fieldOf(inexact))],
+            patch: noPatch
+          }
+    })
   }
   return {
     resource,

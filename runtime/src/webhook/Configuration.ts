@@ -2,8 +2,8 @@
  * The webhook configurations, and the policies that the API server evaluates itself.
  *
  * A manager that does not answer must not block others. So the API server calls the webhooks of a custom kind only for changes of the
- * spec. It never calls them for an object that is being deleted, and it ignores failed calls for built-in kinds and deletions. Built-in kinds of
- * `kube-system` and of the program's own namespace are exempt.
+ * spec. It never calls them for updates of an object that is being deleted, and it ignores failed calls for built-in kinds and deletions.
+ * Built-in kinds of `kube-system` and of the program's own namespace are exempt.
  */
 import * as CustomResource from "../resource/CustomResource.ts"
 import { nameOf } from "../resource/Resource.ts"
@@ -36,9 +36,10 @@ export const clientConfig = (target: Target, path: string) =>
 const kindName = (resource: Admission.Admission["resource"], program: string): string =>
   resource.group.includes(".") ? nameOf(resource) : `${resource.plural}.${resource.group || "core"}.${program}`
 
+/** Looks at the stored object: a client may claim a deletionTimestamp in a creation. */
 const notDeleted = {
   name: "not-being-deleted",
-  expression: "object == null || !has(object.metadata.deletionTimestamp)"
+  expression: "oldObject == null || !has(oldObject.metadata.deletionTimestamp)"
 }
 
 const specChanged = {
@@ -167,7 +168,8 @@ export const policies = (declared: Declared, settings: Settings) =>
               resourceRules: [ruleOf(resource, ["CREATE", "UPDATE"], rule)],
               ...(selector === undefined ? {} : { namespaceSelector: selector })
             },
-            matchConditions: conditionsOf(rule.changes),
+            // Without the manager, so a rule about all changes also applies to an object that is being deleted.
+            matchConditions: rule.changes === "spec" ? conditionsOf(rule.changes) : [],
             validations: [
               {
                 expression: rule.expression,

@@ -1,7 +1,9 @@
 /** The parts of a Secret that are usable at a time. */
 import { describe, expect, test } from "bun:test"
+import { createPrivateKey, X509Certificate } from "node:crypto"
 import * as Authority from "./Authority.ts"
 import * as Contents from "./Contents.ts"
+import * as Der from "./Der.ts"
 
 const now = Date.UTC(2026, 10, 26)
 const hour = 3_600_000
@@ -42,6 +44,39 @@ describe("A Secret", () => {
     expect(usable(expired)).toEqual({ issuer: false, serving: false })
     // Rotation decides when a bundle loses it.
     expect(expired.cas).toHaveLength(1)
+  })
+
+  test("has no serving certificate if its extended key usage is that of a client", () => {
+    const authority = Authority.makeAuthority(now)
+    const { privateKey, publicKey } = Der.makeKey()
+    const certificate = (purpose: ReadonlyArray<Buffer>) =>
+      Der.certificate(
+        {
+          subject: Der.commonName("hooks"),
+          issuer: Der.commonName(new X509Certificate(authority.certificate).subject.replace(/^CN=/, "")),
+          publicKey,
+          from: now,
+          to: now + day,
+          extensions: [...purpose, Der.alternatives(["hooks"])]
+        },
+        createPrivateKey(authority.key)
+      )
+    const servingOf = (purpose: ReadonlyArray<Buffer>) => {
+      const { keys } = Contents
+      const data = {
+        [keys.bundle]: authority.certificate,
+        [keys.certificate]: certificate(purpose),
+        [keys.key]: Der.keyPem(privateKey)
+      }
+      return Contents.read(Contents.encoded(data), now).serving
+    }
+    const [constraints, usage, servers = Buffer.alloc(0)] = Der.serving
+    // The identifier of TLS clients ends with 2 in place of 1.
+    const clients = Buffer.concat([servers.subarray(0, -1), Buffer.of(2)])
+    const common = [constraints, usage].filter((each) => each !== undefined)
+    expect(servingOf([...common, servers])).toBeDefined()
+    expect(servingOf(common)).toBeDefined()
+    expect(servingOf([...common, clients])).toBeUndefined()
   })
 
   test("may come from a clock that is a day ahead, and no more", () => {

@@ -120,6 +120,13 @@ export const namesOfBoth = (wanted: ReadonlyArray<string>, { names }: Serving): 
   ...new Map([...names, ...wanted].map((name) => [canonical(name), name])).values()
 ]
 
+const serverAuthentication = "1.3.6.1.5.5.7.3.1"
+
+/** Whether the extended key usage, if the certificate has one, includes servers. */
+const canServe = ({ keyUsage }: X509Certificate): boolean =>
+  // Node returns undefined without the extension.
+  ((keyUsage as ReadonlyArray<string> | undefined) ?? [serverAuthentication]).includes(serverAuthentication)
+
 const servingOf = (cas: ReadonlyArray<Parsed>, text: string, pem: string, now: number): Serving | undefined => {
   const key = attempt(() => createPrivateKey(pem))
   const [leaf] = parsedOf(text)
@@ -129,7 +136,7 @@ const servingOf = (cas: ReadonlyArray<Parsed>, text: string, pem: string, now: n
     issuer.ca && x509.checkIssued(issuer) && x509.verify(issuer.publicKey) && x509.checkPrivateKey(key)
   const found = cas.find(
     ({ ca, x509: issuer }) =>
-      isInTime(own, now) && isInTime(ca, now) && attempt(() => !x509.ca && issuedBy(issuer)) === true
+      isInTime(own, now) && isInTime(ca, now) && attempt(() => !x509.ca && canServe(x509) && issuedBy(issuer)) === true
   )
   if (found === undefined) return undefined
   const names = (x509.subjectAltName ?? "").split(", ").map((name) => name.replace(/^(DNS|IP Address):/, ""))

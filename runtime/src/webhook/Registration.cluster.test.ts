@@ -14,6 +14,7 @@ import * as Cluster from "../client/Cluster.ts"
 import * as Patch from "../client/Patch.ts"
 import * as Transport from "../client/Transport.ts"
 import * as BuiltIn from "../resource/BuiltIn.ts"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Admission from "./Admission.ts"
 import * as Registration from "./Registration.ts"
@@ -172,6 +173,39 @@ describe("A registration", () => {
       yield* Client.delete(BuiltIn.ValidatingAdmissionPolicy, { name })
       yield* Deferred.succeed(passed, undefined)
       yield* Eventually.eventually("the policy again", policy, () => true)
+    }))
+
+  test("of the leader removes selectors and conditions that others have added to a policy", (program, start) =>
+    Effect.gen(function* () {
+      const registration = yield* start(validate)
+      const name = `${program}.named.relics.relics.example.com`
+      const policy = Client.get(BuiltIn.ValidatingAdmissionPolicy, { name })
+      const binding = Client.get(BuiltIn.ValidatingAdmissionPolicyBinding, { name })
+      const written = yield* Effect.fork(registration.reconcile)
+      yield* Eventually.eventually("the binding", binding, () => true)
+      yield* Fiber.interrupt(written)
+      const before = [yield* policy, yield* binding]
+      const never = { matchLabels: { never: "true" } }
+      const narrow = <A extends KubernetesObject>(resource: Resource.Resource<A, never>, spec: object) =>
+        Client.patch(resource, { name }, Patch.merge({ spec }))
+      const rule = { apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*"], resourceNames: ["a"] }
+      yield* narrow(BuiltIn.ValidatingAdmissionPolicy, {
+        matchConditions: [{ name: "never", expression: "false" }],
+        matchConstraints: { objectSelector: never, excludeResourceRules: [rule] }
+      })
+      yield* narrow(BuiltIn.ValidatingAdmissionPolicyBinding, { matchResources: { namespaceSelector: never } })
+      expect([yield* policy, yield* binding].map(({ spec }) => spec)).not.toEqual(before.map(({ spec }) => spec))
+      yield* Effect.forkScoped(registration.reconcile)
+      yield* Eventually.eventually("the original policy", Effect.all([policy, binding]), (found) =>
+        Bun.deepEquals(
+          found.map(({ spec }) => spec),
+          before.map(({ spec }) => spec)
+        )
+      )
+      const generations = [yield* policy, yield* binding].map(({ metadata }) => metadata.generation)
+      yield* Effect.forkScoped(registration.reconcile)
+      yield* Effect.sleep("1 second")
+      expect([yield* policy, yield* binding].map(({ metadata }) => metadata.generation)).toEqual(generations)
     }))
 
   test("does not write over a change that it has not read", (program, start) =>

@@ -38,7 +38,7 @@ export interface Registration {
   /** The CAs of the last {@link publish} or read, for a CRD that does not exist yet; empty before. */
   readonly current: () => string
   /**
-   * Changes existing configurations and applies the policies, at once and every five minutes. For the leader alone. It logs and retries
+   * Changes existing configurations and writes the policies, at once and every five minutes. For the leader alone. It logs and retries
    * errors, each object on its own.
    */
   readonly reconcile: Effect.Effect<never>
@@ -241,7 +241,7 @@ export const make = (options: Options): Effect.Effect<Registration, never, Clien
       [
         persistent("update the webhook configurations", reshape),
         ...Configuration.policies(declared, options).map((policy) =>
-          persistent(`apply the rule ${policy.rule.name} of ${nameOf(policy.resource)}`, applyPolicy(policy, program))
+          persistent(`write the rule ${policy.rule.name} of ${nameOf(policy.resource)}`, writePolicy(policy, program))
         )
       ],
       { concurrency: "unbounded" }
@@ -274,10 +274,36 @@ const persistent = <A, R>(what: string, step: Effect.Effect<A, Failure, R>): Eff
     Effect.forever
   )
 
-const applyPolicy = ({ binding, policy }: ReturnType<typeof Configuration.policies>[number], fieldManager: string) => {
-  const settings = { fieldManager, force: true }
+/** The wanted fields, and null for the optional ones that are not wanted. */
+const without = (optional: ReadonlyArray<string>, wanted: object): object => ({
+  ...Object.fromEntries(optional.map((field) => [field, null])),
+  ...wanted
+})
+
+/**
+ * Writes a policy and its binding. A merge patch, because a server-side apply would keep selectors and conditions that others have added to
+ * narrow the policy.
+ */
+const writePolicy = ({ binding, policy }: ReturnType<typeof Configuration.policies>[number], fieldManager: string) => {
+  const write = (
+    resource: Resource<KubernetesObject, never>,
+    object: { readonly metadata: { readonly name: string }; readonly spec: object },
+    spec: object
+  ) =>
+    Effect.catchIf(
+      Client.patch(resource, { name: object.metadata.name }, Patch.merge({ ...object, spec }), { fieldManager }),
+      (error) => error._tag === "NotFound",
+      () => Client.create(resource as Resource<KubernetesObject>, object, { fieldManager })
+    )
+  const matchConstraints = without(
+    ["namespaceSelector", "objectSelector", "excludeResourceRules"],
+    policy.spec.matchConstraints
+  )
   return Effect.zipRight(
-    Client.apply(BuiltIn.ValidatingAdmissionPolicy, policy, settings),
-    Client.apply(BuiltIn.ValidatingAdmissionPolicyBinding, binding, settings)
+    write(BuiltIn.ValidatingAdmissionPolicy, policy, {
+      ...without(["paramKind", "variables", "auditAnnotations"], policy.spec),
+      matchConstraints
+    }),
+    write(BuiltIn.ValidatingAdmissionPolicyBinding, binding, without(["paramRef", "matchResources"], binding.spec))
   )
 }

@@ -22,20 +22,32 @@ const Box = CustomResource.make({
   group: "example.com",
   version: "v2",
   kind: "Box",
-  spec: Schema.Struct({ size: Schema.Int, slow: Schema.optional(Schema.Boolean) })
+  spec: Schema.Struct({
+    size: Schema.Int,
+    serial: Schema.optional(Schema.Number),
+    slow: Schema.optional(Schema.Boolean)
+  }),
+  status: Schema.Struct({ isFull: Schema.Boolean })
 })
 const BoxV1 = CustomResource.make({
   group: "example.com",
   version: "v1",
   kind: "Box",
-  spec: Schema.Struct({ length: Schema.String })
+  spec: Schema.Struct({ length: Schema.String, serial: Schema.optional(Schema.Number) }),
+  status: Schema.Struct({ full: Schema.Boolean })
 })
 const Boxes = Conversion.between(
   Box,
   Conversion.spoke(Box, BoxV1, {
-    toHub: ({ spec }) => {
+    toHub: ({ spec, status }) => {
       if (spec.length === "boom") throw new Error("boom")
-      return { spec: { size: Number.parseInt(spec.length ?? "", 10) } }
+      return {
+        spec: {
+          size: Number.parseInt(spec.length ?? "", 10),
+          ...(spec.serial === undefined ? {} : { serial: spec.serial })
+        },
+        ...(status === undefined ? {} : { status: { isFull: status.full } })
+      }
     },
     fromHub: ({ spec }) => ({ spec: { length: `${spec.size} cm` } })
   })
@@ -289,6 +301,21 @@ describe("the webhook server", () => {
     const partial = { apiVersion: "example.com/v1", kind: "Box", metadata: { name: "one", labels: { a: "b" } } }
     const { json } = await post("/convert", conversion({ objects: [partial] }))
     expect(json().response.convertedObjects).toEqual([{ ...partial, apiVersion: "example.com/v2" }])
+  })
+
+  test("converts a status without its spec, which the manager of the status applies", async () => {
+    const partial = { apiVersion: "example.com/v1", kind: "Box", metadata: { name: "one" }, status: { full: true } }
+    const { json } = await post("/convert", conversion({ objects: [partial] }))
+    expect(json().response.convertedObjects).toEqual([
+      { ...partial, apiVersion: "example.com/v2", status: { isFull: true } }
+    ])
+  })
+
+  test("copies large integers exactly", async () => {
+    const text = `{"apiVersion":"example.com/v1","kind":"Box","metadata":{"name":"one"},"spec":{"length":"7 cm","serial":9007199254740993}}`
+    const body = conversion({ objects: ["HERE"] }).replace('"HERE"', text)
+    const answer = await post("/convert", body)
+    expect(answer.text).toContain('"spec":{"size":7,"serial":9007199254740993}')
   })
 
   test("shows no value of a field whose name marks a secret", async () => {

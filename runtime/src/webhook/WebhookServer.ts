@@ -28,6 +28,7 @@ import { Tracing } from "../telemetry/Tracing.ts"
 import * as WebhookMetric from "../telemetry/WebhookMetric.ts"
 import * as Call from "./Call.ts"
 import type * as CertificateSource from "./CertificateSource.ts"
+import * as Integers from "./Integers.ts"
 import * as Reply from "./Reply.ts"
 import * as Uploads from "./Uploads.ts"
 
@@ -54,16 +55,22 @@ interface Connection {
   phase: keyof typeof patience
   /** When the phase began, in ms. */
   since: number
+  /** How often the shutdown has seen this phase. */
+  seen: number
 }
 
 /** The time that running requests get at the shutdown. */
 const grace = Duration.seconds(5)
 
+/** How often the shutdown looks at the connections. */
+const drainInterval = Duration.millis(10)
+
 /**
- * How long a connection must be idle before the shutdown closes it, in ms. The API server could be sending the next request on a connection
- * that was just in use, and would not repeat that request. Instead it reads `connection: close` in the next answer.
+ * How often the shutdown must see a connection idle before it closes the connection, which takes a second. The API server could be sending
+ * the next request on a connection that was just in use, and would not repeat that request. Instead it reads `connection: close` in the
+ * next answer. A clock in place of the number would count the time in which a busy process reads nothing.
  */
-const quietMillis = 1000
+const quietLooks = 100
 
 /** An endpoint with its kind of metrics. */
 export interface Route<out R = never> {
@@ -175,6 +182,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
       if (connection === undefined) return
       connection.phase = phase
       connection.since = clock.unsafeCurrentTimeMillis()
+      connection.seen = 0
     }
     const isBusy = ({ phase }: Connection): boolean => phase === "receiving" || phase === "working"
     const uploads = Uploads.make(clock)
@@ -219,7 +227,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
     /** Answers a request whose body has arrived. */
     const answer = (call: Call.Call, route: Route<R>, body: Buffer, limit: Duration.Duration) => {
       const parsed = Effect.try({
-        try: (): unknown => JSON.parse(body.toString("utf8")),
+        try: (): unknown => (route.type === "conversion" ? Integers : JSON).parse(body.toString("utf8")),
         catch: () => Reply.badRequest("invalid request body (must be JSON)")
       })
       const each = Effect.flatMap(parsed, (review) => route.endpoint(review, call))
@@ -294,7 +302,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         uploads.remove(upload)
         enter(socket, "idle")
         meters.inFlight.add(-1)
-        if (ending) setImmediate(() => socket.end())
+        if (response.getHeader("connection") === "close") setImmediate(() => socket.end())
       }
       // One buffer: a body in chunks of a byte would cost many times its size as a list.
       let buffer = Buffer.allocUnsafe(0)
@@ -334,7 +342,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
                 if (panicked) meters.panics.add()
                 call.status = 200
                 call.panicked = panicked
-                send(response, 200, "application/json", JSON.stringify(body))
+                send(response, 200, "application/json", (route.type === "conversion" ? Integers : JSON).stringify(body))
               }),
             onFailure: ({ message, status }) => Effect.sync(() => reject(status, message))
           }).pipe(
@@ -376,7 +384,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         socket.destroy()
         return
       }
-      sockets.set(socket, { phase: "new", since: clock.unsafeCurrentTimeMillis() })
+      sockets.set(socket, { phase: "new", since: clock.unsafeCurrentTimeMillis(), seen: 0 })
       socket.on("close", () => sockets.delete(socket))
     })
     server.on("tlsClientError", (_, socket) => socket.destroy())
@@ -405,13 +413,13 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
           ending = true
           server.close()
           const drain = Effect.sync(() => {
-            const quiet = clock.unsafeCurrentTimeMillis() - quietMillis
             for (const [socket, connection] of sockets) {
-              if (!isBusy(connection) && connection.since <= quiet) socket.end()
+              if (!isBusy(connection) && connection.seen++ >= quietLooks) socket.end()
             }
             return uploads.size() === 0 && sockets.size === 0
           })
-          yield* Effect.timeoutOption(Effect.repeat(Effect.delay(drain, "10 millis"), { until: (done) => done }), grace)
+          const drained = Effect.repeat(Effect.delay(drain, drainInterval), { until: (done) => done })
+          yield* Effect.timeoutOption(drained, grace)
           for (const socket of sockets.keys()) socket.destroy()
         })
     )

@@ -92,6 +92,8 @@ const prepared = (
 ): Json.DraftObject => {
   const draft = Json.copy(managed)
   const metadata = Metadata.of(draft)
+  // Mutating webhooks see what a client has written to these fields in an apply or a PUT.
+  Metadata.wipe(metadata)
   metadata.creationTimestamp = timestamp(options.now)
   metadata.uid = world.identity.uid()
   const generateName = textOf(draft, "generateName")

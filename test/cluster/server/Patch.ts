@@ -82,7 +82,6 @@ const apply = (world: World, target: Update.Target, text: string, options: Patch
   Metadata.checkName(applied, target.name)
   Metadata.dedupeOwners(metadata, options.warn, true)
   if (current !== undefined) return Update.commit(world, target, current, applied, options)
-  Metadata.wipe(metadata)
   // An apply that creates may carry one: it fails only where an object exists that has another.
   delete metadata.resourceVersion
   const strategy = Update.strategyOf(target)

@@ -78,7 +78,6 @@ export const update = (world: World, target: Target, object: Json.JsonObject, op
   if (current === undefined) {
     if (!kind.createOnUpdate) throw Failure.notFound(kind, name)
     const managed = Json.copy(ManagedFields.updated(writeOf(world, target, options), undefined, draft))
-    Metadata.wipe(Metadata.of(managed))
     if (!options.dryRun) delete Metadata.of(managed).resourceVersion
     checkCreation(target, options)
     return { object: Create.insert(world, kind, namespace, managed, options, strategy), created: true }

@@ -156,10 +156,26 @@ describe("The policies of the manager", () => {
             `write in the namespace of the manager forbidden: create ${name} (must be of a Lease, an Event or Secret ${secret})`
           )
         }
-        const certificate = { metadata: { name: secret } }
+        const certificate = {
+          metadata: { name: secret },
+          type: "kubernetes.io/tls",
+          data: { "tls.crt": "", "tls.key": "" }
+        }
         yield* accepts(Locked.create("coordination.k8s.io/v1/leases", home, lease))
         yield* accepts(Locked.create("events.k8s.io/v1/events", home, event(home)))
         yield* accepts(Locked.create("v1/secrets", home, certificate))
+        const account = { "kubernetes.io/service-account.name": "default" }
+        for (const token of [
+          { type: "kubernetes.io/service-account-token", metadata: { ...certificate.metadata, annotations: account } },
+          { type: "Opaque" },
+          { metadata: { ...certificate.metadata, annotations: account } }
+        ]) {
+          yield* denies(
+            "writes",
+            Locked.create("v1/secrets", home, { ...certificate, ...token }),
+            `type or annotation of the Secret forbidden: ${home}/${secret} (must be of type kubernetes.io/tls, without annotations kubernetes.io/service-account.*)`
+          )
+        }
         yield* denies(
           "writes",
           Locked.create("v1/secrets", shop, certificate),
@@ -336,6 +352,56 @@ describe("The policies of the manager", () => {
       const writable = "invalid readOnlyRootFilesystem: container: mover (must be true)"
       yield* denies("movers", container({ readOnlyRootFilesystem: false }), writable)
       yield* denies("movers", container({ readOnlyRootFilesystem: undefined }), writable)
+    })
+  )
+
+  locked("accept only pods that the baseline of Pod Security isolates from the node", ({ accepts, denies, shop }) =>
+    Effect.gen(function* () {
+      const plain = { name: "app", image: "registry.test/web:1" }
+      const kinds = [
+        ["movers", Locked.mover, (template: object) => Locked.create(jobs, shop, Locked.job({ template }))],
+        ["deployments", plain, (template: object) => Locked.create(deployments, shop, Locked.deployment({ template }))]
+      ] as const
+      const contexts = [
+        { seccompProfile: { type: "Unconfined" } },
+        { appArmorProfile: { type: "Unconfined" } },
+        { seLinuxOptions: { type: "spc_t" } },
+        { seLinuxOptions: { user: "system_u" } },
+        { seLinuxOptions: { role: "system_r" } }
+      ]
+      const text = (where: string) =>
+        `security context forbidden: ${where} (must meet the baseline of Pod Security, without sysctls)`
+      for (const [policy, first, pod] of kinds) {
+        const container = (more: { readonly securityContext?: object; readonly ports?: ReadonlyArray<object> }) => {
+          const own = "securityContext" in first ? first.securityContext : {}
+          return pod({
+            containers: [
+              { ...first, name: "second" },
+              { ...first, ...more, securityContext: { ...own, ...more.securityContext } }
+            ]
+          })
+        }
+        for (const securityContext of contexts) {
+          yield* denies(policy, pod({ securityContext }), text("pod"))
+          yield* denies(policy, container({ securityContext }), text(first.name))
+        }
+        const sysctls = [{ name: "kernel.shm_rmid_forced", value: "1" }]
+        yield* denies(policy, pod({ securityContext: { sysctls } }), text("pod"))
+        yield* denies(
+          policy,
+          container({ ports: [{ containerPort: 80, hostPort: 80 }] }),
+          `hostPort forbidden: container: ${first.name} (must not be set)`
+        )
+        yield* accepts(
+          pod({
+            securityContext: {
+              seccompProfile: { type: "RuntimeDefault" },
+              seLinuxOptions: { level: "s0:c1", type: "container_t" }
+            }
+          })
+        )
+        yield* accepts(container({ ports: [{ containerPort: 80 }] }))
+      }
     })
   )
 

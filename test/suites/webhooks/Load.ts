@@ -1,5 +1,5 @@
 /** Requests that the API server sends to several replicas through one address. */
-import { connect, createServer, type Socket } from "node:net"
+import { Worker } from "node:worker_threads"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import { Effect } from "effect"
 
@@ -16,38 +16,13 @@ export interface Service {
  */
 export const service = (initial: ReadonlyArray<number>) =>
   Effect.acquireRelease(
-    Effect.async<Service & { readonly close: () => void }>((resume) => {
-      let targets = initial
-      let next = 0
-      const sockets = new Set<Socket>()
-      const server = createServer((client) => {
-        const target = connect(targets[next++ % targets.length] ?? 0, "127.0.0.1")
-        for (const [one, other] of [
-          [client, target],
-          [target, client]
-        ] as const) {
-          sockets.add(one)
-          one.on("error", () => other.destroy()).on("close", () => other.destroy())
-          one.pipe(other)
-        }
-      })
-      server.listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        resume(
-          Effect.succeed({
-            port: typeof address === "object" ? (address?.port ?? 0) : 0,
-            route: (ports) => {
-              targets = ports
-            },
-            close: () => {
-              server.close()
-              for (const socket of sockets) socket.destroy()
-            }
-          })
-        )
-      })
+    Effect.async<Service & { readonly worker: Worker }>((resume) => {
+      const worker = new Worker(new URL("./Service.worker.ts", import.meta.url))
+      const route = (ports: ReadonlyArray<number>): void => worker.postMessage(ports)
+      route(initial)
+      worker.once("message", (port: number) => resume(Effect.succeed({ port, route, worker })))
     }),
-    ({ close }) => Effect.sync(close)
+    ({ worker }) => Effect.promise(() => worker.terminate())
   )
 
 /** The answer to an object that only the webhook denies: if its call failed, the API server would admit the object. */

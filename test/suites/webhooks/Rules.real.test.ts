@@ -94,6 +94,43 @@ describe.each([
   )
 
   on(
+    "record the creator of a Restore, also of one that claims or has a deletionTimestamp",
+    (cluster) =>
+      Effect.gen(function* () {
+        const namespace = yield* cluster.namespace("creator")
+        yield* Effect.flatMap(Scene.replica(cluster, yield* Scene.freePort), Scene.ready)
+        const restore = (metadata: object) => ({
+          apiVersion: "backup.example.com/v1",
+          kind: "Restore",
+          metadata: { namespace, name: "mine", ...metadata },
+          spec: { backupRef: "cart", targetPVC: "data" }
+        })
+        const create = Scene.kubectl(
+          cluster,
+          ["apply", "--server-side", "-f", "-", "-o", "json", "--dry-run=server"],
+          restore({ deletionTimestamp: "2020-01-01T00:00:00Z" })
+        )
+        yield* Eventually.eventually("the creator is recorded", create, ({ stdout }) =>
+          stdout.includes('"backup.example.com/requested-by": "')
+        )
+        const place = ["restores.backup.example.com", "mine", `--namespace=${namespace}`]
+        const patch = (metadata: object) =>
+          Scene.kubectl(cluster, ["patch", ...place, "--type=merge", `--patch=${JSON.stringify({ metadata })}`])
+        const made = yield* Scene.kubectl(cluster, ["create", "-f", "-"], restore({ finalizers: ["example.com/mine"] }))
+        expect(made).toMatchObject({ exitCode: 0 })
+        expect(yield* Scene.kubectl(cluster, ["delete", ...place, "--wait=false"])).toMatchObject({ exitCode: 0 })
+        const forged = yield* Eventually.eventually(
+          "the policy is in force",
+          patch({ annotations: { "backup.example.com/requested-by": "mallory" } }),
+          ({ exitCode }) => exitCode !== 0
+        )
+        expect(forged.stderr).toContain("field is immutable")
+        expect(yield* patch({ finalizers: null })).toMatchObject({ exitCode: 0 })
+      }),
+    Scene.options
+  )
+
+  on(
     "of dead managers do not block deletions, other kinds, or the removal of the namespace",
     (cluster) =>
       Effect.gen(function* () {

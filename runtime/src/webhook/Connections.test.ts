@@ -1,0 +1,120 @@
+/** The connections of the webhook server: their shutdown and their memory. */
+import { describe, expect, test } from "bun:test"
+import { connect, type TLSSocket } from "node:tls"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import * as SelfSigned from "../manager/SelfSigned.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import type * as Reply from "./Reply.ts"
+import * as WebhookServer from "./WebhookServer.ts"
+
+const pair = SelfSigned.make(["localhost"], Date.now())
+
+const answered = { code: 200, panicked: false, body: { done: true } }
+
+const serve = async (endpoint: Reply.Endpoint) => {
+  const scope = Effect.runSync(Scope.make())
+  const { port } = await Effect.runPromise(
+    WebhookServer.make({
+      hostname: "127.0.0.1",
+      port: 0,
+      certificates: { first: pair, after: () => Effect.never },
+      routes: new Map([["/answer", { type: "admission", endpoint }]])
+    }).pipe(Scope.extend(scope), Effect.provideService(Metrics.Metrics, Metrics.make()))
+  )
+  return { port, shutDown: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
+}
+
+/** A connection that reads its answers as text. */
+const client = async (port: number) => {
+  const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false })
+  const state = { text: "", closed: false }
+  socket.on("data", (data) => {
+    state.text += data
+  })
+  socket.on("close", () => {
+    state.closed = true
+  })
+  socket.on("error", () => {})
+  await new Promise((resolve) => socket.once("secureConnect", resolve))
+  return { socket, state }
+}
+
+const post = (socket: TLSSocket): boolean =>
+  socket.write(
+    "POST /answer HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
+  )
+
+const until = async (holds: () => boolean) => {
+  for (let at = 0; at < 500 && !holds(); at++) await Bun.sleep(10)
+  expect(holds()).toBe(true)
+}
+
+const answers = (text: string): number => text.split("HTTP/1.1 200").length - 1
+
+describe("the webhook server", () => {
+  test("answers a request that arrived after the shutdown began, while the process did not read for two seconds", async () => {
+    const server = await serve(() => Effect.succeed(answered))
+    const { socket, state } = await client(server.port)
+    post(socket)
+    await until(() => answers(state.text) === 1)
+    const down = server.shutDown()
+    await Bun.sleep(50)
+    post(socket)
+    Bun.sleepSync(2000)
+    await until(() => answers(state.text) === 2)
+    expect(state.text.toLowerCase()).toContain("connection: close")
+    await until(() => state.closed)
+    await down
+  })
+
+  test("announces the end of a connection before it shuts down", async () => {
+    const server = await serve(() => Effect.delay(Effect.succeed(answered), "100 millis"))
+    const { socket, state } = await client(server.port)
+    post(socket)
+    await Bun.sleep(50)
+    const down = server.shutDown()
+    await until(() => state.closed)
+    expect(state.text.toLowerCase()).toContain("connection: close")
+    await down
+  })
+
+  test("needs little memory for a body in chunks of a byte", async () => {
+    let length = 0
+    const server = await serve((body) => {
+      length = JSON.stringify(body).length
+      return Effect.succeed(answered)
+    })
+    const { socket, state } = await client(server.port)
+    socket.write(
+      "POST /answer HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    )
+    const size = 2 ** 21
+    const piece = Buffer.from("1\r\n1\r\n".repeat(2 ** 14))
+    Bun.gc(true)
+    const before = process.memoryUsage().rss
+    let most = before
+    socket.write('1\r\n"\r\n')
+    for (let sent = 0; sent < size; sent += 2 ** 14) {
+      if (!socket.write(piece)) await new Promise((resolve) => socket.once("drain", resolve))
+      most = Math.max(most, process.memoryUsage().rss)
+    }
+    socket.write('1\r\n"\r\n0\r\n\r\n')
+    await until(() => answers(state.text) === 1)
+    most = Math.max(most, process.memoryUsage().rss)
+    expect(length).toBe(size + 2)
+    expect((most - before) / 2 ** 20).toBeLessThan(80)
+    socket.destroy()
+    await server.shutDown()
+  }, 30_000)
+
+  test("closes an idle connection a second after the shutdown began", async () => {
+    const server = await serve(() => Effect.succeed(answered))
+    const { state } = await client(server.port)
+    const startedAt = performance.now()
+    await server.shutDown()
+    expect(performance.now() - startedAt).toBeWithin(900, 4000)
+    await until(() => state.closed)
+  })
+})
