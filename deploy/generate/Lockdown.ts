@@ -15,7 +15,6 @@ import { WebApp } from "@homeostat/webapp/WebApp"
 
 type Operation = "CREATE" | "UPDATE" | "DELETE" | "*"
 
-/** Requests by their resource. */
 interface Requests {
   readonly apiGroups: ReadonlyArray<string>
   readonly apiVersions: readonly ["*"]

@@ -27,6 +27,7 @@ import type {
   V1Pod,
   V1PodDisruptionBudget,
   V1ReplicaSet,
+  V1ResourceQuota,
   V1Role,
   V1RoleBinding,
   V1Secret,
@@ -122,6 +123,16 @@ export const Namespace: Resource.Resource<Kind<V1Namespace>> = Resource.make({
 })
 /** A Namespace as the server returned it. */
 export type Namespace = typeof Namespace.Type
+
+/** `v1` ResourceQuota. */
+export const ResourceQuota: Resource.Resource<Kind<V1ResourceQuota>> = Resource.make({
+  group: "",
+  version: "v1",
+  kind: "ResourceQuota",
+  plural: "resourcequotas"
+})
+/** A ResourceQuota as the server returned it. */
+export type ResourceQuota = typeof ResourceQuota.Type
 
 /** `v1` Node, cluster-scoped. */
 export const Node: Resource.Resource<Kind<V1Node>> = Resource.make({

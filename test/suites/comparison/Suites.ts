@@ -12,6 +12,7 @@ import { requests } from "../kubectl/Captured.ts"
 import { kubectl } from "../kubectl/Recorded.ts"
 import { documents } from "../openapi/Recorded.ts"
 import { patch } from "../patch/Dialogues.ts"
+import { plugins } from "../plugins/Dialogues.ts"
 import * as Dialogues from "./Dialogues.ts"
 import type { Recorded } from "./Recording.ts"
 
@@ -25,6 +26,7 @@ export const dialogues: ReadonlyArray<Dialogues.Suite> = [
   conformance,
   crd,
   patch,
+  plugins,
   regressions
 ]
 

@@ -1,9 +1,10 @@
 /** The troubles of a real cluster, each as a test of the WebApp controller. The README of the testkit shows these examples. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
-import { Deployment, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, Namespace, Pod, ResourceQuota } from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Faults from "@homeostat/testkit/Faults"
@@ -72,6 +73,17 @@ Harness.make({ ...options, kubelet: { unpullable: ["missing:1"] } })("an image c
 Harness.make({ ...options, as: without("create") })("a permission is missing", () =>
   Effect.zipRight(create(), says("Forbidden"))
 )
+
+test("a quota is used up", () => {
+  const quota = { metadata: { ...key, name: "pods" }, spec: { hard: { pods: "0" } } }
+  return Effect.all([Client.create(ResourceQuota, quota), create(), says("ReplicaFailure")])
+})
+
+test("Pod Security forbids a pod", () => {
+  const labels = { "pod-security.kubernetes.io/enforce": "restricted" }
+  const restrict = Client.patch(Namespace, { name: "default" }, Patch.merge({ metadata: { labels } }))
+  return Effect.all([restrict, create(), says("ReplicaFailure")])
+})
 
 test("a pod becomes ready late", () =>
   Effect.gen(function* () {

@@ -20,18 +20,23 @@ const storages = [
 ].map((plural) => `admissionregistration.k8s.io/${plural}`)
 
 /** The options of a write with its admission. */
-export const admitted = (world: World, options: WriteOptions): WriteOptions => ({
-  ...options,
-  ...(storages.every((storage) => world.store.list(storage).length === 0)
-    ? { mutate: (attributes) => Plugins.mutate(attributes.object, attributes, options) ?? undefined }
-    : {
-        mutate: (attributes) => mutated(world, attributes, options) ?? undefined,
-        admit: (attributes) => {
-          ValidatingPolicies.check(world, attributes, options)
-          Webhooks.validate(world, attributes, options)
-        }
-      })
-})
+export const admitted = (world: World, options: WriteOptions): WriteOptions => {
+  const hasOthers = storages.some((storage) => world.store.list(storage).length > 0)
+  return {
+    ...options,
+    mutate: (attributes) =>
+      (hasOthers ? mutated(world, attributes, options) : Plugins.mutate(attributes.object, attributes, options)) ??
+      undefined,
+    admit: (attributes) => {
+      Plugins.validate(world, attributes, options)
+      if (hasOthers) {
+        ValidatingPolicies.check(world, attributes, options)
+        Webhooks.validate(world, attributes, options)
+      }
+      Plugins.charge(world, attributes, options)
+    }
+  }
+}
 
 const mutated = (world: World, attributes: Attributes, options: WriteOptions): JsonObject | null => {
   const reinvocation = new Reinvocation()

@@ -1,20 +1,36 @@
-/** The admission plugins of the API server. They change an object before policies and webhooks see it. */
-import type { JsonObject } from "../Json.ts"
-import * as Json from "../Json.ts"
-import type { Writing } from "../Kind.ts"
+/** The admission plugins of the API server. */
+import { copy, type JsonObject } from "../Json.ts"
+import type { World, WriteOptions } from "../World.ts"
 import type { Attributes } from "./Attributes.ts"
+import * as LimitRanger from "./plugins/LimitRanger.ts"
+import * as PodSecurity from "./plugins/PodSecurity.ts"
+import * as ResourceQuota from "./plugins/ResourceQuota.ts"
 
-/** The object after the plugins; the same object if its kind has no plugin. Throws a Failure. */
+const isPod = ({ group, plural }: Attributes["resource"]): boolean => group === "" && plural === "pods"
+
+/** The object before policies and webhooks see it; the same object if its kind has no plugin. Throws a Failure. */
 export const mutate = <A extends JsonObject | null>(
   object: A,
-  { kind, oldObject, operation, resource, subresource }: Omit<Attributes, "object">,
-  writing: Writing
+  attributes: Omit<Attributes, "object">,
+  writing: WriteOptions
 ): A | JsonObject => {
+  const { kind, oldObject, operation, resource, subresource } = attributes
   const { admit } = resource.strategy
   if (object === null || admit === undefined || kind !== undefined || subresource !== "" || operation === "DELETE") {
     return object
   }
-  const draft = Json.copy(object)
+  const draft = copy(object)
+  if (isPod(resource) && operation === "CREATE") LimitRanger.admit(draft, attributes, writing)
   admit(draft, oldObject, writing)
   return draft
 }
+
+/** Throws a Failure if a plugin denies the write, before policies and webhooks do. */
+export const validate = (world: World, attributes: Attributes, writing: WriteOptions): void => {
+  LimitRanger.validate(attributes, writing)
+  PodSecurity.validate(world, attributes, writing)
+}
+
+/** The same for the plugin that comes after policies and webhooks. */
+export const charge = (world: World, attributes: Attributes, options: WriteOptions): void =>
+  ResourceQuota.check(world, attributes, options)

@@ -132,12 +132,7 @@ const deprecations: { readonly [kind: string]: string } = {
 }
 
 /** Kinds that a real cluster acts on and this one does not, which their author might wait for. */
-const withoutController: ReadonlySet<string> = new Set([
-  "HorizontalPodAutoscaler",
-  "LimitRange",
-  "ReplicationController",
-  "ResourceQuota"
-])
+const withoutController: ReadonlySet<string> = new Set(["HorizontalPodAutoscaler", "ReplicationController"])
 
 const unnamed = ({ kind }: Definition): Name => {
   throw new Error(`names.json does not name ${kind}`)

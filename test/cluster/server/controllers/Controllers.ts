@@ -16,6 +16,7 @@ import { rootCertificates, serviceAccountController } from "./NamespaceContents.
 import { namespaceController } from "./NamespaceController.ts"
 import { podGarbageCollector } from "./PodGarbageCollector.ts"
 import { replicaSetController } from "./ReplicaSetController.ts"
+import { resourceQuotaController } from "./ResourceQuotaController.ts"
 import { scheduler } from "./Scheduler.ts"
 import { statefulSetController } from "./StatefulSetController.ts"
 import { volumeController } from "./VolumeController.ts"
@@ -45,6 +46,7 @@ export const all = ({ certificates = "" }: Options = {}): ReadonlyArray<BuiltInC
   endpointSliceController,
   volumeController,
   disruptionController,
+  resourceQuotaController,
   clusterRoleAggregation,
   scheduler
 ]

@@ -1,49 +1,30 @@
 /**
  * The resources of nodes: what pods request of them, and what a pod lacks on a node.
  */
-import * as Quantity from "../builtin/Quantity.ts"
-import { at, type Json, type JsonObject, object, objects, text } from "../Json.ts"
+import * as PodResources from "../builtin/pods/PodResources.ts"
+import { at, type Json, type JsonObject } from "../Json.ts"
 import { isFinished, nodeOf } from "./ManagedPods.ts"
 
 /** Amounts by resource, in billionths. */
 export type Amounts = ReadonlyMap<string, bigint>
 
-const amounts = (list: Json | undefined): Map<string, bigint> =>
-  new Map(
-    Object.entries(object(list)).map(([name, value]) => [
-      name,
-      Quantity.amount(typeof value === "number" ? String(value) : (text(value) ?? ""))
-    ])
-  )
+const nanos = (amounts: PodResources.Amounts): Map<string, bigint> =>
+  new Map([...amounts].map(([name, quantity]) => [name, quantity.nanos]))
+
+const amounts = (list: Json | undefined): Map<string, bigint> => nanos(PodResources.amounts(list))
 
 const add = (sum: Map<string, bigint>, more: Amounts): Map<string, bigint> => {
   for (const [name, value] of more) sum.set(name, (sum.get(name) ?? 0n) + value)
   return sum
 }
 
-const raise = (sum: Map<string, bigint>, other: Amounts): void => {
-  for (const [name, value] of other) if (value > (sum.get(name) ?? 0n)) sum.set(name, value)
-}
-
 const known = new WeakMap<JsonObject, Amounts>()
 
-/** The requests of a pod: those of its containers and sidecars, or of one of its init containers if that requests more. */
+/** The requests of a pod with its overhead. */
 export const requestsOf = (pod: JsonObject): Amounts => {
   const before = known.get(pod)
   if (before !== undefined) return before
-  const requests = (container: JsonObject) => amounts(at(container, "resources", "requests"))
-  const sidecars = new Map<string, bigint>()
-  const inits = new Map<string, bigint>()
-  for (const container of objects(at(pod, "spec", "initContainers"))) {
-    if (container.restartPolicy === "Always") add(sidecars, requests(container))
-    raise(inits, container.restartPolicy === "Always" ? sidecars : add(requests(container), sidecars))
-  }
-  const sum = new Map(sidecars)
-  for (const container of objects(at(pod, "spec", "containers"))) add(sum, requests(container))
-  raise(sum, inits)
-  // A pod may have requests of its own.
-  for (const [name, value] of amounts(at(pod, "spec", "resources", "requests"))) sum.set(name, value)
-  add(sum, amounts(at(pod, "spec", "overhead")))
+  const sum = add(nanos(PodResources.requestsOf(pod)), amounts(at(pod, "spec", "overhead")))
   known.set(pod, sum)
   return sum
 }

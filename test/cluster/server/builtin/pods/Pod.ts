@@ -18,6 +18,7 @@ import {
 } from "../Definition.ts"
 import * as Format from "../Format.ts"
 import * as Admission from "./Admission.ts"
+import * as AppArmor from "./AppArmor.ts"
 import * as Defaults from "./PodDefaults.ts"
 import * as Validation from "./PodValidation.ts"
 import * as PodWarnings from "./PodWarnings.ts"
@@ -37,6 +38,7 @@ const main = strategy({
   prepareForCreate: (draft, writing) => {
     const podSpec = Json.member(draft, "spec")
     const status = Json.member(draft, "status")
+    AppArmor.sync(draft, writing.warn)
     status.qosClass = QualityOfService.of(podSpec)
     if (Json.list(podSpec.schedulingGates).length > 0) {
       status.conditions = [

@@ -1,12 +1,13 @@
 /**
  * What a client is told of Pods, and of templates of them, that are valid and yet hardly meant so.
  *
- * Left out: deprecated volumes and annotations, affinities, and addresses in odd forms.
+ * Left out: deprecated volumes, affinities, and addresses in odd forms.
  */
 import type { JsonObject } from "../../Json.ts"
 import * as Json from "../../Json.ts"
 import * as Format from "../Format.ts"
 import * as Quantity from "../Quantity.ts"
+import * as AppArmor from "./AppArmor.ts"
 
 /** Sentences. */
 type Warnings = Iterable<string>
@@ -24,6 +25,7 @@ export function* of(path: string, pod: JsonObject): Warnings {
     if ((name ?? "") === "") yield `${path}spec.imagePullSecrets[${index}].name: invalid empty name ""`
   }
   const containers = [...containersOf(`${path}spec`, spec)]
+  yield* ofAnnotations(path, pod, containers)
   for (const [place, container] of containers) {
     yield* fractions(`${place}.resources`, Json.object(container.resources))
     yield* hidden(`${place}.env`, Json.objects(container.env))
@@ -32,6 +34,36 @@ export function* of(path: string, pod: JsonObject): Warnings {
   yield* portNames(containers)
   if ((Json.number(spec.terminationGracePeriodSeconds) ?? 0) < 0) {
     yield `${path}spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`
+  }
+}
+
+const noFunction = new Map([
+  ["scheduler.alpha.kubernetes.io/critical-pod", 'non-functional in v1.16+; use the "priorityClassName" field instead'],
+  ["security.alpha.kubernetes.io/sysctls", 'non-functional in v1.11+; use the "sysctls" field instead'],
+  ["security.alpha.kubernetes.io/unsafe-sysctls", 'non-functional in v1.11+; use the "sysctls" field instead']
+])
+
+const seccomp = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+
+/** Annotations that fields have replaced. The warning about AppArmor of a Pod comes with the copy to the field. */
+function* ofAnnotations(path: string, pod: JsonObject, containers: ReadonlyArray<Container>): Warnings {
+  const annotations = Json.texts(Json.at(pod, "metadata", "annotations"))
+  const at = (key: string, text: string) => `${path}metadata.annotations[${key}]: ${text}`
+  for (const [key, text] of noFunction) if (annotations[key] !== undefined) yield at(key, text)
+  const holders: ReadonlyArray<readonly [string, JsonObject]> = [
+    ["seccomp.security.alpha.kubernetes.io/pod", Json.object(pod.spec)],
+    ...containers.map(
+      ([, container]) => [`container.seccomp.security.alpha.kubernetes.io/${container.name}`, container] as const
+    )
+  ]
+  for (const [key, holder] of holders) {
+    if (annotations[key] === undefined) continue
+    if (Json.at(holder, "securityContext", "seccompProfile") === undefined) yield at(key, seccomp)
+  }
+  if (path === "") return
+  for (const [, container] of containers) {
+    const warning = AppArmor.warning(path, pod, container)
+    if (warning !== undefined) yield warning
   }
 }
 
