@@ -25,6 +25,7 @@ export interface Names extends Wanted {
 
 /** Names that the generated modules already use. */
 export const used: ReadonlySet<string> = new Set([
+  "Access",
   "Admission",
   "Client",
   "Condition",

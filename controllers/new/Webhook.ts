@@ -27,6 +27,7 @@ const rules = ({
   plural
 }: Facts): string => `/** The admission rules of ${kind} objects: what the API server denies, and what it sets at a write. Replace them by rules of your own. */
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Access from "@homeostat/runtime/controller/Access"
 import * as Admission from "@homeostat/runtime/webhook/Admission"
 import * as Effect from "effect/Effect"
 import { ${kind} } from "./${kind}.ts"
@@ -42,7 +43,8 @@ const creator = (object: string) => \`\${object}.metadata.?annotations[?'\${crea
 /** The webhooks and policies. */
 export const admission = [
   Admission.validate(${kind}, {
-    // In TypeScript: a check may be an Effect, which the manager runs. It may ask the API server.
+    // In TypeScript: a check may be an Effect, which the manager runs. It may ask the API server, with these permissions.
+    access: [Access.of(${kind}, ["list"])],
     write: (_, { ${namespaced ? "namespace, " : ""}operation }) =>
       operation === "CREATE"
         ? Effect.map(Client.list(${kind}${namespaced ? ", { namespace }" : ""}), ({ items }) =>
@@ -77,13 +79,16 @@ const tests = ({
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
+import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as Harness from "@homeostat/testkit/Harness"
 import { Effect } from "effect"
 import { admission, createdBy, most } from "./admission.ts"
 import { ${kind} } from "./${kind}.ts"
 
-const test = Harness.make({ crds: [Crd.of(${kind})], webhooks: admission, manager: Effect.void })
+// The checks run with the permissions that they declare.
+const as = Rbac.of([], { webhooks: admission })
+const test = Harness.make({ crds: [Crd.of(${kind})], webhooks: admission, as, manager: Effect.void })
 
 const create = (name: string) =>
   Client.create(${kind}, { metadata: { ${namespaced ? 'namespace: "default", ' : ""}name }, spec: ${JSON.stringify(spec)} })

@@ -54,7 +54,9 @@ const make = (root: string, { name, resource }: Change.Existing) =>
     yield* needed(`${folder}/package.json`, `write the rules of ${kind} in its module, as in docs/webhooks.md`)
     for (const path of [`${folder}/admission.ts`, `${folder}/admission.test.ts`]) {
       if (yield* fs.exists(join(root, path))) {
-        return yield* refused(`${path} exists already: add the rules there, as in docs/webhooks.md, or remove it`)
+        return yield* refused(
+          `${path} exists already: add the rules there, as in docs/webhooks.md, or remove it with its import in controllers/main.ts`
+        )
       }
     }
     yield* needed(`${folder}/${kind}.ts`, `the rules import the kind ${kind} from this file`)

@@ -51,7 +51,10 @@ const crds = (program: Program) => {
     ...Object.fromEntries(
       kinds.map((kind) => [
         pathOf(kind),
-        file([`The CRD of ${kind.kind}, as \`${program.name} crd\` prints it.`], [Crd.of(kind)])
+        file(
+          [`The CRD of ${kind.kind}, as \`${program.name} crd\` prints it.`],
+          [Crd.of(kind, Webhooks.conversionOf(program, namespaceOf(program)))]
+        )
       ])
     ),
     "kustomization.yaml": kustomization(program, ["The kinds."], kinds.map(pathOf))
@@ -72,7 +75,10 @@ const rbac = (program: Program) => {
   const webhooks = Rbac.objects([], {
     ...settings,
     namespaces: [],
-    webhookAccess: Webhooks.access(program, { webhooks: true, namespaces: [] }, namespace)
+    // The names of a manager of single namespaces contain its own namespace.
+    webhookAccess: [[], ["default"]].flatMap((namespaces) =>
+      Webhooks.access(program, { webhooks: true, namespaces }, namespace)
+    )
   })
   return {
     "leader-election.yaml": file(["The permissions for leader election."], lease),

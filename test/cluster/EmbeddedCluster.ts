@@ -7,6 +7,8 @@
 import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Transport } from "@homeostat/runtime/client/Transport"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import type * as Admission from "@homeostat/runtime/webhook/Admission"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -31,6 +33,8 @@ import * as Webhooks from "./Webhooks.ts"
 export interface Options extends Omit<ApiServer.Options, "inside"> {
   /** CustomResourceDefinitions that it begins with: `Crd.of(Kind)`. */
   readonly crds?: ReadonlyArray<object> | undefined
+  /** Kinds with several versions, which it begins with: it calls their conversions in this process. */
+  readonly converted?: ReadonlyArray<CustomResource.Any> | undefined
   /**
    * The webhooks and policies of a program: `Admission.validate(Kind, …)`. The API server calls the webhooks in this process, as soon
    * as the cluster exists, and with the configurations that the program would write. They may use the client. Default: none.
@@ -65,6 +69,11 @@ export interface EmbeddedCluster extends Access {
    * groups that a kube-apiserver adds, such as `system:authenticated`.
    */
   readonly as: (user: User.User) => Access
+  /** Calls these webhooks too, with the client of this user. */
+  readonly admit: (
+    webhooks: ReadonlyArray<Admission.Admission<Client.Client>>,
+    as: Access
+  ) => Effect.Effect<void, never, Scope.Scope>
   /** Its node, or the first of them. */
   readonly kubelet: Kubelet.Kubelet | undefined
   /** Waits until the controllers have done all that can be done now. */
@@ -97,7 +106,10 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
     const { webhooks = [] } = options
     const endpoints = new Map<string, ReturnType<Outside.Inside>>()
     const server = yield* ApiServer.make({ ...options, inside: (url) => endpoints.get(url) })
-    yield* create(server, options.crds ?? [])
+    const { converted = [] } = options
+    const conversion = Webhooks.conversion(converted)
+    endpoints.set(conversion.url, (body) => Effect.map(conversion.endpoint(body), (reply) => reply.body))
+    yield* create(server, [...(options.crds ?? []), ...converted.map((kind) => Crd.of(kind, { url: conversion.url }))])
     const { idle } = yield* Loop.start(server, controllers)
     const accessOf = (user: User.User | undefined): Access => {
       const transport = Memory.layer(server, { user })
@@ -114,23 +126,26 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
         ? []
         : yield* Effect.provide(Effect.forEach(nodes, Kubelet.start), yield* Layer.build(ofKubelets))
     if (kubelets.length > 0) serveLogs(server, kubelets)
-    if (webhooks.length > 0) {
-      yield* create(server, Webhooks.objects(webhooks))
-      const services = yield* Layer.build(client)
-      for (const [url, endpoint] of Webhooks.endpoints(webhooks)) {
-        endpoints.set(url, (body) =>
-          Effect.provide(
-            Effect.map(endpoint(body), (reply) => reply.body),
-            services
+    const admit: EmbeddedCluster["admit"] = (webhooks, as) =>
+      Effect.gen(function* () {
+        const services = yield* Layer.build(as.client)
+        yield* create(server, Webhooks.objects(webhooks))
+        for (const [url, endpoint] of Webhooks.endpoints(webhooks)) {
+          endpoints.set(url, (body) =>
+            Effect.provide(
+              Effect.map(endpoint(body), (reply) => reply.body),
+              services
+            )
           )
-        )
-      }
-    }
+        }
+      })
+    if (webhooks.length > 0) yield* admit(webhooks, { client, transport })
     return {
       server,
       transport,
       client,
       as: (user) => accessOf(User.complete(user)),
+      admit,
       kubelet: kubelets[0],
       idle,
       serve: (http) => Effect.map(Http.serve(server, http), ({ url }) => url)

@@ -43,8 +43,8 @@ export interface Options<E> extends EmbeddedCluster.Options {
   /** Starts what is tested, on the cluster that the transport leads to: `Manager.launch([controller])`. */
   readonly manager: Effect.Effect<unknown, E, Transport | Scope.Scope>
   /**
-   * The roles and bindings that it runs with, such as `Rbac.of([controller])`: it may do exactly what they allow. Its user is the
-   * subject of the first binding. Default: it is an administrator.
+   * The roles and bindings that it and the webhooks run with, such as `Rbac.of([controller], { webhooks })`: they may do exactly what the
+   * roles allow. Their user is the subject of the first binding. Default: an administrator.
    */
   readonly as?: ReadonlyArray<object> | undefined
   /** The least severe level of its log. Default: no log. */
@@ -82,12 +82,14 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
     const faults = Faults.make(options.seed)
     const isLogged = LogLevel.lessThanEqual(options.logLevel ?? LogLevel.None, LogLevel.Warning)
     const course = Effect.gen(function* () {
-      const embedded = yield* EmbeddedCluster.make({ seed: 1, ...options })
+      const { webhooks = [], ...others } = options
+      const embedded = yield* EmbeddedCluster.make({ seed: 1, ...others })
       // With a log, the clients log the warnings.
       const printing = (transport: Layer.Layer<Transport>) => (isLogged ? transport : Warnings.printing(transport))
       const transport = printing(embedded.transport)
       const cluster = { ...embedded, transport, client: Layer.provide(Client.layer(), transport), faults }
       const own = yield* access(embedded, options.as)
+      if (webhooks.length > 0) yield* embedded.admit(webhooks, own)
       yield* Effect.provide(options.manager, faults.over(printing(own.transport)))
       return yield* Effect.provide(body(cluster), cluster.client)
     })
@@ -111,6 +113,8 @@ const access = (cluster: EmbeddedCluster.EmbeddedCluster, as: ReadonlyArray<obje
     if (as === undefined) return cluster
     const objects: ReadonlyArray<JsonObject> = JSON.parse(JSON.stringify(as))
     const [subject] = objects.flatMap((object) => Json.objects(object.subjects))
+    // Without permissions there are no roles.
+    if (objects.length === 0) return cluster.as({ name: User.serviceAccountName("default", "manager"), groups: [] })
     if (subject === undefined) return yield* Effect.dieMessage("option as: no binding with a subject")
     const namespaces = [...new Set(objects.map(namespaceOf))].filter(
       (name) => name !== "" && cluster.server.store.get("/namespaces", "", name) === undefined

@@ -4,9 +4,11 @@
  * @internal
  */
 import type { Client } from "@homeostat/runtime/client/Client"
+import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import type * as Admission from "@homeostat/runtime/webhook/Admission"
 import * as AdmissionReview from "@homeostat/runtime/webhook/AdmissionReview"
 import * as Configuration from "@homeostat/runtime/webhook/Configuration"
+import * as ConversionReview from "@homeostat/runtime/webhook/ConversionReview"
 import type * as Reply from "@homeostat/runtime/webhook/Reply"
 
 type Declared = ReadonlyArray<Admission.Admission<Client>>
@@ -40,6 +42,16 @@ export const objects = (declared: Declared): ReadonlyArray<object> => {
     ])
   ]
 }
+
+/**
+ * The address and the endpoint of the conversions between the versions of kinds.
+ *
+ * @internal
+ */
+export const conversion = (kinds: ReadonlyArray<CustomResource.Any>) => ({
+  url: Configuration.clientConfig(settings.target, "/convert").url ?? "",
+  endpoint: ConversionReview.endpoint(kinds)
+})
 
 /**
  * The endpoints by the addresses in the configurations.

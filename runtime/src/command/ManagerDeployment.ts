@@ -110,7 +110,8 @@ export const make = (
               // The API server calls a pod until the Service no longer contains it.
               ...(settings.webhooks ? { lifecycle: { preStop: { sleep: { seconds: 5 } } } } : {}),
               livenessProbe: probe("/healthz", 10, 5),
-              readinessProbe: probe("/readyz", 3, 2),
+              // The API server gets the objects of a cache through the conversion of a pod that is ready.
+              readinessProbe: probe(settings.webhooks ? "/readyz/webhooks" : "/readyz", 3, 2),
               resources: { requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "512Mi" } },
               securityContext: {
                 allowPrivilegeEscalation: false,

@@ -302,6 +302,7 @@ export const verb = <R, E>(program: Program<R, E>) =>
         // First, because the error is on the command line or in the environment.
         return yield* Effect.zipRight(Election.check(program, settings), MetricsPort.check(settings)).pipe(
           Effect.zipRight(Webhooks.check(program, settings)),
+          Effect.zipRight(Webhooks.addressed(program, settings, process.env)),
           Effect.zipRight(warned),
           Effect.zipRight(Environment.check(program.name, process.env)),
           Effect.zipRight(

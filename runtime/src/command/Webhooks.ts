@@ -10,6 +10,7 @@ import * as Access from "../controller/Access.ts"
 import type { Controller, Services } from "../controller/Controller.ts"
 import * as BindAddress from "../manager/BindAddress.ts"
 import type * as Certificate from "../manager/Certificate.ts"
+import * as Health from "../manager/Health.ts"
 import * as SelfSigned from "../manager/SelfSigned.ts"
 import * as Admissions from "../manager/why/Admissions.ts"
 import * as BuiltIn from "../resource/BuiltIn.ts"
@@ -114,9 +115,18 @@ export const access = (
   const policies = Configuration.policies(declared, target).map(({ policy }) => policy.metadata.name)
   const crds = Kinds.converted(program).map(nameOf)
   const names = [secretOf(program.name)]
+  // In all namespaces of the manager, as those of controllers.
+  const own = declared
+    .flatMap((each) => each.access)
+    .flatMap((each) =>
+      settings.namespaces.length === 0 || each.namespace !== undefined || !each.resource.namespaced
+        ? [each]
+        : settings.namespaces.map((namespace) => ({ ...each, namespace }))
+    )
   const written = (resource: Access.Target, names: ReadonlyArray<string>) =>
     names.length === 0 ? [] : [Access.of(resource, ["get", "patch"], { names }), Access.create(resource)]
   return [
+    ...own,
     Access.of(BuiltIn.Secret, ["get", "update", "delete"], { names, namespace }),
     Access.create(BuiltIn.Secret, { namespace }),
     ...written(BuiltIn.ValidatingWebhookConfiguration, validating === undefined ? [] : [validating.metadata.name]),
@@ -136,6 +146,23 @@ export const required = (
   return webhooks || kind === undefined
     ? Either.void
     : Either.left(new UsageError({ message: `--webhooks: required for the versions of ${nameOf(kind)}` }))
+}
+
+/** Rejects `--webhooks` without an address at which the API server reaches a process outside of a cluster. */
+export const addressed = (
+  program: Program<unknown>,
+  { webhooks, webhookUrl }: Flag.Values<typeof flags>,
+  environment: NodeJS.ProcessEnv
+): Either.Either<void, UsageError> => {
+  const isCalled = (program.webhooks ?? []).some(({ hooks }) => hooks.length > 0) || Kinds.converted(program).length > 0
+  return webhooks && isCalled && webhookUrl === undefined && environment.KUBERNETES_SERVICE_HOST === undefined
+    ? Either.left(
+        new UsageError({
+          message:
+            "--webhook-url: required outside of a cluster (the address at which the API server reaches this process)"
+        })
+      )
+    : Either.void
 }
 
 /** Rejects a program whose kinds or flags need `--webhooks`, and two declarations of one webhook. */
@@ -192,6 +219,8 @@ export const start = <R>(
       routes.set("/convert", { type: "conversion", endpoint: ConversionReview.endpoint(converted) })
     // The API server evaluates policies without this program.
     if (routes.size === 0) {
+      // The readiness probe of the Deployment asks for this check.
+      yield* Effect.flatMap(Health.Health, (health) => health.readiness("webhooks", () => undefined))
       const { reconcile } = yield* register
       return { conversion: Effect.sync(() => undefined), reconcile }
     }

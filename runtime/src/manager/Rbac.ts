@@ -9,6 +9,7 @@
  */
 import * as Order from "effect/Order"
 import type { Controller } from "../controller/Controller.ts"
+import type { Admission } from "../webhook/Admission.ts"
 import * as Permissions from "./Permissions.ts"
 
 /** Some verbs on some resources of one API group. The arrays are mutable, as in the built-in kinds. */
@@ -107,7 +108,8 @@ export const objects = (
 
 /**
  * The roles and bindings of a manager with these controllers for the option `as` of the testkit's `Harness`: what `homeostat rbac`
- * prints, for the account `manager` in the namespace `default`. Default of the settings: all namespaces, without leader election.
+ * prints, for the account `manager` in the namespace `default`. Default of the settings: all namespaces, without leader election and
+ * without the permissions of `webhooks`.
  *
  * @example
  * ```ts
@@ -126,9 +128,10 @@ export const objects = (
  */
 export const of = (
   controllers: ReadonlyArray<Pick<Controller<unknown>, "name" | "resource" | "access">>,
-  settings: Partial<Settings> = {}
+  { webhooks = [], ...settings }: Partial<Settings> & { readonly webhooks?: ReadonlyArray<Admission<unknown>> } = {}
 ): ReadonlyArray<Role | Binding> =>
   objects(controllers, {
+    webhookAccess: webhooks.flatMap(({ access }) => access),
     name: "manager",
     serviceAccount: { namespace: "default", name: "manager" },
     namespaces: [],

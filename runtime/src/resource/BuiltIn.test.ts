@@ -32,6 +32,7 @@ test("a built-in kind is served where Kubernetes serves it", () => {
     "Pod v1 pods",
     "PodDisruptionBudget policy/v1 poddisruptionbudgets.policy",
     "ReplicaSet apps/v1 replicasets.apps",
+    "ResourceQuota v1 resourcequotas",
     "Role rbac.authorization.k8s.io/v1 roles.rbac.authorization.k8s.io",
     "RoleBinding rbac.authorization.k8s.io/v1 rolebindings.rbac.authorization.k8s.io",
     "Secret v1 secrets",

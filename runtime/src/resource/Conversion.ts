@@ -30,10 +30,10 @@ export interface Source<out Spec, out Status> {
   readonly status?: Status | undefined
 }
 
-/** A converted object, in its wire form. Absent metadata stays as it is. */
+/** A converted object, in its wire form. Absent metadata stays as it is, and undefined fields are absent. */
 export interface Target<out Spec, out Status> {
   readonly metadata?: Metadata | undefined
-  readonly spec: Partial<Spec>
+  readonly spec: { readonly [Field in keyof Spec]?: Spec[Field] | undefined }
   readonly status?: Status | undefined
 }
 

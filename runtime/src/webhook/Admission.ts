@@ -20,6 +20,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import type * as Access from "../controller/Access.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
@@ -134,6 +135,8 @@ export interface Options {
   readonly matchConditions?: ReadonlyArray<MatchCondition> | undefined
   /** The labels of the objects. Default: all objects. */
   readonly objectSelector?: LabelSelector | undefined
+  /** The permissions that the function needs: `[Access.of(Namespace, ["get"])]`. `rbac --webhooks` prints them. Default: none. */
+  readonly access?: ReadonlyArray<Access.Access> | undefined
   /** The labels of the namespaces. Default: all namespaces, for a built-in kind without `kube-system` and the program's own. */
   readonly namespaceSelector?: LabelSelector | undefined
 }
@@ -189,6 +192,8 @@ export interface Admission<out R = never> {
   readonly rules: ReadonlyArray<CompleteRule>
   /** The decision of the API server if it cannot evaluate a rule. */
   readonly failurePolicy: "Fail" | "Ignore"
+  /** The permissions that its functions need. */
+  readonly access: ReadonlyArray<Access.Access>
 }
 
 /** The checks of a kind. */
@@ -311,7 +316,8 @@ export const validate = <A extends KubernetesObject, WE = never, WR = never, DE 
     resource,
     hooks,
     rules: cel.map((rule) => ({ ...rule, action: rule.action ?? "Deny", changes: rule.changes ?? settings.changes })),
-    failurePolicy: settings.failurePolicy
+    failurePolicy: settings.failurePolicy,
+    access: options.access ?? []
   }
 }
 
@@ -389,7 +395,8 @@ const fill = <A extends KubernetesObject, E = never, R = never>(
     resource,
     hooks: [{ ...settings, type: "mutate", operations, answer }],
     rules: [],
-    failurePolicy: settings.failurePolicy
+    failurePolicy: settings.failurePolicy,
+    access: options.access ?? []
   }
 }
 

@@ -81,6 +81,15 @@ type WebhookConfiguration = KubernetesObject & {
   readonly webhooks?: ReadonlyArray<{ readonly clientConfig: { readonly caBundle?: string } }>
 }
 
+/** The address of a webhook, as text. */
+const addressOf = (address: object): string => {
+  const { service, url } = address as {
+    readonly service?: { namespace?: string; name?: string }
+    readonly url?: string
+  }
+  return url ?? `Service ${service?.namespace}/${service?.name}`
+}
+
 /** A webhook with other CAs. */
 const trusting =
   (caBundle: string) =>
@@ -156,34 +165,48 @@ export const make = (options: Options): Effect.Effect<Registration, never, Clien
     const ours = Configuration.clientConfig(options.target, "/convert")
     const isOurs = (address: object | undefined): boolean => address !== undefined && includes(address, ours)
 
+    /** The CRDs with another address, which have a warning in the log. */
+    const elsewhere = new Map<string, string>()
+    const report = (name: string, address: object | undefined): Effect.Effect<void> => {
+      const other = address === undefined ? "none" : addressOf(address)
+      if (elsewhere.get(name) === other) return Effect.void
+      elsewhere.set(name, other)
+      return Effect.logWarning(
+        `CustomResourceDefinition ${name} has another address for conversions: ${other} (run with --install-crds to set ${addressOf(ours)})`
+      )
+    }
+
     const definition = (kind: CustomResource.Any): Effect.Effect<ReadonlyArray<Found>, Failure, Client.Client> => {
       const resource = BuiltIn.CustomResourceDefinition
       const name = nameOf(kind)
-      return Effect.map(ifFound(Client.get(resource, { name })), (found) =>
+      return Effect.flatMap(ifFound(Client.get(resource, { name })), (found) => {
+        if (found === undefined) return Effect.succeed([])
+        const { strategy, webhook } = found.spec.conversion ?? {}
+        const address = strategy === "Webhook" ? webhook?.clientConfig : undefined
         // Another manager may convert this kind, and `Crds.install` writes a conversion that is missing.
-        found?.spec.conversion?.strategy !== "Webhook" || !isOurs(found.spec.conversion.webhook?.clientConfig)
-          ? []
-          : [
-              {
-                bundles: [found.spec.conversion.webhook?.clientConfig?.caBundle],
-                write: (caBundle) =>
-                  Client.patch(
-                    resource,
-                    { name },
-                    Patch.merge(
-                      guarded(found, {
-                        spec: {
-                          conversion: {
-                            webhook: { clientConfig: { caBundle: Buffer.from(caBundle).toString("base64") } }
-                          }
-                        }
-                      })
-                    ),
-                    { fieldManager }
-                  )
-              }
-            ]
-      )
+        if (!isOurs(address)) return Effect.as(report(name, address), [])
+        elsewhere.delete(name)
+        return Effect.succeed([
+          {
+            bundles: [webhook?.clientConfig?.caBundle],
+            write: (caBundle) =>
+              Client.patch(
+                resource,
+                { name },
+                Patch.merge(
+                  guarded(found, {
+                    spec: {
+                      conversion: {
+                        webhook: { clientConfig: { caBundle: Buffer.from(caBundle).toString("base64") } }
+                      }
+                    }
+                  })
+                ),
+                { fieldManager }
+              )
+          }
+        ])
+      })
     }
 
     const read = Effect.map(

@@ -2,56 +2,113 @@ import { expect, test } from "bun:test"
 import { Effect } from "effect"
 import * as Uploads from "./Uploads.ts"
 
+/** Requests whose steps a diary records. */
 const make = () => {
   let now = 0
   const clock = { ...Effect.runSync(Effect.clock), unsafeCurrentTimeMillis: () => now }
-  const aborted: Array<string> = []
+  const uploads = Uploads.make(clock)
+  const diary: Array<string> = []
   return {
-    uploads: Uploads.make(clock),
-    aborted,
+    uploads,
+    /** The steps since the last call. */
+    steps: () => diary.splice(0),
+    add: (name: string, bytes = 0) => {
+      const upload = uploads.add(
+        bytes,
+        5000,
+        () => diary.push(`read ${name}`),
+        () => diary.push(`abort ${name}`)
+      )
+      if (upload === undefined) throw new Error("too many wait")
+      return upload
+    },
     pass: (millis: number) => {
       now += millis
+      uploads.retry()
     }
   }
 }
 
-const large = Uploads.smallBytes + Uploads.mostLargeBytes / 4
+const quarter = Uploads.smallBytes + Uploads.mostLargeBytes / 4
 
-test("Small bodies do not need the memory of large ones", () => {
-  const { aborted, pass, uploads } = make()
-  const holders = Array.from({ length: 4 }, (_, n) => uploads.add(() => aborted.push(`holder ${n}`)))
-  for (const holder of holders) expect(holder !== undefined && uploads.grow(holder, large)).toBe(true)
-  const other = uploads.add(() => aborted.push("other"))
-  if (other === undefined) throw new Error("no place")
+test("a large body waits for memory, and a small one does not", () => {
+  const { add, pass, steps, uploads } = make()
+  const holders = ["a", "b", "c", "d"].map((name) => add(name, quarter))
+  for (const holder of holders) holder.isComplete = true
+  expect(steps()).toEqual(["read a", "read b", "read c", "read d"])
+  add("large", quarter)
+  add("larger", 2 * quarter)
+  add("small", Uploads.smallBytes)
+  expect(steps()).toEqual(["read small"])
+  expect([uploads.size(), uploads.isWaiting()]).toEqual([7, true])
+  for (const holder of holders.slice(0, 1)) uploads.remove(holder)
+  expect(steps()).toEqual(["read large"])
+  for (const holder of holders.slice(1)) uploads.remove(holder)
+  expect(steps()).toEqual(["read larger"])
+  expect(uploads.isWaiting()).toBe(false)
+  pass(0)
+  expect(steps()).toEqual([])
+})
+
+test("a large body is refused while many wait", () => {
+  const { add } = make()
+  add("holder", Uploads.smallBytes + Uploads.mostLargeBytes)
+  add("one", Uploads.mostWaitingBytes / 2)
+  add("two", Uploads.mostWaitingBytes / 2)
+  expect(() => add("three", Uploads.smallBytes + 1)).toThrow("too many wait")
+  add("small", Uploads.smallBytes)
+})
+
+test("a request that waits for too long is rejected", () => {
+  const { add, pass, steps, uploads } = make()
+  add("holder", Uploads.smallBytes + Uploads.mostLargeBytes).isComplete = true
+  add("late", quarter)
+  pass(4999)
+  expect(steps()).toEqual(["read holder"])
+  pass(1)
+  expect(steps()).toEqual(["abort late"])
+  expect(uploads.isWaiting()).toBe(false)
+})
+
+test("a client that sends slowly loses its memory to one that waits", () => {
+  const { add, pass, steps } = make()
+  for (const name of ["a", "b", "c", "d"]) add(name, quarter)
+  add("fast", quarter)
+  pass(999)
+  expect(steps()).toHaveLength(4)
+  pass(1)
+  expect(steps()).toEqual(["abort a", "read fast"])
+})
+
+test("a body of unknown length takes memory while it grows", () => {
+  const { add, pass, steps, uploads } = make()
+  const holder = add("holder")
+  expect(uploads.grow(holder, Uploads.smallBytes + Uploads.mostLargeBytes)).toBe(true)
+  const other = add("other")
   expect(uploads.grow(other, Uploads.smallBytes)).toBe(true)
   expect(uploads.grow(other, Uploads.smallBytes + 1)).toBe(false)
-  // A client that sends slowly loses its memory to another one.
-  pass(1001)
-  const fast = uploads.add(() => aborted.push("fast"))
-  expect(fast !== undefined && uploads.grow(fast, large)).toBe(true)
-  expect(aborted).toEqual(["holder 0"])
-})
-
-test("A complete body keeps its place", () => {
-  const { aborted, pass, uploads } = make()
-  const holder = uploads.add(() => aborted.push("holder"))
-  if (holder === undefined) throw new Error("no place")
-  expect(uploads.grow(holder, Uploads.smallBytes + Uploads.mostLargeBytes)).toBe(true)
   holder.isComplete = true
   pass(5000)
-  const other = uploads.add(() => aborted.push("other"))
-  expect(other !== undefined && uploads.grow(other, Uploads.smallBytes + 1)).toBe(false)
+  expect(uploads.grow(other, Uploads.smallBytes + 1)).toBe(false)
   uploads.remove(holder)
-  expect(other !== undefined && uploads.grow(other, Uploads.smallBytes + 1)).toBe(true)
-  expect(aborted).toEqual([])
+  const another = add("another")
+  expect(uploads.grow(another, quarter)).toBe(true)
+  // The body of a length that is known is counted already.
+  const known = add("known", quarter)
+  expect(uploads.grow(known, 1)).toBe(true)
+  expect(known.counted).toBe(Uploads.mostLargeBytes / 4)
+  expect(steps()).toEqual(["read holder", "read other", "abort other", "read another", "read known"])
 })
 
-test("A slow request loses its place when there are too many", () => {
-  const { aborted, pass, uploads } = make()
-  for (let n = 0; n < Uploads.mostRequests; n++) uploads.add(() => aborted.push(`request ${n}`))
-  expect(uploads.add(() => {})).toBeUndefined()
-  pass(1001)
-  expect(uploads.add(() => {})).toBeDefined()
-  expect(aborted).toEqual(["request 0"])
-  expect(uploads.size()).toBe(Uploads.mostRequests)
+test("a request beyond the most concurrent ones waits", () => {
+  const { add, pass, steps, uploads } = make()
+  const all = Array.from({ length: Uploads.mostRequests }, (_, n) => add(`${n}`))
+  for (const each of all) each.isComplete = true
+  expect(steps()).toHaveLength(Uploads.mostRequests)
+  const gone = add("gone")
+  add("last")
+  pass(4000)
+  uploads.remove(gone)
+  for (const each of all.slice(0, 1)) uploads.remove(each)
+  expect(steps()).toEqual(["read last"])
 })

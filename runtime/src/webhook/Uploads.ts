@@ -1,24 +1,27 @@
 /**
- * The requests whose bodies are in memory. Every pod can reach the port of the webhooks, so the memory for bodies has a limit. A client
- * that sends slowly loses its place to another one.
+ * The requests whose bodies are in memory. Every pod can reach the port of the webhooks, so their number and their bodies have limits. A
+ * request beyond them waits, and a client that sends slowly loses its place.
  */
 import type * as Clock from "effect/Clock"
 
-/** Concurrent requests. */
-export const mostRequests = 200
+/** Concurrent requests. Three API servers make as many writes at a time by default. */
+export const mostRequests = 600
 
 /** The part of each body that does not count, in bytes. Almost all reviews are smaller, so large ones do not hinder them. */
-export const smallBytes = 128 * 1024
+export const smallBytes = 64 * 1024
 
 /** The limit for the other parts of all bodies together, in bytes. */
 export const mostLargeBytes = 16 * 1024 * 1024
+
+/** The limit for the bodies that wait, in bytes, because Bun reads them already. */
+export const mostWaitingBytes = 48 * 1024 * 1024
 
 /** The time after which an incomplete body may lose its place, in ms. The API server sends a body at once. */
 const slowMillis = 1000
 
 /** A request. */
 export interface Upload {
-  readonly since: number
+  since: number
   /** The bytes of its body that count. */
   counted: number
   isComplete: boolean
@@ -26,23 +29,44 @@ export interface Upload {
   readonly abort: () => void
 }
 
+/** A request that waits for memory. */
+interface Waiting {
+  readonly upload: Upload
+  readonly bytes: number
+  /** The time at which it gives up, in ms since 1970. */
+  readonly until: number
+  readonly read: () => void
+}
+
 /** The requests of a server. */
 export interface Uploads {
-  /** The number of requests. */
+  /** The number of requests, with those that wait. */
   readonly size: () => number
-  /** Adds a request. Undefined: there are too many. `abort` is called when the request loses its place. */
-  readonly add: (abort: () => void) => Upload | undefined
+  /** Whether requests wait; then the caller calls `retry` often. */
+  readonly isWaiting: () => boolean
+  /**
+   * Adds a request with a body of this length, 0 if it is unknown. Calls `read` once there is memory for it, which is at once or after
+   * `remove` or `retry`. Calls `abort` when the request loses its place, or gets none within the time in ms. Undefined: too many wait.
+   */
+  readonly add: (bytes: number, patience: number, read: () => void, abort: () => void) => Upload | undefined
   /** Counts the body of a request, which has this many bytes now. False: there is no memory for it. */
   readonly grow: (upload: Upload, bytes: number) => boolean
   /** Removes a request after its answer. */
   readonly remove: (upload: Upload) => void
+  /** Takes the places of slow clients, and gives up on requests that have waited too long. */
+  readonly retry: () => void
 }
 
 /** No requests. */
 export const make = (clock: Clock.Clock): Uploads => {
   const uploads = new Set<Upload>()
+  const waiting = new Set<Waiting>()
   let counted = 0
-  const remove = (upload: Upload): void => {
+  let waitingBytes = 0
+  const forget = (each: Waiting): void => {
+    if (waiting.delete(each)) waitingBytes -= each.bytes
+  }
+  const release = (upload: Upload): void => {
     if (uploads.delete(upload)) counted -= upload.counted
   }
   /** Aborts the incomplete request with the most bytes, or else the oldest one. False: all have their bodies, or are new. */
@@ -54,27 +78,67 @@ export const make = (clock: Clock.Clock): Uploads => {
       if (found === undefined || upload.counted > found.counted) found = upload
     }
     if (found === undefined) return false
-    remove(found)
+    release(found)
     found.abort()
     return true
   }
+  const fits = (bytes: number): boolean => uploads.size < mostRequests && counted + bytes <= mostLargeBytes
+  /** The bytes of a body that count. */
+  const largeOf = (bytes: number): number => Math.max(0, bytes - smallBytes)
+  const start = ({ bytes, read, upload }: Omit<Waiting, "until">): void => {
+    upload.since = clock.unsafeCurrentTimeMillis()
+    upload.counted = largeOf(bytes)
+    counted += upload.counted
+    uploads.add(upload)
+    read()
+  }
+  /** Starts the requests that fit, in their order. */
+  const startAll = (): void => {
+    for (const each of waiting) {
+      if (!fits(largeOf(each.bytes))) continue
+      forget(each)
+      start(each)
+    }
+  }
   return {
-    size: () => uploads.size,
-    add: (abort) => {
-      if (uploads.size >= mostRequests && !evict()) return undefined
-      const upload = { since: clock.unsafeCurrentTimeMillis(), counted: 0, isComplete: false, abort }
-      uploads.add(upload)
+    size: () => uploads.size + waiting.size,
+    isWaiting: () => waiting.size > 0,
+    add: (bytes, patience, read, abort) => {
+      const now = clock.unsafeCurrentTimeMillis()
+      const upload = { since: now, counted: 0, isComplete: false, abort }
+      if (fits(largeOf(bytes))) start({ upload, bytes, read })
+      else {
+        if (waitingBytes + bytes > mostWaitingBytes) return undefined
+        waiting.add({ upload, bytes, until: now + patience, read })
+        waitingBytes += bytes
+      }
       return upload
     },
     grow: (upload, bytes) => {
-      const more = Math.max(0, bytes - smallBytes) - upload.counted
+      const more = largeOf(bytes) - upload.counted
       while (more > 0 && counted + more > mostLargeBytes) if (!evict()) return false
       // The eviction can have removed this request itself.
       if (!uploads.has(upload)) return false
-      upload.counted += more
-      counted += more
+      if (more > 0) {
+        upload.counted += more
+        counted += more
+      }
       return true
     },
-    remove
+    remove: (upload) => {
+      for (const each of waiting) if (each.upload === upload) forget(each)
+      release(upload)
+      startAll()
+    },
+    retry: () => {
+      const now = clock.unsafeCurrentTimeMillis()
+      for (const each of waiting) {
+        if (now < each.until) continue
+        forget(each)
+        each.upload.abort()
+      }
+      startAll()
+      while (waiting.size > 0 && evict()) startAll()
+    }
   }
 }

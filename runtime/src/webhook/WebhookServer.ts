@@ -25,11 +25,12 @@ import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import * as TraceParent from "../telemetry/TraceParent.ts"
 import { Tracing } from "../telemetry/Tracing.ts"
-import * as WebhookMetric from "../telemetry/WebhookMetric.ts"
+import * as Body from "./Body.ts"
 import * as Call from "./Call.ts"
 import type * as CertificateSource from "./CertificateSource.ts"
 import * as Integers from "./Integers.ts"
 import * as Reply from "./Reply.ts"
+import * as Series from "./Series.ts"
 import * as Uploads from "./Uploads.ts"
 
 /** The largest accepted body, in bytes. */
@@ -38,8 +39,11 @@ export const mostBytes = 7 * 1024 * 1024
 /** Concurrent connections. Beyond, the one that has been idle for the longest time closes. */
 const mostConnections = 1000
 
-/** Concurrent answers to large bodies: as a parsed value, a body needs many times its memory. */
-const mostLargeAnswers = 1
+/** The large bodies of concurrent answers, in KiB: as a parsed value, a body needs many times its memory. */
+const mostAnswered = 16 * 1024
+
+/** How often waiting requests look for memory. */
+const retryInterval = Duration.millis(100)
 
 /** The time limit without one in the request, which is the longest that the API server allows. */
 const longestLimit = Duration.seconds(30)
@@ -125,26 +129,6 @@ const problemOf = ({
   return Number(headers["content-length"] ?? 0) > mostBytes ? tooLarge : undefined
 }
 
-/** The series of a path. */
-const seriesOf = (registry: Metrics.Registry, webhook: string, type: Route["type"]) => {
-  const code = (code: string) => registry.counter(WebhookMetric.requests, { webhook, code })
-  const codes = new Map(["200", "500"].map((each) => [each, code(each)]))
-  const inFlight = registry.gauge(WebhookMetric.inFlight, { webhook })
-  const latency = registry.histogram(WebhookMetric.latency, { webhook })
-  const panics = registry.counter(type === "admission" ? WebhookMetric.panics : WebhookMetric.conversionPanics, {})
-  return {
-    inFlight,
-    latency,
-    panics,
-    count: (status: number) => {
-      const key = String(status)
-      const found = codes.get(key) ?? code(key)
-      codes.set(key, found)
-      found.add()
-    }
-  }
-}
-
 /** The root span of a request: a child of the span in its `traceparent`. */
 const rootOf = (method: string, path: string, { traceparent }: IncomingMessage["headers"], startTime: bigint) => {
   const parent = TraceParent.parse(typeof traceparent === "string" ? traceparent : undefined)
@@ -175,7 +159,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
     const isTraced = (yield* Tracing) !== undefined
     const runtime = FiberSet.makeRuntime<R, void, never>()
     const run = yield* isTraced ? Effect.withTracer(runtime, Recording.tracer) : runtime
-    const series = new Map([...routes].map(([path, { type }]) => [path, seriesOf(registry, path, type)]))
+    const series = new Map([...routes].map(([path, { type }]) => [path, Series.of(registry, path, type)]))
     const sockets = new Map<Duplex, Connection>()
     const enter = (socket: Duplex, phase: Connection["phase"]): void => {
       const connection = sockets.get(socket)
@@ -186,7 +170,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
     }
     const isBusy = ({ phase }: Connection): boolean => phase === "receiving" || phase === "working"
     const uploads = Uploads.make(clock)
-    const large = yield* Effect.makeSemaphore(mostLargeAnswers)
+    const parsedBodies = yield* Effect.makeSemaphore(mostAnswered)
     let ending = false
 
     const send = (response: ServerResponse, status: number, type: string, body: string): void => {
@@ -231,7 +215,8 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         catch: () => Reply.badRequest("invalid request body (must be JSON)")
       })
       const each = Effect.flatMap(parsed, (review) => route.endpoint(review, call))
-      const replied = body.length > Uploads.smallBytes ? large.withPermits(1)(each) : each
+      const weight = body.length > Uploads.smallBytes ? Math.ceil(body.length / 1024) : 0
+      const replied = weight > 0 ? parsedBodies.withPermits(weight)(each) : each
       const traced = call.root === undefined ? replied : Effect.provideService(replied, Tracer.ParentSpan, call.root)
       return traced.pipe(
         Effect.timeoutFail({
@@ -247,6 +232,23 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
             Effect.logError(`Answering ${call.path} failed unexpectedly`, defect),
             Effect.fail(new Reply.Rejected({ status: 500, message: "internal error" }))
           )
+        )
+      )
+    }
+
+    let isRetrying = false
+    /** Looks for memory until no request waits. */
+    const retryLater = (): void => {
+      if (isRetrying) return
+      isRetrying = true
+      run(
+        Effect.delay(
+          Effect.sync(() => {
+            isRetrying = false
+            uploads.retry()
+            if (uploads.isWaiting()) retryLater()
+          }),
+          retryInterval
         )
       )
     }
@@ -277,14 +279,24 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         setImmediate(() => request.destroy())
       }
       const invalid = problemOf(request)
-      const upload = invalid === undefined ? uploads.add(abort) : undefined
-      if (upload === undefined) {
-        const { message, status } = invalid ?? overloaded
-        reject(status, message)
+      if (invalid !== undefined) {
+        reject(invalid.status, invalid.message)
         finish(call, startedAt)
         return
       }
       const limit = limitOf(query)
+      const upload = uploads.add(
+        Number(request.headers["content-length"] ?? 0),
+        Duration.toMillis(limit),
+        () => setImmediate(() => read()),
+        abort
+      )
+      if (upload === undefined) {
+        reject(overloaded.status, overloaded.message)
+        finish(call, startedAt)
+        return
+      }
+      if (uploads.isWaiting()) retryLater()
       enter(socket, "receiving")
       meters.inFlight.add(1)
       let finished = false
@@ -304,29 +316,21 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         meters.inFlight.add(-1)
         if (response.getHeader("connection") === "close") setImmediate(() => socket.end())
       }
-      // One buffer: a body in chunks of a byte would cost many times its size as a list.
-      let buffer = Buffer.allocUnsafe(0)
-      let size = 0
-      request.on("data", (chunk: Buffer) => {
+      const body = Body.make()
+      const receive = (chunk: Buffer): void => {
         if (response.headersSent) return
-        const start = size
-        size += chunk.length
-        if (!uploads.grow(upload, size)) {
-          buffer = Buffer.allocUnsafe(0)
-          if (!response.headersSent) abort()
-        } else if (size <= mostBytes) {
-          if (size > buffer.length) {
-            const larger = Buffer.allocUnsafe(Math.max(size, Math.min(2 * buffer.length, mostBytes)))
-            buffer.copy(larger, 0, 0, start)
-            buffer = larger
-          }
-          chunk.copy(buffer, start)
-        } else {
-          buffer = Buffer.allocUnsafe(0)
+        const size = body.size() + chunk.length
+        if (size > mostBytes) {
+          body.clear()
           reject(tooLarge.status, tooLarge.message)
           request.destroy()
+        } else if (uploads.grow(upload, size)) body.add(chunk)
+        else {
+          body.clear()
+          if (!response.headersSent) abort()
         }
-      })
+      }
+      const read = (): void => void request.on("data", receive)
       response.on("close", end)
       response.on("finish", end)
       request.on("error", end)
@@ -335,7 +339,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         upload.isComplete = true
         enter(socket, "working")
         const fiber = run(
-          Effect.matchEffect(answer(call, route, buffer.subarray(0, size), limit), {
+          Effect.matchEffect(answer(call, route, body.bytes(), limit), {
             onSuccess: ({ body, code, panicked }) =>
               Effect.sync(() => {
                 meters.count(code)

@@ -262,12 +262,15 @@ describe("What a kube-apiserver does with what is seldom said", () => {
   effect("what nothing comes of here is stored with a warning, once", () =>
     Effect.gen(function* () {
       const server = yield* ApiServer.make()
-      const quotas = "/api/v1/namespaces/default/resourcequotas"
-      const quota = { metadata: { name: "a" }, spec: { hard: { pods: "1" } } }
-      const { headers, status } = yield* ask(server, "POST", quotas, quota)
+      const scalers = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+      const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "a" }
+      const scaler = { metadata: { name: "a" }, spec: { scaleTargetRef, maxReplicas: 2 } }
+      const { headers, status } = yield* ask(server, "POST", scalers, scaler)
       expect(status).toBe(201)
-      expect(headers.warning).toBe('299 - "the embedded cluster stores a ResourceQuota, and nothing comes of it"')
-      expect((yield* merge(server, `${quotas}/a`, { spec: { hard: { pods: "2" } } })).headers.warning).toBeUndefined()
+      expect(headers.warning).toBe(
+        '299 - "the embedded cluster stores a HorizontalPodAutoscaler, and nothing comes of it"'
+      )
+      expect((yield* merge(server, `${scalers}/a`, { spec: { maxReplicas: 3 } })).headers.warning).toBeUndefined()
     })
   )
 

@@ -2,12 +2,15 @@
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
+import * as Access from "@homeostat/runtime/controller/Access"
+import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as Admission from "@homeostat/runtime/webhook/Admission"
 import * as Harness from "@homeostat/testkit/Harness"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Data, Effect } from "effect"
+import { Crate, CrateV1 } from "../webhooks/fixtures/Crate.ts"
 
 class RegistryDown extends Data.TaggedError("RegistryDown") {
   override readonly message = "the registry does not answer"
@@ -78,3 +81,32 @@ test("an error of a check denies by its failurePolicy, and a defect says so", ()
     )
     expect(yield* refusal(create("one", "throws"))).toContain("internal error of the webhook: a mistake")
   }))
+
+Harness.make({ crds: [Crd.of(WebApp)], webhooks, as: Rbac.of([], { webhooks }), manager: Effect.void })(
+  "a check has only the permissions that it declares",
+  () =>
+    Effect.gen(function* () {
+      expect(yield* refusal(create("one"))).toContain(
+        'webapps.apps.kubedojo.io is forbidden: User \\"system:serviceaccount:default:manager\\" cannot list'
+      )
+    })
+)
+
+const declared = webhooks.map((each) => ({ ...each, access: [Access.of(WebApp, ["list"])] }))
+
+Harness.make({
+  crds: [Crd.of(WebApp)],
+  webhooks: declared,
+  as: Rbac.of([], { webhooks: declared }),
+  manager: Effect.void
+})("a check uses the permissions that it declares", () => create("one"))
+
+Harness.make({ converted: [Crate], manager: Effect.void })("an object is converted between its versions", () =>
+  Effect.gen(function* () {
+    yield* Client.create(CrateV1, { metadata: key, spec: { size: "3x4" } })
+    expect((yield* Client.get(Crate, key)).spec).toEqual({ width: 3, height: 4 })
+    expect(
+      yield* refusal(Client.create(CrateV1, { metadata: { ...key, name: "bad" }, spec: { size: "x" } }))
+    ).toContain('invalid size: "x" (write it like 3x4)')
+  })
+)

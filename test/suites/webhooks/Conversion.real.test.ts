@@ -3,42 +3,12 @@
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import * as Eventually from "@homeostat/testkit/Eventually"
-import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Shared from "@homeostat/testkit/Shared"
 import { Effect, Exit, Scope } from "effect"
 import * as Binary from "../binary/Binary.ts"
 import * as Running from "../binary/Running.ts"
+import { launch } from "./Programs.ts"
 import * as Scene from "./Scene.ts"
-
-const launch = (
-  cluster: ControlPlane,
-  port: number,
-  {
-    inCluster = false,
-    installs = true,
-    program = "crates"
-  }: Partial<Record<"inCluster" | "installs", boolean>> & {
-    readonly program?: "crates" | "pallets"
-  } = {}
-) =>
-  Running.start(
-    [
-      process.execPath,
-      join(import.meta.dir, "fixtures", `${program}.ts`),
-      "run",
-      `--kubeconfig=${cluster.admin.kubeconfigPath}`,
-      ...(installs ? ["--install-crds"] : []),
-      "--webhooks",
-      `--webhook-bind-address=127.0.0.1:${port}`,
-      ...(inCluster ? [] : [`--webhook-url=https://127.0.0.1:${port}`])
-    ],
-    {
-      ...Binary.bare(cluster.directory),
-      ...Binary.variables({ "metrics-bind-address": "127.0.0.1:0", "health-probe-bind-address": "127.0.0.1:0" }, [
-        program
-      ])
-    }
-  )
 
 describe.each([
   ["a real", Shared.real],
