@@ -3,6 +3,7 @@ import { join } from "node:path"
 import * as Metrics from "../../test/suites/metrics/Reference.ts"
 import * as Api from "./Api.ts"
 import * as Evidence from "./Evidence.ts"
+import * as Features from "./Features.ts"
 import * as Fields from "./Fields.ts"
 import type { Page } from "./Page.ts"
 
@@ -39,6 +40,7 @@ ${Api.contents}
 export const pages: ReadonlyArray<Page> = [
   { path: Metrics.path, text: Metrics.text },
   Evidence.page,
+  Features.page,
   { path: `${folder}/README.md`, text: contents },
   ...Fields.pages,
   ...Api.pages

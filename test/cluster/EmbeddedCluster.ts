@@ -21,7 +21,8 @@ import * as Controllers from "./server/controllers/Controllers.ts"
 import * as Loop from "./server/controllers/Loop.ts"
 import * as Failure from "./server/Failure.ts"
 import * as Http from "./server/Http.ts"
-import { type JsonObject, object, text } from "./server/Json.ts"
+import type { JsonObject } from "./server/Json.ts"
+import * as Json from "./server/Json.ts"
 import * as Memory from "./server/Memory.ts"
 import { namespaceOf } from "./server/ObjectMeta.ts"
 import * as Step from "./server/Step.ts"
@@ -69,6 +70,11 @@ export interface EmbeddedCluster extends Access {
    * groups that a kube-apiserver adds, such as `system:authenticated`.
    */
   readonly as: (user: User.User) => Access
+  /**
+   * Creates roles and bindings, such as `Rbac.of([controller])`, with their namespaces where they are missing. Returns the access of the
+   * subject of the first binding. Without objects, it is that of a user without permissions.
+   */
+  readonly bind: (roles: ReadonlyArray<object>) => Effect.Effect<Access>
   /** Calls these webhooks too, with the client of this user. */
   readonly admit: (
     webhooks: ReadonlyArray<Admission.Admission<Client.Client>>,
@@ -126,6 +132,28 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
         ? []
         : yield* Effect.provide(Effect.forEach(nodes, Kubelet.start), yield* Layer.build(ofKubelets))
     if (kubelets.length > 0) serveLogs(server, kubelets)
+    const bound = new Map<string, Access>()
+    const bind: EmbeddedCluster["bind"] = (roles) =>
+      Effect.gen(function* () {
+        const key = JSON.stringify(roles)
+        const before = bound.get(key)
+        if (before !== undefined) return before
+        const objects: ReadonlyArray<JsonObject> = JSON.parse(key)
+        const [subject] = objects.flatMap(({ subjects }) => Json.objects(subjects))
+        if (subject === undefined && objects.length > 0) return yield* Effect.dieMessage("no binding with a subject")
+        const namespaces = [...new Set(objects.map(namespaceOf))].filter(
+          (name) => name !== "" && server.store.get("/namespaces", "", name) === undefined
+        )
+        yield* create(server, [
+          ...namespaces.map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
+          ...objects
+        ])
+        const { kind = "ServiceAccount", name = "manager", namespace = "default" } = Json.texts(subject)
+        const user = kind === "ServiceAccount" ? User.serviceAccountName(namespace, name) : name
+        const own = accessOf(User.complete({ name: user, groups: [] }))
+        bound.set(key, own)
+        return own
+      })
     const admit: EmbeddedCluster["admit"] = (webhooks, as) =>
       Effect.gen(function* () {
         const services = yield* Layer.build(as.client)
@@ -145,6 +173,7 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
       transport,
       client,
       as: (user) => accessOf(User.complete(user)),
+      bind,
       admit,
       kubelet: kubelets[0],
       idle,
@@ -163,7 +192,7 @@ export const create = ({ registry, verbs }: ApiServer.ApiServer, wanted: Readonl
     // By way of JSON, as over the network.
     const objects: ReadonlyArray<JsonObject> = JSON.parse(JSON.stringify(wanted))
     for (const object of objects) {
-      const kind = registry.named(text(object.apiVersion) ?? "", text(object.kind) ?? "")
+      const kind = registry.named(Json.text(object.apiVersion) ?? "", Json.text(object.kind) ?? "")
       if (kind === undefined) continue
       yield* Step.settle(Step.make(), () =>
         verbs.create(kind, namespaceOf(object), object, { now, manager: "homeostat" })
@@ -173,11 +202,11 @@ export const create = ({ registry, verbs }: ApiServer.ApiServer, wanted: Readonl
 
 const serveLogs = (server: ApiServer.ApiServer, kubelets: ReadonlyArray<Kubelet.Kubelet>): void =>
   server.serveLogs((pod, { container, follow, tailLines }) => {
-    const { name, namespace } = object(pod.metadata)
-    const { nodeName } = object(pod.spec)
+    const { name, namespace } = Json.object(pod.metadata)
+    const { nodeName } = Json.object(pod.spec)
     const kubelet = kubelets.find((kubelet) => kubelet.name === nodeName) ?? kubelets[0]
     if (kubelet === undefined) return Effect.succeed("")
-    const request = { namespace: text(namespace) ?? "", name: text(name) ?? "", container, tailLines }
+    const request = { namespace: Json.text(namespace) ?? "", name: Json.text(name) ?? "", container, tailLines }
     const log: Effect.Effect<string | Streamed, Kubelet.NoLog> = follow
       ? Effect.map(kubelet.follow(request), (next) => ({ next, close: Effect.void }))
       : kubelet.logs(request)

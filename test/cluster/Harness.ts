@@ -30,10 +30,6 @@ import * as Attempts from "./Attempts.ts"
 import * as EmbeddedCluster from "./EmbeddedCluster.ts"
 import * as Eventually from "./Eventually.ts"
 import * as Faults from "./Faults.ts"
-import * as User from "./server/access/User.ts"
-import type { JsonObject } from "./server/Json.ts"
-import * as Json from "./server/Json.ts"
-import { namespaceOf } from "./server/ObjectMeta.ts"
 import { live, timeoutMillis as usual } from "./Test.ts"
 import * as VirtualTime from "./VirtualTime.ts"
 import * as Warnings from "./Warnings.ts"
@@ -88,7 +84,7 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
       const printing = (transport: Layer.Layer<Transport>) => (isLogged ? transport : Warnings.printing(transport))
       const transport = printing(embedded.transport)
       const cluster = { ...embedded, transport, client: Layer.provide(Client.layer(), transport), faults }
-      const own = yield* access(embedded, options.as)
+      const own = options.as === undefined ? embedded : yield* embedded.bind(options.as)
       if (webhooks.length > 0) yield* embedded.admit(webhooks, own)
       yield* Effect.provide(options.manager, faults.over(printing(own.transport)))
       return yield* Effect.provide(body(cluster), cluster.client)
@@ -105,29 +101,6 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
       Effect.withRandom(Random.make(options.seed ?? 1)),
       Logger.withMinimumLogLevel(options.logLevel ?? LogLevel.None)
     )
-  })
-
-/** The transport of the manager. Creates its roles and bindings, and their namespaces where they are missing. */
-const access = (cluster: EmbeddedCluster.EmbeddedCluster, as: ReadonlyArray<object> | undefined) =>
-  Effect.gen(function* () {
-    if (as === undefined) return cluster
-    const objects: ReadonlyArray<JsonObject> = JSON.parse(JSON.stringify(as))
-    const [subject] = objects.flatMap((object) => Json.objects(object.subjects))
-    // Without permissions there are no roles.
-    if (objects.length === 0) return cluster.as({ name: User.serviceAccountName("default", "manager"), groups: [] })
-    if (subject === undefined) return yield* Effect.dieMessage("option as: no binding with a subject")
-    const namespaces = [...new Set(objects.map(namespaceOf))].filter(
-      (name) => name !== "" && cluster.server.store.get("/namespaces", "", name) === undefined
-    )
-    yield* EmbeddedCluster.create(cluster.server, [
-      ...namespaces.map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
-      ...objects
-    ])
-    const [kind, name, namespace] = [subject.kind, subject.name, subject.namespace].map((text) => Json.text(text) ?? "")
-    return cluster.as({
-      name: kind === "ServiceAccount" ? User.serviceAccountName(namespace ?? "", name ?? "") : (name ?? ""),
-      groups: []
-    })
   })
 
 /**

@@ -13,6 +13,7 @@ import { foresee, type Kind, type Strategy, typeOf } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
 import * as Admission from "./NamespaceLifecycle.ts"
 import * as ObjectMeta from "./ObjectMeta.ts"
+import * as ObjectSize from "./ObjectSize.ts"
 import { timestamp } from "./Timestamp.ts"
 import type { World, WriteOptions } from "./World.ts"
 
@@ -120,6 +121,7 @@ const store = (world: World, kind: Kind, draft: Json.DraftObject, options: Write
   const object = { ...draft, ...typeOf(kind) }
   const stored = kind.toStorage(object)
   foresee(kind, stored)
+  if (!options.dryRun) ObjectSize.check(stored)
   return kind.fromStorage(options.dryRun ? stored : world.store.put(kind.storage, stored))
 }
 

@@ -14,6 +14,7 @@ import * as Json from "./Json.ts"
 import { foresee, type Kind, type Strategy, typeOf } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
 import * as ObjectMeta from "./ObjectMeta.ts"
+import * as ObjectSize from "./ObjectSize.ts"
 import * as Precondition from "./Precondition.ts"
 import { isKind, type World, type WriteOptions } from "./World.ts"
 
@@ -172,7 +173,9 @@ const write = (
   const before = world.store.get(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
   // The defaults that an object gets when it is read count as well: without them, as with them, it is written.
   const same = Json.equal(stored, before) && Json.equal(stored, kind.toStorage(current))
-  return same ? kind.fromStorage(before ?? stored) : kind.fromStorage(world.store.put(kind.storage, stored))
+  if (same) return kind.fromStorage(before ?? stored)
+  ObjectSize.check(stored)
+  return kind.fromStorage(world.store.put(kind.storage, stored))
 }
 
 /** What the API once filled in is not stored any more. */
