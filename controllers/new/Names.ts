@@ -37,7 +37,6 @@ export const used: ReadonlySet<string> = new Set([
   "Effect",
   "Field",
   "Harness",
-  "Manager",
   "NonNullable",
   "Owned",
   "Patch",

@@ -9,11 +9,8 @@ export const controller = ({
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import * as Manager from "@homeostat/runtime/manager/Manager"
-import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
-import * as Crd from "@homeostat/runtime/resource/Crd"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
 import { Effect, TestClock } from "effect"
@@ -21,11 +18,7 @@ import { controller } from "./controller.ts"
 import { ${kind} } from "./${kind}.ts"
 
 /** The manager has exactly the permissions of the generated roles. */
-const test = Harness.make({
-  crds: [Crd.of(${kind})],
-  manager: Manager.launch([controller]),
-  as: Rbac.of([controller])
-})
+const test = Harness.of([controller])
 
 const key = { namespace: "default", name: "sample" }
 

@@ -75,10 +75,7 @@ const rbac = (program: Program) => {
   const webhooks = Rbac.objects([], {
     ...settings,
     namespaces: [],
-    // The names of a manager of single namespaces contain its own namespace.
-    webhookAccess: [[], ["default"]].flatMap((namespaces) =>
-      Webhooks.access(program, { webhooks: true, namespaces }, namespace)
-    )
+    webhookAccess: Webhooks.access(program, { webhooks: true, namespaces: [] }, namespace)
   })
   return {
     "leader-election.yaml": file(["The permissions for leader election."], lease),

@@ -19,8 +19,13 @@
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Transport } from "@homeostat/runtime/client/Transport"
+import * as Kinds from "@homeostat/runtime/command/Kinds"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
+import type { Controller } from "@homeostat/runtime/controller/Controller"
+import * as Manager from "@homeostat/runtime/manager/Manager"
+import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
@@ -86,7 +91,7 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
       const cluster = { ...embedded, transport, client: Layer.provide(Client.layer(), transport), faults }
       const own = options.as === undefined ? embedded : yield* embedded.bind(options.as)
       if (webhooks.length > 0) yield* embedded.admit(webhooks, own)
-      yield* Effect.provide(options.manager, faults.over(printing(own.transport)))
+      yield* time.during(started(Effect.provide(options.manager, faults.over(printing(own.transport))), isLogged))
       return yield* Effect.provide(body(cluster), cluster.client)
     })
     return Effect.acquireUseRelease(
@@ -102,6 +107,43 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
       Logger.withMinimumLogLevel(options.logLevel ?? LogLevel.None)
     )
   })
+
+/** How long a manager may take to start, in virtual time. */
+const patience = "5 minutes"
+
+/** Dies with the last warnings if the manager does not start, for example because a permission is missing. */
+const started = <A, E, R>(manager: Effect.Effect<A, E, R>, isLogged: boolean): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => {
+    const warnings = new Set<string>()
+    let isStarting = true
+    const recorder = Logger.make(({ logLevel, message }) => {
+      if (!isStarting || LogLevel.lessThan(logLevel, LogLevel.Warning)) return
+      const text = Array.isArray(message) ? message.map(String).join(" ") : String(message)
+      // The last ones are at the end.
+      warnings.delete(text)
+      warnings.add(text)
+    })
+    const recorded = isLogged
+      ? Effect.provide(manager, Logger.add(recorder))
+      : manager.pipe(
+          Effect.provide(Logger.replace(Logger.defaultLogger, recorder)),
+          Effect.locally(FiberRef.currentMinimumLogLevel, LogLevel.Warning)
+        )
+    return recorded.pipe(
+      Effect.timeoutTo({ duration: patience, onSuccess: Effect.succeed, onTimeout: () => notStarted([...warnings]) }),
+      Effect.flatten,
+      Effect.ensuring(
+        Effect.sync(() => {
+          isStarting = false
+        })
+      )
+    )
+  })
+
+const notStarted = (warnings: ReadonlyArray<string>): Effect.Effect<never> =>
+  Effect.dieMessage(
+    [`the manager did not start within ${patience}`, ...warnings.slice(-5).map((text) => `  ${text}`)].join("\n")
+  )
 
 /**
  * Makes the function that declares a test of `bun test`.
@@ -134,3 +176,48 @@ export const make =
   <E2>(options: Options<E2>) =>
   <A, E>(name: string, body: Body<A, E>, timeoutMillis = usual): void =>
     live(name, () => run(options, body), timeoutMillis)
+
+/** The options of {@link of}. */
+export interface ControllerOptions extends Partial<Omit<Options<never>, "manager">> {
+  /** The settings of the manager. Default: all namespaces, and no leader election. */
+  readonly settings?: NonNullable<Parameters<typeof Manager.launch>[1]> | undefined
+}
+
+/**
+ * The same for controllers: the cluster has the CRDs of their kinds, and the manager has exactly the permissions that `homeostat rbac`
+ * prints, so a test finds a missing permission.
+ *
+ * @example
+ * ```ts
+ * import { BuiltIn, Client, Controller, Owned, Result } from "@homeostat/runtime"
+ * import { eventually } from "@homeostat/testkit/Eventually"
+ * import * as Harness from "@homeostat/testkit/Harness"
+ * import { Effect } from "effect"
+ *
+ * const controller = Controller.make("copy", {
+ *   for: BuiltIn.Service,
+ *   owns: [BuiltIn.ConfigMap],
+ *   reconcile: (service) =>
+ *     Effect.as(Owned.apply(service, BuiltIn.ConfigMap, { metadata: { name: service.metadata.name } }), Result.done)
+ * })
+ *
+ * const test = Harness.of([controller])
+ *
+ * test("each Service has a ConfigMap", () =>
+ *   Effect.gen(function* () {
+ *     const key = { namespace: "default", name: "shop" }
+ *     yield* Client.create(BuiltIn.Service, { metadata: key, spec: { ports: [{ port: 80 }] } })
+ *     yield* eventually("it exists", Client.get(BuiltIn.ConfigMap, key), () => true)
+ *   }))
+ * ```
+ */
+export const of = (
+  controllers: ReadonlyArray<Controller<Manager.Runtime>>,
+  { settings = {}, ...options }: ControllerOptions = {}
+) =>
+  make({
+    converted: Kinds.of({ controllers }),
+    as: Rbac.of(controllers, { webhooks: options.webhooks ?? [], namespaces: settings.namespaces ?? [] }),
+    manager: Manager.launch(controllers, settings),
+    ...options
+  })

@@ -1,14 +1,12 @@
 /** The example of the testkit's README, word for word. */
 import * as Client from "@homeostat/runtime/client/Client"
-import * as Manager from "@homeostat/runtime/manager/Manager"
-import * as Crd from "@homeostat/runtime/resource/Crd"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import * as Effect from "effect/Effect"
 
-const test = Harness.make({ crds: [Crd.of(WebApp)], manager: Manager.launch([controller]) })
+const test = Harness.of([controller])
 
 const key = { namespace: "default", name: "shop" }
 

@@ -55,7 +55,8 @@ describe.concurrent.each([
         }
         yield* Fiber.interrupt(load)
         expect(failures).toEqual([])
-        expect(calls).toBeGreaterThan(500)
+        // The number depends on the machine.
+        expect(calls).toBeGreaterThan(100)
       }),
     { alone: true, timeoutMillis: 300_000 }
   )
