@@ -80,6 +80,26 @@ describe("the webhook server", () => {
     await down
   })
 
+  test("answers large bodies side by side while their checks wait", async () => {
+    const server = await serve(() => Effect.delay(Effect.succeed(answered), "1 second"))
+    const body = JSON.stringify("x".repeat(200 * 1024))
+    const startedAt = performance.now()
+    const statuses = await Promise.all(
+      Array.from({ length: 30 }, async () => {
+        const { status } = await fetch(`https://127.0.0.1:${server.port}/answer?timeout=10s`, {
+          method: "POST",
+          body,
+          headers: { "content-type": "application/json" },
+          tls: { rejectUnauthorized: false }
+        })
+        return status
+      })
+    )
+    expect(new Set(statuses)).toEqual(new Set([200]))
+    expect(performance.now() - startedAt).toBeLessThan(8000)
+    await server.shutDown()
+  }, 30_000)
+
   test("needs little memory for a body in chunks of a byte", async () => {
     let length = 0
     const server = await serve((body) => {

@@ -20,6 +20,7 @@ const make = () => {
         () => diary.push(`abort ${name}`)
       )
       if (upload === undefined) throw new Error("too many wait")
+      if (upload.isReading) diary.push(`read ${name}`)
       return upload
     },
     pass: (millis: number) => {

@@ -24,6 +24,8 @@ export interface Upload {
   since: number
   /** The bytes of its body that count. */
   counted: number
+  /** Whether there is memory for its body. */
+  isReading: boolean
   isComplete: boolean
   /** Rejects the request. */
   readonly abort: () => void
@@ -45,8 +47,9 @@ export interface Uploads {
   /** Whether requests wait; then the caller calls `retry` often. */
   readonly isWaiting: () => boolean
   /**
-   * Adds a request with a body of this length, 0 if it is unknown. Calls `read` once there is memory for it, which is at once or after
-   * `remove` or `retry`. Calls `abort` when the request loses its place, or gets none within the time in ms. Undefined: too many wait.
+   * Adds a request with a body of this length, 0 if it is unknown. A request that is not `isReading` waits: `read` is called as soon as
+   * there is memory for it. `abort` is called when the request loses its place, or gets none within the time in ms. Undefined: too many
+   * wait.
    */
   readonly add: (bytes: number, patience: number, read: () => void, abort: () => void) => Upload | undefined
   /** Counts the body of a request, which has this many bytes now. False: there is no memory for it. */
@@ -85,19 +88,20 @@ export const make = (clock: Clock.Clock): Uploads => {
   const fits = (bytes: number): boolean => uploads.size < mostRequests && counted + bytes <= mostLargeBytes
   /** The bytes of a body that count. */
   const largeOf = (bytes: number): number => Math.max(0, bytes - smallBytes)
-  const start = ({ bytes, read, upload }: Omit<Waiting, "until">): void => {
+  const start = (upload: Upload, bytes: number): void => {
+    upload.isReading = true
     upload.since = clock.unsafeCurrentTimeMillis()
     upload.counted = largeOf(bytes)
     counted += upload.counted
     uploads.add(upload)
-    read()
   }
   /** Starts the requests that fit, in their order. */
   const startAll = (): void => {
     for (const each of waiting) {
       if (!fits(largeOf(each.bytes))) continue
       forget(each)
-      start(each)
+      start(each.upload, each.bytes)
+      each.read()
     }
   }
   return {
@@ -105,8 +109,8 @@ export const make = (clock: Clock.Clock): Uploads => {
     isWaiting: () => waiting.size > 0,
     add: (bytes, patience, read, abort) => {
       const now = clock.unsafeCurrentTimeMillis()
-      const upload = { since: now, counted: 0, isComplete: false, abort }
-      if (fits(largeOf(bytes))) start({ upload, bytes, read })
+      const upload = { since: now, counted: 0, isReading: false, isComplete: false, abort }
+      if (fits(largeOf(bytes))) start(upload, bytes)
       else {
         if (waitingBytes + bytes > mostWaitingBytes) return undefined
         waiting.add({ upload, bytes, until: now + patience, read })

@@ -288,7 +288,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
       const upload = uploads.add(
         Number(request.headers["content-length"] ?? 0),
         Duration.toMillis(limit),
-        () => setImmediate(() => read()),
+        () => read(),
         abort
       )
       if (upload === undefined) {
@@ -331,6 +331,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<Listening, BindFaile
         }
       }
       const read = (): void => void request.on("data", receive)
+      if (upload.isReading) read()
       response.on("close", end)
       response.on("finish", end)
       request.on("error", end)
