@@ -24,6 +24,7 @@ import type * as Access from "../controller/Access.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
+import * as FieldPath from "./FieldPath.ts"
 import * as Integers from "./Integers.ts"
 import * as JsonPatch from "./JsonPatch.ts"
 
@@ -268,7 +269,7 @@ export const validate = <A extends KubernetesObject, WE = never, WR = never, DE 
   const none = Effect.succeed({ findings: [], patch: noPatch })
   const written = (wire: Wire, check: NonNullable<typeof write>): Effect.Effect<Answer, WE, WR> => {
     if (wire.object === null) return none
-    const hidden = prototypeField(wire.object)
+    const hidden = FieldPath.prototype(wire.object)
     if (hidden !== undefined) {
       return Effect.succeed({
         findings: [forbidden("field name not supported (choose another)", hidden)],
@@ -321,36 +322,11 @@ export const validate = <A extends KubernetesObject, WE = never, WR = never, DE 
   }
 }
 
-/** The path of a field `__proto__`, which a decoded map would hide from a check; `undefined` if there is none. */
-const prototypeField = (value: unknown): string | undefined => {
-  if (typeof value !== "object" || value === null) return undefined
-  for (const [name, each] of Object.entries(value)) {
-    const inner = name === "__proto__" ? "" : prototypeField(each)
-    if (inner === undefined) continue
-    const step = Array.isArray(value) ? `[${name}]` : name
-    return inner === "" || inner.startsWith("[") ? `${step}${inner}` : `${step}.${inner}`
-  }
-  return undefined
-}
-
 /** A decoding issue as a finding, with the value at the field. */
 const issue =
   (object: KubernetesObject) =>
   ({ field, message }: { readonly field: string; readonly message: string }): Finding =>
-    invalid(field, valueAt(object, field), message)
-
-/** The value at a path such as `spec.env[0].name`. */
-const valueAt = (object: unknown, field: string): unknown =>
-  field
-    .split(/[.[\]]+/)
-    .filter((step) => step !== "")
-    .reduce<unknown>(
-      (value, step) =>
-        typeof value === "object" && value !== null && Object.hasOwn(value, step)
-          ? (value as Readonly<Record<string, unknown>>)[step]
-          : undefined,
-      object
-    )
+    invalid(field, FieldPath.valueAt(object, field), message)
 
 /** Narrows to the effect of a default; a patch is not an effect. */
 const isEffect = <E, R>(

@@ -1,5 +1,5 @@
 /**
- * What an object uses of a ResourceQuota, by the names of quotas: `pods`, `requests.cpu`, `count/deployments.apps`. The admission plugin
+ * The usage of objects under a ResourceQuota, by the names of quotas: `pods`, `requests.cpu`, `count/deployments.apps`. The admission plugin
  * counts the object of a request, and the controller all objects of a namespace.
  */
 import { at, type Json, type JsonObject, number, object, objects, text } from "../../Json.ts"
