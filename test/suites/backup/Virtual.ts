@@ -2,10 +2,12 @@
  * What each test of backups in virtual time begins with: a cluster in memory, a namespace with two claims that are bound and a Secret,
  * and movers that do what the test says. It is Friday, 2026-11-20, midnight UTC.
  */
+import { backup, restore } from "@homeostat/backup"
 import { Backup, type BackupStatus } from "@homeostat/backup/kinds/Backup"
 import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
+import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import { Job, Namespace, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
@@ -55,6 +57,8 @@ export interface Virtual {
   readonly notes: (name: string, reason: string) => ReadonlyArray<string>
 }
 
+const roles = Rbac.of([backup, restore], { lease: { namespace: "default", name: "homeostat" } })
+
 type Body<A, E> = (world: Virtual) => Effect.Effect<A, E, Scope.Scope | Client.Client>
 
 /** Declares a test. The seed decides what the cluster and its faults do by chance. */
@@ -94,7 +98,10 @@ export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_0
         pods,
         manage: (options) =>
           Effect.tap(
-            VirtualManager.start({ ...cluster, transport: faults.over(cluster.transport) }, time, options),
+            // Exactly the permissions that are shipped.
+            Effect.flatMap(cluster.bind(roles), (own) =>
+              VirtualManager.start(faults.over(own.transport), time, options)
+            ),
             (manager) => Effect.sync(() => void managers.push(manager))
           ),
         eventReasons: (name) => about(name).map(({ reason }) => reason),

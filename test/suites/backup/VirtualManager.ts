@@ -12,9 +12,7 @@ import * as Attempt from "@homeostat/runtime/controller/Attempt"
 import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import * as Manager from "@homeostat/runtime/manager/Manager"
-import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
-import type { EmbeddedCluster } from "@homeostat/testkit/EmbeddedCluster"
 import type { VirtualTime } from "@homeostat/testkit/VirtualTime"
 import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
 
@@ -62,7 +60,7 @@ export interface Options {
 
 /** Starts a manager, which works until it is ended, at the latest with the scope. Without an election it works on return. */
 export const start = (
-  cluster: EmbeddedCluster,
+  transport: Layer.Layer<Transport.Transport>,
   { during }: VirtualTime,
   { elected = false, labelSelector, name = "manager", settings = {} }: Options = {}
 ): Effect.Effect<VirtualManager, never, Scope.Scope> =>
@@ -90,8 +88,6 @@ export const start = (
         })
       })
     )
-    // Exactly the permissions that are shipped.
-    const own = yield* cluster.bind(Rbac.of([backup, restore], { lease: { namespace: "default", name: "homeostat" } }))
     const metrics = Metrics.make()
     let isDead = false
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) =>
@@ -102,7 +98,7 @@ export const start = (
       : undefined
     yield* Effect.gen(function* () {
       const built = yield* Layer.build(
-        Manager.layer({ instance: name, metrics }).pipe(Layer.provide(wire), Layer.provide(own.transport))
+        Manager.layer({ instance: name, metrics }).pipe(Layer.provide(wire), Layer.provide(transport))
       )
       const recorder = Context.get(built, EventRecorder.EventRecorder)
       const services = Context.add(built, EventRecorder.EventRecorder, {

@@ -26,6 +26,8 @@ export interface Input {
   readonly request: JsonObject
   readonly namespaceObject: JsonObject | null
   readonly params: JsonObject | null
+  /** The value of `authorizer`, see `Authorizer.of`. */
+  readonly authorizer: unknown
 }
 
 /** The value of an expression, or the error. */
@@ -113,14 +115,14 @@ export const compiler = ({ composed, params }: { readonly composed: boolean; rea
 }
 
 /** The values of a request, for all expressions of a policy. */
-export const activate = ({ namespaceObject, object, oldObject, params, request }: Input): Activation => ({
+export const activate = ({ authorizer, namespaceObject, object, oldObject, params, request }: Input): Activation => ({
   context: {
     object: dynamic(object),
     oldObject: dynamic(oldObject),
     params: dynamic(params),
     request: types().request(request),
     namespaceObject: types().namespace(namespaceObject),
-    authorizer: Authorizer.authorizer
+    authorizer
   },
   variables: new Map()
 })

@@ -5,6 +5,7 @@ import * as Json from "../Json.ts"
 import type { Kind } from "../Kind.ts"
 import type { World, WriteOptions } from "../World.ts"
 import * as Attributes from "./Attributes.ts"
+import * as Authorizer from "./Authorizer.ts"
 import type * as Expressions from "./Expressions.ts"
 import * as Matching from "./Matching.ts"
 
@@ -48,7 +49,8 @@ export const inputOf = (
   params: JsonObject | null,
   options: WriteOptions
 ): Expressions.Input => {
-  const { object, oldObject, resource } = attributes
+  const { object, oldObject, resource, subresource } = attributes
+  const { authorizer, user } = options
   const convert = (one: JsonObject | null) =>
     attributes.kind === undefined ? Attributes.converted(one, resource, matched) : one
   return {
@@ -56,7 +58,14 @@ export const inputOf = (
     oldObject: convert(oldObject),
     request: requestOf(attributes, matched, options),
     namespaceObject: exposed(Matching.storedNamespace(world, attributes.namespace)),
-    params
+    params,
+    authorizer: Authorizer.of(user, authorizer?.authorize, {
+      group: resource.group,
+      resource: resource.plural,
+      subresource,
+      namespace: attributes.namespace,
+      name: attributes.name
+    })
   }
 }
 
