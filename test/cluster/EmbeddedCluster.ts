@@ -113,9 +113,15 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
     const endpoints = new Map<string, ReturnType<Outside.Inside>>()
     const server = yield* ApiServer.make({ ...options, inside: (url) => endpoints.get(url) })
     const { converted = [] } = options
-    const conversion = Webhooks.conversion(converted)
-    endpoints.set(conversion.url, (body) => Effect.map(conversion.endpoint(body), (reply) => reply.body))
-    yield* create(server, [...(options.crds ?? []), ...converted.map((kind) => Crd.of(kind, { url: conversion.url }))])
+    if (converted.length > 0) {
+      const { endpoint, url } = Webhooks.conversion(converted)
+      endpoints.set(url, (body) => Effect.map(endpoint(body), (reply) => reply.body))
+      yield* create(
+        server,
+        converted.map((kind) => Crd.of(kind, { url }))
+      )
+    }
+    yield* create(server, options.crds ?? [])
     const { idle } = yield* Loop.start(server, controllers)
     const accessOf = (user: User.User | undefined): Access => {
       const transport = Memory.layer(server, { user })

@@ -25,7 +25,6 @@ import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import * as Effect from "effect/Effect"
-import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
@@ -91,7 +90,7 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
       const cluster = { ...embedded, transport, client: Layer.provide(Client.layer(), transport), faults }
       const own = options.as === undefined ? embedded : yield* embedded.bind(options.as)
       if (webhooks.length > 0) yield* embedded.admit(webhooks, own)
-      yield* time.during(started(Effect.provide(options.manager, faults.over(printing(own.transport))), isLogged))
+      yield* Effect.provide(options.manager, faults.over(printing(own.transport)))
       return yield* Effect.provide(body(cluster), cluster.client)
     })
     return Effect.acquireUseRelease(
@@ -107,43 +106,6 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
       Logger.withMinimumLogLevel(options.logLevel ?? LogLevel.None)
     )
   })
-
-/** How long a manager may take to start, in virtual time. */
-const patience = "5 minutes"
-
-/** Dies with the last warnings if the manager does not start, for example because a permission is missing. */
-const started = <A, E, R>(manager: Effect.Effect<A, E, R>, isLogged: boolean): Effect.Effect<A, E, R> =>
-  Effect.suspend(() => {
-    const warnings = new Set<string>()
-    let isStarting = true
-    const recorder = Logger.make(({ logLevel, message }) => {
-      if (!isStarting || LogLevel.lessThan(logLevel, LogLevel.Warning)) return
-      const text = Array.isArray(message) ? message.map(String).join(" ") : String(message)
-      // The last ones are at the end.
-      warnings.delete(text)
-      warnings.add(text)
-    })
-    const recorded = isLogged
-      ? Effect.provide(manager, Logger.add(recorder))
-      : manager.pipe(
-          Effect.provide(Logger.replace(Logger.defaultLogger, recorder)),
-          Effect.locally(FiberRef.currentMinimumLogLevel, LogLevel.Warning)
-        )
-    return recorded.pipe(
-      Effect.timeoutTo({ duration: patience, onSuccess: Effect.succeed, onTimeout: () => notStarted([...warnings]) }),
-      Effect.flatten,
-      Effect.ensuring(
-        Effect.sync(() => {
-          isStarting = false
-        })
-      )
-    )
-  })
-
-const notStarted = (warnings: ReadonlyArray<string>): Effect.Effect<never> =>
-  Effect.dieMessage(
-    [`the manager did not start within ${patience}`, ...warnings.slice(-5).map((text) => `  ${text}`)].join("\n")
-  )
 
 /**
  * Makes the function that declares a test of `bun test`.

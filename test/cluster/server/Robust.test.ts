@@ -132,11 +132,11 @@ describe("A server", () => {
   effect("takes objects of many members without delay", () =>
     Effect.gen(function* () {
       const server = yield* make()
-      const data = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`key-${at}`, "v"]))
+      const data = Object.fromEntries(Array.from({ length: 40_000 }, (_, at) => [`key-${at}`, "v"]))
       const started = performance.now()
       const { body, status } = yield* ask(server, "POST", configMaps, { metadata: { name: "many" }, data })
       expect(status).toBe(201)
-      expect(Object.keys(Json.object(body.data)).length).toBe(50_000)
+      expect(Object.keys(Json.object(body.data)).length).toBe(40_000)
       expect((yield* merge(server, `${configMaps}/many`, { data: { "key-7": "w" } })).status).toBe(200)
       // Growing with the square of the members it would take minutes.
       expect(performance.now() - started).toBeLessThan(20_000)

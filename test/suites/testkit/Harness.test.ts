@@ -13,7 +13,7 @@ import * as Harness from "@homeostat/testkit/Harness"
 import { effect, live } from "@homeostat/testkit/Test"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Cause, Clock, type Console, Data, Effect, Exit, TestClock } from "effect"
+import { Clock, type Console, Data, Effect, TestClock } from "effect"
 
 class Quota extends Data.TaggedError("Quota")<{ readonly message: string }> {}
 
@@ -216,15 +216,3 @@ effect("two runs with one seed are identical", () =>
     expect(second).toHaveLength(first.length)
   })
 )
-
-live("a manager without the permission to list does not start, and the failure says so", () => {
-  const roles = JSON.parse(JSON.stringify(Rbac.of([controller])), (key, value) =>
-    key === "verbs" ? value.filter((verb: string) => verb !== "list") : value
-  )
-  const options = { crds: [Crd.of(WebApp)], as: roles, manager: Manager.launch([controller]) }
-  return Effect.map(Effect.exit(Harness.run(options, () => Effect.void)), (exit) => {
-    const text = Exit.isFailure(exit) ? Cause.pretty(exit.cause) : ""
-    expect(text).toContain("the manager did not start within 5 minutes")
-    expect(text).toContain("requires permission to list and watch webapps.apps.kubedojo.io")
-  })
-})
