@@ -100,6 +100,20 @@ describe("the webhook server", () => {
     await server.shutDown()
   }, 30_000)
 
+  test("rejects a content length that is not a number", async () => {
+    const server = await serve(() => Effect.succeed(answered))
+    for (const length of ["abc", "-5", "0x10", "1e3", "1.5"]) {
+      const { socket, state } = await client(server.port)
+      socket.write(
+        `POST /answer HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n{}`
+      )
+      await until(() => state.closed || state.text !== "")
+      expect({ length, status: state.text.slice(9, 12) }).toEqual({ length, status: "400" })
+      socket.destroy()
+    }
+    await server.shutDown()
+  })
+
   test("needs little memory for a body in chunks of a byte", async () => {
     let length = 0
     const server = await serve((body) => {
