@@ -13,7 +13,7 @@ const root = join(import.meta.dir, "..")
 const destination = join(root, "dist/packages")
 
 // The packages that others depend on come first.
-const packages = ["runtime", "observability", "test/cluster", "test/kubemem"]
+const packages = ["runtime", "observability", "test/apiserver", "test/cluster", "test/kubemem"]
 
 await rm(destination, { recursive: true, force: true })
 await mkdir(destination, { recursive: true })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
+import * as Expression from "@homeostat/apiserver/kinds/cel/Expression"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as Expression from "@homeostat/testkit/server/crd/cel/Expression"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as Admission from "./admission.ts"

@@ -61,8 +61,9 @@ const packagesIn = (root: string) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem
     const folders = (yield* fs.readDirectory(join(root, "controllers"))).map((name) => `controllers/${name}`)
-    const found = yield* Effect.forEach([...folders, "runtime", "observability", "test/cluster"], (folder) =>
-      Effect.option(fs.readFileString(join(root, folder, "package.json")))
+    const found = yield* Effect.forEach(
+      [...folders, "runtime", "observability", "test/apiserver", "test/cluster"],
+      (folder) => Effect.option(fs.readFileString(join(root, folder, "package.json")))
     )
     return found.flatMap((text) => (text._tag === "Some" ? [/"name": *"([^"]*)"/.exec(text.value)?.[1]] : []))
   })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import * as Expression from "@homeostat/testkit/server/crd/cel/Expression"
+import * as Expression from "@homeostat/apiserver/kinds/cel/Expression"
 import * as Admission from "./admission.ts"
 
 /** Numbers as CEL has them. */

@@ -14,6 +14,7 @@ const root = join(import.meta.dir, "../..")
 export const packages = {
   runtime: "runtime/src",
   observability: "observability/src",
+  "test/apiserver": "test/apiserver",
   "test/cluster": "test/cluster"
 } as const
 

@@ -1,9 +1,9 @@
 /** The page of the API resources of the embedded cluster: which of them tests compare with a real API server, and which it lacks. */
 
-import * as ApiServer from "@homeostat/testkit/server/ApiServer"
-import { ask } from "@homeostat/testkit/server/Client.fixture"
-import * as Json from "@homeostat/testkit/server/Json"
-import * as Unserved from "@homeostat/testkit/server/openapi/Unserved"
+import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
+import { ask } from "@homeostat/apiserver/http/Client.fixture"
+import * as Unserved from "@homeostat/apiserver/http/openapi/Unserved"
+import * as Json from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
 import * as Recording from "../../test/suites/comparison/Recording.ts"
 import { dialogues } from "../../test/suites/comparison/Suites.ts"

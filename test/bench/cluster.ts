@@ -5,11 +5,11 @@
  */
 import { heapStats } from "bun:jsc"
 import { cpus } from "node:os"
+import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
+import * as Http from "@homeostat/apiserver/http/Http"
 import * as Cluster from "@homeostat/runtime/client/Cluster"
 import * as Transport from "@homeostat/runtime/client/Transport"
-import * as ApiServer from "@homeostat/testkit/server/ApiServer"
-import * as Http from "@homeostat/testkit/server/Http"
-import * as Memory from "@homeostat/testkit/server/Memory"
+import * as Memory from "@homeostat/testkit/Memory"
 import { Clock, Effect, type Scope } from "effect"
 import * as Load from "../suites/cluster/Load.ts"
 

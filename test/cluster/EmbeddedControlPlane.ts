@@ -1,15 +1,16 @@
 /**
  * The embedded cluster in the shape of a control plane, so that a test can run on either: over HTTP, and in real time.
  */
+
+import type * as Http from "@homeostat/apiserver/http/Http"
 import * as Authority from "@homeostat/runtime/webhook/Authority"
 import { Clock, Data, Effect, Scope } from "effect"
+import * as Controllers from "./controllers/Controllers.ts"
 import * as EmbeddedCluster from "./EmbeddedCluster.ts"
 import * as ControlPlane from "./envtest/ControlPlane.ts"
 import * as Directory from "./envtest/Directory.ts"
 import type * as Envtest from "./envtest/Envtest.ts"
 import * as User from "./envtest/User.ts"
-import * as Controllers from "./server/controllers/Controllers.ts"
-import type * as Http from "./server/Http.ts"
 
 /** A test wants something of the embedded cluster that it does not have; the test belongs on the real lane. */
 export class NotEmbedded extends Data.TaggedError("NotEmbedded")<{ readonly wanted: string }> {

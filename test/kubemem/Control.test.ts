@@ -1,8 +1,8 @@
 /** The requests that control a cluster: reset, snapshots and the clock. */
 import { describe, expect } from "bun:test"
+import * as Json from "@homeostat/apiserver/model/Json"
+import type { Saved } from "@homeostat/apiserver/storage/Store"
 import { make, type Options } from "@homeostat/testkit/EmbeddedCluster"
-import * as Json from "@homeostat/testkit/server/Json"
-import type { Saved } from "@homeostat/testkit/server/Store"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { Clock, Deferred, Effect, type Scope } from "effect"

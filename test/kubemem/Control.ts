@@ -8,11 +8,12 @@
  *
  * A user needs the verb `post` or `get` for these non-resource URLs.
  */
+
+import type { ApiServer, HttpRequest, HttpResponse } from "@homeostat/apiserver/http/ApiServer"
+import * as Json from "@homeostat/apiserver/model/Json"
+import type { Saved } from "@homeostat/apiserver/storage/Store"
 import * as DurationText from "@homeostat/runtime/command/DurationText"
 import type { EmbeddedCluster } from "@homeostat/testkit/EmbeddedCluster"
-import type { ApiServer, HttpRequest, HttpResponse } from "@homeostat/testkit/server/ApiServer"
-import * as Json from "@homeostat/testkit/server/Json"
-import type { Saved } from "@homeostat/testkit/server/Store"
 import type { LeapingTime } from "@homeostat/testkit/VirtualTime"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"

@@ -4,8 +4,8 @@
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import * as Json from "@homeostat/apiserver/model/Json"
 import * as Authority from "@homeostat/runtime/webhook/Authority"
-import * as Json from "@homeostat/testkit/server/Json"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"

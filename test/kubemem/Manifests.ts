@@ -1,9 +1,9 @@
 /** Objects from files in YAML or JSON, and their server-side apply. */
 import { readdir, readFile, stat } from "node:fs/promises"
 import { join } from "node:path"
-import type { ApiServer } from "@homeostat/testkit/server/ApiServer"
-import * as Yaml from "@homeostat/testkit/server/body/Yaml"
-import * as Json from "@homeostat/testkit/server/Json"
+import * as Yaml from "@homeostat/apiserver/codec/Yaml"
+import type { ApiServer } from "@homeostat/apiserver/http/ApiServer"
+import * as Json from "@homeostat/apiserver/model/Json"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 

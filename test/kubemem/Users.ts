@@ -1,6 +1,6 @@
 /** Users with tokens, from a file in the format of kube-apiserver's `--token-auth-file`: `token,user,uid,"group1,group2"` per line. */
 import { readFile } from "node:fs/promises"
-import type { User } from "@homeostat/testkit/server/access/User"
+import type { User } from "@homeostat/apiserver/model/User"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 

@@ -10,7 +10,7 @@ export class Unusable extends Data.TaggedError("Unusable")<{ readonly message: s
 /** The folders of the product. */
 export const folders: ReadonlyArray<string> = [
   ...["runtime/src", "controllers", "observability/src"],
-  ...["test/cluster/server", "test/cluster/kubelet"]
+  ...["test/apiserver", "test/cluster/controllers", "test/cluster/kubelet"]
 ]
 
 const isWithin = (folder: string, file: string): boolean => folder === "" || `${file}/`.startsWith(`${folder}/`)
@@ -19,7 +19,7 @@ const isWithin = (folder: string, file: string): boolean => folder === "" || `${
 export const isProduct = (file: string): boolean =>
   folders.some((folder) => isWithin(folder, file)) &&
   file.endsWith(".ts") &&
-  !/\.(test|fixture|d)\.ts$|\/(fixtures|node_modules|dist)\/|\/(generate|Recording)\.ts$/.test(file)
+  !/\.(test|fixture|d)\.ts$|\/(fixtures|node_modules|dist)\//.test(file)
 
 /** The paths of all TypeScript files of a project, sorted. */
 export const filesOf = async (root: string): Promise<ReadonlyArray<string>> => {

@@ -1,9 +1,10 @@
 /**
  * The environment of a container: `envFrom`, then `env`, each of whose values may use what stands before it.
  */
+
+import * as Quantity from "@homeostat/apiserver/model/Quantity"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Effect from "effect/Effect"
-import * as Quantity from "../server/builtin/Quantity.ts"
 import * as Entries from "./Entries.ts"
 
 /** A container of a pod. */

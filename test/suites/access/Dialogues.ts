@@ -1,6 +1,6 @@
 /** Users, permissions, reviews, tokens and impersonation, as dialogues. */
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
 import type { Suite } from "../comparison/Dialogues.ts"
 import type { Request } from "../comparison/Server.ts"

@@ -1,6 +1,6 @@
 /** Generated questions about permissions, and the roles that they are about besides the bootstrap roles. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import { PCGRandom } from "effect/Utils"
 
 export const group = "rbac.authorization.k8s.io"

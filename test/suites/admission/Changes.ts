@@ -1,6 +1,6 @@
 /** Objects of the group that change. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
 import { group, type Kind, make, merge, plurals } from "./Objects.ts"
 import { objects } from "./Strategies.ts"

@@ -1,7 +1,7 @@
 /** Kinds in several versions, and the webhooks that convert their objects: the same on every API server. */
 import { describe, expect } from "bun:test"
+import * as Json from "@homeostat/apiserver/model/Json"
 import * as Shared from "@homeostat/testkit/Shared"
-import * as Json from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
 import { eventually } from "../conformance/Case.ts"
 import * as Definitions from "../conformance/Definitions.ts"

@@ -1,5 +1,5 @@
 /** Expressions of ValidatingAdmissionPolicies: errors beside `||` and `&&`, and the options of a request. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { type Dialogue, type Step, withoutRevision } from "../comparison/Dialogue.ts"
 import {
   bind,

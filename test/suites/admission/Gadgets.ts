@@ -1,5 +1,5 @@
 /** A custom kind in two versions, and policies about its objects. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import type { Dialogue } from "../comparison/Dialogue.ts"
 import { bind, config, constraints, make, merge, policy, post, rule } from "./Objects.ts"
 

@@ -1,7 +1,7 @@
 /** Configurations of admission webhooks of one test, which concern only its namespace. */
 
 import { expect } from "bun:test"
-import * as Json from "@homeostat/testkit/server/Json"
+import * as Json from "@homeostat/apiserver/model/Json"
 import { Effect, type Scope } from "effect"
 import { eventually } from "../conformance/Case.ts"
 import type * as Raw from "../conformance/Raw.ts"

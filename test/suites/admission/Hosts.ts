@@ -1,5 +1,5 @@
 /** A kind in two versions, of which a webhook makes one from the other: `spec.host` and `spec.port` of v1 are `spec.address` of v2. */
-import * as Json from "@homeostat/testkit/server/Json"
+import * as Json from "@homeostat/apiserver/model/Json"
 import * as Schema from "../comparison/Schema.ts"
 import * as Definitions from "../conformance/Definitions.ts"
 import type { Scene } from "../conformance/Scene.ts"

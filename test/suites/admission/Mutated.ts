@@ -1,5 +1,5 @@
 /** Requests that MutatingAdmissionPolicies change. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
 import type { Request } from "../comparison/Server.ts"
 import {

@@ -1,5 +1,5 @@
 /** Policies, bindings and webhooks of the dialogues. Policies match only the namespace of their dialogue. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import type { Request } from "../comparison/Server.ts"
 
 export const group = "/apis/admissionregistration.k8s.io/v1"

@@ -1,5 +1,5 @@
 /** MutatingAdmissionPolicies after the own admission plugins of the server, which run again after a policy changed the object. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
 import { constraints, make, merge, post, rule } from "./Objects.ts"
 

@@ -1,6 +1,6 @@
 /** Requests that ValidatingAdmissionPolicies look at. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import type { Dialogue, Part, Step } from "../comparison/Dialogue.ts"
 import type { Request } from "../comparison/Server.ts"
 import {

@@ -1,5 +1,5 @@
 /** Valid and invalid objects of the group, as they are created. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { type Kind, rule } from "./Objects.ts"
 
 const hook = (more: JsonObject = {}): JsonObject => ({

@@ -1,6 +1,7 @@
 /** A webhook on the loopback interface, with the answers of a test. */
+
+import type * as Json from "@homeostat/apiserver/model/Json"
 import * as Certificates from "@homeostat/testkit/envtest/Certificates"
-import type * as Json from "@homeostat/testkit/server/Json"
 import { Effect, type Scope } from "effect"
 
 /** The whole answer of a webhook: a review, or any other response. */

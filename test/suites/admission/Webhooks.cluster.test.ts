@@ -1,7 +1,7 @@
 /** Admission webhooks: the same on every API server. */
 import { describe, expect } from "bun:test"
+import * as Json from "@homeostat/apiserver/model/Json"
 import * as Shared from "@homeostat/testkit/Shared"
-import * as Json from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
 import * as Schema from "../comparison/Schema.ts"
 import { eventually } from "../conformance/Case.ts"

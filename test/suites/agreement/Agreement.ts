@@ -3,9 +3,10 @@
  * the same object with the same managed fields. A seed stands for one sequence. The comparison shrinks a sequence on which the servers
  * differ, in new namespaces.
  */
+
+import type { Json } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
-import type { Json } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
 import { Effect, Runtime } from "effect"
 import * as FastCheck from "effect/FastCheck"
 import type * as Dialogue from "../comparison/Dialogue.ts"

@@ -2,7 +2,7 @@
  * Random values for kinds of Kubernetes. No JSON patch replaces the whole object: without apiVersion and kind, a kube-apiserver reads
  * the rest as its internal type.
  */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import * as FastCheck from "effect/FastCheck"
 import type { Subject } from "./Subject.ts"
 import * as Value from "./Value.ts"

@@ -1,5 +1,5 @@
 /** A custom kind with a field for each feature of a structural schema. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import * as FastCheck from "effect/FastCheck"
 import * as Schema from "../comparison/Schema.ts"
 import { metadata, type Subject } from "./Subject.ts"

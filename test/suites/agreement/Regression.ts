@@ -1,6 +1,6 @@
 /** Steps that sequences on which the two servers once disagreed have in common. */
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import type { Sequence } from "./Agreement.ts"
 import type { Step, Verb } from "./Step.ts"
 

@@ -1,5 +1,5 @@
 /** Sequences on which the two servers once disagreed, by what each of them shows. */
-import * as J from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import * as BuiltIns from "./BuiltIns.ts"
 import { create, of, remove, spec, write } from "./Regression.ts"
 import { services } from "./ServiceRegressions.ts"

@@ -1,7 +1,8 @@
 /** A write of one object as data. Each server takes the same step from its own live object. */
-import type { DraftObject, Json, JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
-import * as MergePatch from "@homeostat/testkit/server/patch/MergePatch"
+
+import * as MergePatch from "@homeostat/apiserver/fields/MergePatch"
+import type { DraftObject, Json, JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import * as FastCheck from "effect/FastCheck"
 import type { Request } from "../comparison/Server.ts"
 import * as Subject from "./Subject.ts"

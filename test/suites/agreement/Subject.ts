@@ -1,5 +1,5 @@
 /** A kind that the comparison writes at random. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import type * as FastCheck from "effect/FastCheck"
 import * as Value from "./Value.ts"
 

@@ -2,7 +2,7 @@
  * Random values, mostly valid ones. No numbers beyond 2^53 and no long fractions, because JavaScript cannot read and write them
  * exactly.
  */
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import * as FastCheck from "effect/FastCheck"
 
 export type Values = FastCheck.Arbitrary<Json>

@@ -1,6 +1,6 @@
 /** Writes of built-in kinds, as kubectl and controllers send them. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import { apply, create, force, type Kind, merge, of, on, put, spec, status } from "./Script.ts"
 
 const deployments: Kind = { apiVersion: "apps/v1", kind: "Deployment", plural: "deployments" }

@@ -1,6 +1,6 @@
 /** The server tracks managers: updates, subresources, versions, resets, the limit on entries, kubectl. */
-import type { DraftObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { DraftObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import { apply, as, create, force, merge, of, on, put, spec, status } from "./Script.ts"
 import * as Things from "./Things.ts"
 

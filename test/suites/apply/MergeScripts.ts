@@ -1,5 +1,5 @@
 /** Several managers apply, change and give up fields, for each way of merging values. */
-import * as J from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import { apply, create, force, merge, of, put, spec } from "./Script.ts"
 import * as Things from "./Things.ts"
 

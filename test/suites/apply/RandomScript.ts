@@ -1,6 +1,6 @@
 /** Random scripts: three managers apply, patch and replace a Thing in both versions. A seed stands for one script. */
-import type { Draft, DraftObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { Draft, DraftObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import { apply, as, force, merge, put, type Script, type Step, spec } from "./Script.ts"
 import * as Things from "./Things.ts"
 

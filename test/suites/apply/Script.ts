@@ -1,6 +1,6 @@
 /** Scripts of writes by several managers. Each script writes one object. */
-import type { DraftObject, JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { DraftObject, JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import type { Dialogue } from "../comparison/Dialogue.ts"
 import type { Request } from "../comparison/Server.ts"
 

@@ -1,5 +1,5 @@
 /** A custom kind with a field for each way to merge and own values. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import * as Schema from "../comparison/Schema.ts"
 import type { Kind } from "./Script.ts"
 

@@ -1,6 +1,6 @@
 /** Specs of Backups and Restores that the API server takes, and such that it refuses: for which field, and with which advice. */
 
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 
 /** A change of a good spec. */
 export type Change = JsonObject

@@ -1,11 +1,11 @@
 /** Runs that do not come to their end, and what becomes of them. */
 import { describe, expect } from "bun:test"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Job, Namespace, Pod } from "@homeostat/runtime/resource/BuiltIn"
-import type { JsonObject } from "@homeostat/testkit/server/Json"
 import { Duration, Effect } from "effect"
 import * as Claims from "./Claims.ts"
 import * as PretendedMover from "./PretendedMover.ts"

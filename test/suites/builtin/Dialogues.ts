@@ -1,7 +1,7 @@
 /** Valid and invalid built-in objects as dialogues, which create and change them. */
-import { kinds } from "@homeostat/testkit/server/builtin/BuiltInKinds"
-import * as J from "@homeostat/testkit/server/Json"
-import { apiVersionOf, type Kind } from "@homeostat/testkit/server/Kind"
+import { kinds } from "@homeostat/apiserver/kinds/BuiltInKinds"
+import * as J from "@homeostat/apiserver/model/Json"
+import { apiVersionOf, type Kind } from "@homeostat/apiserver/model/Kind"
 import type { Suite } from "../comparison/Dialogues.ts"
 import { config } from "./catalogue/Config.ts"
 import { containers } from "./catalogue/Containers.ts"

@@ -1,10 +1,10 @@
 /** Many clients and watchers use the embedded server: no event is lost, repeated or out of order. */
 import { describe, expect } from "bun:test"
+import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
+import * as Http from "@homeostat/apiserver/http/Http"
 import * as Cluster from "@homeostat/runtime/client/Cluster"
 import * as Transport from "@homeostat/runtime/client/Transport"
-import * as ApiServer from "@homeostat/testkit/server/ApiServer"
-import * as Http from "@homeostat/testkit/server/Http"
-import * as Memory from "@homeostat/testkit/server/Memory"
+import * as Memory from "@homeostat/testkit/Memory"
 import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
 import * as Load from "./Load.ts"

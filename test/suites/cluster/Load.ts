@@ -1,9 +1,10 @@
 /** Many clients that write ConfigMaps concurrently, and many watchers, over any transport. */
+
+import type { ApiServer } from "@homeostat/apiserver/http/ApiServer"
+import * as Json from "@homeostat/apiserver/model/Json"
 import type { Request } from "@homeostat/runtime/client/Request"
 import type { Streaming } from "@homeostat/runtime/client/Response"
 import type { Transport } from "@homeostat/runtime/client/Transport"
-import type { ApiServer } from "@homeostat/testkit/server/ApiServer"
-import * as Json from "@homeostat/testkit/server/Json"
 import { Data, Effect, Fiber } from "effect"
 
 export interface Size {

@@ -6,9 +6,9 @@
  * - the namespace is `NAMESPACE`;
  * - messages have no random order and no internal types of Go, see `Words.ts`.
  */
-import { sorted } from "@homeostat/testkit/server/crd/Sorted"
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import { sorted } from "@homeostat/apiserver/kinds/crd/Sorted"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import { type Answer, type Request, silent } from "./Server.ts"
 import * as Words from "./Words.ts"
 

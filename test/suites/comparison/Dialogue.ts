@@ -1,6 +1,6 @@
 /** Dialogues: successive requests to a kube-apiserver, whose answers are recorded, and to the embedded server. */
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import { Data, Effect } from "effect"
 import * as Comparable from "./Comparable.ts"
 import type { Answer, Request, Server } from "./Server.ts"

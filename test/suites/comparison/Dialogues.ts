@@ -1,8 +1,9 @@
 /** Suites of dialogues, and their recordings. */
+
+import type { Json } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
-import type { Json } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
 import { Clock, Effect, Schedule } from "effect"
 import * as Dialogue from "./Dialogue.ts"
 import * as Recording from "./Recording.ts"

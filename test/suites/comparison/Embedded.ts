@@ -1,7 +1,7 @@
 /** The embedded server at the times of a real server's answers. */
-import * as ApiServer from "@homeostat/testkit/server/ApiServer"
-import type { Json } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
+import type { Json } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import { Clock, Effect } from "effect"
 import * as Dialogue from "./Dialogue.ts"
 import type * as Dialogues from "./Dialogues.ts"

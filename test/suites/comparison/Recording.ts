@@ -2,10 +2,10 @@
 import { createHash } from "node:crypto"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import type { Json } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { Options } from "@homeostat/testkit/envtest/Envtest"
-import type { Json } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
 import { Data, type Effect } from "effect"
 
 export interface Entry {

@@ -1,5 +1,5 @@
 /** Parts of structural schemas. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 
 export const text = { type: "string" }
 export const integer = { type: "integer" }

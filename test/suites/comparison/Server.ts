@@ -1,8 +1,9 @@
 /** A kube-apiserver over the network and the embedded server in memory, behind one function. */
+
+import type { ApiServer } from "@homeostat/apiserver/http/ApiServer"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import type { User } from "@homeostat/testkit/envtest/User"
-import type { ApiServer } from "@homeostat/testkit/server/ApiServer"
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
 import { Clock, Effect } from "effect"
 import * as Raw from "../conformance/Raw.ts"
 

@@ -1,7 +1,7 @@
 /** The comparable words of an answer, without the random order of Go's maps and without Go's internal types. */
-import { sorted } from "@homeostat/testkit/server/crd/Sorted"
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import { sorted } from "@homeostat/apiserver/kinds/crd/Sorted"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 
 /** The warnings of a header, one by one. */
 export const warnings = (header: string | undefined): ReadonlyArray<string> =>

@@ -1,6 +1,6 @@
 /** K. Built-in kinds. */
 import { describe, expect } from "bun:test"
-import * as Json from "@homeostat/testkit/server/Json"
+import * as Json from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
 import { conformance } from "./Case.ts"
 import { refused } from "./Refusal.ts"

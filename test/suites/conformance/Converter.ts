@@ -1,6 +1,7 @@
 /** A conversion webhook. */
+
+import * as Json from "@homeostat/apiserver/model/Json"
 import * as Certificates from "@homeostat/testkit/envtest/Certificates"
-import * as Json from "@homeostat/testkit/server/Json"
 import { Effect, type Scope } from "effect"
 
 export interface Converter {

@@ -1,6 +1,6 @@
 /** J. Custom resource definitions. */
 import { describe, expect } from "bun:test"
-import * as Json from "@homeostat/testkit/server/Json"
+import * as Json from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
 import { conformance, eventually } from "./Case.ts"
 import * as Converter from "./Converter.ts"

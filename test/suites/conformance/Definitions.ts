@@ -1,5 +1,5 @@
 /** Kinds of one case, in groups of their own. */
-import * as Json from "@homeostat/testkit/server/Json"
+import * as Json from "@homeostat/apiserver/model/Json"
 import { Effect, type Scope } from "effect"
 import * as Schema from "../comparison/Schema.ts"
 import { eventually } from "./Case.ts"

@@ -1,6 +1,6 @@
 /** A. Discovery. */
 import { describe, expect } from "bun:test"
-import * as Json from "@homeostat/testkit/server/Json"
+import * as Json from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
 import { conformance, eventually } from "./Case.ts"
 import type { Scene } from "./Scene.ts"

@@ -1,6 +1,6 @@
 /** Schemas of custom kinds, definitions, and objects of built-in kinds. */
 
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import type { Dialogue } from "../comparison/Dialogue.ts"
 import * as Schema from "../comparison/Schema.ts"
 import type { Request } from "../comparison/Server.ts"

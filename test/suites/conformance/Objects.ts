@@ -1,5 +1,5 @@
 /** Objects of built-in kinds. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 
 export const pod = (name: string, spec: JsonObject = {}): JsonObject => ({
   apiVersion: "v1",

@@ -1,6 +1,7 @@
 /** Requests to an API server with all details of their answers. */
+
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import type { User } from "@homeostat/testkit/envtest/User"
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
 import { Data, Effect, type Scope } from "effect"
 
 /** No answer within `limitMillis`. */

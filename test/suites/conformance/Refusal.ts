@@ -1,6 +1,6 @@
 /** Exact refusals. */
 import { expect } from "bun:test"
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import type * as Raw from "./Raw.ts"
 
 /** The kind and name that an object is refused as. */

@@ -1,6 +1,6 @@
 /** The requests of dialogues about WebApps. `w` is the WebApp that most of them are about. */
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
 import type { Request } from "../comparison/Server.ts"
 import * as WebApps from "./WebApps.ts"

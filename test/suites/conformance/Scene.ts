@@ -1,7 +1,7 @@
 /** A namespace on a cluster that serves WebApps, and requests of the administrator. */
 import { expect } from "bun:test"
+import * as Json from "@homeostat/apiserver/model/Json"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
-import * as Json from "@homeostat/testkit/server/Json"
 import { Effect, type Exit, type Scope } from "effect"
 import * as Raw from "./Raw.ts"
 import * as WebApps from "./WebApps.ts"

@@ -1,6 +1,6 @@
 /** D. Watch. */
 import { describe, expect } from "bun:test"
-import * as Json from "@homeostat/testkit/server/Json"
+import * as Json from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
 import { conformance } from "./Case.ts"
 import type * as Raw from "./Raw.ts"

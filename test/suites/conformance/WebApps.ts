@@ -1,7 +1,7 @@
 /** The custom kind of the cases, with a field for each feature of a structural schema. */
 
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import * as Schema from "../comparison/Schema.ts"
 
 export const groupVersion = "example.com/v1"

@@ -1,6 +1,6 @@
 /** Requests with odd first lines, too large bodies and odd options of watches. */
 import { describe, expect } from "bun:test"
-import type * as Json from "@homeostat/testkit/server/Json"
+import type * as Json from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
 import { conformance } from "./Case.ts"
 import type * as Raw from "./Raw.ts"

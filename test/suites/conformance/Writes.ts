@@ -1,6 +1,6 @@
 /** Writes of WebApps. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
 import type { Answer } from "../comparison/Server.ts"
 import { pod } from "./Objects.ts"

@@ -1,10 +1,11 @@
 /** A cluster for scenes: a real one in real time, or the embedded one in virtual time. The test acts as the kubelet. */
+
+import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
+import * as Controllers from "@homeostat/testkit/controllers/Controllers"
+import * as Loop from "@homeostat/testkit/controllers/Loop"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
-import * as ApiServer from "@homeostat/testkit/server/ApiServer"
-import * as Controllers from "@homeostat/testkit/server/controllers/Controllers"
-import * as Loop from "@homeostat/testkit/server/controllers/Loop"
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
 import { Clock, Data, Effect, type Scope, TestClock } from "effect"
 import type { Answer } from "../comparison/Server.ts"
 import * as Server from "../comparison/Server.ts"

@@ -1,6 +1,6 @@
 /** The scenes of CronJobs. Their schedules have seconds, so that a real CronJob does not wait for the next minute. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import { at, objects, text } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import { at, objects, text } from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
 import type { Scene } from "./Scene.ts"
 import { holds, job, noPods, pods, scripts } from "./Script.ts"

@@ -1,6 +1,6 @@
 /** The scenes of DaemonSets. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import { at, objects } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import { at, objects } from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
 import { number, type Scene } from "./Scene.ts"
 import { holds, noPods, scripts } from "./Script.ts"

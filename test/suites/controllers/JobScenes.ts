@@ -1,6 +1,6 @@
 /** Jobs: failures of their pods, deadlines, and their deletion. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import { at, objects, text } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import { at, objects, text } from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
 import { SceneFailed } from "./Cluster.ts"
 import { number, type Scene } from "./Scene.ts"

@@ -1,6 +1,6 @@
 /** A scene in one namespace. */
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import { at, objects, text } from "@homeostat/testkit/server/Json"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
+import { at, objects, text } from "@homeostat/apiserver/model/Json"
 import { Clock, Effect } from "effect"
 import { type Cluster, request, SceneFailed } from "./Cluster.ts"
 import { type Played, played } from "./Story.ts"

@@ -1,6 +1,6 @@
 /** The scenes of all controllers. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import { at, objects } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import { at, objects } from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
 import { type Cluster, request, type SceneFailed } from "./Cluster.ts"
 import * as CronJobScenes from "./CronJobScenes.ts"

@@ -1,6 +1,6 @@
 /** Scheduling: the nodes of pods, and the conditions of pods without a node. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import { at } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import { at } from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
 import type { Scene } from "./Scene.ts"
 import { type Body, conditionIs, holds, type Script, scripts } from "./Script.ts"

@@ -1,6 +1,6 @@
 /** Objects and conditions that scripts of scenes share. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import { at, objects } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import { at, objects } from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
 import type { YieldWrap } from "effect/Utils"
 import type { SceneFailed } from "./Cluster.ts"

@@ -2,8 +2,8 @@
  * The story of a scene: the successive conditions of each object, and the remaining objects with their Events, without times, versions,
  * names of pods and hashes of templates.
  */
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
 import * as Comparable from "../comparison/Comparable.ts"
 import type { SceneFailed } from "./Cluster.ts"

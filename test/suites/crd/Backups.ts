@@ -1,5 +1,5 @@
 /** A Backup kind with rules and formats. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 
 const text = (maxLength: number, more: JsonObject = {}): JsonObject => ({ type: "string", maxLength, ...more })
 const ruled = (maxLength: number, rule: string, message: string): JsonObject =>

@@ -1,5 +1,5 @@
 /** Valid CustomResourceDefinitions, and one for each common mistake. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 
 /** A definition with one version, whose spec has the schema. */
 export const defined = (

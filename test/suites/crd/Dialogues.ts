@@ -1,8 +1,9 @@
 /** Valid and invalid definitions and custom objects as dialogues. */
+
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
 import type { Suite } from "../comparison/Dialogues.ts"

@@ -1,5 +1,5 @@
 /** A kind for CEL rules, rules for one object, and rules for changes. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import * as Schema from "../comparison/Schema.ts"
 import { defined } from "./Definitions.ts"
 

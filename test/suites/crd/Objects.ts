@@ -1,5 +1,5 @@
 /** Valid custom objects, and one for each mistake. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import * as Schema from "../comparison/Schema.ts"
 import { defined } from "./Definitions.ts"
 

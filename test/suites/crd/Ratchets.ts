@@ -1,5 +1,5 @@
 /** A kind whose schema becomes strict after an object is stored. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { defined } from "./Definitions.ts"
 
 const text: JsonObject = { type: "string", maxLength: 20 }

@@ -1,8 +1,9 @@
 /** Takes the walks with kubectl through the proxy, and records its requests and their answers. */
+
+import type { Json } from "@homeostat/apiserver/model/Json"
 import * as ControlPlane from "@homeostat/testkit/envtest/ControlPlane"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import * as User from "@homeostat/testkit/envtest/User"
-import type { Json } from "@homeostat/testkit/server/Json"
 import { Data, Effect } from "effect"
 import * as Comparable from "../comparison/Comparable.ts"
 import * as Dialogue from "../comparison/Dialogue.ts"

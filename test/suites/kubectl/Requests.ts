@@ -1,9 +1,9 @@
 /** The requests of kubectl in the walks as dialogues, recorded by `bun run record kubectl/requests` without controllers. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import type { Json } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import * as Crd from "@homeostat/runtime/resource/Crd"
-import type { Json } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import * as Dialogue from "../comparison/Dialogue.ts"
 import type { Suite } from "../comparison/Dialogues.ts"

@@ -1,6 +1,7 @@
 /** A proxy between kubectl and a kube-apiserver that records requests and answers. */
+
+import type { Json } from "@homeostat/apiserver/model/Json"
 import type { User } from "@homeostat/testkit/envtest/User"
-import type { Json } from "@homeostat/testkit/server/Json"
 import { Effect, type Scope } from "effect"
 import * as Dialogues from "../comparison/Dialogues.ts"
 import type { Answer, Request } from "../comparison/Server.ts"

@@ -3,10 +3,10 @@
  * of the others, whose requests the unit lane compares.
  */
 import { describe, expect, test } from "bun:test"
+import type { Json } from "@homeostat/apiserver/model/Json"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
 import * as Shared from "@homeostat/testkit/Shared"
-import type { Json } from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Comparable from "../comparison/Comparable.ts"

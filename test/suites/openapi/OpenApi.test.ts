@@ -1,6 +1,6 @@
 /** Discovery, OpenAPI documents and tables of the embedded server are those of the recorded kube-apiserver. */
 import { expect, test } from "bun:test"
-import { names } from "@homeostat/testkit/server/builtin/Names"
+import { names } from "@homeostat/apiserver/kinds/Names"
 import * as Replay from "../comparison/Replay.ts"
 import { openapi } from "./Dialogues.ts"
 import { gaps } from "./Served.ts"

@@ -1,5 +1,5 @@
 /** Pods in the states that their columns distinguish. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { ago, container, of, type Sample, spec } from "./Sample.ts"
 
 const pod = of("v1", "pods")

@@ -1,7 +1,8 @@
 /** The recording of discovery and documents waits until a kube-apiserver has published the custom kind in them. */
+
+import * as Discovery from "@homeostat/apiserver/http/openapi/Discovery"
+import { webApps } from "@homeostat/apiserver/kinds/Definitions.fixture"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
-import { webApps } from "@homeostat/testkit/server/Definitions.fixture"
-import * as Discovery from "@homeostat/testkit/server/openapi/Discovery"
 import { Effect, Schedule } from "effect"
 import * as Dialogues from "../comparison/Dialogues.ts"
 import type { Recorded } from "../comparison/Recording.ts"

@@ -1,5 +1,5 @@
 /** Parts of the samples of built-in kinds. */
-import * as J from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 
 /** An object and its status. */
 export interface Sample {

@@ -1,9 +1,10 @@
 /** The part of the discovery and documents of a kube-apiserver that the embedded server serves, exactly. */
-import { names } from "@homeostat/testkit/server/builtin/Names"
-import { webApps } from "@homeostat/testkit/server/Definitions.fixture"
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
-import { apiVersionOf } from "@homeostat/testkit/server/Kind"
+
+import { webApps } from "@homeostat/apiserver/kinds/Definitions.fixture"
+import { names } from "@homeostat/apiserver/kinds/Names"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
+import { apiVersionOf } from "@homeostat/apiserver/model/Kind"
 
 /** Subresources of a kube-apiserver that the embedded server does not advertise. A test fails if the list has too many. */
 export const gaps: ReadonlySet<string> = new Set([

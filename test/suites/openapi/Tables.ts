@@ -1,7 +1,7 @@
 /** Tables as dialogues, which create objects of a kind and read their table. */
-import { names } from "@homeostat/testkit/server/builtin/Names"
-import * as J from "@homeostat/testkit/server/Json"
-import { apiVersionOf } from "@homeostat/testkit/server/Kind"
+import { names } from "@homeostat/apiserver/kinds/Names"
+import * as J from "@homeostat/apiserver/model/Json"
+import { apiVersionOf } from "@homeostat/apiserver/model/Kind"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
 import type { Sample } from "./Sample.ts"
 import { samples } from "./Samples.ts"

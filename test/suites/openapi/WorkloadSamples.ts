@@ -1,5 +1,5 @@
 /** Workloads, autoscalers and disruption budgets in the states that their columns distinguish. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { ago, expressions, labels, of, type Sample, selector, spec, template } from "./Sample.ts"
 
 const deployment = of("apps/v1", "deployments")

@@ -1,6 +1,6 @@
 /** Tables of patches of one object. */
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import type { Dialogue } from "../comparison/Dialogue.ts"
 
 const contentTypes = {

@@ -1,5 +1,5 @@
 /** Patches of Deployments and Pods: lists with merge keys, sets, directives. */
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import * as Table from "./Table.ts"
 
 const template = (spec: JsonObject): JsonObject => ({ spec: { template: { spec } } })

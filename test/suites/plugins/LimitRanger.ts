@@ -1,5 +1,5 @@
 /** Pods and claims in a namespace with LimitRanges, as dialogues. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { merge, post } from "../admission/Objects.ts"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
 

@@ -1,6 +1,6 @@
 /** Pods and pod templates in a namespace with the labels of Pod Security, as dialogues. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
-import * as Json from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import * as Json from "@homeostat/apiserver/model/Json"
 import { merge, post } from "../admission/Objects.ts"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
 

@@ -1,5 +1,5 @@
 /** Writes in a namespace with ResourceQuotas, as dialogues. Without a controller, the dialogue writes the status of a quota. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { merge, post } from "../admission/Objects.ts"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
 

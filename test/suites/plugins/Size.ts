@@ -1,5 +1,5 @@
 /** Objects that are too large for etcd, as dialogues. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { deployments, merge, post } from "../admission/Objects.ts"
 import type { Dialogue } from "../comparison/Dialogue.ts"
 

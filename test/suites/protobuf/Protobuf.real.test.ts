@@ -1,12 +1,12 @@
 /** The answers of the embedded server and of a kube-apiserver to requests in protobuf. */
 import { describe, expect } from "bun:test"
+import * as Protobuf from "@homeostat/apiserver/codec/Protobuf"
+import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
+import * as Http from "@homeostat/apiserver/http/Http"
+import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
+import * as J from "@homeostat/apiserver/model/Json"
 import type { Access } from "@homeostat/testkit/envtest/Kubeconfig"
 import { real } from "@homeostat/testkit/Shared"
-import * as ApiServer from "@homeostat/testkit/server/ApiServer"
-import * as Protobuf from "@homeostat/testkit/server/codec/Protobuf"
-import * as Http from "@homeostat/testkit/server/Http"
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import * as J from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
 
 const protobuf = "application/vnd.kubernetes.protobuf"

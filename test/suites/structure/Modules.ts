@@ -12,7 +12,7 @@ export interface Module {
 
 /** Every module of the workspace except tests. */
 export const all: ReadonlyArray<Module> = await Promise.all(
-  ["controllers", "runtime", "observability", "test/cluster"]
+  ["controllers", "runtime", "observability", "test/apiserver", "test/cluster"]
     .flatMap((folder) => Array.from(new Glob(`${folder}/**/*.ts`).scanSync(root)))
     .filter((file) => !/node_modules|\/dist\/|fixture|\.test(-d)?\.ts$/.test(file))
     .sort()

@@ -41,6 +41,7 @@ const controllers = await Promise.all(
 const packages: { readonly [name: string]: string } = {
   "@homeostat/runtime": "runtime/src",
   "@homeostat/observability": "observability/src",
+  "@homeostat/apiserver": "test/apiserver",
   "@homeostat/testkit": "test/cluster",
   ...Object.fromEntries(controllers.map(({ folder, name }) => [name, folder]))
 }
@@ -108,11 +109,11 @@ test("the runtime does not import its index", () => {
   expect(show(wrong)).toEqual([])
 })
 
-test("the testkit imports only resource, client, telemetry and webhook of the runtime, besides the harness of controllers", () => {
+test("the testkit imports the API server, and only resource, client, telemetry and webhook of the runtime, besides the harness of controllers", () => {
   const wrong = arrows.filter(
     ({ file, target }) =>
       file.startsWith("test/cluster/") &&
-      !target.startsWith("test/cluster/") &&
+      !/^test\/(apiserver|cluster)\//.test(target) &&
       !["resource", "client", "telemetry", "webhook"].includes(folderOf(target) ?? "") &&
       !(
         ["test/cluster/Attempts.ts", "test/cluster/Harness.ts"].includes(file) &&

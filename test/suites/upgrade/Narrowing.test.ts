@@ -3,14 +3,14 @@
  * was stored under one schema is taken under the other, and keeps all that it holds.
  */
 import { expect, test } from "bun:test"
+import * as Defaults from "@homeostat/apiserver/kinds/crd/Defaults"
+import * as Prune from "@homeostat/apiserver/kinds/crd/Pruning"
+import { schemaOf } from "@homeostat/apiserver/kinds/crd/Schemas"
+import * as Validation from "@homeostat/apiserver/kinds/crd/Validation"
+import * as FieldError from "@homeostat/apiserver/model/FieldError"
+import type * as Json from "@homeostat/apiserver/model/Json"
 import * as SchemaNarrowing from "@homeostat/runtime/resource/SchemaNarrowing"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
-import * as Defaults from "@homeostat/testkit/server/crd/Defaults"
-import * as Prune from "@homeostat/testkit/server/crd/Pruning"
-import { schemaOf } from "@homeostat/testkit/server/crd/Schemas"
-import * as Validation from "@homeostat/testkit/server/crd/Validation"
-import * as FieldError from "@homeostat/testkit/server/FieldError"
-import type * as Json from "@homeostat/testkit/server/Json"
 import * as FastCheck from "effect/FastCheck"
 
 /** A schema, the one that comes after it, and a value that the first may take. */

@@ -1,5 +1,5 @@
 /** Entries of the catalogue, and their parts. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 
 /** A merge patch of the object, or of a subresource. */
 export type Step = { readonly to?: "status"; readonly change: JsonObject }

@@ -1,5 +1,5 @@
 /** Jobs and CronJobs. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { type Entries, job, later, now, of, selector, template } from "./Entry.ts"
 
 const finished = (type: string, reason: string): ReadonlyArray<JsonObject> =>

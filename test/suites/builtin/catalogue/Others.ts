@@ -1,5 +1,5 @@
 /** Objects of RBAC, networking and reviews. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { type Entries, of } from "./Entry.ts"
 
 const rbac = (kind: string, more: JsonObject, name = "strategies:r"): JsonObject =>

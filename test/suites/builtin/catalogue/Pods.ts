@@ -1,5 +1,5 @@
 /** Pods. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { container, core, type Entries, now, pod, template, withContainer } from "./Entry.ts"
 
 const reports = (ready: boolean, state: JsonObject): JsonObject => ({

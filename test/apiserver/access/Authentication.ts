@@ -1,0 +1,47 @@
+/**
+ * The user of a request: that of its bearer token, or else the user that the server gives to requests without credentials.
+ */
+import * as Failure from "../model/Failure.ts"
+import type * as User from "../model/User.ts"
+import type * as Tokens from "./ServiceAccountTokens.ts"
+
+/** Recognizes users by their tokens. */
+export interface Authentication {
+  readonly serviceAccounts: Tokens.ServiceAccountTokens
+  /** Registers the token of a user, for as long as the server lives. */
+  readonly addToken: (token: string, user: User.User) => void
+  /** The user of a token, or why it is none. Default for the audiences: the server. */
+  readonly check: (token: string, audiences: ReadonlyArray<string>, now: number) => Tokens.Verdict
+  /** The user of an `Authorization` header; undefined: it has no token. Throws a Failure (401). */
+  readonly userOf: (authorization: string | undefined, now: number) => User.User | undefined
+}
+
+/** The name of the scheme, before a token. */
+const scheme = "bearer "
+
+/** Recognizes the tokens of service accounts, and those that are added. */
+export const make = (serviceAccounts: Tokens.ServiceAccountTokens): Authentication => {
+  const users = new Map<string, User.User>()
+  const check: Authentication["check"] = (token, audiences, now) => {
+    const asked = audiences.length === 0 ? [serviceAccounts.issuer] : audiences
+    const user = users.get(token)
+    if (user !== undefined) return { user, audiences: asked }
+    return serviceAccounts.check(token, asked, now)
+  }
+  return {
+    serviceAccounts,
+    check,
+    addToken: (token, user) => {
+      users.set(token, user)
+    },
+    userOf: (authorization, now) => {
+      if (authorization === undefined || authorization.slice(0, scheme.length).toLowerCase() !== scheme)
+        return undefined
+      const token = authorization.slice(scheme.length).trim()
+      if (token === "") return undefined
+      const verdict = check(token, [], now)
+      if ("error" in verdict) throw Failure.unauthorized()
+      return verdict.user
+    }
+  }
+}

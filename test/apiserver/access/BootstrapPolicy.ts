@@ -1,0 +1,64 @@
+/**
+ * The roles and bindings that each cluster begins with, recorded from a kube-apiserver (`generate.ts`).
+ */
+import { createHash } from "node:crypto"
+import type { JsonObject } from "../model/Json.ts"
+import * as J from "../model/Json.ts"
+import { timestamp } from "../model/Timestamp.ts"
+import type { Saved } from "../storage/Store.ts"
+import recorded from "./bootstrap.json"
+import { storageOf } from "./RbacAuthorizer.ts"
+
+/** The objects by resource, without uids and times. */
+export const objects: { readonly [plural: string]: ReadonlyArray<JsonObject> } = recorded
+
+/** How old the objects of a new cluster are, in changes of its store: all of them have this resourceVersion. */
+const revision = 100
+
+/**
+ * The content of a store in which nothing has been written yet. The objects have uids that their names give them, so that they are the
+ * same in each cluster.
+ */
+export const saved = (now: number): Saved => ({
+  revision,
+  storages: Object.fromEntries(
+    Object.entries(objects).map(([plural, all]) => [
+      storageOf(plural),
+      all.map((object) => stamped(plural, object, timestamp(now)))
+    ])
+  )
+})
+
+const stamped = (plural: string, object: JsonObject, time: string): JsonObject => {
+  const { annotations, labels, managedFields, name, namespace } = J.object(object.metadata)
+  return {
+    ...object,
+    metadata: {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      uid: uidOf(`${plural}/${J.text(namespace) ?? ""}/${J.text(name) ?? ""}`),
+      resourceVersion: String(revision),
+      creationTimestamp: time,
+      ...(labels !== undefined && { labels }),
+      ...(annotations !== undefined && { annotations }),
+      managedFields: J.objects(managedFields).map(({ fieldsType, fieldsV1, ...entry }) => ({
+        ...entry,
+        time,
+        fieldsType,
+        fieldsV1
+      }))
+    }
+  }
+}
+
+const uids = new Map<string, string>()
+
+/** A UUID of a name. */
+const uidOf = (key: string): string => {
+  const found = uids.get(key)
+  if (found !== undefined) return found
+  const hex = createHash("sha256").update(key).digest("hex")
+  const uid = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+  uids.set(key, uid)
+  return uid
+}

@@ -1,0 +1,106 @@
+/** The AdmissionRequest of a request, and the other variables of expressions. */
+
+import * as Authorizer from "../kinds/cel/AuthorizerLibrary.ts"
+import type * as Expressions from "../kinds/cel/Expressions.ts"
+import * as Attributes from "../model/Attributes.ts"
+import type { JsonObject } from "../model/Json.ts"
+import * as Json from "../model/Json.ts"
+import type { Kind } from "../model/Kind.ts"
+import * as User from "../model/User.ts"
+import * as Matching from "./Matching.ts"
+import type { World, WriteOptions } from "./World.ts"
+
+const optionsKinds = { CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE: "DeleteOptions" } as const
+
+const optionsOf = (
+  { deleteOptions, operation }: Attributes.Attributes,
+  { asked, dryRun }: WriteOptions
+): JsonObject => ({
+  apiVersion: "meta.k8s.io/v1",
+  kind: optionsKinds[operation],
+  ...(operation === "DELETE" ? deleteOptions : asked),
+  ...(dryRun && { dryRun: ["All"] })
+})
+
+/** The AdmissionRequest, without the objects, for the version of the resource that a policy matches. */
+export const requestOf = (attributes: Attributes.Attributes, matched: Kind, options: WriteOptions): JsonObject => {
+  const { kind, name, operation, resource, subresource } = attributes
+  const namespace = Attributes.namespaceOf(attributes)
+  const sub = subresource === "" ? {} : { subResource: subresource, requestSubResource: subresource }
+  return {
+    kind: Attributes.kindOf(kind ?? matched),
+    resource: Attributes.resourceOf(matched),
+    requestKind: Attributes.kindOf(kind ?? resource),
+    requestResource: Attributes.resourceOf(resource),
+    ...sub,
+    ...(name !== "" && { name }),
+    ...(namespace !== "" && { namespace }),
+    operation,
+    userInfo: User.infoOf(options.user),
+    dryRun: options.dryRun,
+    options: optionsOf(attributes, options)
+  }
+}
+
+/** The values that the expressions of a policy see. */
+export const inputOf = (
+  world: World,
+  attributes: Attributes.Attributes,
+  matched: Kind,
+  params: JsonObject | null,
+  options: WriteOptions
+): Expressions.Input => {
+  const { object, oldObject, resource, subresource } = attributes
+  const { authorizer, user } = options
+  const convert = (one: JsonObject | null) =>
+    attributes.kind === undefined ? Attributes.converted(one, resource, matched) : one
+  return {
+    object: convert(object),
+    oldObject: convert(oldObject),
+    request: requestOf(attributes, matched, options),
+    namespaceObject: exposed(Matching.storedNamespace(world, attributes.namespace)),
+    params,
+    authorizer: Authorizer.of(user, authorizer?.authorize, {
+      group: resource.group,
+      resource: resource.plural,
+      subresource,
+      namespace: attributes.namespace,
+      name: attributes.name
+    })
+  }
+}
+
+/** The values that match conditions see: without the namespace, and with the resource of the request. */
+export const conditionInput = (input: Expressions.Input, { resource }: Attributes.Attributes): Expressions.Input => ({
+  ...input,
+  request: { ...input.request, resource: Attributes.resourceOf(resource) },
+  namespaceObject: null
+})
+
+const exposedMetadata = [
+  "name",
+  "generateName",
+  "namespace",
+  "labels",
+  "annotations",
+  "creationTimestamp",
+  "deletionGracePeriodSeconds",
+  "deletionTimestamp",
+  "generation",
+  "resourceVersion",
+  "finalizers"
+]
+
+/** The part of a Namespace that expressions see. */
+const exposed = (namespace: JsonObject | undefined): JsonObject | null => {
+  if (namespace === undefined) return null
+  const metadata = Json.object(namespace.metadata)
+  const shown = exposedMetadata.flatMap((name) =>
+    metadata[name] === undefined ? [] : [[name, metadata[name]] as const]
+  )
+  return { ...namespace, metadata: Object.fromEntries(shown) }
+}
+
+/** The name in a refusal: the name of the object, else its `generateName`. */
+export const shownName = ({ name, object }: Attributes.Attributes): string =>
+  name || Json.text(Json.at(object ?? undefined, "metadata", "generateName")) || "Unknown"

@@ -1,0 +1,71 @@
+/** The resources, match conditions and expressions of policies: the same for validating and mutating policies. */
+
+import * as Expressions from "../kinds/cel/Expressions.ts"
+import type * as Attributes from "../model/Attributes.ts"
+import type { JsonObject, Json as JsonValue } from "../model/Json.ts"
+import * as Json from "../model/Json.ts"
+import type { Kind } from "../model/Kind.ts"
+import * as Matching from "./Matching.ts"
+import type { World } from "./World.ts"
+
+/** An expression and its program. */
+export interface Expression {
+  readonly source: string
+  readonly compiled: Expressions.Compiled
+}
+
+/** The match conditions of a policy or a webhook. */
+export const conditionsOf = (spec: JsonObject): ReadonlyArray<Expression> => {
+  const compiler = Expressions.compiler({ composed: false, params: Json.isObject(spec.paramKind) })
+  return Json.objects(spec.matchConditions).map(({ expression }) => {
+    const source = String(expression)
+    return { source, compiled: compiler.compile(source, ["bool"]) }
+  })
+}
+
+/** A compiler that knows the variables of a policy. */
+export const compilerOf = (spec: JsonObject, composed: boolean): Expressions.Compiler => {
+  const compiler = Expressions.compiler({ composed, params: Json.isObject(spec.paramKind) })
+  for (const { expression, name } of Json.objects(spec.variables)) compiler.declare(String(name), String(expression))
+  return compiler
+}
+
+/** The version of the resource that `matchResources` match; undefined: they do not match. Without rules they match every resource. */
+export const matchedBy = (
+  world: World,
+  value: JsonValue | undefined,
+  attributes: Attributes.Attributes
+): Kind | undefined => {
+  const resources = Json.object(value)
+  const { excludeResourceRules, matchPolicy, resourceRules } = resources
+  if (!Matching.selects(world, resources, attributes)) return undefined
+  if (Matching.matched(world, excludeResourceRules, matchPolicy, attributes) !== undefined) return undefined
+  return Json.list(resourceRules).length === 0
+    ? attributes.resource
+    : Matching.matched(world, resourceRules, matchPolicy, attributes)
+}
+
+/** Evaluates an expression. Returns its value, or the error in the words of a kube-apiserver. */
+export const evaluated = ({ compiled, source }: Expression, activation: Expressions.Activation): Expressions.Result => {
+  if ("problem" in compiled) return { problem: `compilation error: ${compiled.problem}` }
+  const result = compiled.evaluate(activation)
+  return "problem" in result ? { problem: `expression '${source}' resulted in error: ${result.problem}` } : result
+}
+
+/** Whether all match conditions hold, or the errors. A condition that does not hold decides, even if another condition fails. */
+export const conditionsMet = (
+  conditions: ReadonlyArray<Expression>,
+  input: Expressions.Input
+): boolean | { readonly problem: string } => {
+  if (conditions.length === 0) return true
+  const activation = Expressions.activate(input)
+  const problems = new Set<string>()
+  for (const condition of conditions) {
+    const result = evaluated(condition, activation)
+    if ("problem" in result) problems.add(result.problem)
+    else if (result.value === false) return false
+  }
+  if (problems.size === 0) return true
+  const [only = ""] = problems
+  return { problem: problems.size === 1 ? only : `[${[...problems].join(", ")}]` }
+}

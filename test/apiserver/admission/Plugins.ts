@@ -1,0 +1,37 @@
+/** The admission plugins of the API server. */
+
+import type { Attributes } from "../model/Attributes.ts"
+import { copy, type JsonObject } from "../model/Json.ts"
+import * as LimitRanger from "./plugins/LimitRanger.ts"
+import * as PodSecurity from "./plugins/PodSecurity.ts"
+import * as ResourceQuota from "./plugins/ResourceQuota.ts"
+import type { World, WriteOptions } from "./World.ts"
+
+const isPod = ({ group, plural }: Attributes["resource"]): boolean => group === "" && plural === "pods"
+
+/** The object before policies and webhooks see it; the same object if its kind has no plugin. Throws a Failure. */
+export const mutate = <A extends JsonObject | null>(
+  object: A,
+  attributes: Omit<Attributes, "object">,
+  writing: WriteOptions
+): A | JsonObject => {
+  const { kind, oldObject, operation, resource, subresource } = attributes
+  const { admit } = resource.strategy
+  if (object === null || admit === undefined || kind !== undefined || subresource !== "" || operation === "DELETE") {
+    return object
+  }
+  const draft = copy(object)
+  if (isPod(resource) && operation === "CREATE") LimitRanger.admit(draft, attributes, writing)
+  admit(draft, oldObject, writing)
+  return draft
+}
+
+/** Throws a Failure if a plugin denies the write, before policies and webhooks do. */
+export const validate = (world: World, attributes: Attributes, writing: WriteOptions): void => {
+  LimitRanger.validate(attributes, writing)
+  PodSecurity.validate(world, attributes, writing)
+}
+
+/** The same for the plugin that comes after policies and webhooks. */
+export const charge = (world: World, attributes: Attributes, options: WriteOptions): void =>
+  ResourceQuota.check(world, attributes, options)

@@ -1,0 +1,102 @@
+/** The policies of a request, each with its bindings and params: the same for validating and mutating policies. */
+
+import type * as Attributes from "../model/Attributes.ts"
+import type { JsonObject } from "../model/Json.ts"
+import * as Json from "../model/Json.ts"
+import type { Kind } from "../model/Kind.ts"
+import * as ObjectMeta from "../model/ObjectMeta.ts"
+import * as Evaluation from "./Evaluation.ts"
+import * as Matching from "./Matching.ts"
+import * as Params from "./Params.ts"
+import type { World } from "./World.ts"
+
+/** A policy with its expressions, compiled once. */
+export interface Policy {
+  readonly name: string
+  readonly spec: JsonObject
+  readonly ignores: boolean
+  readonly conditions: ReadonlyArray<Evaluation.Expression>
+}
+
+/** A policy that is evaluated for a request, with one of its bindings and params. */
+export interface Invocation<P extends Policy> {
+  readonly policy: P
+  /** The name of the binding, and its spec. */
+  readonly binding: string
+  readonly bindingSpec: JsonObject
+  readonly matched: Kind
+  readonly params: JsonObject | null
+}
+
+/** A policy, or one of its bindings, that cannot be evaluated, and does not ignore failures. */
+export interface Misconfiguration<P extends Policy> {
+  readonly policy: P
+  /** The name of the binding; undefined: the policy itself is misconfigured. */
+  readonly binding: string | undefined
+  readonly problem: string
+}
+
+/** Validating or mutating policies. */
+export interface Policies<P extends Policy> {
+  readonly all: (world: World, attributes: Attributes.Attributes) => Iterable<Invocation<P> | Misconfiguration<P>>
+}
+
+/** The policies and bindings that are stored there. `compile` gets the spec of a policy. */
+export const make = <Own>(
+  policies: string,
+  bindings: string,
+  compile: (spec: JsonObject) => Own
+): Policies<Policy & Own> => {
+  const known = new WeakMap<JsonObject, Policy & Own>()
+  const compiled = (stored: JsonObject): Policy & Own => {
+    const found = known.get(stored)
+    if (found !== undefined) return found
+    const spec = Json.object(stored.spec)
+    const made = {
+      name: ObjectMeta.nameOf(stored),
+      spec,
+      ignores: spec.failurePolicy === "Ignore",
+      conditions: Evaluation.conditionsOf(spec),
+      ...compile(spec)
+    }
+    known.set(stored, made)
+    return made
+  }
+  return {
+    *all(world, attributes) {
+      const bound = world.store.list(bindings)
+      if (bound.length === 0 || Matching.isExempt(attributes)) return
+      for (const stored of world.store.list(policies)) {
+        const name = ObjectMeta.nameOf(stored)
+        const own = bound.filter((binding) => Json.at(binding, "spec", "policyName") === name)
+        if (own.length > 0) yield* invocations(world, compiled(stored), own, attributes)
+      }
+    }
+  }
+}
+
+function* invocations<P extends Policy>(
+  world: World,
+  policy: P,
+  bound: ReadonlyArray<JsonObject>,
+  attributes: Attributes.Attributes
+): Iterable<Invocation<P> | Misconfiguration<P>> {
+  const matched = Evaluation.matchedBy(world, policy.spec.matchConstraints, attributes)
+  if (matched === undefined) return
+  const paramKind = Params.kindOf(world, policy.spec.paramKind)
+  if (typeof paramKind === "string") {
+    const problem = `failed to configure policy: ${paramKind}`
+    if (!policy.ignores) yield { policy, binding: undefined, problem }
+    return
+  }
+  for (const one of bound) {
+    const bindingSpec = Json.object(one.spec)
+    const { matchResources, paramRef } = bindingSpec
+    if (matchResources !== undefined && Evaluation.matchedBy(world, matchResources, attributes) === undefined) continue
+    const binding = ObjectMeta.nameOf(one)
+    const found = Params.collect(world, paramKind, paramRef, attributes)
+    if (typeof found !== "string") {
+      for (const params of found) yield { policy, binding, bindingSpec, matched, params }
+    } else if (!policy.ignores) yield { policy, binding, problem: `failed to configure binding: ${found}` }
+  }
+}

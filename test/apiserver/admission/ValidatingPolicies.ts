@@ -1,0 +1,144 @@
+/** Evaluates ValidatingAdmissionPolicies for a request. They may deny it. */
+
+import * as Expressions from "../kinds/cel/Expressions.ts"
+import type * as Attributes from "../model/Attributes.ts"
+import * as Failure from "../model/Failure.ts"
+import * as Json from "../model/Json.ts"
+import * as Request from "./AdmissionRequest.ts"
+import * as Evaluation from "./Evaluation.ts"
+import * as Policies from "./Policies.ts"
+import type { World, WriteOptions } from "./World.ts"
+
+/** A policy with its expressions. */
+interface Compiled extends Policies.Policy {
+  readonly validations: ReadonlyArray<Validation>
+  readonly annotations: ReadonlyArray<Evaluation.Expression>
+}
+
+interface Validation extends Evaluation.Expression {
+  readonly messageExpression: Expressions.Compiled | undefined
+  readonly message: string
+  readonly reason: string
+}
+
+/** A denial by one of the expressions. */
+interface Denial {
+  readonly message: string
+  readonly reason?: string
+}
+
+/** Throws a Failure if a policy denies the request. Warns if a policy only warns. */
+export const check = (world: World, attributes: Attributes.Attributes, options: WriteOptions): void => {
+  // All policies are evaluated: each of them may warn.
+  const [denied] = [...denials(world, attributes, options)]
+  if (denied !== undefined) throw denied
+}
+
+const policies = Policies.make(
+  "admissionregistration.k8s.io/validatingadmissionpolicies",
+  "admissionregistration.k8s.io/validatingadmissionpolicybindings",
+  (spec): Pick<Compiled, "validations" | "annotations"> => {
+    const compiler = Evaluation.compilerOf(spec, Json.list(spec.variables).length > 0)
+    return {
+      validations: Json.objects(spec.validations).map(({ expression, message, messageExpression, reason }) => {
+        const source = String(expression)
+        const expressed = Json.text(messageExpression) ?? ""
+        return {
+          source,
+          compiled: compiler.compile(source, ["bool"]),
+          messageExpression: expressed.trim() === "" ? undefined : compiler.compile(expressed, ["string"], false),
+          message: (Json.text(message) ?? "").trim(),
+          reason: Json.text(reason) ?? "Invalid"
+        }
+      }),
+      annotations: Json.objects(spec.auditAnnotations).map(({ valueExpression }) => {
+        const source = String(valueExpression).trim()
+        return { source, compiled: compiler.compile(source, ["string", "null_type"]) }
+      })
+    }
+  }
+)
+
+function* denials(world: World, attributes: Attributes.Attributes, options: WriteOptions): Iterable<Failure.Failure> {
+  for (const invocation of policies.all(world, attributes)) {
+    const { binding, policy } = invocation
+    if ("problem" in invocation) {
+      yield failureOf(attributes, policy, binding, { message: invocation.problem })
+      continue
+    }
+    const { bindingSpec, matched, params } = invocation
+    const actions = Json.list(bindingSpec.validationActions)
+    const input = Request.inputOf(world, attributes, matched, params, options)
+    const { annotations, decisions } = evaluate(policy, input, Request.conditionInput(input, attributes))
+    for (const denial of decisions) {
+      if (actions.includes("Deny")) yield failureOf(attributes, policy, binding, denial)
+      if (actions.includes("Warn")) {
+        const by = `ValidatingAdmissionPolicy '${policy.name}' with binding '${binding}'`
+        options.warn(`Validation failed for ${by}: ${denial.message}`)
+      }
+    }
+    for (const denial of annotations) yield failureOf(attributes, policy, binding, denial)
+  }
+}
+
+interface Evaluated {
+  readonly decisions: ReadonlyArray<Denial>
+  /** Errors of audit annotations, which deny whatever the binding's actions are. */
+  readonly annotations: ReadonlyArray<Denial>
+}
+
+const nothing: Evaluated = { decisions: [], annotations: [] }
+
+const evaluate = (policy: Compiled, input: Expressions.Input, condition: Expressions.Input): Evaluated => {
+  const met = Evaluation.conditionsMet(policy.conditions, condition)
+  if (met === false) return nothing
+  if (met !== true) return policy.ignores ? nothing : { decisions: [{ message: met.problem }], annotations: [] }
+  const activation = Expressions.activate(input)
+  const decisions = policy.validations.flatMap((validation): ReadonlyArray<Denial> => {
+    const result = Evaluation.evaluated(validation, activation)
+    if ("problem" in result) return policy.ignores ? [] : [{ message: result.problem }]
+    if (result.value === true) return []
+    return [{ message: messageOf(validation, activation), reason: validation.reason }]
+  })
+  const annotations = policy.annotations.flatMap((annotation): ReadonlyArray<Denial> => {
+    const result = Evaluation.evaluated(annotation, activation)
+    return "problem" in result && !policy.ignores ? [{ message: result.problem }] : []
+  })
+  return { decisions, annotations }
+}
+
+/** The maximum length of a message, in bytes. */
+const mostMessage = 5 * 1024
+
+const messageOf = ({ message, messageExpression, source }: Validation, activation: Expressions.Activation): string => {
+  const result =
+    messageExpression === undefined || "problem" in messageExpression
+      ? undefined
+      : messageExpression.evaluate(activation)
+  const text = result !== undefined && "value" in result && typeof result.value === "string" ? result.value.trim() : ""
+  if (text !== "" && !text.includes("\n") && Buffer.byteLength(text) <= mostMessage) return text
+  return message === "" ? `failed expression: ${source.trim()}` : message
+}
+
+const codes: { readonly [reason: string]: number } = {
+  Forbidden: 403,
+  Unauthorized: 401,
+  RequestEntityTooLarge: 413
+}
+
+const failureOf = (
+  attributes: Attributes.Attributes,
+  policy: Compiled,
+  binding: string | undefined,
+  { message, reason = "Invalid" }: Denial
+): Failure.Failure => {
+  const by = binding === undefined ? "" : ` with binding '${binding}'`
+  const denied = `ValidatingAdmissionPolicy '${policy.name}'${by} denied request: ${message}`
+  const forbidden = Failure.forbidden(attributes.resource, Request.shownName(attributes), denied, [{ message: denied }])
+  return new Failure.Failure({
+    code: codes[reason] ?? 422,
+    reason,
+    message: forbidden.message,
+    details: forbidden.details
+  })
+}

@@ -1,0 +1,136 @@
+/**
+ * Admission webhooks as their configurations describe them: by the names of the configurations, and then as they stand there.
+ */
+
+import type * as Expressions from "../kinds/cel/Expressions.ts"
+import type * as Attributes from "../model/Attributes.ts"
+import * as Failure from "../model/Failure.ts"
+import type { JsonObject, Json as JsonValue } from "../model/Json.ts"
+import * as Json from "../model/Json.ts"
+import type { Kind } from "../model/Kind.ts"
+import * as ObjectMeta from "../model/ObjectMeta.ts"
+import { quote } from "../model/Quote.ts"
+import * as Envelope from "../webhook/Envelope.ts"
+import * as Evaluation from "./Evaluation.ts"
+import * as Matching from "./Matching.ts"
+import type { World } from "./World.ts"
+
+/** A webhook. */
+export interface Webhook {
+  /** Tells it from all others. */
+  readonly id: string
+  readonly name: string
+  readonly mutating: boolean
+  readonly read: JsonObject
+  readonly clientConfig: JsonObject
+  readonly seconds: number
+  readonly sideEffects: JsonValue | undefined
+  /** Whether a call that fails is ignored. */
+  readonly ignored: boolean
+  readonly reviewVersion: string
+  readonly conditions: ReadonlyArray<Evaluation.Expression>
+}
+
+const storages = {
+  mutating: "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+  validating: "admissionregistration.k8s.io/validatingwebhookconfigurations"
+} as const
+
+const known = new WeakMap<JsonObject, ReadonlyArray<Webhook>>()
+
+/** Questions that are answered and not stored. */
+const virtual: ReadonlySet<string> = new Set(["authentication.k8s.io", "authorization.k8s.io"])
+
+/** All webhooks that may be called for a write: none for one of webhooks and policies themselves. */
+export const all = (
+  { store }: World,
+  phase: keyof typeof storages,
+  attributes: Attributes.Attributes
+): ReadonlyArray<Webhook> => {
+  const configurations = store.list(storages[phase])
+  if (configurations.length === 0 || Matching.isExempt(attributes) || virtual.has(attributes.resource.group)) return []
+  return configurations.flatMap((configuration) => {
+    const found = known.get(configuration)
+    if (found !== undefined) return found
+    const made = Json.objects(configuration.webhooks).map((read, index) =>
+      webhookOf(`${phase} ${ObjectMeta.nameOf(configuration)} ${index}`, phase === "mutating", read)
+    )
+    known.set(configuration, made)
+    return made
+  })
+}
+
+const webhookOf = (id: string, mutating: boolean, read: JsonObject): Webhook => {
+  return {
+    id,
+    name: Json.text(read.name) ?? "",
+    mutating,
+    read,
+    clientConfig: Json.object(read.clientConfig),
+    seconds: Json.number(read.timeoutSeconds) ?? 10,
+    sideEffects: read.sideEffects,
+    ignored: read.failurePolicy === "Ignore",
+    reviewVersion: String(Json.list(read.admissionReviewVersions).find((one) => one === "v1" || one === "v1beta1")),
+    conditions: Evaluation.conditionsOf({ matchConditions: read.matchConditions ?? null })
+  }
+}
+
+/** The version of the resource that the webhook wants; undefined: the write is none of its business. */
+export const matched = (world: World, { read }: Webhook, attributes: Attributes.Attributes): Kind | undefined =>
+  Matching.selects(world, read, attributes)
+    ? Matching.matched(world, read.rules, read.matchPolicy, attributes)
+    : undefined
+
+/** Whether all match conditions hold, or why that cannot be decided. */
+export const conditionsMet = (
+  { conditions, ignored }: Webhook,
+  input: Expressions.Input
+): ReturnType<typeof Evaluation.conditionsMet> => {
+  const met = Evaluation.conditionsMet(conditions, input)
+  return typeof met === "boolean" || !ignored ? met : false
+}
+
+/** The answer of a webhook cannot be used. */
+export class Unusable extends Error {}
+
+/** The error for the answer of a webhook; undefined: there is none. */
+export const mistakeOf = (
+  { mutating, reviewVersion }: Webhook,
+  review: JsonObject,
+  uid: string
+): string | undefined => {
+  const { response } = review
+  if (!Json.isObject(response)) return "webhook response was absent"
+  if (reviewVersion !== "v1") return undefined
+  const { patch, patchType } = response
+  const hasPatch = (Json.text(patch) ?? "") !== ""
+  const hasType = typeof patchType === "string"
+  const type = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" }
+  const mistake = Envelope.misaddressed(response, uid) ?? Envelope.unnamed(review, type)
+  if (mistake !== undefined) return mistake
+  if (!mutating && hasPatch) return "validating webhook may not return response.patch"
+  if (!mutating && hasType) return "validating webhook may not return response.patchType"
+  if (hasPatch && !hasType) return "webhook returned response.patch but not response.patchType"
+  if (!hasPatch && hasType) return "webhook returned response.patchType but not response.patch"
+  return patchType === "" ? 'webhook returned invalid response.patchType of ""' : undefined
+}
+
+/** The refusal of a webhook, from the Status that it gave. */
+export const denial = (name: string, status: JsonObject): Failure.Failure => {
+  const denied = `admission webhook ${quote(name)} denied the request`
+  const message = Json.text(status.message) ?? ""
+  const reason = Json.text(status.reason) ?? ""
+  const code = Json.number(status.code) ?? 0
+  const details = status.details
+  return new Failure.Failure({
+    code: Math.max(code, 400),
+    reason,
+    message:
+      message !== ""
+        ? `${denied}: ${message}`
+        : reason !== ""
+          ? `${denied}: ${reason}`
+          : `${denied} without explanation`,
+    ...(Json.isObject(details) && { details: details as Failure.Failure["details"] })
+  })
+}

@@ -1,0 +1,155 @@
+/**
+ * Calls the admission webhooks that a write concerns: first those that may change the object, one after the other, and when it is
+ * ready to be stored those that may only refuse it, all at once. The words are those of a kube-apiserver.
+ */
+import { Effect } from "effect"
+import * as Attributes from "../model/Attributes.ts"
+import * as Failure from "../model/Failure.ts"
+import type { JsonObject } from "../model/Json.ts"
+import * as Json from "../model/Json.ts"
+import { type Kind, typeOf } from "../model/Kind.ts"
+import { quote } from "../model/Quote.ts"
+import * as Step from "../storage/Step.ts"
+import type { Answered } from "../webhook/Outside.ts"
+import * as Request from "./AdmissionRequest.ts"
+import * as Mutation from "./Mutation.ts"
+import type * as Reinvocation from "./Reinvocation.ts"
+import * as Webhook from "./Webhook.ts"
+import type { World, WriteOptions } from "./World.ts"
+
+/** A webhook that a write concerns. */
+interface Call {
+  readonly hook: Webhook.Webhook
+  /** In the version that the webhook wants. */
+  readonly attributes: Attributes.Attributes
+  readonly matched: Kind
+}
+
+/**
+ * The object of a write as the webhooks change it in one round; the very object if none does. Throws a Failure if one of them refuses it,
+ * or does not answer, and `Step.Pending`.
+ */
+export const mutate = (
+  world: World,
+  attributes: Attributes.Attributes,
+  options: WriteOptions,
+  calls: Reinvocation.Calls
+): JsonObject | null => {
+  const hooks = Webhook.all(world, "mutating", attributes)
+  if (hooks.length === 0) return attributes.object
+  const given =
+    attributes.object === null ? null : { ...attributes.object, ...typeOf(attributes.kind ?? attributes.resource) }
+  let object: JsonObject | null = given
+  calls.begin(given)
+  for (const hook of hooks) {
+    const call = callOf(world, hook, { ...attributes, object }, options)
+    if (call === undefined || calls.skips(hook.id)) continue
+    const next = changed(call, asked(world, call, options, calls.round), options)
+    if (next !== undefined) {
+      const back = Attributes.converted(next, call.matched, attributes.resource)
+      const complete = Mutation.decoded(world, attributes, back ?? next, options)
+      calls.patched(attributes.resource, object, complete)
+      object = complete
+    }
+    calls.called(hook.id, hook.read.reinvocationPolicy)
+  }
+  calls.end(object)
+  return object === given ? attributes.object : object
+}
+
+/** Throws a Failure if a webhook refuses a write that is ready, or does not answer, and `Step.Pending`. */
+export const validate = (world: World, attributes: Attributes.Attributes, options: WriteOptions): void => {
+  const hooks = Webhook.all(world, "validating", attributes)
+  if (hooks.length === 0) return
+  const calls = hooks.flatMap((hook) => callOf(world, hook, attributes, options) ?? [])
+  if (calls.length === 0) return
+  for (const { hook } of calls) checkDryRun(hook, options)
+  const reviews = calls.map((call) => ({ call, review: reviewOf(call, options) }))
+  const answers = Step.ask(JSON.stringify(reviews.map(({ call, review }) => [call.hook.id, review])), () =>
+    Effect.all(
+      reviews.map(({ call: { hook }, review }) => world.outside.post(hook.clientConfig, review, hook.seconds)),
+      { concurrency: "unbounded" }
+    )
+  )
+  let refusal: unknown
+  for (const [index, { call }] of reviews.entries()) {
+    try {
+      const answer = answers[index]
+      if (answer !== undefined) verified(call, answer, options)
+    } catch (error) {
+      refusal ??= error
+    }
+  }
+  if (refusal !== undefined) throw refusal
+}
+
+const callOf = (
+  world: World,
+  hook: Webhook.Webhook,
+  attributes: Attributes.Attributes,
+  options: WriteOptions
+): Call | undefined => {
+  const matched = Webhook.matched(world, hook, attributes)
+  if (matched === undefined) return undefined
+  const input = Request.inputOf(world, attributes, matched, null, options)
+  const met = Webhook.conditionsMet(hook, Request.conditionInput(input, attributes))
+  if (met === false) return undefined
+  if (met !== true) throw Failure.forbidden(attributes.resource, attributes.name, met.problem)
+  return { hook, matched, attributes: { ...attributes, object: input.object, oldObject: input.oldObject } }
+}
+
+const checkDryRun = ({ name, sideEffects }: Webhook.Webhook, { dryRun }: WriteOptions): void => {
+  if (dryRun && sideEffects !== "None" && sideEffects !== "NoneOnDryRun") {
+    throw Failure.badRequest(`admission webhook ${quote(name)} does not support dry run`)
+  }
+}
+
+const reviewOf = ({ attributes, hook, matched }: Call, options: WriteOptions) => ({
+  apiVersion: `admission.k8s.io/${hook.reviewVersion}`,
+  kind: "AdmissionReview",
+  request: {
+    ...Request.requestOf({ ...attributes, resource: attributes.resource }, matched, options),
+    object: attributes.object,
+    oldObject: attributes.oldObject
+  }
+})
+
+const asked = (world: World, call: Call, options: WriteOptions, round: number): Answered => {
+  const { hook } = call
+  checkDryRun(hook, options)
+  const review = reviewOf(call, options)
+  return Step.ask(JSON.stringify([round, hook.id, review]), () =>
+    world.outside.post(hook.clientConfig, review, hook.seconds)
+  )
+}
+
+/** The object as a webhook changes it; undefined: it does not. */
+const changed = (call: Call, answer: Answered, options: WriteOptions): JsonObject | undefined => {
+  const { attributes, hook } = call
+  const response = verified(call, answer, options)
+  const patch = Json.text(response?.patch) ?? ""
+  if (patch === "") return undefined
+  try {
+    return Mutation.patched(hook, attributes.object, patch, response?.patchType)
+  } catch (error) {
+    if (!(error instanceof Webhook.Unusable)) throw error
+    return failing(hook, error.message)
+  }
+}
+
+/** The response of a webhook that allows the write; undefined: there is none, and the webhook's policy is to ignore that. */
+const verified = ({ hook }: Call, { outcome, uid }: Answered, options: WriteOptions): JsonObject | undefined => {
+  if ("problem" in outcome) return failing(hook, `failed to call webhook: ${outcome.problem}`)
+  const problem = Webhook.mistakeOf(hook, outcome.review, uid)
+  if (problem !== undefined) return failing(hook, `received invalid webhook response: ${problem}`)
+  const response = Json.object(outcome.review.response)
+  for (const warning of Json.list(response.warnings)) {
+    if (typeof warning === "string") (options.warnAlways ?? options.warn)(warning)
+  }
+  if (response.allowed !== true) throw Webhook.denial(hook.name, Json.object(response.status))
+  return response
+}
+
+const failing = (hook: Webhook.Webhook, reason: string): undefined => {
+  if (!hook.ignored) throw Failure.internal(`failed calling webhook ${quote(hook.name)}: ${reason}`)
+}

@@ -1,0 +1,185 @@
+/**
+ * What decoding does to an object of a built-in kind: fields that the schema does not know go, and values of a wrong type are
+ * refused in the words of Go's decoder.
+ *
+ * Two things that Go tells apart are one number in JavaScript: `1.0` is an integer here.
+ */
+
+import * as Failure from "../model/Failure.ts"
+import * as GoBase64 from "../model/GoBase64.ts"
+import * as GoTime from "../model/GoTime.ts"
+import * as GoType from "../model/GoType.ts"
+import type { Draft, DraftObject, Json, JsonObject } from "../model/Json.ts"
+import * as J from "../model/Json.ts"
+import { fieldError, memberPath, mostErrors } from "../model/JsonText.ts"
+import * as Quantity from "../model/Quantity.ts"
+import type { Schema } from "../model/Schema.ts"
+
+/** A copy without unknown fields, and what strict decoding has against the original. */
+export interface Pruned {
+  readonly value: DraftObject
+  /** `unknown field "spec.foo"`, and `duplicate field "spec.a"` where that is of a known one: in the order of the fields. */
+  readonly errors: ReadonlyArray<string>
+}
+
+/** How an object is pruned. */
+export interface Options {
+  /** What parsing its text told: `duplicate field "spec.a"`. */
+  readonly duplicates?: ReadonlyArray<string>
+  /** Who refuses a wrong type: the decoder of texts, or the one of values that a strategic merge patch has made. */
+  readonly decoder?: "text" | "values"
+}
+
+/** Prunes an object. Throws a Failure (400) for a wrong type. */
+export const prune = (
+  schema: Schema,
+  value: JsonObject,
+  { decoder = "text", duplicates = [] }: Options = {}
+): Pruned => {
+  const strict: Strict = { duplicates: new Set(duplicates), errors: [], decoder }
+  const pruned = object(schema, value, root, strict)
+  return { value: pruned, errors: [...new Set(strict.errors)].slice(0, mostErrors) }
+}
+
+interface Strict {
+  readonly duplicates: ReadonlySet<string>
+  readonly errors: Array<string>
+  readonly decoder: "text" | "values"
+}
+
+/** Where a value is. */
+interface Place {
+  /** `spec.containers[0].image`. */
+  readonly path: string
+  /** The Go struct that has the field, and the field's path in Go's words. Empty at the root. */
+  readonly struct: string
+  readonly field: string
+}
+
+const root: Place = { path: "", struct: "", field: "" }
+
+const object = (schema: Schema, value: JsonObject, place: Place, strict: Strict): DraftObject => {
+  const pruned: DraftObject = {}
+  const struct = GoType.nameOf(schema)
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined) continue
+    const path = memberPath(place.path, name)
+    const known = fieldOf(schema, name)
+    if (known === undefined) {
+      strict.errors.push(fieldError("unknown", path))
+      continue
+    }
+    if (strict.duplicates.size > 0) {
+      const duplicate = fieldError("duplicate", path)
+      if (strict.duplicates.has(duplicate)) strict.errors.push(duplicate)
+    }
+    const field =
+      schema.properties === undefined ? place.field : memberPath(place.field, GoType.fieldPath(struct, name))
+    const inside = schema.properties === undefined ? place.struct : struct
+    J.put(pruned, name, decoded(known, member, { path, struct: inside, field }, strict))
+  }
+  return pruned
+}
+
+const fieldOf = (schema: Schema, name: string): Schema | undefined => {
+  if (schema.properties !== undefined && Object.hasOwn(schema.properties, name)) return schema.properties[name]
+  return typeof schema.additionalProperties === "object" ? schema.additionalProperties : undefined
+}
+
+const decoded = (schema: Schema, value: Json, place: Place, strict: Strict): Draft => {
+  if (value === null) return null
+  const wrong = () =>
+    Failure.badRequest(strict.decoder === "text" ? ofText(value, schema, place) : ofValue(value, schema))
+  const special = GoType.specialOf(schema)
+  if (special !== undefined) return specially(special, value, strict.decoder === "text" ? place : root)
+  switch (schema.type) {
+    case "array":
+      if (!J.isList(value)) throw wrong()
+      return value.map((item, index) =>
+        decoded(schema.items ?? {}, item, { ...place, path: `${place.path}[${index}]` }, strict)
+      )
+    case "object":
+      if (schema.properties === undefined && typeof schema.additionalProperties !== "object") return J.copy(value)
+      if (!J.isObject(value)) throw wrong()
+      return object(schema, value, place, strict)
+    case "string":
+      if (typeof value !== "string") throw wrong()
+      return schema.format === "byte" ? checked(value, base64Mistake(value, strict)) : value
+    case "boolean":
+    case "number":
+      if (typeof value !== schema.type) throw wrong()
+      return J.copy(value)
+    case "integer":
+      if (typeof value === "number" && isInteger(value, schema.format)) return value
+      if (strict.decoder === "values" && Number.isInteger(value)) return truncated(value)
+      throw wrong()
+    default:
+      return J.copy(value)
+  }
+}
+
+/** The decoder of values cuts an integer to the bits that there are, as Go's conversions do. */
+const truncated = (value: Json): number => Number(BigInt.asIntN(32, BigInt(Number(value))))
+
+const base64Mistake = (value: string, { decoder }: Strict): string | undefined => {
+  const mistake = GoBase64.mistake(value)
+  return mistake === undefined || decoder === "text" ? mistake : `error decoding from json: ${mistake}`
+}
+
+const specially = (special: GoType.Special, value: Json, place: Place): Draft => {
+  switch (special) {
+    case "Quantity": {
+      if (typeof value !== "string" && typeof value !== "number") throw Failure.badRequest(Quantity.wrongFormat)
+      const parsed = Quantity.parse(String(value).trim())
+      if (typeof parsed === "string") throw Failure.badRequest(parsed)
+      return value
+    }
+    case "IntOrString":
+      if (typeof value === "string" || (typeof value === "number" && isInteger(value, "int32"))) return value
+      throw Failure.badRequest(ofText(value, int32, place))
+    default:
+      if (typeof value !== "string") throw Failure.badRequest(ofText(value, text, place))
+      return checked(value, GoTime.mistake(value, special === "Time" ? GoTime.seconds : GoTime.microseconds))
+  }
+}
+
+const checked = (value: string, mistake: string | undefined): string => {
+  if (mistake === undefined) return value
+  throw Failure.badRequest(mistake)
+}
+
+const int32: Schema = { type: "integer", format: "int32" }
+const text: Schema = { type: "string" }
+
+const isInteger = (value: number, format: string | undefined): boolean =>
+  Number.isInteger(value) && value >= -(2 ** bits(format)) && value < 2 ** bits(format)
+
+const bits = (format: string | undefined): number => (format === "int32" ? 31 : 63)
+
+/** What the decoder of texts says of a value of a wrong type. */
+const ofText = (value: Json, schema: Schema, { field, struct }: Place): string => {
+  const found = typeof value === "number" && schema.type === "integer" ? `number ${value}` : typeOf(value)
+  const target = field === "" ? "value" : `struct field ${struct}.${field}`
+  return `json: cannot unmarshal ${found} into Go ${target} of type ${GoType.written(schema)}`
+}
+
+const typeOf = (value: Json): string => (J.isList(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value)
+
+/** What the decoder of values says of it: it knows what cannot be converted, and what it has no way to convert. */
+const ofValue = (value: Json, schema: Schema): string => {
+  const found = goTypeOf(value)
+  if (schema.type === "array") return `cannot restore slice from ${found}`
+  if (schema.type === "object")
+    return schema.properties === undefined ? `cannot restore map from ${found}` : `cannot restore struct from: ${found}`
+  const target = GoType.written(schema)
+  if (target === "[]uint8") return `cannot restore slice from ${found}`
+  const convertible = (found === "int64" && target !== "bool") || (found === "float64" && /^(?:int|float)/.test(target))
+  return convertible ? `cannot convert ${found} to ${target}` : `unrecognized type: ${target}`
+}
+
+const goTypeOf = (value: Json): string => {
+  if (J.isList(value)) return "slice"
+  if (J.isObject(value)) return "map"
+  if (typeof value === "number") return Number.isInteger(value) ? "int64" : "float64"
+  return typeof value === "boolean" ? "bool" : "string"
+}

@@ -1,0 +1,226 @@
+/**
+ * YAML as kube-apiserver reads and writes it: scalars mean what they mean to go-yaml (YAML 1.1: `yes` is true, `010` is 8), only
+ * what JSON can say is let in, and of several documents only the first is read. Members that come twice are told with their lines.
+ */
+import * as Yaml from "js-yaml"
+import * as Failure from "../model/Failure.ts"
+import * as Json from "../model/Json.ts"
+
+/** What a text says. */
+export interface Parsed {
+  readonly value: Json.Json
+  /** `line 7: key "a" already set in map`. */
+  readonly duplicates: ReadonlyArray<string>
+}
+
+/** Reads a text; an empty one is null. Throws a Failure (400). */
+export const parse = (text: string): Parsed => {
+  const reader = new Reader(text, events(text))
+  return { value: sorted(reader.document()), duplicates: reader.duplicates }
+}
+
+/** Writes a value: members sorted, lists not indented. */
+export const format = (value: Json.Json): string =>
+  Yaml.dump(value, {
+    noRefs: true,
+    seqNoIndent: true,
+    lineWidth: -1,
+    sortKeys: true,
+    transform: (documents) =>
+      Yaml.visit(documents, (node) => {
+        if (node.kind !== "scalar" || node.tag !== "tag:yaml.org,2002:str") return
+        if (infinite.test(node.value) || time.test(node.value) || typeof scalar(node.value) !== "string")
+          node.style = Yaml.SCALAR_STYLE.DOUBLE_QUOTED
+      })
+  })
+
+/** A text that go-yaml would read as a time. */
+const time = /^\d{4}-\d\d?-\d\d?(?:[Tt]\d\d?:\d\d?:\d\d?(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)| \d\d?:\d\d?:\d\d?(?:\.\d+)?)?$/
+
+/** How deep it may nest: less than go-yaml's 10 000, as js-yaml calls itself for each. */
+const deepest = 1_000
+
+/** How many values there may be when every alias stands for all that it names. */
+const mostValues = 1_000_000
+
+const events = (text: string): ReadonlyArray<Yaml.Event> => {
+  try {
+    return Yaml.parseEvents(text, { maxDepth: deepest })
+  } catch (error) {
+    if (!(error instanceof Yaml.YAMLException)) throw error
+    throw malformed(error.mark === undefined ? error.reason : `line ${error.mark.line + 1}: ${error.reason}`)
+  }
+}
+
+const malformed = (reason: string): Failure.Failure => Failure.badRequest(`yaml: ${reason}`)
+
+/** A value with the number of values in it. */
+interface Sized {
+  readonly value: Json.Json
+  readonly size: number
+}
+
+type Node = Exclude<Yaml.Event, Yaml.DocumentEvent | Yaml.PopEvent>
+
+class Reader {
+  readonly duplicates: Array<string> = []
+  private readonly text: string
+  private readonly events: ReadonlyArray<Yaml.Event>
+  private readonly anchors = new Map<string, Sized>()
+  private at = 0
+  private values = 0
+
+  constructor(text: string, events: ReadonlyArray<Yaml.Event>) {
+    this.text = text
+    this.events = events
+  }
+
+  document(): Json.Json {
+    if (this.events[0]?.type !== Yaml.EVENT_ID.DOCUMENT) return null
+    this.at = 1
+    return this.node()?.value ?? null
+  }
+
+  /** The next value; undefined where what it would stand in ends. */
+  private node(): Sized | undefined {
+    const event = this.events[this.at++]
+    if (event === undefined || event.type === Yaml.EVENT_ID.POP || event.type === Yaml.EVENT_ID.DOCUMENT)
+      return undefined
+    const before = this.values
+    const value = this.valueOf(event)
+    const sized = { value, size: this.values - before }
+    if (event.type !== Yaml.EVENT_ID.ALIAS && event.anchorStart >= 0) {
+      this.anchors.set(this.text.slice(event.anchorStart, event.anchorEnd), sized)
+    }
+    return sized
+  }
+
+  private valueOf(event: Node): Json.Json {
+    this.count(1)
+    switch (event.type) {
+      case Yaml.EVENT_ID.ALIAS: {
+        const name = this.text.slice(event.anchorStart, event.anchorEnd)
+        const found = this.anchors.get(name)
+        if (found === undefined) throw malformed(`unknown anchor '${name}' referenced`)
+        this.count(found.size)
+        return found.value
+      }
+      case Yaml.EVENT_ID.SCALAR:
+        return this.scalar(event)
+      case Yaml.EVENT_ID.SEQUENCE:
+        return this.sequence()
+      case Yaml.EVENT_ID.MAPPING:
+        return this.mapping()
+    }
+  }
+
+  private count(values: number): void {
+    this.values += values
+    if (this.values > mostValues) throw malformed("document contains excessive aliasing")
+  }
+
+  private scalar(event: Yaml.ScalarEvent): Json.Json {
+    const text = Yaml.getScalarValue(this.text, event)
+    const tag = event.tagStart < 0 ? "" : this.text.slice(event.tagStart, event.tagEnd)
+    if (tag === "!!binary") return binary(text)
+    const plain = event.style === Yaml.SCALAR_STYLE.PLAIN
+    return (tag === "" && plain) || tag === "!!int" || tag === "!!float" || tag === "!!bool" || tag === "!!null"
+      ? scalar(text)
+      : text
+  }
+
+  private sequence(): ReadonlyArray<Json.Json> {
+    const items: Array<Json.Json> = []
+    for (let item = this.node(); item !== undefined; item = this.node()) items.push(item.value)
+    return items
+  }
+
+  private mapping(): Json.JsonObject {
+    const members = new Map<string, Json.Json>()
+    const merged = new Map<string, Json.Json>()
+    for (;;) {
+      const event = this.events[this.at]
+      const key = this.node()
+      if (event === undefined || key === undefined) break
+      const value = this.node()?.value ?? null
+      if (isMerge(event, key.value)) {
+        for (const [name, member] of mergedMembers(value)) merged.set(name, member)
+        continue
+      }
+      const name = keyText(key.value)
+      if (members.has(name)) {
+        this.duplicates.push(
+          `line ${this.line(event)}: key ${typeof key.value === "string" ? JSON.stringify(name) : name} already set in map`
+        )
+      }
+      members.set(name, value)
+    }
+    return Object.fromEntries([...merged, ...members])
+  }
+
+  private line(event: Yaml.Event): number {
+    const at = event.type === Yaml.EVENT_ID.SCALAR ? event.valueStart : 0
+    return this.text.slice(0, at).split("\n").length
+  }
+}
+
+const isMerge = (event: Yaml.Event, key: Json.Json): boolean =>
+  key === "<<" && event.type === Yaml.EVENT_ID.SCALAR && event.style === Yaml.SCALAR_STYLE.PLAIN
+
+const mergedMembers = (value: Json.Json): ReadonlyArray<[string, Json.Json]> => {
+  if (Json.isList(value)) return value.toReversed().flatMap(mergedMembers)
+  if (!Json.isObject(value)) throw malformed("map merge requires map or sequence of maps as the value")
+  return Object.entries(value).flatMap(([name, member]) => (member === undefined ? [] : [[name, member]]))
+}
+
+const keyText = (key: Json.Json): string => {
+  if (typeof key === "object") {
+    throw malformed(key === null ? "unsupported map key of type: null" : `invalid map key: ${JSON.stringify(key)}`)
+  }
+  return String(key)
+}
+
+const binary = (text: string): string => {
+  try {
+    return new TextDecoder().decode(Uint8Array.from(atob(text), (character) => character.charCodeAt(0)))
+  } catch {
+    throw malformed("!!binary value contains invalid base64 data")
+  }
+}
+
+const words = new Map<string, Json.Json>([
+  ...["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"].map((word) => [word, true] as const),
+  ...["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"].map((word) => [word, false] as const),
+  ...["", "~", "null", "Null", "NULL"].map((word) => [word, null] as const)
+])
+
+/** What YAML can say and JSON can't. */
+const infinite = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/
+
+/** What a plain scalar means. */
+const scalar = (text: string): Json.Json => {
+  const word = words.get(text)
+  if (word !== undefined) return word
+  if (!/^[-+.0-9]/.test(text)) return text
+  if (infinite.test(text)) {
+    const value = /nan/i.test(text) ? "NaN" : text.startsWith("-") ? "-Inf" : "+Inf"
+    throw Failure.badRequest(`json: unsupported value: ${value}`)
+  }
+  const digits = text.startsWith(".") ? text : text.replaceAll("_", "")
+  const [, sign = "", body = ""] = /^([-+]?)(.*)$/s.exec(digits) ?? []
+  const octal = /^0([0-7]+)$/.exec(body)?.[1]
+  const whole = octal === undefined ? body.toLowerCase() : `0o${octal}`
+  if (/^(?:0|[1-9]\d*|0x[0-9a-f]+|0o[0-7]+|0b[01]+)$/.test(whole)) return Number(whole) * (sign === "-" ? -1 : 1)
+  return /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/.test(digits) ? Number(digits) : text
+}
+
+/** Go goes from YAML to JSON by way of a map, which it writes sorted. */
+const sorted = (value: Json.Json): Json.Json => {
+  if (Json.isList(value)) return value.map(sorted)
+  if (!Json.isObject(value)) return value
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((name) => [name, sorted(value[name] ?? null)])
+  )
+}

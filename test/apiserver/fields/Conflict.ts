@@ -1,0 +1,47 @@
+/**
+ * The fields that others own and that an apply would change: a refusal that names them all.
+ */
+import { Failure } from "../model/Failure.ts"
+import * as FieldSet from "./FieldSet.ts"
+import type { Manager } from "./Managers.ts"
+
+/** A field, and a manager who would lose it. */
+export interface Conflict {
+  readonly manager: Manager
+  readonly path: FieldSet.Path
+}
+
+/** 409: an apply that would take fields from others. */
+export const failure = (conflicts: ReadonlyArray<Conflict>): Failure =>
+  new Failure({
+    code: 409,
+    reason: "Conflict",
+    message: `Apply failed with ${conflicts.length} conflict${conflicts.length === 1 ? "" : "s"}: ${listed(conflicts)}`,
+    details: {
+      causes: conflicts.map(({ manager, path }) => ({
+        reason: "FieldManagerConflict",
+        message: `conflict with ${shownManager(manager)}`,
+        field: FieldSet.shown(path)
+      }))
+    }
+  })
+
+const listed = (conflicts: ReadonlyArray<Conflict>): string => {
+  const [first, ...others] = conflicts
+  if (first === undefined) return ""
+  if (others.length === 0) return `conflict with ${shownManager(first.manager)}: ${FieldSet.shown(first.path)}`
+  const managers = [...new Set(conflicts.map(({ manager }) => manager))]
+  return managers
+    .flatMap((one) => [
+      `conflicts with ${shownManager(one)}:`,
+      ...conflicts.filter(({ manager }) => manager === one).map(({ path }) => `- ${FieldSet.shown(path)}`)
+    ])
+    .join("\n")
+}
+
+const shownManager = ({ apiVersion, name, operation, subresource }: Manager): string =>
+  [
+    JSON.stringify(name),
+    ...(subresource === undefined ? [] : [`with subresource ${JSON.stringify(subresource)}`]),
+    ...(operation === "Update" ? [`using ${apiVersion}`] : [])
+  ].join(" ")

@@ -1,0 +1,433 @@
+import { describe, expect, test } from "bun:test"
+import * as Shape from "../kinds/Shape.ts"
+import { Failure } from "../model/Failure.ts"
+import type { DraftObject, Json, JsonObject } from "../model/Json.ts"
+import * as J from "../model/Json.ts"
+import type { Kind } from "../model/Kind.ts"
+import { schemaOf } from "../model/OpenApiDefinitions.ts"
+import type { Schema } from "../model/Schema.ts"
+import * as ManagedFields from "./ManagedFields.ts"
+
+const text: Schema = { type: "string" }
+
+const thing: ManagedFields.Owned = {
+  group: "example.com",
+  version: "v1",
+  kind: "Thing",
+  custom: true,
+  schema: {
+    type: "object",
+    properties: {
+      spec: {
+        type: "object",
+        properties: {
+          a: text,
+          b: text,
+          map: { type: "object", additionalProperties: text },
+          items: {
+            type: "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["name"],
+            items: { type: "object", properties: { name: text, value: text } }
+          }
+        }
+      },
+      status: { type: "object", properties: { phase: text } }
+    }
+  }
+}
+
+const deployment: ManagedFields.Owned = {
+  group: "apps",
+  version: "v1",
+  kind: "Deployment",
+  custom: false,
+  schema: schemaOf("apps", "v1", "Deployment") ?? {},
+  zero: Shape.zero(Shape.of("apps/v1.Deployment"))
+}
+
+const second = 1_000
+const writing = (manager: string, at = 0): ManagedFields.Write => ({
+  kind: thing,
+  manager,
+  subresource: undefined,
+  resetFields: [["status"]],
+  now: at * second
+})
+const applying = (manager: string, at = 0, force = false): ManagedFields.Apply => ({
+  ...writing(manager, at),
+  force,
+  default: () => {}
+})
+
+const object = (spec: JsonObject, more: JsonObject = {}): JsonObject => ({
+  apiVersion: "example.com/v1",
+  kind: "Thing",
+  metadata: { name: "x", namespace: "n", uid: "u" },
+  spec,
+  ...more
+})
+
+/** The live object with another spec, as a client sends it that has read it. */
+const changed = (live: JsonObject, spec: JsonObject): JsonObject => ({ ...live, spec })
+
+const withEntries = (live: JsonObject, managedFields: Json): JsonObject => ({
+  ...live,
+  metadata: { ...J.object(live.metadata), managedFields }
+})
+
+/** Who owns what since when, in short: `m Update 3: {…}`. */
+const owners = (of: JsonObject): ReadonlyArray<string> =>
+  J.objects(J.at(of, "metadata", "managedFields")).map(
+    ({ fieldsV1, manager, operation, subresource, time }) =>
+      `${manager} ${operation}${subresource === undefined ? "" : `/${subresource}`} ${
+        typeof time === "string" ? Date.parse(time) / second : "-"
+      }: ${JSON.stringify(J.object(fieldsV1)["f:spec"] ?? fieldsV1)}`
+  )
+
+const refusal = (attempt: () => unknown): Failure => {
+  try {
+    attempt()
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+  throw new Error("it was not refused")
+}
+
+describe("Who creates, updates or patches", () => {
+  const live = ManagedFields.updated(writing("m", 1), undefined, object({ a: "1", map: { x: "1" } }))
+
+  test("owns what a new object has, but for names and what the server sets", () => {
+    expect(owners(live)).toEqual(['m Update 1: {".":{},"f:a":{},"f:map":{".":{},"f:x":{}}}'])
+    expect(live.metadata).toMatchObject({
+      managedFields: [{ apiVersion: "example.com/v1", fieldsType: "FieldsV1", time: "1970-01-01T00:00:01Z" }]
+    })
+  })
+
+  test("of a built-in kind owns no struct that is always there", () => {
+    const template = { metadata: { labels: { l: "1" } }, spec: { containers: [{ name: "c", resources: {} }] } }
+    const made = ManagedFields.updated({ ...writing("m"), kind: deployment }, undefined, {
+      ...object({ selector: { matchLabels: { l: "1" } }, template, strategy: { type: "Recreate" } }),
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      status: {}
+    })
+    expect(owners(made)).toEqual([
+      `m Update 0: {"f:selector":{},"f:strategy":{"f:type":{}},"f:template":{"f:metadata":{"f:labels":{".":{},"f:l":{}}},"f:spec":{"f:containers":{"k:{\\"name\\":\\"c\\"}":{".":{},"f:name":{},"f:resources":{}}}}}}`
+    ])
+  })
+
+  test("takes what it changes from its owners, and leaves the rest", () => {
+    const next = ManagedFields.updated(writing("n", 2), live, changed(live, { a: "2", map: { x: "1", y: "2" } }))
+    expect(owners(next)).toEqual([
+      'm Update 1: {".":{},"f:map":{".":{},"f:x":{}}}',
+      'n Update 2: {"f:a":{},"f:map":{"f:y":{}}}'
+    ])
+  })
+
+  test("leaves nobody as the owner of what it removes", () => {
+    const next = ManagedFields.updated(writing("n", 2), live, changed(live, { a: "1" }))
+    expect(owners(next)).toEqual(['m Update 1: {".":{},"f:a":{}}'])
+  })
+
+  test("keeps the time where nothing changes", () => {
+    expect(owners(ManagedFields.updated(writing("m", 9), live, J.copy(live)))).toEqual(owners(live))
+    const relabelled = { ...live, metadata: { ...J.object(live.metadata), generation: 5, resourceVersion: "7" } }
+    expect(owners(ManagedFields.updated(writing("m", 9), live, relabelled))).toEqual(owners(live))
+  })
+
+  test("owns no field that is reset by its way of writing", () => {
+    const next = ManagedFields.updated(writing("m", 2), live, { ...live, status: { phase: "up" } })
+    expect(owners(next)).toEqual(owners(live))
+    const status = { ...writing("m", 2), subresource: "status", resetFields: [["spec"], ["metadata"]] }
+    const up = ManagedFields.updated(status, live, { ...changed(live, { a: "9" }), status: { phase: "up" } })
+    expect(owners(up)[1]).toBe('m Update/status 2: {"f:status":{".":{},"f:phase":{}}}')
+  })
+
+  test("is one of ten at most: the oldest become one", () => {
+    let many = live
+    for (let at = 2; at <= 12; at++) {
+      const map = { ...J.object(J.at(many, "spec", "map")), [`k${at}`]: "1" }
+      many = ManagedFields.updated(writing(`m${at}`, at), many, changed(many, { a: "1", map }))
+    }
+    expect(owners(many)).toHaveLength(10)
+    expect(owners(many)[0]).toBe(
+      'ancient-changes Update 3: {".":{},"f:a":{},"f:map":{".":{},"f:k2":{},"f:k3":{},"f:x":{}}}'
+    )
+  })
+
+  test("is one of ten at most, however many there were", () => {
+    const entries = Array.from({ length: 14 }, (_, index) => ({
+      manager: `m${index}`,
+      operation: "Update",
+      apiVersion: "example.com/v1",
+      fieldsType: "FieldsV1",
+      fieldsV1: { "f:spec": { "f:map": { [`f:k${index}`]: {} } } }
+    }))
+    expect(owners(ManagedFields.updated(writing("m"), live, withEntries(live, entries)))).toHaveLength(10)
+  })
+
+  test("keeps the managers there are when it sends none, or such as cannot be read", () => {
+    for (const entries of [
+      null,
+      [],
+      [{ manager: "x" }],
+      [{ operation: "Update", apiVersion: "v1", fieldsType: "FieldsV1", fieldsV1: { f: {} } }]
+    ]) {
+      expect(owners(ManagedFields.updated(writing("m", 9), live, withEntries(live, entries)))).toEqual(owners(live))
+    }
+  })
+
+  test("may name the managers itself, of the object but not by a subresource", () => {
+    const entry = {
+      manager: "made-up",
+      operation: "Apply",
+      apiVersion: "example.com/v1",
+      fieldsType: "FieldsV1",
+      fieldsV1: { "f:spec": { "f:b": {} } }
+    }
+    expect(owners(ManagedFields.updated(writing("m"), live, withEntries(live, [entry])))).toEqual([
+      'made-up Apply -: {"f:b":{}}'
+    ])
+    const status = { ...writing("m"), subresource: "status" }
+    expect(owners(ManagedFields.updated(status, live, withEntries(live, [entry])))).toEqual(owners(live))
+  })
+
+  test("may have all managers forgotten, which then stay unknown until somebody applies", () => {
+    const forgotten = ManagedFields.updated(writing("m"), live, withEntries(live, [{}]))
+    expect(forgotten.metadata).not.toHaveProperty("managedFields")
+    const next = ManagedFields.updated(writing("m"), forgotten, changed(forgotten, { a: "3" }))
+    expect(owners(next)).toEqual([])
+    expect(owners(ManagedFields.applied(applying("a", 5), next, object({ b: "1" })))).toEqual([
+      'a Apply 5: {"f:b":{}}',
+      'before-first-apply Update 5: {".":{},"f:a":{}}'
+    ])
+  })
+
+  test("keeps the managers there are where the object cannot be typed", () => {
+    expect(owners(ManagedFields.updated(writing("n"), live, changed(live, { unknown: 1 })))).toEqual(owners(live))
+  })
+})
+
+describe("Who applies", () => {
+  const first = ManagedFields.applied(applying("a", 1), undefined, object({ a: "1", map: { x: "1" } }))
+
+  test("creates what is not there, and owns what it said", () => {
+    expect(owners(first)).toEqual(['a Apply 1: {"f:a":{},"f:map":{"f:x":{}}}'])
+    expect(first.spec).toEqual({ a: "1", map: { x: "1" } })
+  })
+
+  test("changes nothing, not even the time, by applying the same again", () => {
+    expect(ManagedFields.applied(applying("a", 9), first, object({ a: "1", map: { x: "1" } }))).toEqual(first)
+  })
+
+  test("meets conflicts with those who own what it would change", () => {
+    const failure = refusal(() =>
+      ManagedFields.applied(applying("b"), first, object({ a: "2", map: { x: "2", y: "1" } }))
+    )
+    expect(failure).toMatchObject({
+      code: 409,
+      reason: "Conflict",
+      message: 'Apply failed with 2 conflicts: conflicts with "a":\n- .spec.a\n- .spec.map.x',
+      details: {
+        causes: [
+          { reason: "FieldManagerConflict", message: 'conflict with "a"', field: ".spec.a" },
+          { reason: "FieldManagerConflict", message: 'conflict with "a"', field: ".spec.map.x" }
+        ]
+      }
+    })
+  })
+
+  test("is told of one conflict in one line, with how the other wrote", () => {
+    const updated = ManagedFields.updated(
+      { ...writing("m"), subresource: "odd" },
+      first,
+      changed(first, { a: "2", map: { x: "1" } })
+    )
+    expect(refusal(() => ManagedFields.applied(applying("b"), updated, object({ a: "3" }))).message).toBe(
+      'Apply failed with 1 conflict: conflict with "m" with subresource "odd" using example.com/v1: .spec.a'
+    )
+  })
+
+  test("takes the fields if it forces", () => {
+    const taken = ManagedFields.applied(applying("b", 2, true), first, object({ a: "2" }))
+    expect(taken.spec).toEqual({ a: "2", map: { x: "1" } })
+    expect(owners(taken)).toEqual(['a Apply 1: {"f:map":{"f:x":{}}}', 'b Apply 2: {"f:a":{}}'])
+  })
+
+  test("owns together with others what it says the same of, since no time", () => {
+    const shared = ManagedFields.applied(applying("b", 2), first, object({ a: "1" }))
+    expect(owners(shared)).toEqual(['b Apply -: {"f:a":{}}', 'a Apply 1: {"f:a":{},"f:map":{"f:x":{}}}'])
+  })
+
+  test("removes what it says no longer, unless somebody else owns it", () => {
+    const shared = ManagedFields.applied(applying("b", 2), first, object({ a: "1" }))
+    const left = ManagedFields.applied(applying("a", 3), shared, object({ b: "1" }))
+    expect(left.spec).toEqual({ a: "1", b: "1" })
+    expect(owners(left)).toEqual(['b Apply -: {"f:a":{}}', 'a Apply 3: {"f:b":{}}'])
+  })
+
+  test("removes an item with all that is in it, but keeps what others own of it", () => {
+    const items = [{ name: "x", value: "1" }, { name: "y" }]
+    const live = ManagedFields.applied(applying("a", 1), undefined, object({ items }))
+    const both = ManagedFields.applied(applying("b", 2), live, object({ items: [{ name: "y", value: "2" }] }))
+    const left = ManagedFields.applied(applying("a", 3), both, object({ a: "1" }))
+    expect(left.spec).toEqual({ a: "1", items: [{ name: "y", value: "2" }] })
+  })
+
+  test("does not remove what it took over and somebody updated since", () => {
+    const updated = ManagedFields.updated(writing("m", 2), first, changed(first, { a: "2", map: { x: "1" } }))
+    const left = ManagedFields.applied(applying("a", 3), updated, object({ map: { x: "1" } }))
+    expect(left.spec).toEqual({ a: "2", map: { x: "1" } })
+  })
+
+  test("has its object filled in after it was merged", () => {
+    const fill = (draft: DraftObject) => {
+      J.member(draft, "spec").b = "default"
+    }
+    const made = ManagedFields.applied({ ...applying("a"), default: fill }, undefined, object({ a: "1" }))
+    expect(made.spec).toEqual({ a: "1", b: "default" })
+    expect(owners(made)).toEqual(['a Apply 0: {"f:a":{}}'])
+  })
+
+  test.each<[string, JsonObject, number, string]>([
+    ["of another version", { apiVersion: "example.com/v2" }, 400, "invalid object type: example.com/v2, Kind=Thing"],
+    ["of the core group", { apiVersion: "v1" }, 400, "invalid object type: /v1, Kind=Thing"],
+    ["with managers", { metadata: { managedFields: [] } }, 400, "metadata.managedFields must be nil"],
+    [
+      "with an unknown field",
+      { spec: { z: 1 } },
+      500,
+      "failed to create typed patch object (n/x; example.com/v1, Kind=Thing): .spec.z: field not declared in schema"
+    ]
+  ])("is refused a body %s", (_, body, code, message) => {
+    expect(refusal(() => ManagedFields.applied(applying("a"), first, { ...object({}), ...body }))).toMatchObject({
+      code,
+      message
+    })
+  })
+})
+
+describe("Fields are of a version", () => {
+  // As Kinds they are only asked for their schema and their conversions.
+  const kinds = new Map(["v1", "v2"].map((version) => [`example.com/${version}`, kindOf(version)]))
+  const kindIn = (apiVersion: string) => kinds.get(apiVersion)
+  const live = ManagedFields.applied({ ...applying("a", 1), kindIn }, undefined, object({ a: "1", b: "1" }))
+  const v2 = { ...applying("a", 2), kind: kindOf("v2"), kindIn }
+  const shown = { ...live, apiVersion: "example.com/v2" }
+
+  test("who applies in another version owns its fields there, and drops what it said before", () => {
+    const next = ManagedFields.applied(v2, shown, { ...object({ a: "1" }), apiVersion: "example.com/v2" })
+    expect(next.spec).toEqual({ a: "1" })
+    expect(J.at(next, "metadata", "managedFields")).toMatchObject([{ apiVersion: "example.com/v2" }])
+  })
+
+  test("the defaults of another version do not stand in for what is dropped", () => {
+    const both = ManagedFields.updated(
+      { ...v2, manager: "m" },
+      shown,
+      changed(shown, { a: "1", b: "1", map: { x: "1" } })
+    )
+    const back = { ...both, apiVersion: "example.com/v1" }
+    const next = ManagedFields.applied({ ...applying("a", 3), kindIn }, back, object({ a: "1" }))
+    expect(next.spec).toEqual({ a: "1", map: { x: "1" } })
+  })
+
+  test("a version that a custom kind has no more cannot be converted", () => {
+    kinds.delete("example.com/v1")
+    const other = { ...v2, manager: "b" }
+    expect(
+      refusal(() => ManagedFields.applied(other, shown, { ...object({ a: "1" }), apiVersion: "example.com/v2" }))
+        .message
+    ).toBe("request to convert CR to an invalid group/version: example.com/v1")
+    expect(owners(ManagedFields.updated(other, shown, changed(shown, { a: "2" })))).toEqual(owners(live))
+  })
+
+  function kindOf(version: string): Kind {
+    const versioned = (object: JsonObject): JsonObject => ({
+      ...object,
+      apiVersion: `example.com/${version}`,
+      spec: { b: "default", ...J.object(object.spec) }
+    })
+    const strategy = {
+      default: () => {},
+      prepareForCreate: () => {},
+      prepareForUpdate: () => {},
+      validate: () => [],
+      validateUpdate: () => [],
+      resetFields: []
+    }
+    return {
+      ...thing,
+      version,
+      listKind: "ThingList",
+      plural: "things",
+      singular: "thing",
+      shortNames: [],
+      categories: [],
+      namespaced: true,
+      verbs: [],
+      storage: "example.com/things",
+      strategy,
+      status: undefined,
+      scale: undefined,
+      columns: [],
+      selectableFields: () => ({}),
+      unconditionalUpdate: false,
+      createOnUpdate: false,
+      gracePeriod: () => 0,
+      deletedAs: "status",
+      fromStorage: versioned,
+      toStorage: (object) => object,
+      deprecation: undefined
+    }
+  }
+})
+
+describe("kubectl, which applied before there was server-side apply", () => {
+  const annotation = "kubectl.kubernetes.io/last-applied-configuration"
+  const last = { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "x" }, spec: { a: "1", b: "1" } }
+  const metadata = { name: "x", namespace: "n", uid: "u", annotations: { [annotation]: JSON.stringify(last) } }
+  const live = ManagedFields.updated(
+    writing("kubectl-client-side-apply", 1),
+    undefined,
+    object({ a: "1", b: "1" }, { metadata })
+  )
+
+  test("meets no conflict with what it applied, and has the annotation brought up to date", () => {
+    const next = ManagedFields.applied(applying("kubectl", 2), live, object({ b: "<2>", a: "1" }))
+    expect(next.spec).toEqual({ a: "1", b: "<2>" })
+    expect(J.at(next, "metadata", "annotations", annotation)).toBe(
+      '{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"x","namespace":"n","uid":"u"},"spec":{"a":"1","b":"\\u003c2\\u003e"}}\n'
+    )
+  })
+
+  test("meets those with what was changed since", () => {
+    const edited = ManagedFields.updated(writing("editor", 2), live, changed(live, { a: "1", b: "5" }))
+    expect(refusal(() => ManagedFields.applied(applying("kubectl"), edited, object({ a: "2", b: "2" }))).message).toBe(
+      'Apply failed with 1 conflict: conflict with "editor" using example.com/v1: .spec.b'
+    )
+  })
+
+  test("is no one else", () => {
+    expect(refusal(() => ManagedFields.applied(applying("other"), live, object({ a: "2" }))).code).toBe(409)
+  })
+})
+
+describe("A change that is settled", () => {
+  const live = ManagedFields.updated(writing("m", 1), undefined, object({ a: "1" }))
+  const entries = J.list(J.at(live, "metadata", "managedFields")).map((entry) => ({
+    ...J.object(entry),
+    time: "1970-01-01T00:00:09Z"
+  }))
+
+  test("keeps the old times if they are all that differs", () => {
+    expect(ManagedFields.settled(live, withEntries(live, entries))).toEqual(live)
+  })
+
+  test("is what it is if anything else differs", () => {
+    const next = withEntries(changed(live, { a: "2" }), entries)
+    expect(ManagedFields.settled(live, next)).toBe(next)
+  })
+})

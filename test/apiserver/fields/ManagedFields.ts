@@ -1,0 +1,280 @@
+/**
+ * Who owns which fields of an object, and server-side apply: what `apimachinery/pkg/util/managedfields` does for a write.
+ *
+ * A kube-apiserver decides this on the object as it was read, with its defaults, but before the strategy of the kind prepares it:
+ * what a strategy sets (a clusterIP, labels of a Job, the generation) belongs to nobody. `settled` comes after that, when all
+ * else about the object is known.
+ */
+
+import * as Failure from "../model/Failure.ts"
+import type { DraftObject, Json, JsonObject } from "../model/Json.ts"
+import * as J from "../model/Json.ts"
+import { apiVersionOf, type Kind } from "../model/Kind.ts"
+import { timestamp } from "../model/Timestamp.ts"
+import * as Conflict from "./Conflict.ts"
+import * as EmptyObject from "./EmptyObject.ts"
+import * as FieldSet from "./FieldSet.ts"
+import * as LastApplied from "./LastApplied.ts"
+import * as Managers from "./Managers.ts"
+import * as Type from "./Type.ts"
+import * as Typing from "./Typing.ts"
+import * as Updater from "./Updater.ts"
+
+/** What of a kind matters to who owns its fields. */
+export type Owned = Pick<Kind, "group" | "version" | "kind" | "schema" | "custom" | "zero">
+
+/** A write, and who writes. */
+export interface Write {
+  readonly kind: Owned
+  readonly manager: string
+  /** `status`, `scale`; undefined for the object itself. */
+  readonly subresource: string | undefined
+  /** The fields that this way of writing does not change, whatever the body says: nobody owns them by it. */
+  readonly resetFields: ReadonlyArray<ReadonlyArray<string>>
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /**
+   * The kind in another version, as which managers may own fields; undefined for a version that there is not. Without it
+   * all versions are taken to have the same fields.
+   */
+  readonly kindIn?: (apiVersion: string) => Kind | undefined
+}
+
+/** A write by server-side apply. */
+export interface Apply extends Write {
+  /** Takes fields from their owners where they stand in the way. */
+  readonly force: boolean
+  /** What becomes of a body when it is read: of the merged object as well. */
+  readonly default: (draft: DraftObject) => void
+}
+
+/**
+ * The object with its managers, after a create (`live` undefined), update or patch. What the body says of managers counts if it can
+ * be read, and only for the object itself: `[]` or `[{}]` forgets all of them, nothing keeps those there are.
+ */
+export const updated = (write: Write, live: JsonObject | undefined, next: JsonObject): JsonObject => {
+  const kept = Managers.stored(live)
+  const managers = write.subresource === undefined ? named(write.kind, live, next, kept) : kept
+  const before = Managers.put(live ?? EmptyObject.ofKind(write.kind), [])
+  const after = Managers.put(next, [])
+  // An object that nobody is known to own is not tracked before the first apply, but for a new one.
+  if (managers.size === 0 && live !== undefined) return after
+  const versions = versionsOf(write)
+  // What is stored was typed when it was written; but the schema of a custom kind may have changed since.
+  const untyped = write.kind.custom ? [before, after] : [after]
+  if (unconvertible(write, managers) !== undefined || !untyped.every((object) => typable(versions, object))) {
+    return Managers.put(after, J.list(Managers.entriesOf(live)))
+  }
+  try {
+    return Managers.put(after, Managers.encode(updating(write, versions, before, after, managers, write.manager)))
+  } catch (error) {
+    // A webhook that does not convert leaves the managers as they are.
+    if (!(error instanceof Failure.Failure)) throw error
+    return Managers.put(after, J.list(Managers.entriesOf(live)))
+  }
+}
+
+/**
+ * The object that results from applying `intent`, with its managers. `live` undefined: there is none yet. Throws a Failure:
+ * 400 for a body that cannot be applied here, 500 for one that is not of the kind's type, 409 where others own what it changes.
+ */
+export const applied = (write: Apply, live: JsonObject | undefined, intent: JsonObject): JsonObject => {
+  const entries = Managers.entriesOf(intent)
+  if (intent.apiVersion !== apiVersionOf(write.kind) || intent.kind !== write.kind.kind) {
+    throw Failure.badRequest(`invalid object type: ${shownKind(intent)}`)
+  }
+  if (entries !== undefined && entries !== null) throw Failure.badRequest("metadata.managedFields must be nil")
+  const versions = versionsOf(write)
+  const kept = Managers.stored(live)
+  const empty = EmptyObject.ofKind(write.kind)
+  const before = Managers.put(live ?? empty, [])
+  // What is there and was not tracked so far belongs to whoever was there before.
+  const managers =
+    kept.size === 0 && typable(versions, before)
+      ? updating(write, versions, empty, before, kept, "before-first-apply")
+      : kept
+  refuseUntyped(versions, intent, "patch", "refused")
+  refuseUntyped(versions, before, "live", "allowed")
+  const lost = unconvertible(write, managers)
+  if (lost !== undefined) throw Failure.plain(`request to convert CR to an invalid group/version: ${lost}`)
+  const { managers: owners, object } = applying(write, versions, before, intent, managers)
+  const merged = object === undefined ? before : defaulted(write, object)
+  const result = write.manager === LastApplied.kubectl ? LastApplied.refreshed(merged, intent) : merged
+  return Managers.put(result, Managers.encode(owners))
+}
+
+/** `next`, with the times of `live` if the two differ in nothing but the times of their managers: then nothing is to be written. */
+export const settled = (live: JsonObject, next: JsonObject): JsonObject => {
+  const before = J.objects(Managers.entriesOf(live))
+  const after = J.objects(Managers.entriesOf(next))
+  const same =
+    before.length > 0 &&
+    before.length === after.length &&
+    before.every((entry, index) => J.equal({ ...entry, time: 0 }, { ...after[index], time: 0 })) &&
+    J.equal(Managers.put(live, before), Managers.put(next, before))
+  return same ? Managers.put(next, before) : next
+}
+
+/** The managers that the body names, else those that there are. */
+const named = (
+  { custom }: Owned,
+  live: JsonObject | undefined,
+  next: JsonObject,
+  kept: Managers.Managers
+): Managers.Managers => {
+  const entries = Managers.entriesOf(next)
+  if (Managers.isReset(entries, custom)) return Managers.none
+  // As it mostly is: a client that sends back what it read.
+  if (J.equal(entries, Managers.entriesOf(live))) return kept
+  const written = Managers.written(entries)
+  return written === undefined || written.size === 0 ? kept : written
+}
+
+/** The managers after a change by who updates. */
+const updating = (
+  write: Write,
+  versions: Updater.Versions,
+  before: JsonObject,
+  after: JsonObject,
+  managers: Managers.Managers,
+  name: string
+): Managers.Managers => {
+  const update = Updater.update(versions, before, after, managers)
+  const changed = FieldSet.difference(update.changed, unowned)
+  if (FieldSet.isEmpty(changed)) return Managers.capped(update.managers)
+  const identity = identityOf(write, name, "Update")
+  const key = Managers.keyOf(identity)
+  const fields = FieldSet.union(update.managers.get(key)?.fields ?? FieldSet.empty, changed)
+  const manager = { ...identity, time: timestamp(write.now), fields }
+  return Managers.capped(new Map(update.managers).set(key, manager))
+}
+
+interface Applying {
+  readonly object: JsonObject | undefined
+  readonly managers: Managers.Managers
+}
+
+const applying = (
+  write: Apply,
+  versions: Updater.Versions,
+  live: JsonObject,
+  intent: JsonObject,
+  managers: Managers.Managers
+): Applying => {
+  const identity = identityOf(write, write.manager, "Apply")
+  const outcome = Updater.apply(versions, live, intent, managers, identity)
+  const conflicts = write.force ? [] : standing(write, versions, live, outcome.conflicts)
+  if (conflicts.length > 0) throw Conflict.failure(conflicts)
+  return owning(write, identity, outcome)
+}
+
+/** Without what nobody owns, and with the time if anything changed. */
+const owning = (write: Write, identity: Managers.Identity, { managers, object }: Applying): Applying => {
+  const key = Managers.keyOf(identity)
+  const manager = managers.get(key)
+  if (manager === undefined) return { object, managers }
+  const fields = FieldSet.difference(manager.fields, unowned)
+  const left = new Map(managers)
+  if (FieldSet.isEmpty(fields)) left.delete(key)
+  else left.set(key, { ...manager, fields, time: object === undefined ? manager.time : timestamp(write.now) })
+  return { object, managers: left }
+}
+
+/** The conflicts that are none with what the same one applied by `kubectl apply` before. */
+const standing = (
+  write: Write,
+  versions: Updater.Versions,
+  live: JsonObject,
+  conflicts: ReadonlyArray<Conflict.Conflict>
+): ReadonlyArray<Conflict.Conflict> => {
+  if (write.manager !== LastApplied.kubectl) return conflicts
+  const own = LastApplied.appliedFields(versions.type, versions.apiVersion, live)
+  return own === undefined ? conflicts : conflicts.filter(({ path }) => !FieldSet.has(own, path))
+}
+
+const defaulted = (write: Apply, object: JsonObject): JsonObject => {
+  const draft = J.copy(object)
+  write.default(draft)
+  return draft
+}
+
+/** What every object has and nobody owns. */
+const unowned = FieldSet.ofNames([
+  ["apiVersion"],
+  ["kind"],
+  ["metadata"],
+  ["metadata", "name"],
+  ["metadata", "namespace"],
+  ["metadata", "creationTimestamp"],
+  ["metadata", "selfLink"],
+  ["metadata", "uid"],
+  ["metadata", "clusterName"],
+  ["metadata", "generation"],
+  ["metadata", "managedFields"],
+  ["metadata", "resourceVersion"]
+])
+
+const identityOf = (
+  { kind, subresource }: Write,
+  name: string,
+  operation: Managers.Identity["operation"]
+): Managers.Identity => ({
+  name: name === "" ? "unknown" : name,
+  operation,
+  apiVersion: apiVersionOf(kind),
+  subresource
+})
+
+const versionsOf = ({ kind, kindIn, resetFields }: Write): Updater.Versions => {
+  const apiVersion = apiVersionOf(kind)
+  const type = Type.ofKind(kind)
+  return {
+    apiVersion,
+    type,
+    ignored: FieldSet.ofNames(resetFields),
+    at: (object, version) => {
+      const from = J.text(object.apiVersion) ?? apiVersion
+      if (kindIn === undefined || (from === version && version === apiVersion)) return { type, object }
+      const target = kindIn(version)
+      if (target === undefined) return undefined
+      if (from === version) return { type: Type.ofKind(target), object }
+      // No defaults are filled in on the way: those that a custom kind has when it is read would seem to be owned.
+      const converted = kind.custom
+        ? (target.convert?.(object) ?? { ...object, apiVersion: version })
+        : target.fromStorage(kindIn(from)?.toStorage(object) ?? object)
+      return { type: Type.ofKind(target), object: converted }
+    }
+  }
+}
+
+/** A version of which there are managers and in which a custom kind cannot be shown. (Those of a built-in kind own nothing.) */
+const unconvertible = ({ kind, kindIn }: Write, managers: Managers.Managers): string | undefined =>
+  kind.custom && kindIn !== undefined
+    ? [...managers.values()].find(({ apiVersion }) => kindIn(apiVersion) === undefined)?.apiVersion
+    : undefined
+
+const typable = ({ type }: Updater.Versions, object: JsonObject): boolean =>
+  Typing.mistakesOf(type, object, "allowed").length === 0
+
+const refuseUntyped = (
+  { type }: Updater.Versions,
+  object: JsonObject,
+  role: "patch" | "live",
+  repeated: "allowed" | "refused"
+): void => {
+  const mistakes = Typing.mistakesOf(type, object, repeated)
+  if (mistakes.length === 0) return
+  const metadata = J.object(object.metadata)
+  const place = `${J.text(metadata.namespace) ?? ""}/${J.text(metadata.name) ?? ""}`
+  throw Failure.plain(
+    `failed to create typed ${role} object (${place}; ${shownKind(object)}): ${Typing.sentence(mistakes)}`
+  )
+}
+
+/** `apps/v1, Kind=Deployment`, as Go shows a GroupVersionKind. */
+const shownKind = (object: JsonObject): string => {
+  const apiVersion = textOf(object.apiVersion)
+  return `${apiVersion.includes("/") ? apiVersion : `/${apiVersion}`}, Kind=${textOf(object.kind)}`
+}
+
+const textOf = (value: Json | undefined): string => J.text(value) ?? ""

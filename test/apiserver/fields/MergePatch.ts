@@ -1,0 +1,41 @@
+/**
+ * JSON Merge Patch (RFC 7386) as kube-apiserver does it, which is as `evanphx/json-patch` does: in what is new, nulls go from
+ * objects inside of lists, too.
+ */
+import * as Failure from "../model/Failure.ts"
+import type { Draft, DraftObject, Json, JsonObject } from "../model/Json.ts"
+import * as J from "../model/Json.ts"
+
+/** The document with the patch merged into it. Throws a Failure (400) for what is no patch. */
+export const mergePatch = (document: Json, patch: Json): Json => {
+  if (patch === null) throw Failure.badRequest("Invalid JSON Patch")
+  if (J.isObject(patch)) return merged(document, patch)
+  const found = J.isList(patch) ? "array" : typeof patch === "boolean" ? "bool" : typeof patch
+  throw Failure.badRequest(
+    `error decoding patch: json: cannot unmarshal ${found} into Go value of type map[string]interface {}`
+  )
+}
+
+const merged = (value: Json | undefined, patch: Json): Draft => {
+  if (!J.isObject(value)) return withoutNulls(patch)
+  return J.isObject(patch) ? mergedObject(value, patch) : J.copy(patch)
+}
+
+const mergedObject = (value: JsonObject, patch: JsonObject): DraftObject => {
+  const result = J.copy(value)
+  for (const [name, member] of Object.entries(patch)) {
+    if (member === null || member === undefined) delete result[name]
+    else J.put(result, name, merged(J.at(value, name), member))
+  }
+  return result
+}
+
+const withoutNulls = (value: Json): Draft => {
+  if (J.isList(value)) return value.map(withoutNulls)
+  if (!J.isObject(value)) return value
+  const result: DraftObject = {}
+  for (const [name, member] of Object.entries(value)) {
+    if (member !== null && member !== undefined) J.put(result, name, withoutNulls(member))
+  }
+  return result
+}

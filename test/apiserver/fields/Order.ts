@@ -1,0 +1,96 @@
+/**
+ * The order of lists that a strategic merge patch merges.
+ */
+
+import * as Failure from "../model/Failure.ts"
+import * as GoText from "../model/GoText.ts"
+import type { Draft, Json } from "../model/Json.ts"
+import * as J from "../model/Json.ts"
+
+/**
+ * The items in order: those that `wanted` names as it names them, the others as they were in `live`, and where both are known
+ * to `live`, as they stood there to each other.
+ */
+export const arranged = (
+  items: ReadonlyArray<Draft>,
+  wanted: ReadonlyArray<Json>,
+  live: ReadonlyArray<Json>,
+  mergeKey: string | undefined
+): Array<Draft> => {
+  const places = { wanted: placesOf(wanted, mergeKey), live: placesOf(live, mergeKey) }
+  const placed = items.map((item) => ({ item, key: keyOf(item, mergeKey) }))
+  const named = sorted(
+    placed.filter(({ key }) => places.wanted.has(key)),
+    places.wanted
+  )
+  const others = sorted(
+    placed.filter(({ key }) => !places.wanted.has(key)),
+    places.live
+  )
+  return interleaved(others, named, places.live).map(({ item }) => item)
+}
+
+/** Makes sure that the items of the patch come in the order that is wanted, and that it names all of them. */
+export const check = (patch: ReadonlyArray<Json>, wanted: ReadonlyArray<Json>, mergeKey: string | undefined): void => {
+  if (patch.length === 0 || wanted.length === 0) return
+  const kept = patch.filter((item) => J.at(item, "$patch") === undefined)
+  let next = 0
+  for (const entry of wanted) {
+    const item = kept[next]
+    if (item === undefined) return
+    if (keyOf(item, mergeKey) === keyOf(entry, mergeKey)) next++
+  }
+  if (next < kept.length) {
+    throw Failure.plain(
+      `The order in patch list:\n${GoText.plain(patch)}\n doesn't match $setElementOrder list:\n${GoText.plain(wanted)}\n`
+    )
+  }
+}
+
+/** What tells an item from the others. */
+export const keyOf = (item: Json, mergeKey: string | undefined): Json => {
+  if (mergeKey === undefined) return item
+  const key = J.at(item, mergeKey)
+  if (key !== undefined) return key
+  throw Failure.plain(`map: ${GoText.plain(item)} does not contain declared merge key: ${mergeKey}`)
+}
+
+interface Placed {
+  readonly item: Draft
+  readonly key: Json
+}
+
+type Places = ReadonlyMap<Json, number>
+
+const placesOf = (items: ReadonlyArray<Json>, mergeKey: string | undefined): Places => {
+  const places = new Map<Json, number>()
+  for (const [index, item] of items.entries()) {
+    const key = keyOf(item, mergeKey)
+    if (!places.has(key)) places.set(key, index)
+  }
+  return places
+}
+
+const sorted = (items: ReadonlyArray<Placed>, places: Places): ReadonlyArray<Placed> =>
+  items.toSorted((one, other) => (places.get(one.key) ?? 0) - (places.get(other.key) ?? 0))
+
+/** One list of two, each of which keeps its order. */
+const interleaved = (
+  others: ReadonlyArray<Placed>,
+  named: ReadonlyArray<Placed>,
+  live: Places
+): ReadonlyArray<Placed> => {
+  const result: Array<Placed> = []
+  let next = 0
+  for (const item of named) {
+    const place = live.get(item.key)
+    for (let other = others[next]; other !== undefined && place !== undefined; other = others[next]) {
+      const otherPlace = live.get(other.key)
+      if (otherPlace === undefined || otherPlace >= place) break
+      result.push(other)
+      next++
+    }
+    result.push(item)
+  }
+  return [...result, ...others.slice(next)]
+}

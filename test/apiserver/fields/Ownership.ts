@@ -1,0 +1,60 @@
+/**
+ * The fields that a value has: what one owns who applies it.
+ */
+import type { DraftObject, Json, JsonObject } from "../model/Json.ts"
+import * as J from "../model/Json.ts"
+import * as FieldSet from "./FieldSet.ts"
+import * as ListItem from "./ListItem.ts"
+import * as PathElement from "./PathElement.ts"
+import { formOf, type ListType, type MapType, memberOf, type Type } from "./Type.ts"
+
+/** The fields of a value that is valid. */
+export const fieldsOf = (type: Type, value: Json): FieldSet.FieldSet => {
+  const set: DraftObject = {}
+  gather(set, type, value)
+  return FieldSet.ordered(set)
+}
+
+/** Gathers the fields below the value into `set`; tells whether the value is a field itself, being taken as a whole. */
+const gather = (set: DraftObject, type: Type, value: Json): boolean => {
+  switch (formOf(type, value)) {
+    case "map":
+      return type.map === undefined || type.map.atomic || gatherMembers(set, type.map, J.object(value))
+    case "list":
+      return type.list === undefined || type.list.atomic || gatherItems(set, type.list, J.list(value))
+    default:
+      return true
+  }
+}
+
+const gatherMembers = (set: DraftObject, type: MapType, value: JsonObject): false => {
+  for (const name in value) {
+    const member = value[name]
+    if (member === undefined) continue
+    const isOwn = member === null || (J.isObject(member) && J.isEmpty(member)) || !type.fields.has(name)
+    put(set, PathElement.ofField(name), memberOf(type, name), member, isOwn)
+  }
+  return false
+}
+
+const gatherItems = (set: DraftObject, type: ListType, items: ReadonlyArray<Json>): false => {
+  const elements = items.map((item) => ListItem.elementOf(type, item))
+  const seen = new Set<string>()
+  const repeated = new Set(elements.filter((element) => seen.has(element) || !seen.add(element)))
+  for (const [index, element] of elements.entries()) {
+    if (repeated.has(element)) set[element] = {}
+    else put(set, element, type.element, items[index] ?? null, true)
+  }
+  return false
+}
+
+const put = (set: DraftObject, element: string, type: Type, value: Json, isOwn: boolean): void => {
+  const below: DraftObject = {}
+  const isField = gather(below, type, value) || isOwn
+  if (FieldSet.isEmpty(below)) {
+    if (isField) set[element] = {}
+    return
+  }
+  if (isField) below["."] = {}
+  set[element] = below
+}

@@ -1,0 +1,117 @@
+/**
+ * Whether a value is of a type: whether its fields can be told apart and owned. This is less than validation, and comes
+ * before it: an object that cannot be typed can neither be applied nor be applied to.
+ */
+import * as GoText from "../model/GoText.ts"
+import type { Json, JsonObject } from "../model/Json.ts"
+import * as J from "../model/Json.ts"
+import * as FieldSet from "./FieldSet.ts"
+import * as ListItem from "./ListItem.ts"
+import * as PathElement from "./PathElement.ts"
+import { formOf, type ListType, type MapType, type Scalar, type Type } from "./Type.ts"
+
+/** What is wrong where, in the words of structured-merge-diff. */
+export interface Mistake {
+  readonly path: FieldSet.Path
+  readonly message: string
+}
+
+/** What keeps the value from being of the type. What is stored may have items that no key tells apart, what is applied not. */
+export const mistakesOf = (type: Type, value: Json, repeated: "allowed" | "refused"): ReadonlyArray<Mistake> => {
+  const walk: Walk = { mistakes: [], repeated }
+  visit(walk, type, value)
+  return walk.mistakes
+}
+
+/** All of them in one text. */
+export const sentence = (mistakes: ReadonlyArray<Mistake>): string => {
+  const sentences = mistakes.map(({ message, path }) =>
+    path.length === 0 ? message : `${FieldSet.shown(path)}: ${message}`
+  )
+  return sentences.length === 1 ? sentences.join() : ["errors:", ...sentences.map((one) => `  ${one}`)].join("\n")
+}
+
+interface Walk {
+  readonly mistakes: Array<Mistake>
+  readonly repeated: "allowed" | "refused"
+}
+
+const note = ({ mistakes }: Walk, message: string): void => {
+  mistakes.push({ path: [], message })
+}
+
+/** Paths are made on the way back, and only where there is a mistake: mostly there is none. */
+const visitBelow = ({ mistakes }: Walk, elementOf: () => string, look: () => void): void => {
+  const before = mistakes.length
+  look()
+  if (mistakes.length === before) return
+  const element = elementOf()
+  for (const [index, { message, path }] of mistakes.entries()) {
+    if (index >= before) mistakes[index] = { path: [element, ...path], message }
+  }
+}
+
+const visit = (walk: Walk, type: Type, value: Json): void => {
+  if (value === null) return
+  const form = formOf(type, value)
+  if (form === "map" && type.map !== undefined) {
+    if (J.isObject(value)) visitMembers(walk, type.map, value)
+    else note(walk, `expected map, got &{${GoText.plain(value)}}`)
+  } else if (form === "list" && type.list !== undefined) {
+    if (J.isList(value)) visitItems(walk, type.list, value)
+    else note(walk, `expected list, got &{${GoText.plain(value)}}`)
+  } else if (type.scalar !== undefined) {
+    const mistake = mistakeOfScalar(type.scalar, value)
+    if (mistake !== undefined) note(walk, mistake)
+  }
+}
+
+const mistakeOfScalar = (scalar: Scalar, value: Json): string | undefined => {
+  switch (scalar) {
+    case "numeric":
+      return typeof value === "number" ? undefined : `expected numeric (int or float), got ${GoText.typeName(value)}`
+    case "string":
+      return typeof value === "string"
+        ? undefined
+        : `expected string, got &value.valueUnstructured{Value:${GoText.source(value)}}`
+    case "boolean":
+      return typeof value === "boolean" ? undefined : `expected boolean, got &{${GoText.plain(value)}}`
+    default:
+      return typeof value === "object" ? `expected any scalar, got &{${GoText.plain(value)}}` : undefined
+  }
+}
+
+const visitMembers = (walk: Walk, type: MapType, value: JsonObject): void => {
+  for (const name in value) {
+    const member = value[name]
+    if (member === undefined) continue
+    const known = type.fields.get(name)?.type ?? type.element
+    visitBelow(
+      walk,
+      () => PathElement.ofField(name),
+      () => (known === undefined ? note(walk, "field not declared in schema") : visit(walk, known, member))
+    )
+    // The members after one that is not known are not looked at.
+    if (known === undefined) return
+  }
+}
+
+const visitItems = (walk: Walk, type: ListType, items: ReadonlyArray<Json>): void => {
+  const seen = new Set<string>()
+  for (const [index, item] of items.entries()) {
+    const step = type.atomic ? { element: PathElement.ofIndex(index) } : ListItem.stepOf(type, item)
+    if ("mistake" in step) {
+      note(walk, `element ${index}: ${step.mistake}`)
+      return
+    }
+    if (seen.has(step.element) && walk.repeated === "refused") {
+      note(walk, `duplicate entries for key ${PathElement.shown(step.element)}`)
+    }
+    if (!type.atomic) seen.add(step.element)
+    visitBelow(
+      walk,
+      () => step.element,
+      () => visit(walk, type.element, item)
+    )
+  }
+}

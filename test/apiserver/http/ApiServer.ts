@@ -1,0 +1,177 @@
+/**
+ * A Kubernetes API server: requests in, answers out, over a store in memory.
+ *
+ * A request is decided in one synchronous step, in which nothing else happens, with the time of Effect's Clock. Refusals are
+ * thrown inside of that step, caught here, and become a Status; so does whatever else goes wrong. An answer that has to be waited
+ * for (a moment that has not come, a watch) waits as an Effect. A step that needs the answer of a webhook runs again with that.
+ */
+
+import type { Scope } from "effect"
+import { Clock, Effect, Random } from "effect"
+import * as Authentication from "../access/Authentication.ts"
+import * as BootstrapPolicy from "../access/BootstrapPolicy.ts"
+import * as Impersonation from "../access/Impersonation.ts"
+import * as RbacAuthorizer from "../access/RbacAuthorizer.ts"
+import * as ServiceAccountTokens from "../access/ServiceAccountTokens.ts"
+import type { World } from "../admission/World.ts"
+import { kinds as builtInKinds } from "../kinds/BuiltInKinds.ts"
+import { names } from "../kinds/Names.ts"
+import type { Kind } from "../model/Kind.ts"
+import * as Registry from "../model/Registry.ts"
+import { complete, type User } from "../model/User.ts"
+import * as CustomDefinitions from "../rest/CustomDefinitions.ts"
+import * as Verbs from "../rest/Verbs.ts"
+import * as Watch from "../rest/Watch.ts"
+import * as Identity from "../storage/Identity.ts"
+import * as Step from "../storage/Step.ts"
+import * as Store from "../storage/Store.ts"
+import * as Outside from "../webhook/Outside.ts"
+import * as Access from "./AccessFilter.ts"
+import * as Bootstrap from "./Bootstrap.ts"
+import * as Exchange from "./Exchange.ts"
+import * as Path from "./Path.ts"
+import type * as Resources from "./Resources.ts"
+import * as Root from "./Root.ts"
+import * as Routes from "./Routes.ts"
+import type { Logs, Server } from "./Server.ts"
+
+export type { HttpRequest, HttpResponse } from "./Exchange.ts"
+
+/** How a server is made. */
+export interface Options {
+  /** The kinds that are always there; by default those of Kubernetes that this server knows. */
+  readonly kinds?: ReadonlyArray<Kind> | undefined
+  /** The initial objects, from `saved` of another server. */
+  readonly saved?: Store.Saved | undefined
+  /** Makes uids and generated names foreseeable. By default it comes from Effect's Random. */
+  readonly seed?: number | undefined
+  /** How many changes are kept for watches and lists of earlier moments. */
+  readonly history?: number | undefined
+  /** The user of a request without credentials. Default: an administrator. */
+  readonly user?: User | undefined
+  /** Where clients reach it, for `/api`: `127.0.0.1:6443`. */
+  readonly address?: string | undefined
+  /** Where the Services of webhooks are. Default: at their external names, or at one of their endpoints. */
+  readonly services?: Outside.Services | undefined
+  /** Webhooks in this process. Default: none. */
+  readonly inside?: Outside.Inside | undefined
+}
+
+/** A server. */
+export interface ApiServer {
+  /** Answers a request. Every refusal is an answer. */
+  readonly handle: (request: Exchange.HttpRequest) => Effect.Effect<Exchange.HttpResponse>
+  readonly store: Store.Store
+  /** The verbs, for controllers inside of the server: the same without HTTP. */
+  readonly verbs: Verbs.Verbs
+  readonly registry: Registry.Registry
+  /** Registers a bearer token: requests with it are of this user, who is also in the group `system:authenticated`. */
+  readonly addToken: (token: string, user: User) => void
+  /** Registers the source of pod logs, and replaces the previous source. */
+  readonly serveLogs: (logs: Logs) => void
+  /** All there is, to be the `saved` of another server. */
+  readonly saved: () => Store.Saved
+  /**
+   * Restores a state that `saved` returned, in milliseconds. Watches continue: their clients see the differences as events. No webhook,
+   * policy or finalizer takes part.
+   */
+  readonly restore: (saved: Store.Saved) => Effect.Effect<void>
+}
+
+/** The issuer of service account tokens, as kubeadm sets it. */
+const issuer = "https://kubernetes.default.svc.cluster.local"
+
+const administrator: User = { name: "admin", groups: ["system:masters", "system:authenticated"] }
+
+/** A server. It holds only memory, so it needs no release. */
+export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const seed = options.seed ?? (yield* Random.nextIntBetween(0, 2 ** 31))
+    const now = yield* Clock.currentTimeMillis
+    const store = Store.make({ history: options.history, saved: initial(options, now) })
+    const authorizer = RbacAuthorizer.make(store)
+    const authentication = Authentication.make(ServiceAccountTokens.make(store, seed, issuer))
+    const world: World = {
+      store,
+      authorizer,
+      authentication,
+      outside: Outside.make(store, options.services, options.inside),
+      registry: Registry.make(options.kinds ?? builtInKinds),
+      identity: Identity.make(seed),
+      definitions: new Map()
+    }
+    const verbs = Verbs.make(world)
+    const server: Server = {
+      world,
+      verbs,
+      watches: Watch.shared(),
+      builtInGroups: new Set(names.map(({ group }) => group)),
+      impersonation: Impersonation.make(authorizer),
+      user: options.user ?? administrator,
+      address: options.address ?? "127.0.0.1:6443",
+      logs: undefined
+    }
+    const definition = world.registry.named("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    if (definition !== undefined) CustomDefinitions.reconcile(world, definition, now)
+    Bootstrap.fill(world, verbs, now)
+    return {
+      handle: (request) => handle(server, request),
+      store: world.store,
+      verbs,
+      registry: world.registry,
+      addToken: (token, user) => authentication.addToken(token, complete(user)),
+      serveLogs: (logs) => {
+        server.logs = logs
+      },
+      saved: world.store.saved,
+      restore: (saved) =>
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          store.restore(saved)
+          if (definition !== undefined) CustomDefinitions.reconcile(world, definition, now)
+        })
+    }
+  })
+
+/** The objects of the store at the start: roles and bindings of served kinds, and a saved state. */
+const initial = ({ kinds, saved }: Options, now: number): Store.Saved | undefined => {
+  if (kinds !== undefined) return saved
+  const bootstrap = BootstrapPolicy.saved(now)
+  return saved === undefined ? bootstrap : { ...saved, storages: { ...bootstrap.storages, ...saved.storages } }
+}
+
+const handle = (server: Server, request: Exchange.HttpRequest): Effect.Effect<Exchange.HttpResponse> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const warnings = new Set<string>()
+    const refuse = (error: unknown) =>
+      Exchange.refusal({ warnings, accept: request.headers.accept }, Step.failureOf(error))
+    const step = Step.make()
+    const decide = () => {
+      warnings.clear()
+      const target = Path.target(request.path)
+      const user = request.user ?? server.world.authentication.userOf(request.headers.authorization, now) ?? server.user
+      return answered(server, { request, target, user, now, warnings })
+    }
+    const done = (answer: Resources.Answer) => (Effect.isEffect(answer) ? answer : Effect.succeed(answer))
+    const refused = Effect.catchAll((error: unknown) => Effect.succeed(refuse(error)))
+    try {
+      const answer = Step.attempt(step, decide)
+      return Effect.isEffect(answer) ? refused(answer) : Effect.succeed(answer)
+    } catch (error) {
+      if (!(error instanceof Step.Pending)) return Effect.succeed(refuse(error))
+      return refused(Effect.flatMap(Step.answered(step, error, decide), done))
+    }
+  })
+
+const answered = (server: Server, exchange: Exchange.Exchange) => {
+  const parts = Path.parts(exchange.target.path)
+  if (parts === undefined) return Exchange.text(400, "400 Bad Request")
+  const resource = Path.resource(parts)
+  const user = Access.allowed(
+    { authorizer: server.world.authorizer, impersonation: server.impersonation },
+    exchange,
+    resource
+  )
+  const allowed = user === exchange.user ? exchange : { ...exchange, user }
+  if (resource === undefined) return Root.answer(server, allowed, parts)
+  return Routes.answer(server, allowed, resource) ?? Exchange.nothing
+}

@@ -1,0 +1,264 @@
+/**
+ * Requests about objects, each by its verb: from the body and the query to what the verb takes, and from what it gives to what the
+ * client accepts.
+ */
+
+import { Duration, Effect } from "effect"
+import * as Decode from "../codec/Decode.ts"
+import * as Negotiation from "../codec/Negotiation.ts"
+import * as Failure from "../model/Failure.ts"
+import * as Json from "../model/Json.ts"
+import type { Kind } from "../model/Kind.ts"
+import * as ObjectMeta from "../model/ObjectMeta.ts"
+import * as Delete from "../rest/Delete.ts"
+import * as DeleteOptions from "../rest/DeleteOptions.ts"
+import * as List from "../rest/List.ts"
+import * as Query from "../rest/Query.ts"
+import * as Selection from "../rest/Selection.ts"
+import * as View from "../rest/View.ts"
+import * as Watch from "../rest/Watch.ts"
+import * as Step from "../storage/Step.ts"
+import * as Exchange from "./Exchange.ts"
+import type { ResourcePath } from "./Path.ts"
+import type { Server } from "./Server.ts"
+
+/** A request about objects of a kind. */
+export interface ResourceRequest {
+  readonly server: Server
+  readonly exchange: Exchange.Exchange
+  readonly kind: Kind
+  readonly path: ResourcePath
+}
+
+/** An answer; an Effect where it has to be waited for. */
+export type Answer = Exchange.HttpResponse | Effect.Effect<Exchange.HttpResponse, Failure.Failure>
+
+/** GET of one object. */
+export const get = (request: ResourceRequest): Answer => {
+  const { exchange, kind, path, server } = request
+  const accepted = acceptedBy(request)
+  const view = View.make(kind, accepted, exchange.target.query)
+  const required = Query.revision(exchange.target.query.get("resourceVersion") ?? "", Failure.plain) ?? 0
+  return after(server, required, () =>
+    Exchange.answer(
+      exchange,
+      200,
+      View.object(view, server.verbs.get(kind, path.namespace, path.name), exchange.now),
+      accepted
+    )
+  )
+}
+
+/** GET of many objects, or a watch. */
+export const list = (request: ResourceRequest, watches: boolean): Answer => {
+  const { exchange, kind, path, server } = request
+  const { query } = exchange.target
+  const wantsWatch = watches || isWatch(query)
+  const accepted = acceptedBy(request, wantsWatch)
+  const options = Query.list(query, watches)
+  const selection = Selection.make(kind, path.namespace, path.name, options)
+  const view = View.make(kind, accepted, query)
+  if (options.watch) return watch(request, { view, selection, options })
+  return after(server, List.required(options), () =>
+    Exchange.answer(
+      exchange,
+      200,
+      View.list(view, List.page(server.world.store, kind, selection, options), exchange.now),
+      accepted
+    )
+  )
+}
+
+const isWatch = (query: URLSearchParams): boolean => {
+  const value = query.get("watch")
+  return value !== null && !["false", "0"].includes(value.toLowerCase())
+}
+
+/** How long a watch goes on at least, and at most twice as long, if the client does not say. */
+const watchSeconds = 1800
+
+const watch = (
+  { exchange, kind, server }: ResourceRequest,
+  chosen: Pick<Watch.Request, "view" | "selection" | "options">
+): Answer => {
+  const { identity, registry, store } = server.world
+  const request: Watch.Request = {
+    ...chosen,
+    now: exchange.now,
+    defaultSeconds: watchSeconds * (1 + identity.fraction()),
+    whenDropped: (listener) => registry.whenDropped(kind, listener)
+  }
+  const { format } = request.view.accepted
+  const streamed = (body: Watch.Streamed) =>
+    Exchange.streamed(exchange, body, Negotiation.streamType(format), format === "protobuf")
+  const open = () => streamed(Watch.open(store, server.watches, request))
+  const opened = after(server, Watch.required(request.options), open)
+  // A watch that cannot begin says so as a watch.
+  return Effect.isEffect(opened)
+    ? Effect.catchAll(opened, (failure) => Effect.succeed(streamed(Watch.failed(request.view.accepted, failure))))
+    : opened
+}
+
+/** POST. */
+export const create = (request: ResourceRequest): Answer => {
+  const { exchange, kind, path, server } = request
+  const accepted = acceptedBy(request)
+  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"], kind.custom)
+  const body = Exchange.bodyOf(exchange)
+  const query = Query.write(exchange.target.query, "Create")
+  const object = decode(request, body, format, query)
+  const made = server.verbs.create(kind, path.namespace, object, writeOptions(exchange, query))
+  return Exchange.answer(exchange, 201, View.object(viewOf(request, accepted), made, exchange.now), accepted)
+}
+
+/** PUT. */
+export const update = (request: ResourceRequest): Answer => {
+  const { exchange, kind, path, server } = request
+  if (path.name === "") throw Failure.badRequest("name must be provided")
+  const accepted = acceptedBy(request)
+  const body = Exchange.bodyOf(exchange)
+  const query = Query.write(exchange.target.query, "Update")
+  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"], kind.custom)
+  const object = decode(request, body, format, query)
+  const options = writeOptions(exchange, query)
+  const changed = server.verbs.update(kind, path.subresource, path.namespace, path.name, object, options)
+  const shown = View.object(viewOf(request, accepted), changed.object, exchange.now)
+  return Exchange.answer(exchange, changed.created ? 201 : 200, shown, accepted)
+}
+
+/** PATCH. */
+export const patch = (request: ResourceRequest): Answer => {
+  const { exchange, kind, path, server } = request
+  const type = Negotiation.patchType(exchange.request.headers["content-type"], kind.custom)
+  if (path.name === "") throw Failure.badRequest("name must be provided")
+  const accepted = acceptedBy(request)
+  const text = Decode.textOf(Exchange.bodyOf(exchange))
+  const query = Query.write(exchange.target.query, "Patch", type === "apply")
+  const changed = server.verbs.patch(
+    kind,
+    path.subresource,
+    path.namespace,
+    path.name,
+    { type, text },
+    { ...writeOptions(exchange, query), fieldValidation: query.fieldValidation, force: query.force === true }
+  )
+  const shown = View.object(viewOf(request, accepted), changed.object, exchange.now)
+  return Exchange.answer(exchange, changed.created ? 201 : 200, shown, accepted)
+}
+
+/** DELETE of one object. */
+export const remove = (request: ResourceRequest): Answer => {
+  const { exchange, kind, path, server } = request
+  const accepted = acceptedBy(request)
+  const options = deleteOptionsOf(request)
+  const { answer, gone } = server.verbs.delete(kind, path.namespace, path.name, options, deleting(exchange, options))
+  const status = !gone && options.orphanDependents === false ? 202 : 200
+  return Exchange.answer(exchange, status, View.object(viewOf(request, accepted), answer, exchange.now), accepted)
+}
+
+/** DELETE of many objects. */
+export const removeAll = (request: ResourceRequest): Answer => {
+  const { exchange, kind, path, server } = request
+  const accepted = acceptedBy(request)
+  const listed = Query.list(exchange.target.query)
+  const selection = Selection.make(kind, path.namespace, "", listed)
+  const options = deleteOptionsOf(request)
+  Query.checkDeletion(options)
+  Delete.warnOfOrphans(kind, options, { warn: Exchange.warn(exchange) })
+  const page = Step.once(() => List.page(server.world.store, kind, selection, listed))
+  for (const object of page.items) {
+    const [namespace, name] = [ObjectMeta.namespaceOf(object), ObjectMeta.nameOf(object)]
+    const each = { ...deleting(exchange, options), collection: true }
+    Step.once(() => server.verbs.delete(kind, namespace, name, options, each))
+  }
+  return Exchange.answer(exchange, 200, View.list(viewOf(request, accepted), page, exchange.now), accepted)
+}
+
+/** DeleteOptions from the body, or from the query where there is none. Throws a Failure (400, 413, 415). */
+const deleteOptionsOf = ({ exchange, server }: ResourceRequest): Json.JsonObject => {
+  const body = Exchange.bodyOf(exchange)
+  if (!Exchange.hasBody(exchange)) return Query.deletion(exchange.target.query)
+  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"], false)
+  return DeleteOptions.decode(body, format, server.world.registry.knows)
+}
+
+const deleting = (exchange: Exchange.Exchange, options: Json.JsonObject) => ({
+  ...writeOptions(exchange, { fieldManager: "", dryRun: Json.list(options.dryRun).length > 0 })
+})
+
+/** The object of a body. */
+export const decode = (
+  { exchange, kind, server }: Pick<ResourceRequest, "exchange" | "kind" | "server">,
+  body: string | Uint8Array | undefined,
+  format: Negotiation.Format,
+  { fieldValidation }: Pick<Query.WriteQuery, "fieldValidation">
+): Json.JsonObject =>
+  Decode.object(kind, body, format, {
+    fieldValidation,
+    warn: Exchange.warn(exchange),
+    knows: server.world.registry.knows
+  })
+
+/** Who writes, by the query and the request. */
+export const writeOptions = (
+  exchange: Exchange.Exchange,
+  { dryRun, fieldManager }: Pick<Query.WriteQuery, "dryRun" | "fieldManager">
+) => ({
+  manager: fieldManager === "" ? agentOf(exchange) : fieldManager,
+  asked: askedOf(exchange.target.query),
+  dryRun,
+  now: exchange.now,
+  user: exchange.user,
+  warn: Exchange.warn(exchange)
+})
+
+const askedOf = (query: URLSearchParams) =>
+  Object.fromEntries(
+    ["fieldManager", "fieldValidation"].flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : []))
+  )
+
+/** The name of the program that asks, as it says. */
+const agentOf = ({ request: { headers } }: Exchange.Exchange): string => {
+  const agent = headers["user-agent"] ?? ""
+  const slash = agent.indexOf("/")
+  const name = slash < 0 ? agent : agent.slice(0, slash)
+  return (name === "" ? "unknown" : name).replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, "").slice(0, 128)
+}
+
+/** The form of the answer. Throws a Failure (406). */
+export const acceptedBy = ({ exchange, kind, path }: ResourceRequest, watch = false): Negotiation.Accepted =>
+  Negotiation.accepted(exchange.request.headers.accept, {
+    custom: kind.custom,
+    watch,
+    collection: path.name === "" && exchange.request.method === "GET"
+  })
+
+/** The view of an answer. */
+const viewOf = ({ exchange, kind }: ResourceRequest, accepted: Negotiation.Accepted): View.View =>
+  View.make(kind, accepted, exchange.target.query)
+
+/** How long a request waits for a moment that has not come. */
+const patience = Duration.seconds(3)
+
+/** The answer, once the server has come to a revision. */
+const after = (server: Server, revision: number, answer: () => Exchange.HttpResponse): Answer => {
+  const { store } = server.world
+  if (revision <= store.revision) return answer()
+  const reached = Effect.async<void>((resume) => {
+    // It may have come between the question and this fiber.
+    if (store.revision >= revision) return resume(Effect.void)
+    const stop = store.subscribe(() => {
+      if (store.revision < revision) return
+      stop()
+      resume(Effect.void)
+    })
+    return Effect.sync(stop)
+  })
+  return reached.pipe(
+    Effect.timeoutFail({
+      duration: patience,
+      onTimeout: () => Failure.tooLargeVersion(revision, store.revision)
+    }),
+    Effect.flatMap(() => Effect.mapError(Step.settle(Step.make(), answer), Step.failureOf))
+  )
+}

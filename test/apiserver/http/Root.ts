@@ -1,0 +1,162 @@
+/**
+ * What is served besides objects: who the server is, how it is, and what it serves.
+ */
+
+import * as Negotiation from "../codec/Negotiation.ts"
+import * as Failure from "../model/Failure.ts"
+import type { JsonObject } from "../model/Json.ts"
+import * as Exchange from "./Exchange.ts"
+import * as Discovery from "./openapi/Discovery.ts"
+import * as OpenApi from "./openapi/OpenApi.ts"
+import * as OpenApiV2 from "./openapi/OpenApiV2.ts"
+import * as Unserved from "./openapi/Unserved.ts"
+import type { Server } from "./Server.ts"
+
+/** What the server says that it is. */
+const version: JsonObject = {
+  major: "1",
+  minor: "37",
+  emulationMajor: "1",
+  emulationMinor: "37",
+  minCompatibilityMajor: "1",
+  minCompatibilityMinor: "36",
+  gitVersion: "v1.37.1+homeostat",
+  gitCommit: "unknown",
+  gitTreeState: "clean",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: "",
+  compiler: "",
+  platform: ""
+}
+
+const checks = ["ping", "log", "etcd"]
+
+/** Answers a request that is about no object. */
+export const answer = (
+  server: Server,
+  exchange: Exchange.Exchange,
+  parts: ReadonlyArray<string>
+): Exchange.HttpResponse => {
+  const [first, second, third] = parts
+  switch (first) {
+    case undefined:
+      return json(exchange, { paths: paths(server) })
+    case "version":
+      if (exchange.request.method !== "GET" && exchange.request.method !== "HEAD") throw Failure.noSuchMethod()
+      return parts.length === 1 ? json(exchange, version) : Exchange.nothing
+    case "healthz":
+    case "livez":
+    case "readyz":
+      return health(exchange, first, second)
+    case "openapi":
+      if (second === "v2" && parts.length === 2) return OpenApiV2.answer(exchange.request.headers.accept)
+      return second === "v3" ? openApi(server, exchange) : Exchange.nothing
+    case "api":
+      if (second === undefined) return groups(server, exchange, "api")
+      return parts.length === 2 ? ofVersion(server, exchange, "", second) : Exchange.nothing
+    case "apis":
+      if (second === undefined) return groups(server, exchange, "apis")
+      if (second === "") return Exchange.nothing
+      if (third === undefined) return ofGroup(server, exchange, second)
+      return parts.length === 3 ? ofVersion(server, exchange, second, third) : Exchange.nothing
+    default:
+      Unserved.checkPath(exchange.target.path)
+      return Exchange.nothing
+  }
+}
+
+const json = (exchange: Exchange.Exchange, value: JsonObject): Exchange.HttpResponse =>
+  Exchange.answer(exchange, 200, value, { format: "json", view: "object", version: "v1", pretty: false })
+
+const health = ({ target: { path, query } }: Exchange.Exchange, name: string, check: string | undefined) => {
+  if (check !== undefined) {
+    if (checks.includes(check)) return Exchange.text(200, "ok")
+    Unserved.checkPath(path)
+    return Exchange.nothing
+  }
+  return Exchange.text(
+    200,
+    query.has("verbose") ? `${checks.map((one) => `[+]${one} ok\n`).join("")}${name} check passed\n` : "ok"
+  )
+}
+
+const openApi = (server: Server, { now, request: { headers }, target }: Exchange.Exchange): Exchange.HttpResponse =>
+  OpenApi.answer(server.world.registry.kinds(), {
+    path: target.path,
+    hash: target.query.get("hash") ?? undefined,
+    accept: headers.accept,
+    ifNoneMatch: headers["if-none-match"],
+    now
+  })
+
+const groups = (server: Server, exchange: Exchange.Exchange, root: "api" | "apis"): Exchange.HttpResponse => {
+  const kinds = server.world.registry.kinds()
+  const form = Discovery.formOf(exchange.request.headers.accept)
+  if (form === undefined) {
+    throw Failure.notAcceptable(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"])
+  }
+  if (form.aggregated) return aggregated(server, exchange, root, form.format)
+  const list = root === "api" ? Discovery.apiVersions(server.address) : Discovery.apiGroupList(kinds)
+  return shown(exchange, list, form.format, {})
+}
+
+const aggregated = (
+  server: Server,
+  exchange: Exchange.Exchange,
+  root: "api" | "apis",
+  format: Discovery.Form["format"]
+): Exchange.HttpResponse => {
+  const list = Discovery.aggregated(server.world.registry.kinds(), root)
+  const etag = Discovery.etag(list)
+  const headers = { etag, vary: "Accept", "cache-control": "public" }
+  if (exchange.request.headers["if-none-match"] === etag) return { status: 304, headers, body: "" }
+  const answer = shown(exchange, list, format, headers)
+  const type = Discovery.aggregatedType.replace("application/json", Negotiation.contentType(format))
+  return { ...answer, headers: { ...answer.headers, "content-type": type } }
+}
+
+const ofGroup = (server: Server, exchange: Exchange.Exchange, group: string): Exchange.HttpResponse => {
+  const found = Discovery.apiGroup(server.world.registry.kinds(), group)
+  if (found !== undefined) return list(exchange, found)
+  Unserved.checkGroup(group)
+  return Exchange.nothing
+}
+
+const ofVersion = (server: Server, exchange: Exchange.Exchange, group: string, version = ""): Exchange.HttpResponse => {
+  const found = Discovery.apiResourceList(server.world.registry.kinds(), group, version)
+  if (found !== undefined) return list(exchange, found)
+  Unserved.checkGroup(group, version)
+  if (server.builtInGroups.has(group)) throw Failure.noSuchPath()
+  return Exchange.nothing
+}
+
+const list = (exchange: Exchange.Exchange, value: JsonObject): Exchange.HttpResponse => {
+  const form = Discovery.formOf(exchange.request.headers.accept)
+  if (form === undefined) {
+    throw Failure.notAcceptable(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"])
+  }
+  return shown(exchange, value, form.format, {})
+}
+
+const shown = (
+  exchange: Exchange.Exchange,
+  value: JsonObject,
+  format: Discovery.Form["format"],
+  headers: { readonly [name: string]: string }
+): Exchange.HttpResponse => {
+  const accepted = { format, view: "object", version: "v1", pretty: false } as const
+  const answer = Exchange.answer(exchange, 200, value, accepted)
+  return { ...answer, headers: { ...answer.headers, ...headers } }
+}
+
+const paths = ({ world: { registry } }: Server): ReadonlyArray<string> =>
+  [
+    ...new Set([
+      ...registry
+        .kinds()
+        .flatMap(({ group, version }) =>
+          group === "" ? ["/api", `/api/${version}`] : ["/apis", `/apis/${group}`, `/apis/${group}/${version}`]
+        ),
+      ...["/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]
+    ])
+  ].sort()

@@ -1,0 +1,31 @@
+/**
+ * A server from the inside: its state, what can be done with it, and what was chosen when it was made.
+ */
+import type { Effect } from "effect"
+import type { Impersonation } from "../access/Impersonation.ts"
+import type { World } from "../admission/World.ts"
+import type { Failure } from "../model/Failure.ts"
+import type { JsonObject } from "../model/Json.ts"
+import type { User } from "../model/User.ts"
+import type { LogOptions } from "../rest/PodLogs.ts"
+import type { Verbs } from "../rest/Verbs.ts"
+import type { Shared, Streamed } from "../rest/Watch.ts"
+
+/** Gives what a container has written: of a pod that it knows. */
+export type Logs = (pod: JsonObject, options: LogOptions) => Effect.Effect<string | Streamed, Failure>
+
+/** A server. */
+export interface Server {
+  readonly world: World
+  readonly verbs: Verbs
+  readonly watches: Shared
+  /** The groups of built-in kinds, whether or not all of theirs are served. */
+  readonly builtInGroups: ReadonlySet<string>
+  readonly impersonation: Impersonation
+  /** The user of a request without credentials. */
+  readonly user: User
+  /** Where clients reach it: `127.0.0.1:6443`. */
+  readonly address: string
+  /** Where logs come from; a kubelet registers itself. */
+  logs: Logs | undefined
+}

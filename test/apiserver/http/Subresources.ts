@@ -1,0 +1,212 @@
+/**
+ * What is served below an object: its status, its scale, and what pods and namespaces have besides.
+ */
+import { Effect } from "effect"
+import * as Admission from "../admission/Admission.ts"
+import * as Decode from "../codec/Decode.ts"
+import * as Negotiation from "../codec/Negotiation.ts"
+import * as ScaleManagers from "../fields/ScaleManagers.ts"
+import * as Failure from "../model/Failure.ts"
+import type { JsonObject } from "../model/Json.ts"
+import * as Json from "../model/Json.ts"
+import type { Kind } from "../model/Kind.ts"
+import * as Binding from "../rest/Binding.ts"
+import * as Eviction from "../rest/Eviction.ts"
+import * as Patch from "../rest/Patch.ts"
+import * as Body from "../rest/PatchBody.ts"
+import * as PodLogs from "../rest/PodLogs.ts"
+import * as Query from "../rest/Query.ts"
+import * as Scale from "../rest/Scale.ts"
+import * as TokenRequest from "../rest/TokenRequest.ts"
+import * as View from "../rest/View.ts"
+import * as Exchange from "./Exchange.ts"
+import * as Unserved from "./openapi/Unserved.ts"
+import * as Resources from "./Resources.ts"
+
+/** Answers a request about a subresource. Throws a Failure. */
+export const answer = (request: Resources.ResourceRequest, method: string): Resources.Answer => {
+  const { kind, path } = request
+  const { subresource } = path
+  if (subresource === "status" && kind.status !== undefined) return ofStatus(request, method)
+  if (subresource === "scale" && kind.scale !== undefined) return ofScale(request, method)
+  if (kind.custom) throw Failure.notFound(kind, path.name)
+  if (Object.hasOwn(kind.subresources ?? {}, subresource)) return written(request, method)
+  const served = builtIn[`${kind.group}/${kind.plural}/${subresource}`]
+  if (served === undefined) {
+    Unserved.check(path)
+    throw Failure.noSuchPath()
+  }
+  if (served.method !== method) throw Failure.noSuchMethod()
+  return served.answer(request)
+}
+
+const ofStatus = (request: Resources.ResourceRequest, method: string): Resources.Answer => {
+  switch (method) {
+    case "GET":
+    case "HEAD":
+      return Resources.get(request)
+    case "PUT":
+      return Resources.update(request)
+    case "PATCH":
+      return Resources.patch(request)
+    default:
+      throw refusedMethod(request.kind, method)
+  }
+}
+
+/** A subresource that only can be written, and is the object otherwise. */
+const written = (request: Resources.ResourceRequest, method: string): Resources.Answer => {
+  if (method !== "PUT") throw Failure.noSuchMethod()
+  return Resources.update(request)
+}
+
+const verbs: ReadonlyMap<string, string> = new Map([
+  ["POST", "create"],
+  ["DELETE", "delete"]
+])
+
+const refusedMethod = (kind: Kind, method: string): Failure.Failure =>
+  kind.custom ? Failure.methodNotAllowed(kind, verbs.get(method) ?? "") : Failure.noSuchMethod()
+
+const ofScale = (request: Resources.ResourceRequest, method: string): Resources.Answer => {
+  const { exchange, kind, path, server } = request
+  const { query } = exchange.target
+  const target = { kind, namespace: path.namespace, name: path.name, subresource: "" }
+  const accepted = Resources.acceptedBy(request)
+  const answer = (scale: JsonObject) =>
+    Exchange.answer(
+      exchange,
+      200,
+      View.object(View.make(scaleKind(kind), accepted, query), scale, exchange.now),
+      accepted
+    )
+  if (method === "GET" || method === "HEAD") return answer(Scale.get(server.world, target))
+  const body = Exchange.bodyOf(exchange)
+  const { headers } = exchange.request
+  if (method === "PUT") {
+    const options = Query.write(query, "Update")
+    const format = Negotiation.bodyFormat(headers["content-type"], kind.custom)
+    const decode = () => Resources.decode({ ...request, kind: scaleKind(kind) }, body, format, options)
+    const next = kind.custom ? unregistered(decode) : decode()
+    return answer(Scale.change(server.world, target, () => next, complete(request, options)))
+  }
+  if (method !== "PATCH") throw refusedMethod(kind, method)
+  const type = Negotiation.patchType(headers["content-type"], kind.custom)
+  const options = Query.write(query, "Patch", type === "apply")
+  const text = Decode.textOf(body)
+  const patchOptions = {
+    ...complete(request, options),
+    fieldValidation: options.fieldValidation,
+    force: options.force === true
+  }
+  if (type === "apply") {
+    const intent = Json.object(Decode.parse(text, "yaml").value)
+    return answer(
+      Scale.change(server.world, target, () => intent, { ...patchOptions, applies: { force: options.force === true } })
+    )
+  }
+  const patch = Body.read(type, text)
+  return answer(
+    Scale.change(
+      server.world,
+      target,
+      (live) => Patch.changed(server.world, scaleKind(kind), live, patch, patchOptions),
+      patchOptions
+    )
+  )
+}
+
+/** What is wrong with the Scale of a custom kind cannot be told: who would tell it does not know the type. */
+const unregistered = <A>(decode: () => A): A => {
+  try {
+    return decode()
+  } catch (error) {
+    const told =
+      !(error instanceof Failure.Failure) || error.code !== 400 || error.message.startsWith("the API version")
+    throw told
+      ? error
+      : Failure.badRequest('no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"')
+  }
+}
+
+/** Scale as a kind: as the object's, with another name and another schema. */
+const scaleKind = (kind: Kind): Kind => ({ ...kind, ...ScaleManagers.kind(), columns: [] })
+
+const complete = (
+  { exchange, server }: Resources.ResourceRequest,
+  query: Pick<Query.WriteQuery, "dryRun" | "fieldManager">
+) =>
+  Admission.admitted(server.world, {
+    ...Resources.writeOptions(exchange, query),
+    stored: server.world.store.list
+  })
+
+/** A body that is created at an object, and answered by a Status. */
+const posted =
+  (
+    schemaOf: () => Pick<Kind, "group" | "version" | "kind" | "schema">,
+    post: (request: Resources.ResourceRequest, body: JsonObject, options: ReturnType<typeof complete>) => void
+  ) =>
+  (request: Resources.ResourceRequest): Resources.Answer => {
+    const { exchange } = request
+    const accepted = Resources.acceptedBy(request)
+    const format = Negotiation.bodyFormat(exchange.request.headers["content-type"], request.kind.custom)
+    const query = Query.write(exchange.target.query, "Create")
+    const kind = { ...request.kind, ...schemaOf() }
+    const body = Resources.decode({ ...request, kind }, Exchange.bodyOf(exchange), format, query)
+    post(request, body, complete(request, query))
+    return Exchange.answer(exchange, 201, created, accepted)
+  }
+
+const token = (request: Resources.ResourceRequest): Resources.Answer => {
+  const { exchange, kind, path, server } = request
+  const accepted = Resources.acceptedBy(request)
+  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"], request.kind.custom)
+  const query = Query.write(exchange.target.query, "Create")
+  const body = Resources.decode(
+    { ...request, kind: { ...kind, ...TokenRequest.named() } },
+    Exchange.bodyOf(exchange),
+    format,
+    query
+  )
+  const options = complete(request, query)
+  const answer = TokenRequest.answer(server.world, kind, path.namespace, path.name, body, options)
+  return Exchange.answer(exchange, 201, answer, accepted)
+}
+
+const created: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }
+
+const logs = ({ exchange, kind, path, server }: Resources.ResourceRequest): Resources.Answer => {
+  const pod = server.verbs.get(kind, path.namespace, path.name)
+  const options = PodLogs.of(pod, exchange.target.query)
+  if ((Json.text(Json.at(pod, "spec", "nodeName")) ?? "") === "") {
+    throw Failure.badRequest(`pod ${path.name} does not have a host assigned`)
+  }
+  if (server.logs === undefined) throw Failure.notImplemented("logs without a kubelet")
+  return Effect.map(server.logs(pod, options), (body) =>
+    typeof body === "string" ? Exchange.text(200, body) : Exchange.streamed(exchange, body, "text/plain")
+  )
+}
+
+/** The subresources of built-in kinds that are no views of the object. */
+const builtIn: {
+  readonly [path: string]: {
+    readonly method: string
+    readonly answer: (request: Resources.ResourceRequest) => Resources.Answer
+  }
+} = {
+  "/pods/binding": {
+    method: "POST",
+    answer: posted(Binding.named, ({ kind, path, server }, body, options) =>
+      Binding.bind(server.world, kind, path.namespace, path.name, body, options)
+    )
+  },
+  "/pods/eviction": {
+    method: "POST",
+    answer: posted(Eviction.named, ({ kind, path, server }, body, options) =>
+      Eviction.evict(server.world, kind, path.namespace, path.name, body, options)
+    )
+  },
+  "/pods/log": { method: "GET", answer: logs },
+  "/serviceaccounts/token": { method: "POST", answer: token }
+}

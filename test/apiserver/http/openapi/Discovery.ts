@@ -1,0 +1,196 @@
+/**
+ * Which resources there are: `/api`, `/apis` and what is below them, as clients ask to map kinds to paths.
+ *
+ * `/api` and `/apis` have two forms. A client that accepts `APIGroupDiscoveryList` gets everything at once; any other gets the
+ * names of the groups, and asks for each version.
+ */
+
+import { clausesOf, type Format } from "../../codec/Negotiation.ts"
+import { names } from "../../kinds/Names.ts"
+import type { JsonObject } from "../../model/Json.ts"
+import { apiVersionOf, type Kind, type Subresource, type Verb } from "../../model/Kind.ts"
+import * as Hash from "./Hash.ts"
+import { byPriority } from "./Version.ts"
+
+/** The media type of the aggregated form. */
+export const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+/** All resources of the core group (`/api`) or of all others (`/apis`). */
+export const aggregated = (kinds: ReadonlyArray<Kind>, root: "api" | "apis"): JsonObject => ({
+  kind: "APIGroupDiscoveryList",
+  apiVersion: "apidiscovery.k8s.io/v2",
+  metadata: {},
+  items: groupsOf(kinds)
+    .filter((group) => (group === "") === (root === "api"))
+    .map((group) => ({
+      metadata: group === "" ? {} : { name: group },
+      versions: versionsOf(kinds, group).map((version) => ({
+        version,
+        resources: resourcesOf(kinds, group, version).map(resource),
+        freshness: "Current"
+      }))
+    }))
+})
+
+/** `/api`. `address` is where clients reach the server: `127.0.0.1:6443`. */
+export const apiVersions = (address: string): JsonObject => ({
+  kind: "APIVersions",
+  versions: ["v1"],
+  serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: address }]
+})
+
+/** `/apis`. */
+export const apiGroupList = (kinds: ReadonlyArray<Kind>): JsonObject => ({
+  kind: "APIGroupList",
+  apiVersion: "v1",
+  groups: groupsOf(kinds)
+    .filter((group) => group !== "")
+    .map((group) => groupIn(kinds, group))
+})
+
+/** `/apis/{group}`; undefined where there is no such group. */
+export const apiGroup = (kinds: ReadonlyArray<Kind>, group: string): JsonObject | undefined =>
+  group !== "" && groupsOf(kinds).includes(group)
+    ? { kind: "APIGroup", apiVersion: "v1", ...groupIn(kinds, group) }
+    : undefined
+
+/** `/api/v1` and `/apis/{group}/{version}`; undefined where there is no such version. */
+export const apiResourceList = (kinds: ReadonlyArray<Kind>, group: string, version: string): JsonObject | undefined => {
+  const resources = resourcesOf(kinds, group, version)
+  if (resources.length === 0) return undefined
+  return {
+    kind: "APIResourceList",
+    // The list of the core group has never had one.
+    ...(group === "" ? {} : { apiVersion: "v1" }),
+    groupVersion: apiVersionOf({ group, version }),
+    resources: resources.flatMap((kind) => [
+      {
+        name: kind.plural,
+        singularName: kind.singular,
+        namespaced: kind.namespaced,
+        kind: kind.kind,
+        verbs: kind.verbs,
+        ...aliases(kind),
+        ...(kind.verbs.includes("list") ? { storageVersionHash: storageVersionHash(kind) } : {})
+      },
+      ...subresourcesOf(kind).map((subresource) => ({
+        name: `${kind.plural}/${subresource.name}`,
+        singularName: "",
+        namespaced: kind.namespaced,
+        ...(isOwn(kind, subresource) ? {} : { group: subresource.group, version: subresource.version }),
+        kind: subresource.kind,
+        verbs: subresource.verbs
+      }))
+    ])
+  }
+}
+
+/** The entity tag of an aggregated answer. */
+export const etag = (list: JsonObject): string => `"${Hash.document(JSON.stringify(list))}"`
+
+/** How `/api` and `/apis` are to be answered for an `Accept` header; undefined: not at all, which is 406. */
+export const formOf = (accept: string | undefined): Form | undefined => {
+  for (const { parameters, type } of clausesOf(accept === undefined || accept.trim() === "" ? "*/*" : accept)) {
+    const format = formats[type]
+    if (format === undefined) continue
+    if (!parameters.has("as")) return { format, aggregated: false }
+    if (
+      parameters.get("as") === "APIGroupDiscoveryList" &&
+      parameters.get("g") === "apidiscovery.k8s.io" &&
+      parameters.get("v") === "v2"
+    ) {
+      return { format, aggregated: true }
+    }
+  }
+  return undefined
+}
+
+/** One of the forms of `/api` and `/apis`. */
+export interface Form {
+  readonly format: Format
+  readonly aggregated: boolean
+}
+
+const formats: { readonly [type: string]: Format } = {
+  "application/json": "json",
+  "application/yaml": "yaml",
+  "application/vnd.kubernetes.protobuf": "protobuf",
+  "application/*": "json",
+  "*/*": "json"
+}
+
+/** The built-in groups in the order of a kube-apiserver, which is of importance; then the others by name. */
+const groupsOf = (kinds: ReadonlyArray<Kind>): ReadonlyArray<string> => {
+  const builtIn = [...new Set(names.map(({ group }) => group))]
+  const served = new Set(kinds.map(({ group }) => group))
+  return [
+    ...builtIn.filter((group) => served.has(group)),
+    ...[...served].filter((group) => !builtIn.includes(group)).sort()
+  ]
+}
+
+/** The first one is the preferred one. */
+const versionsOf = (kinds: ReadonlyArray<Kind>, group: string): ReadonlyArray<string> =>
+  [...new Set(kinds.filter((kind) => kind.group === group).map(({ version }) => version))].sort(byPriority)
+
+const resourcesOf = (kinds: ReadonlyArray<Kind>, group: string, version: string): ReadonlyArray<Kind> =>
+  kinds
+    .filter((kind) => kind.group === group && kind.version === version)
+    .sort((one, other) => (one.plural < other.plural ? -1 : 1))
+
+const groupIn = (kinds: ReadonlyArray<Kind>, group: string): JsonObject => {
+  const versions = versionsOf(kinds, group).map((version) => ({ groupVersion: `${group}/${version}`, version }))
+  return { name: group, versions, preferredVersion: versions[0] }
+}
+
+const resource = (kind: Kind): JsonObject => {
+  const subresources = subresourcesOf(kind)
+  return {
+    resource: kind.plural,
+    responseKind: responseKind(kind, kind),
+    scope: kind.namespaced ? "Namespaced" : "Cluster",
+    singularResource: kind.singular,
+    verbs: kind.verbs,
+    ...aliases(kind),
+    ...(subresources.length === 0
+      ? {}
+      : {
+          subresources: subresources.map((subresource) => ({
+            subresource: subresource.name,
+            responseKind: responseKind(kind, subresource),
+            verbs: subresource.verbs
+          }))
+        })
+  }
+}
+
+const aliases = ({ categories, shortNames }: Kind): JsonObject => ({
+  ...(shortNames.length === 0 ? {} : { shortNames }),
+  ...(categories.length === 0 ? {} : { categories })
+})
+
+/** A built-in resource leaves out its own group and version. */
+const responseKind = (of: Kind, { group, kind, version }: Pick<Kind, "group" | "version" | "kind">): JsonObject =>
+  isOwn(of, { group, version }) && !of.custom ? { group: "", version: "", kind } : { group, version, kind }
+
+const isOwn = (of: Kind, { group, version }: Pick<Kind, "group" | "version">): boolean =>
+  of.group === group && of.version === version
+
+/** Of a custom kind `status` comes first, of a built-in one they are sorted. */
+const subresourcesOf = (kind: Kind): ReadonlyArray<Subresource> => {
+  const { group, kind: name, version } = kind
+  const all = [
+    ...(kind.status === undefined ? [] : [{ name: "status", group, version, kind: name, verbs: parts }]),
+    ...(kind.scale === undefined
+      ? []
+      : [{ name: "scale", group: "autoscaling", version: "v1", kind: "Scale", verbs: parts }]),
+    ...(kind.otherSubresources ?? [])
+  ]
+  return kind.custom ? all : all.sort((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+const parts: ReadonlyArray<Verb> = ["get", "patch", "update"]
+
+/** Changes when a resource is stored in another version: so can a client know that there is something to migrate. */
+const storageVersionHash = (kind: Kind): string =>
+  Hash.storageVersion(kind.storageVersion ?? apiVersionOf(kind), kind.kind)

@@ -1,0 +1,115 @@
+/** The variable `authorizer` of expressions in admission, which asks for the permissions of a user. */
+import type { Environment } from "@marcbachmann/cel-js"
+import type * as AccessRequest from "../../access/AccessRequest.ts"
+import * as User from "../../model/User.ts"
+
+type Resource = AccessRequest.ResourceAttributes
+
+class Decision {
+  constructor(readonly decision: AccessRequest.Decision) {}
+}
+
+/** A user, and the authorizer that decides. */
+interface Asked {
+  readonly user: User.User
+  readonly authorize: (request: AccessRequest.AccessRequest) => AccessRequest.Decision
+}
+
+class PathCheck {
+  constructor(
+    readonly asked: Asked,
+    readonly path: string
+  ) {}
+
+  check(verb: string): Decision {
+    const { authorize, user } = this.asked
+    return new Decision(authorize({ user, verb, resource: undefined, path: this.path }))
+  }
+}
+
+class ResourceCheck {
+  constructor(
+    readonly asked: Asked,
+    readonly resource: Resource
+  ) {}
+
+  with(more: Partial<Resource>): ResourceCheck {
+    return new ResourceCheck(this.asked, { ...this.resource, ...more })
+  }
+
+  check(verb: string): Decision {
+    const { authorize, user } = this.asked
+    return new Decision(authorize({ user, verb, resource: this.resource, path: "" }))
+  }
+}
+
+class GroupCheck {
+  constructor(
+    readonly asked: Asked,
+    readonly group: string
+  ) {}
+
+  resource(resource: string): ResourceCheck {
+    return new ResourceCheck(this.asked, { group: this.group, resource, subresource: "", namespace: "", name: "" })
+  }
+}
+
+class Authorizer {
+  constructor(
+    readonly asked: Asked,
+    readonly own: Resource
+  ) {}
+
+  get requestResource(): ResourceCheck {
+    return new ResourceCheck(this.asked, this.own)
+  }
+
+  serviceAccount(namespace: string, name: string): Authorizer {
+    const user = User.complete({ name: User.serviceAccountName(namespace, name), groups: [] })
+    return new Authorizer({ ...this.asked, user }, this.own)
+  }
+}
+
+/** The value of `authorizer` for a request of the user about a resource. Without an authorizer, everything is allowed. */
+export const of = (user: User.User, authorize: Asked["authorize"] | undefined, resource: Resource): unknown =>
+  new Authorizer({ user, authorize: authorize ?? (() => ({ allowed: true, reason: "" })) }, resource)
+
+const prefix = "kubernetes.authorization"
+
+/** The type of `authorizer`. */
+export const typeName = `${prefix}.Authorizer`
+
+/** Adds the types and functions of `authorizer` to an environment. */
+export const register = (env: Environment): Environment => {
+  env.registerType(`${prefix}.Decision`, Decision)
+  env.registerType(`${prefix}.PathCheck`, PathCheck)
+  env.registerType(`${prefix}.ResourceCheck`, ResourceCheck)
+  env.registerType(`${prefix}.GroupCheck`, GroupCheck)
+  env.registerType(typeName, { ctor: Authorizer, fields: { requestResource: `${prefix}.ResourceCheck` } })
+  for (const [signature, handler] of Object.entries(functions)) {
+    env.registerFunction(signature.replaceAll("@", `${prefix}.`), handler)
+  }
+  return env
+}
+
+const functions: { readonly [signature: string]: (...args: never) => unknown } = {
+  "@Authorizer.path(string): @PathCheck": ({ asked }: Authorizer, path: string) => new PathCheck(asked, path),
+  "@Authorizer.group(string): @GroupCheck": ({ asked }: Authorizer, group: string) => new GroupCheck(asked, group),
+  "@Authorizer.serviceAccount(string, string): @Authorizer": (self: Authorizer, namespace: string, name: string) =>
+    self.serviceAccount(namespace, name),
+  "@PathCheck.check(string): @Decision": (self: PathCheck, verb: string) => self.check(verb),
+  "@GroupCheck.resource(string): @ResourceCheck": (self: GroupCheck, resource: string) => self.resource(resource),
+  "@ResourceCheck.subresource(string): @ResourceCheck": (self: ResourceCheck, subresource: string) =>
+    self.with({ subresource }),
+  "@ResourceCheck.namespace(string): @ResourceCheck": (self: ResourceCheck, namespace: string) =>
+    self.with({ namespace }),
+  "@ResourceCheck.name(string): @ResourceCheck": (self: ResourceCheck, name: string) => self.with({ name }),
+  // RBAC does not look at selectors.
+  "@ResourceCheck.fieldSelector(string): @ResourceCheck": (self: ResourceCheck) => self,
+  "@ResourceCheck.labelSelector(string): @ResourceCheck": (self: ResourceCheck) => self,
+  "@ResourceCheck.check(string): @Decision": (self: ResourceCheck, verb: string) => self.check(verb),
+  "@Decision.allowed(): bool": ({ decision }: Decision) => decision.allowed,
+  "@Decision.reason(): string": ({ decision }: Decision) => decision.reason,
+  "@Decision.errored(): bool": () => false,
+  "@Decision.error(): string": () => ""
+}

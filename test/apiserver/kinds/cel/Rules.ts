@@ -1,0 +1,219 @@
+/**
+ * The rules of a schema (`x-kubernetes-validations`): compiled once, and asked of every object that is written. A rule stands
+ * at a part of the schema and is asked of every such part of an object; a rule that looks at `oldSelf` only where the old
+ * object has the same part.
+ */
+import { Optional } from "@marcbachmann/cel-js"
+import * as FieldError from "../../model/FieldError.ts"
+import * as Json from "../../model/Json.ts"
+import type { Rule, Schema } from "../../model/Schema.ts"
+import { type Correlation, itemLike } from "../crd/Correlation.ts"
+import * as FieldPath from "../crd/FieldPath.ts"
+import * as Schemas from "../crd/Schemas.ts"
+import * as Expression from "./Expression.ts"
+import { type Type, Types } from "./Types.ts"
+
+/** The rules of a schema, wherever in it they stand. */
+export interface Rules {
+  /** Whether there are none at all. */
+  readonly none: boolean
+  /** The rules that a value breaks. What was broken before and has not changed is only warned of. */
+  readonly check: (
+    value: Json.Json,
+    old: Json.Json | undefined,
+    options?: Options
+  ) => ReadonlyArray<FieldError.FieldError>
+}
+
+/** How the rules are asked. */
+export interface Options {
+  readonly path?: string | undefined
+  readonly before?: Correlation | undefined
+  readonly warn?: ((text: string) => void) | undefined
+}
+
+/** What compiling a rule gives: programs, or complaints. */
+export interface Compiled {
+  readonly rule: Rule
+  readonly program: Expression.Program | { readonly problem: string }
+  readonly message: Expression.Program | { readonly problem: string } | undefined
+}
+
+/** Compiles all rules of a schema. `root`: it is that of a resource, which has metadata. */
+export const compile = (schema: Schema, { root = true } = {}): Rules => {
+  if (!hasRules(schema)) return { none: true, check: () => [] }
+  const node = nodeOf(schema, new Types(Expression.environment()), root)
+  return {
+    none: node === undefined,
+    check: (value, old, { before, path, warn = () => undefined } = {}) =>
+      node === undefined ? [] : [...broken(node, { value, old, path, current: before, nearest: undefined }, warn)]
+  }
+}
+
+/** Compiles the rules at one part of a schema. The types are those of the whole schema. */
+export const compileAt = (schema: Schema, type: Type, types: Types): ReadonlyArray<Compiled> => {
+  const plain = types.environment.clone().registerVariable("self", type.name)
+  const optional = plain.clone().registerVariable("oldSelf", `optional<${type.name}>`)
+  const certain = plain.clone().registerVariable("oldSelf", type.name)
+  return (schema["x-kubernetes-validations"] ?? []).map((rule) => {
+    const env = rule.optionalOldSelf === true ? optional : certain
+    const program = Expression.compile(env, rule.rule)
+    const { messageExpression = "" } = rule
+    const wanted = messageExpression !== "" && !("problem" in program)
+    return { rule, program, message: wanted ? Expression.compile(env, messageExpression) : undefined }
+  })
+}
+
+/** Whether a schema has any rules. */
+const hasRules = (schema: Schema): boolean =>
+  schema["x-kubernetes-validations"] !== undefined ||
+  Object.values(schema.properties ?? {}).some(hasRules) ||
+  (schema.items !== undefined && hasRules(schema.items)) ||
+  (typeof schema.additionalProperties === "object" && hasRules(schema.additionalProperties))
+
+/** A part of a schema that has rules, or parts that have. */
+interface Node {
+  /** Whether one of the rules looks at the old value. */
+  readonly usesOldSelf: boolean
+  readonly schema: Schema
+  readonly type: Type
+  readonly rules: ReadonlyArray<Compiled>
+  readonly items: Node | undefined
+  readonly values: Node | undefined
+  readonly properties: ReadonlyMap<string, Node>
+}
+
+const nodeOf = (schema: Schema, types: Types, root?: boolean): Node | undefined => {
+  if (!hasRules(schema)) return undefined
+  // The whole is declared before its parts: they are the same types then.
+  const type = root === undefined ? types.of(schema) : types.of(schema, root)
+  if (type === undefined) return undefined
+  const properties = new Map<string, Node>()
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const node = nodeOf(property, types)
+    if (node !== undefined) properties.set(name, node)
+  }
+  const values = Schemas.valuesOf(schema)
+  const rules = schema["x-kubernetes-validations"] === undefined ? [] : compileAt(schema, type, types)
+  return {
+    schema,
+    type,
+    rules,
+    usesOldSelf: rules.some(({ program }) => "usesOldSelf" in program && program.usesOldSelf),
+    items: schema.items === undefined ? undefined : nodeOf(schema.items, types),
+    values: values === undefined ? undefined : nodeOf(values, types),
+    properties
+  }
+}
+
+/** A part of an object, and the same part of the old one. */
+interface Part {
+  readonly value: Json.Json
+  readonly old: Json.Json | undefined
+  readonly path: string | undefined
+  /** What the part was before, as far as one can tell, and the nearest around it of which one can tell. */
+  readonly current: Correlation | undefined
+  readonly nearest: Correlation | undefined
+}
+
+function* broken(node: Node, part: Part, warn: (text: string) => void): Iterable<FieldError.FieldError> {
+  const { path = "", value } = part
+  if (value === null) return
+  yield* brokenHere(node, part, warn)
+  if (Json.isList(value) && node.items !== undefined) {
+    for (const [index, item] of value.entries()) {
+      const old = itemLike(node.schema, part.old, item)
+      const around = part.current === undefined ? part : { current: part.current.index(index), nearest: part.current }
+      yield* broken(
+        node.items,
+        { value: item, old, path: `${path}[${index}]`, current: around.current, nearest: around.nearest },
+        warn
+      )
+    }
+  }
+  if (!Json.isObject(value) || (node.values === undefined && node.properties.size === 0)) return
+  for (const name in value) {
+    const named = node.properties.get(name)
+    const child = named ?? node.values
+    const member = value[name]
+    if (child === undefined || member === undefined) continue
+    const at = named === undefined ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
+    yield* broken(child, { value: member, old: Json.at(part.old, name), path: at, ...below(part, name) }, warn)
+  }
+}
+
+const below = ({ current, nearest }: Part, name: string): Pick<Part, "current" | "nearest"> => {
+  if (current === undefined) return { current, nearest }
+  // Whether apiVersion and kind have changed cannot be seen: both objects were made to be of one version.
+  if (nearest === undefined && (name === "apiVersion" || name === "kind"))
+    return { current: undefined, nearest: undefined }
+  return { current: current.key(name), nearest: current }
+}
+
+const isUnchanged = ({ current, nearest }: Part): boolean => (current ?? nearest)?.same === true
+
+function* brokenHere(node: Node, part: Part, warn: (text: string) => void): Iterable<FieldError.FieldError> {
+  if (node.rules.length === 0) return
+  const { old, path, value } = part
+  const type = node.schema.type ?? (path === undefined ? "object" : "")
+  const self = node.type.valueOf(value)
+  const before = !node.usesOldSelf || old === undefined || old === null ? undefined : node.type.valueOf(old)
+  for (const { message, program, rule } of node.rules) {
+    if ("problem" in program) {
+      yield FieldError.make("FieldValueInvalid", path, type, `rule compile error: ${program.problem}`)
+      continue
+    }
+    if (program.usesOldSelf && before === undefined && rule.optionalOldSelf !== true) continue
+    const context = { self, oldSelf: rule.optionalOldSelf === true ? Optional.of(before) : before }
+    const result = program.evaluate(context)
+    if ("problem" in result) {
+      yield FieldError.make("FieldValueInvalid", path, type, failed(result.problem, rule))
+      continue
+    }
+    if (result.value === true) continue
+    const error = errorOf(node.schema, part, rule, messageOf(message, context) ?? messageOrDefault(rule))
+    if (!program.usesOldSelf && isUnchanged(part)) warn(FieldError.sentence(error))
+    else yield error
+  }
+}
+
+const failed = (problem: string, rule: Rule): string =>
+  problem.startsWith("no such overload")
+    ? `'${problem}': call arguments did not match a supported operator, function or macro signature for rule: ${shown(rule)}`
+    : `${problem} evaluating rule: ${shown(rule)}`
+
+const shown = ({ message = "", rule }: Rule): string => (message === "" ? rule : message).trim()
+
+const messageOrDefault = (rule: Rule): string =>
+  (rule.message ?? "") === "" ? `failed rule: ${shown(rule)}` : shown(rule)
+
+/** What a message expression says; undefined where it fails, or says nothing that can be shown. */
+const messageOf = (message: Compiled["message"], context: Expression.Context): string | undefined => {
+  if (message === undefined || "problem" in message) return undefined
+  const result = message.evaluate(context)
+  if ("problem" in result || typeof result.value !== "string") return undefined
+  const text = result.value.trim()
+  return text === "" || text.includes("\n") || Buffer.byteLength(text) > 5120 ? undefined : text
+}
+
+const errorOf = (schema: Schema, { path, value }: Part, rule: Rule, detail: string): FieldError.FieldError => {
+  const below = rule.fieldPath === undefined ? undefined : FieldPath.parse(rule.fieldPath, schema)
+  const sub = below !== undefined && "path" in below ? below.path : undefined
+  const field = sub === undefined ? path : path === undefined ? sub : `${path}.${sub}`
+  const isWhole = Json.isObject(value) || Json.isList(value)
+  switch (rule.reason) {
+    case "FieldValueForbidden":
+      return FieldError.make("FieldValueForbidden", field, undefined, detail)
+    case "FieldValueRequired":
+      return FieldError.make("FieldValueRequired", field, undefined, detail)
+    case "FieldValueDuplicate":
+      // Whole objects are not shown.
+      return isWhole
+        ? { reason: "FieldValueDuplicate", field, message: "Duplicate value" }
+        : FieldError.make("FieldValueDuplicate", field, value)
+    default:
+      return isWhole
+        ? { reason: "FieldValueInvalid", field, message: `Invalid value: ${detail}` }
+        : FieldError.make("FieldValueInvalid", field, value, detail)
+  }
+}

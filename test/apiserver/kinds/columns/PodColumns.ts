@@ -1,0 +1,158 @@
+/**
+ * The cells of a Pod. Its status is told by the first container that has something to tell.
+ */
+
+import { isTrue } from "../../model/Conditions.ts"
+import * as Duration from "../../model/Duration.ts"
+import type { JsonObject } from "../../model/Json.ts"
+import * as J from "../../model/Json.ts"
+import { isDeleting } from "../../model/ObjectMeta.ts"
+import { type Cells, count, or } from "./Text.ts"
+
+/** The cells by their columns. */
+export const cells: Cells = {
+  Ready: (pod) => {
+    const { ready, total } = summary(pod)
+    return `${ready}/${total}`
+  },
+  Status: (pod) => summary(pod).status,
+  Restarts: (pod, now) => {
+    const { lastRestart, restarts } = summary(pod)
+    return restarts === 0 || lastRestart === "" ? `${restarts}` : `${restarts} (${Duration.age(lastRestart, now)} ago)`
+  },
+  IP: (pod) => or(J.objects(J.at(pod, "status", "podIPs"))[0]?.ip ?? J.at(pod, "status", "podIP"), "<none>"),
+  Node: (pod) => or(J.at(pod, "spec", "nodeName"), "<none>"),
+  "Nominated Node": (pod) => or(J.at(pod, "status", "nominatedNodeName"), "<none>"),
+  "Readiness Gates": (pod) => {
+    const gates = J.objects(J.at(pod, "spec", "readinessGates"))
+    const open = gates.filter((gate) => isTrue(pod, or(gate.conditionType, "")))
+    return gates.length === 0 ? "<none>" : `${open.length}/${gates.length}`
+  }
+}
+
+interface Summary {
+  readonly status: string
+  readonly ready: number
+  readonly total: number
+  readonly restarts: number
+  /** When a container ended that was started again; empty: unknown. */
+  readonly lastRestart: string
+}
+
+const summary = (pod: JsonObject): Summary => {
+  const initial = initialization(pod)
+  const total = J.list(J.at(pod, "spec", "containers")).length + sidecars(pod).size
+  if (initial.waitsFor !== undefined && !isTrue(pod, "Initialized")) {
+    return {
+      status: deleted(pod) ?? initial.waitsFor,
+      ready: initial.ready,
+      total,
+      ...restartsOf(initial.statuses)
+    }
+  }
+  const statuses = statusesOf(pod, "containerStatuses")
+  const running = statuses.filter(isReady)
+  const own = initial.statuses.filter((status) => sidecars(pod).has(or(status.name, "")))
+  return {
+    status: deleted(pod) ?? told(pod, statuses, running.length > 0, initial.waitsFor ?? phase(pod)),
+    ready: initial.ready + running.length,
+    total,
+    ...restartsOf([...own, ...statuses])
+  }
+}
+
+const statusesOf = (pod: JsonObject, member: string): ReadonlyArray<JsonObject> =>
+  J.objects(J.at(pod, "status", member))
+
+/** The init containers that keep running. */
+const sidecars = (pod: JsonObject): ReadonlySet<string> =>
+  new Set(
+    J.objects(J.at(pod, "spec", "initContainers"))
+      .filter((container) => container.restartPolicy === "Always")
+      .map((container) => or(container.name, ""))
+  )
+
+/** What the pod says itself, before its containers are looked at. */
+const phase = (pod: JsonObject): string => {
+  const gated = J.objects(J.at(pod, "status", "conditions")).some(
+    (condition) => condition.type === "PodScheduled" && condition.reason === "SchedulingGated"
+  )
+  return gated ? "SchedulingGated" : or(J.at(pod, "status", "reason"), or(J.at(pod, "status", "phase"), ""))
+}
+
+const deleted = (pod: JsonObject): string | undefined => {
+  if (!isDeleting(pod)) return undefined
+  if (J.at(pod, "status", "reason") === "NodeLost") return "Unknown"
+  const ended = ["Succeeded", "Failed"].includes(or(J.at(pod, "status", "phase"), ""))
+  return ended ? undefined : "Terminating"
+}
+
+interface Initialization {
+  /** What the first init container that is not through is at; undefined when all are. */
+  readonly waitsFor: string | undefined
+  readonly ready: number
+  /** Of the init containers up to that one. */
+  readonly statuses: ReadonlyArray<JsonObject>
+}
+
+const initialization = (pod: JsonObject): Initialization => {
+  const statuses = statusesOf(pod, "initContainerStatuses")
+  const lasting = sidecars(pod)
+  let ready = 0
+  for (const [index, status] of statuses.entries()) {
+    const ended = J.at(status, "state", "terminated")
+    if (ended !== undefined && count(J.at(ended, "exitCode")) === 0) continue
+    if (lasting.has(or(status.name, "")) && status.started === true) {
+      if (status.ready === true) ready++
+      continue
+    }
+    return { waitsFor: `Init:${stuck(pod, status, index)}`, ready, statuses: statuses.slice(0, index + 1) }
+  }
+  return { waitsFor: undefined, ready, statuses }
+}
+
+/** Why an init container is not through. */
+const stuck = (pod: JsonObject, status: JsonObject, index: number): string => {
+  const ended = J.at(status, "state", "terminated")
+  if (ended !== undefined) return ending(J.object(ended))
+  const waiting = or(J.at(status, "state", "waiting", "reason"), "")
+  if (waiting !== "" && waiting !== "PodInitializing") return waiting
+  return `${index}/${J.list(J.at(pod, "spec", "initContainers")).length}`
+}
+
+const ending = (terminated: JsonObject): string => {
+  const signal = count(terminated.signal)
+  return or(terminated.reason, signal === 0 ? `ExitCode:${count(terminated.exitCode)}` : `Signal:${signal}`)
+}
+
+const isReady = (status: JsonObject): boolean =>
+  status.ready === true &&
+  J.at(status, "state", "running") !== undefined &&
+  or(J.at(status, "state", "waiting", "reason"), "") === "" &&
+  J.at(status, "state", "terminated") === undefined
+
+/** The first container that waits or has ended tells; one that is complete only when no other runs or has failed. */
+const told = (pod: JsonObject, statuses: ReadonlyArray<JsonObject>, running: boolean, otherwise: string): string => {
+  const telling = statuses.flatMap((status) => {
+    const waiting = or(J.at(status, "state", "waiting", "reason"), "")
+    if (waiting !== "") return [{ says: waiting, failed: false }]
+    const ended = J.at(status, "state", "terminated")
+    if (ended === undefined) return []
+    return [{ says: ending(J.object(ended)), failed: count(J.at(ended, "exitCode")) !== 0 }]
+  })
+  const status = telling[0]?.says ?? otherwise
+  if (status !== "Completed") return status
+  if (running && isTrue(pod, "Ready")) return "Running"
+  const failed = telling.find((one) => one.failed)
+  if (failed !== undefined) return failed.says
+  return running ? "NotReady" : status
+}
+
+const restartsOf = (statuses: ReadonlyArray<JsonObject>): Pick<Summary, "restarts" | "lastRestart"> => ({
+  restarts: statuses.reduce((sum, status) => sum + count(status.restartCount), 0),
+  lastRestart:
+    statuses
+      .map((status) => or(J.at(status, "lastState", "terminated", "finishedAt"), ""))
+      .toSorted()
+      .at(-1) ?? ""
+})

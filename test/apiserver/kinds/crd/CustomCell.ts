@@ -1,0 +1,32 @@
+/**
+ * The cells of the columns that a CRD declares: what a JSONPath leads to, as the type of the column shows it.
+ */
+
+import * as Duration from "../../model/Duration.ts"
+import type { Json, JsonObject } from "../../model/Json.ts"
+import type { Column } from "../../model/Kind.ts"
+import * as JsonPath from "./JsonPath.ts"
+
+/** Makes the cell of a column: its first result; null where there is none, or none of the type. */
+export const of = (type: Column["type"], jsonPath: string): Column["cell"] => {
+  const path = JsonPath.parse(jsonPath)
+  return (object: JsonObject, now: number) => {
+    const value = JsonPath.find(path, object)?.[0]
+    return value === undefined ? null : shown(type, value, now)
+  }
+}
+
+const shown = (type: Column["type"], value: Json, now: number): ReturnType<Column["cell"]> => {
+  switch (type) {
+    case "string":
+      return JsonPath.print(value)
+    case "integer":
+      return typeof value === "number" ? Math.trunc(value) : null
+    case "number":
+      return typeof value === "number" ? value : null
+    case "boolean":
+      return typeof value === "boolean" ? value : null
+    case "date":
+      return typeof value === "string" ? Duration.age(value, now) : null
+  }
+}

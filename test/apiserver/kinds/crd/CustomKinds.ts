@@ -1,0 +1,211 @@
+/**
+ * The kinds that a CustomResourceDefinition declares: one per served version, as the server serves any other kind.
+ * Versions are views of the same objects. With the conversion strategy None only the apiVersion differs, and what each schema knows.
+ */
+import * as Failure from "../../model/Failure.ts"
+import * as Json from "../../model/Json.ts"
+import type { Kind, Scale, Verb } from "../../model/Kind.ts"
+import type { Schema } from "../../model/Schema.ts"
+import * as Conversion from "../../webhook/Conversion.ts"
+import type { Outside } from "../../webhook/Outside.ts"
+import * as Rules from "../cel/Rules.ts"
+import * as ObjectMeta from "./CustomObjectMeta.ts"
+import * as CustomStrategy from "./CustomStrategy.ts"
+import * as Defaults from "./Defaults.ts"
+import * as Columns from "./PrinterColumns.ts"
+import * as Prune from "./Pruning.ts"
+import * as Schemas from "./Schemas.ts"
+
+export { definition, definitionStatus, establish } from "./DefinitionStrategy.ts"
+
+/**
+ * The kinds that a stored, established CRD serves, one per served version. What a schema says (defaults, patterns, rules)
+ * is compiled here, once for each revision of the CRD.
+ */
+export const kindsOf = (crd: Json.JsonObject, outside?: Outside): ReadonlyArray<Kind> => {
+  const spec = Json.object(crd.spec)
+  const versions = Json.objects(spec.versions)
+  const schemas = new Map(versions.map((version) => [versionName(version), rootSchema(version)]))
+  const convert = outside === undefined ? Conversion.none : Conversion.of(crd, outside)
+  const stored = versions.find((version) => version.storage === true) ?? {}
+  return versions
+    .filter((version) => version.served === true)
+    .map((version) => kindOf(crd, version, versionName(stored), { schemas, convert }))
+}
+
+const verbs: ReadonlyArray<Verb> = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+
+const versionName = (version: Json.JsonObject): string => Json.text(version.name) ?? ""
+
+/** The schema of a version with what every object has. */
+const rootSchema = (version: Json.JsonObject): Schema => {
+  const schema = Schemas.schemaOf(Json.at(version, "schema", "openAPIV3Schema"))
+  return { ...schema, type: "object" }
+}
+
+/** The schema as it is served: with apiVersion, kind and metadata, whether the CRD mentions them or not. */
+const served = (schema: Schema): Schema => ({
+  ...schema,
+  properties: { ...schema.properties, apiVersion: text, kind: text, metadata: ObjectMeta.objectMeta }
+})
+
+const text: Schema = { type: "string" }
+
+/** The versions of a kind, served or not. */
+interface Versions {
+  readonly schemas: ReadonlyMap<string, Schema>
+  readonly convert: Conversion.Convert
+}
+
+const kindOf = (crd: Json.JsonObject, version: Json.JsonObject, stored: string, versions: Versions): Kind => {
+  const spec = Json.object(crd.spec)
+  const names = Json.object(Json.at(crd, "status", "acceptedNames") ?? spec.names)
+  const group = Json.text(spec.group) ?? ""
+  const name = versionName(version)
+  const kind = Json.text(names.kind) ?? ""
+  const plural = Json.text(names.plural) ?? ""
+  const apiVersion = `${group}/${name}`
+  const schema = versions.schemas.get(name) ?? { type: "object" }
+  const subresources = Json.object(version.subresources)
+  const hasStatus = Json.isObject(subresources.status)
+  const scale = Json.isObject(subresources.scale) ? scaleOf(subresources.scale) : undefined
+  const declared = { apiVersion, kind, schema, rules: Rules.compile(schema), status: hasStatus, scale }
+  return {
+    group,
+    version: name,
+    kind,
+    listKind: Json.text(names.listKind) ?? `${kind}List`,
+    plural,
+    singular: Json.text(names.singular) ?? kind.toLowerCase(),
+    shortNames: strings(names.shortNames),
+    categories: strings(names.categories),
+    namespaced: spec.scope === "Namespaced",
+    verbs,
+    storage: `${group}/${plural}`,
+    ...(stored === name ? {} : { storageVersion: `${group}/${stored}` }),
+    schema: served(schema),
+    custom: true,
+    strategy: CustomStrategy.main(declared),
+    status: hasStatus ? CustomStrategy.status(declared) : undefined,
+    scale,
+    columns: Columns.columnsOf(version),
+    selectableFields: Columns.selectableFieldsOf(version),
+    unconditionalUpdate: false,
+    createOnUpdate: false,
+    gracePeriod: () => 0,
+    deletedAs: "status",
+    ...(versions.convert === Conversion.none
+      ? byName(apiVersion, versions)
+      : byWebhook(apiVersion, `${group}/${plural}`, versions)),
+    toStorage: (object) => converted([object], `${group}/${stored}`, versions)[0] ?? object,
+    deprecation: deprecationOf(version, `${apiVersion} ${kind}`)
+  }
+}
+
+const strings = (value: Json.Json | undefined): ReadonlyArray<string> =>
+  Json.list(value).filter((item): item is string => typeof item === "string")
+
+const scaleOf = (scale: Json.JsonObject): Scale => {
+  const selector = Json.text(scale.labelSelectorPath) ?? ""
+  return {
+    specReplicas: namesOf(scale.specReplicasPath),
+    statusReplicas: namesOf(scale.statusReplicasPath),
+    selector: selector === "" ? undefined : namesOf(selector)
+  }
+}
+
+/** `.spec.replicas` as the names on the way. */
+const namesOf = (path: Json.Json | undefined): ReadonlyArray<string> =>
+  (Json.text(path) ?? "").replace(/^\./, "").split(".")
+
+const deprecationOf = (version: Json.JsonObject, name: string): string | undefined =>
+  version.deprecated === true ? (Json.text(version.deprecationWarning) ?? `${name} is deprecated`) : undefined
+
+/** Objects in the store never change: what one is in this version is found out once. */
+const byName = (apiVersion: string, versions: Versions): Pick<Kind, "fromStorage"> => {
+  const known = new WeakMap<Json.JsonObject, Json.JsonObject>()
+  return {
+    fromStorage: (object) => {
+      const found = known.get(object)
+      if (found !== undefined) return found
+      const made = fromStorage([object], apiVersion, versions)[0] ?? object
+      known.set(object, made)
+      return made
+    }
+  }
+}
+
+/** The same with a webhook: it is asked of an object each time but for lists and watches. */
+const byWebhook = (
+  apiVersion: string,
+  storage: string,
+  versions: Versions
+): Pick<Kind, "fromStorage" | "cached" | "convert"> => {
+  const known = new WeakMap<Json.JsonObject, Json.JsonObject>()
+  return {
+    fromStorage: (object) => readable(object, storage, () => fromStorage([object], apiVersion, versions)[0] ?? object),
+    convert: (object) => versions.convert([object], apiVersion)[0] ?? object,
+    cached: (stored) => {
+      const missing = stored.filter((object) => !known.has(object))
+      const made = fromStorage(missing, apiVersion, versions)
+      for (const [index, object] of missing.entries()) known.set(object, made[index] ?? object)
+      return stored.map((object) => known.get(object) ?? object)
+    }
+  }
+}
+
+/** An object that the webhook does not convert cannot be read: it counts as a corrupt object. */
+const readable = (object: Json.JsonObject, storage: string, read: () => Json.JsonObject): Json.JsonObject => {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof Failure.Failure)) throw error
+    const { name, namespace, resourceVersion } = Json.object(object.metadata)
+    const key = ["", storage, namespace, name].filter((part) => part !== undefined).join("/")
+    throw Failure.internal(
+      `StorageError: corrupt object, Code: 7, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: object not decodable revision=${String(resourceVersion)}: ${error.message}`
+    )
+  }
+}
+
+/** As they were stored, by the schema of the version they were stored in, with defaults that came later; then in this version. */
+const fromStorage = (
+  objects: ReadonlyArray<Json.JsonObject>,
+  apiVersion: string,
+  versions: Versions
+): ReadonlyArray<Json.JsonObject> => {
+  const defaulted = objects.map((object) => {
+    const schema = versions.schemas.get(versionIn(object.apiVersion))
+    if (schema === undefined) return object
+    const { value } = Prune.prune(schema, object)
+    Defaults.fill(value, schema)
+    return value
+  })
+  const read = converted(defaulted, apiVersion, versions)
+  return objects.map((object, index) => (Json.equal(read[index], object) ? object : (read[index] ?? object)))
+}
+
+const versionIn = (apiVersion: Json.Json | undefined): string => (Json.text(apiVersion) ?? "").replace(/^.*\//, "")
+
+/** What is of another version, in this one. An object of a version that is gone only gets the apiVersion. */
+const converted = (
+  objects: ReadonlyArray<Json.JsonObject>,
+  apiVersion: string,
+  { convert, schemas }: Versions
+): ReadonlyArray<Json.JsonObject> => {
+  const others = objects.filter((object) => object.apiVersion !== apiVersion)
+  if (others.length === 0) return objects
+  const [gone, there] = [false, true].map((known) =>
+    others.filter((object) => schemas.has(versionIn(object.apiVersion)) === known)
+  )
+  const schema = schemas.get(versionIn(apiVersion))
+  const made = new Map<Json.JsonObject, Json.JsonObject>(
+    (gone ?? []).map((object) => [object, { ...object, apiVersion }])
+  )
+  const results = convert(there ?? [], apiVersion)
+  for (const [index, object] of (there ?? []).entries()) {
+    const result = results[index] ?? object
+    made.set(object, schema === undefined ? { ...result, apiVersion } : Prune.prune(schema, result).value)
+  }
+  return objects.map((object) => made.get(object) ?? object)
+}

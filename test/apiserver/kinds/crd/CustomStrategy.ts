@@ -1,0 +1,253 @@
+/**
+ * What happens to a custom resource when it is written: the status is kept apart where there is a status subresource, the
+ * generation counts changes, and the schema, the list types and the rules in CEL are checked, in the order of the real server.
+ */
+import * as FieldError from "../../model/FieldError.ts"
+import * as Json from "../../model/Json.ts"
+import type { Scale, Strategy, Writing } from "../../model/Kind.ts"
+import type { Schema } from "../../model/Schema.ts"
+import type { Rules } from "../cel/Rules.ts"
+import { Correlation } from "./Correlation.ts"
+import * as Defaults from "./Defaults.ts"
+import * as EmbeddedResource from "./EmbeddedResource.ts"
+import * as ListTypes from "./ListTypes.ts"
+import * as Validation from "./Validation.ts"
+
+/** What a version of a CRD says about its objects. */
+export interface Declared {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly schema: Schema
+  readonly rules: Rules
+  /** Whether there is a status subresource. */
+  readonly status: boolean
+  readonly scale: Scale | undefined
+}
+
+/** The strategy of the resource itself. */
+export const main = (declared: Declared): Strategy => ({
+  default: (draft) => Defaults.fill(draft, declared.schema),
+  prepareForCreate: (draft) => {
+    if (declared.status) delete draft.status
+    Json.member(draft, "metadata").generation = 1
+  },
+  prepareForUpdate: (draft, old) => {
+    if (declared.status) {
+      if (old.status === undefined) delete draft.status
+      else draft.status = Json.copy(old.status)
+    }
+    if (sameBesidesMetadata(draft, old)) return
+    Json.member(draft, "metadata").generation = (Json.number(Json.at(old, "metadata", "generation")) ?? 0) + 1
+  },
+  validate: (object, writing, found) => {
+    const mistakes = withRules(declared, object, undefined, { writing, found }, [
+      ...ofKind(declared, object, () => [
+        ...Validation.validate(declared.schema, object),
+        ...ofScale(declared.scale, object, { spec: true })
+      ]),
+      ...EmbeddedResource.validate(declared.schema, object),
+      ...ListTypes.duplicates(declared.schema, object)
+    ])
+    if (mistakes.length === 0) warnOfFinalizers(object, undefined, writing)
+    return mistakes
+  },
+  validateUpdate: (object, old, writing, found) => {
+    const before = new Correlation(object, old, declared.schema)
+    const mistakes = withRules(declared, object, { old, before }, { writing, found }, [
+      ...ofKind(declared, object, () => [
+        ...Validation.validate(declared.schema, object, { before }),
+        ...ofScale(declared.scale, object, { spec: true })
+      ]),
+      ...EmbeddedResource.validate(declared.schema, object),
+      ...newDuplicates(declared.schema, object, old)
+    ])
+    if (mistakes.length === 0) warnOfFinalizers(object, old, writing)
+    return mistakes
+  },
+  resetFields: declared.status ? [["status"]] : []
+})
+
+/** The strategy of `/status`: of what the client sends, only the status counts. */
+export const status = (declared: Declared): Strategy => ({
+  ...main(declared),
+  prepareForUpdate: (draft, old) => {
+    const { status } = draft
+    const managedFields = Json.at(draft, "metadata", "managedFields")
+    for (const name of Object.keys(draft)) delete draft[name]
+    Object.assign(draft, Json.copy(old))
+    const metadata = Json.member(draft, "metadata")
+    if (managedFields === undefined) delete metadata.managedFields
+    else metadata.managedFields = Json.copy(managedFields)
+    if (status === undefined) delete draft.status
+    else draft.status = status
+  },
+  validateUpdate: (object, old, writing, found) => {
+    const before = new Correlation(object, old, declared.schema)
+    return withRules(declared, object, { old, before }, { writing, found }, [
+      ...ofKind(declared, object, () => [
+        ...ofStatus(declared.schema, object, before),
+        ...ofScale(declared.scale, object, { spec: false })
+      ]),
+      ...newDuplicates(declared.schema, object, old)
+    ])
+  },
+  resetFields: [["metadata"], ["spec"]]
+})
+
+interface Before {
+  readonly old: Json.JsonObject
+  readonly before: Correlation
+}
+
+const ofStatus = (
+  schema: Schema,
+  object: Json.JsonObject,
+  before: Correlation
+): ReadonlyArray<FieldError.FieldError> => {
+  const known = schema.properties?.status
+  if (known === undefined || object.status === undefined) return []
+  // Where there was none before, it counts as null, and one that is null is taken as unchanged.
+  const ofOld = before.key("status") ?? new Correlation(object.status, null, known)
+  return Validation.validate(known, object.status, { within: "status", before: ofOld })
+}
+
+const newDuplicates = (
+  schema: Schema,
+  object: Json.JsonObject,
+  old: Json.JsonObject
+): ReadonlyArray<FieldError.FieldError> =>
+  ListTypes.duplicates(schema, old).length > 0 ? [] : ListTypes.duplicates(schema, object)
+
+const sameBesidesMetadata = (one: Json.JsonObject, other: Json.JsonObject): boolean =>
+  Json.equal({ ...one, metadata: null }, { ...other, metadata: null })
+
+const ofKind = (
+  { apiVersion, kind }: Declared,
+  object: Json.JsonObject,
+  others: () => ReadonlyArray<FieldError.FieldError>
+): ReadonlyArray<FieldError.FieldError> => {
+  const wrong = [
+    ...(object.kind === kind ? [] : [FieldError.invalid("kind", object.kind ?? "", `must be ${kind}`)]),
+    ...(object.apiVersion === apiVersion
+      ? []
+      : [FieldError.invalid("apiVersion", object.apiVersion ?? "", `must be ${apiVersion}`)])
+  ]
+  return wrong.length > 0 ? wrong : others()
+}
+
+/** Mistakes after which the rules are not asked: what they would say might be wrong. */
+const blocking: ReadonlySet<FieldError.Reason> = new Set([
+  "FieldValueNotSupported",
+  "FieldValueRequired",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+  "FieldValueTypeInvalid"
+])
+
+const withRules = (
+  { rules }: Declared,
+  object: Json.JsonObject,
+  before: Before | undefined,
+  {
+    found = [],
+    writing
+  }: { readonly writing: Writing; readonly found: ReadonlyArray<FieldError.FieldError> | undefined },
+  mistakes: ReadonlyArray<FieldError.FieldError>
+): ReadonlyArray<FieldError.FieldError> => {
+  if (rules.none) return mistakes
+  if ([...found, ...mistakes].some(({ reason }) => blocking.has(reason))) return [...mistakes, notChecked]
+  return [
+    ...mistakes,
+    ...rules.check(object, before?.old, { before: before?.before, warn: writing.warnAlways ?? writing.warn })
+  ]
+}
+
+const notChecked = FieldError.make(
+  "FieldValueInvalid",
+  undefined,
+  null,
+  "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+)
+
+const ofScale = (
+  scale: Scale | undefined,
+  object: Json.JsonObject,
+  { spec }: { readonly spec: boolean }
+): ReadonlyArray<FieldError.FieldError> => {
+  if (scale === undefined) return []
+  return [
+    ...(spec ? ofReplicas(object, scale.specReplicas) : []),
+    ...ofReplicas(object, scale.statusReplicas),
+    ...(scale.selector === undefined ? [] : ofSelector(object, scale.selector))
+  ]
+}
+
+const ofReplicas = (object: Json.JsonObject, path: ReadonlyArray<string>): ReadonlyArray<FieldError.FieldError> => {
+  const field = `.${path.join(".")}`
+  const found = accessed(object, path, "int64")
+  if ("problem" in found) return [FieldError.invalid(field, 0, found.problem)]
+  const value = Json.number(found.value) ?? 0
+  if (value < 0) return [FieldError.invalid(field, value, "should be a non-negative integer")]
+  return value > 2 ** 31 - 1 ? [FieldError.invalid(field, value, "should be less than or equal to 2147483647")] : []
+}
+
+const ofSelector = (object: Json.JsonObject, path: ReadonlyArray<string>): ReadonlyArray<FieldError.FieldError> => {
+  const found = accessed(object, path, "string")
+  return "problem" in found ? [FieldError.invalid(`.${path.join(".")}`, "", found.problem)] : []
+}
+
+/** What stands at a path, or why it is not of the type, as Go's accessors of unstructured objects say it. */
+const accessed = (
+  object: Json.JsonObject,
+  path: ReadonlyArray<string>,
+  wanted: "int64" | "string"
+): { readonly value: Json.Json | undefined } | { readonly problem: string } => {
+  let here: Json.Json | undefined = object
+  for (const [index, name] of path.entries()) {
+    if (here === undefined || here === null) return { value: undefined }
+    if (!Json.isObject(here)) {
+      return {
+        problem: `.${path.slice(0, index + 1).join(".")} accessor error: ${shown(here)}, expected map[string]interface{}`
+      }
+    }
+    here = Json.at(here, name)
+  }
+  if (here === undefined || goType(here) === wanted) return { value: here }
+  return { problem: `.${path.join(".")} accessor error: ${shown(here)}, expected ${wanted}` }
+}
+
+const shown = (value: Json.Json): string => `${printed(value)} is of the type ${goType(value)}`
+
+/** As Go prints a value: `map[a:1 b:[2 3]]`. */
+const printed = (value: Json.Json): string => {
+  if (value === null) return "<nil>"
+  if (Json.isList(value)) return `[${value.map(printed).join(" ")}]`
+  if (!Json.isObject(value)) return String(value)
+  const members = Object.keys(value).sort()
+  return `map[${members.map((name) => `${name}:${printed(value[name] ?? null)}`).join(" ")}]`
+}
+
+const goType = (value: Json.Json): string => {
+  if (value === null) return "<nil>"
+  if (Json.isList(value)) return "[]interface {}"
+  if (typeof value === "object") return "map[string]interface {}"
+  if (typeof value === "number") return Number.isInteger(value) ? "int64" : "float64"
+  return typeof value === "boolean" ? "bool" : "string"
+}
+
+const standardFinalizers: ReadonlySet<string> = new Set(["orphan", "foregroundDeletion", "kubernetes"])
+
+/** Of finalizers that are new: that they had better name a domain. */
+const warnOfFinalizers = (object: Json.JsonObject, old: Json.JsonObject | undefined, { warn }: Writing): void => {
+  const known = new Set(Json.list(Json.at(old, "metadata", "finalizers")))
+  const added = Json.list(Json.at(object, "metadata", "finalizers")).filter((one) => !known.has(one))
+  for (const name of new Set(added.filter((one) => typeof one === "string").sort())) {
+    if (name.includes("/") || standardFinalizers.has(name)) continue
+    const how = name.includes(".")
+      ? "a domain-qualified finalizer name including a path (/)"
+      : "a domain-qualified finalizer name"
+    warn(
+      `metadata.finalizers: ${JSON.stringify(name)}: prefer ${how} to avoid accidental conflicts with other finalizer writers`
+    )
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Fills in the defaults of a schema: where a member is missing or a null that may not be one, and only in objects that
+ * are there.
+ */
+import * as Json from "../../model/Json.ts"
+import type { Schema } from "../../model/Schema.ts"
+import * as Schemas from "./Schemas.ts"
+
+/** Fills in defaults, in place. */
+export const fill = (value: Json.Draft, schema: Schema | undefined): void => {
+  if (schema === undefined || typeof value !== "object" || value === null || !hasDefaults(schema)) return
+  if (Array.isArray(value)) {
+    value.forEach((item, index) => {
+      if (isNullInPlaceOfValue(item, schema.items)) value[index] = defaultOf(schema.items) ?? null
+      fill(value[index] ?? null, schema.items)
+    })
+    return
+  }
+  for (const name in schema.properties) {
+    const member = schema.properties[name]
+    const made = defaultOf(member)
+    if (made === undefined) continue
+    if (value[name] === undefined || isNullInPlaceOfValue(value[name], member)) value[name] = made
+  }
+  for (const name of Object.keys(value)) {
+    const known = Schemas.memberOf(schema, name)
+    if (isNullInPlaceOfValue(value[name], known)) value[name] = defaultOf(known) ?? null
+    fill(value[name] ?? null, known)
+  }
+}
+
+const isNullInPlaceOfValue = (value: Json.Json | undefined, schema: Schema | undefined): boolean =>
+  value === null && schema !== undefined && schema.nullable !== true
+
+const defaultOf = (schema: Schema | undefined): Json.Draft | undefined =>
+  schema?.default === undefined ? undefined : Json.copy(schema.default)
+
+/** Whether there is anything to fill in, found out once per schema. */
+const hasDefaults = (schema: Schema): boolean => {
+  const known = defaulting.get(schema)
+  if (known !== undefined) return known
+  const values = Schemas.valuesOf(schema)
+  const inside = [...Object.values(schema.properties ?? {}), ...(schema.items ? [schema.items] : [])]
+  if (values !== undefined) inside.push(values)
+  const found = inside.some((one) => one.default !== undefined || hasDefaults(one))
+  defaulting.set(schema, found)
+  return found
+}
+
+const defaulting = new WeakMap<Schema, boolean>()

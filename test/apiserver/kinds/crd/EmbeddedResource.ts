@@ -1,0 +1,98 @@
+/** Whether embedded resources (`x-kubernetes-embedded-resource`) say what they are: apiVersion, kind and valid metadata. */
+
+import * as FieldError from "../../model/FieldError.ts"
+import * as Format from "../../model/Format.ts"
+import * as Json from "../../model/Json.ts"
+import * as Metadata from "../../model/ObjectMetaValidation.ts"
+import type { Schema } from "../../model/Schema.ts"
+import * as ObjectMeta from "./CustomObjectMeta.ts"
+import * as Schemas from "./Schemas.ts"
+import { sorted } from "./Sorted.ts"
+
+/** What is wrong with the embedded resources anywhere in a value. */
+export const validate = (schema: Schema, value: Json.Json, path = ""): ReadonlyArray<FieldError.FieldError> =>
+  mistakes(schema, value, path, ofResource)
+
+type Judge = (resource: Json.JsonObject, path: string) => ReadonlyArray<FieldError.FieldError>
+
+const mistakes = (
+  schema: Schema,
+  value: Json.Json,
+  path: string,
+  judge: Judge
+): ReadonlyArray<FieldError.FieldError> => {
+  if (!hasEmbedded(schema)) return []
+  if (Json.isList(value)) {
+    const { items } = schema
+    return items === undefined ? [] : value.flatMap((item, index) => mistakes(items, item, `${path}[${index}]`, judge))
+  }
+  if (!Json.isObject(value)) return []
+  return [
+    ...(schema["x-kubernetes-embedded-resource"] === true ? judge(value, path) : []),
+    ...Object.entries(value).flatMap(([name, member = null]) => {
+      const known = Schemas.propertyOf(schema, name)
+      if (known !== undefined) return mistakes(known, member, child(path, name), judge)
+      const values = Schemas.valuesOf(schema)
+      return values === undefined ? [] : mistakes(values, member, `${path}[${name}]`, judge)
+    })
+  ]
+}
+
+/** What makes an object unreadable: metadata of an embedded resource that Go's type cannot hold. */
+export const unreadable = (schema: Schema, value: Json.Json): FieldError.FieldError | undefined =>
+  mistakes(schema, value, "", ({ metadata }, path) => misread(metadata, child(path, "metadata")))[0]
+
+const child = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`)
+
+const ofResource = (value: Json.JsonObject, path: string): ReadonlyArray<FieldError.FieldError> => [
+  ...["apiVersion", "kind"]
+    .filter((name) => value[name] === undefined)
+    .map((name) => FieldError.required(child(path, name))),
+  ...ofText(value.apiVersion, child(path, "apiVersion"), apiVersionProblem),
+  ...ofText(value.kind, child(path, "kind"), kindProblem),
+  ...ofMetadata(value.metadata, child(path, "metadata"))
+]
+
+const ofText = (
+  value: Json.Json | undefined,
+  path: string,
+  problemOf: (text: string) => string | undefined
+): ReadonlyArray<FieldError.FieldError> => {
+  if (value === undefined) return []
+  if (typeof value !== "string") return [FieldError.invalid(path, value, "must be a string")]
+  const problem = value === "" ? "must not be empty" : problemOf(value)
+  return problem === undefined ? [] : [FieldError.invalid(path, value, problem)]
+}
+
+const apiVersionProblem = (text: string): string | undefined =>
+  text.split("/").length > 2 ? `unexpected GroupVersion string: ${text}` : undefined
+
+const kindProblem = (text: string): string | undefined => {
+  const problems = Format.dnsLabel1035(text.toLowerCase())
+  return problems.length === 0 ? undefined : `may have mixed case, but should otherwise match: ${problems.join(",")}`
+}
+
+const ofMetadata = (value: Json.Json | undefined, path: string): ReadonlyArray<FieldError.FieldError> => {
+  if (value === undefined) return []
+  const wrong = misread(value, path)
+  return wrong.length > 0 ? wrong : Metadata.mistakesWithin(Json.object(value), path)
+}
+
+const misread = (value: Json.Json | undefined, path: string): ReadonlyArray<FieldError.FieldError> => {
+  const problem = value === undefined || value === null ? undefined : ObjectMeta.misread(value)
+  return problem === undefined ? [] : [FieldError.invalid(path, sorted(value), problem)]
+}
+
+/** Whether there are any embedded resources, found out once per schema. */
+const hasEmbedded = (schema: Schema): boolean => {
+  const known = embedding.get(schema)
+  if (known !== undefined) return known
+  const values = Schemas.valuesOf(schema)
+  const inside = [...Object.values(schema.properties ?? {}), ...(schema.items ? [schema.items] : [])]
+  if (values !== undefined) inside.push(values)
+  const found = schema["x-kubernetes-embedded-resource"] === true || inside.some(hasEmbedded)
+  embedding.set(schema, found)
+  return found
+}
+
+const embedding = new WeakMap<Schema, boolean>()

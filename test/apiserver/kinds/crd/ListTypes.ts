@@ -1,0 +1,72 @@
+/** Whether lists of type set and map have each item, by value or by key, only once. */
+import * as FieldError from "../../model/FieldError.ts"
+import * as Json from "../../model/Json.ts"
+import type { Schema } from "../../model/Schema.ts"
+import * as Schemas from "./Schemas.ts"
+import { sorted } from "./Sorted.ts"
+
+/** The items that are there twice, anywhere in the value. */
+export const duplicates = (schema: Schema, value: Json.Json, path = ""): ReadonlyArray<FieldError.FieldError> => {
+  if (!hasLists(schema)) return []
+  if (Json.isList(value)) {
+    const { items } = schema
+    return [
+      ...inList(schema, value, path),
+      ...(items === undefined ? [] : value.flatMap((item, index) => duplicates(items, item, `${path}[${index}]`)))
+    ]
+  }
+  if (!Json.isObject(value)) return []
+  const values = Schemas.valuesOf(schema)
+  return Object.entries(value).flatMap(([name, member = null]) => [
+    ...(values === undefined ? [] : duplicates(values, member, `${path}[${name}]`)),
+    ...inMember(Schemas.propertyOf(schema, name), member, path === "" ? name : `${path}.${name}`)
+  ])
+}
+
+const inMember = (schema: Schema | undefined, value: Json.Json, path: string) =>
+  schema === undefined ? [] : duplicates(schema, value, path)
+
+const inList = (schema: Schema, list: ReadonlyArray<Json.Json>, path: string): ReadonlyArray<FieldError.FieldError> => {
+  const type = schema["x-kubernetes-list-type"]
+  if (type === "set")
+    return repeated(list).map((index) => FieldError.duplicate(`${path}[${index}]`, sorted(list[index])))
+  if (type !== "map") return []
+  const strange = list.findIndex((item) => item !== null && !Json.isObject(item))
+  if (strange >= 0) {
+    const detail = "must be an object for an array of list-type map"
+    return [FieldError.invalid(`${path}[${strange}]`, sorted(list[strange]), detail)]
+  }
+  const names = [...(schema["x-kubernetes-list-map-keys"] ?? [])].sort()
+  const keys = list.map((item): Json.JsonObject => {
+    const object = Json.object(item)
+    return Object.fromEntries(names.filter((name) => object[name] !== undefined).map((name) => [name, object[name]]))
+  })
+  return repeated(keys).map((index) => FieldError.duplicate(`${path}[${index}]`, keys[index]))
+}
+
+/** Where a value comes for the second time; the third and later times are not told. */
+const repeated = (list: ReadonlyArray<Json.Json>): ReadonlyArray<number> => {
+  if (list.length < 2) return []
+  const seen = new Map<string, number>()
+  return list.flatMap((item, index) => {
+    const text = JSON.stringify(sorted(item))
+    const times = seen.get(text) ?? 0
+    seen.set(text, times + 1)
+    return times === 1 ? [index] : []
+  })
+}
+
+/** Whether there is any such list, found out once per schema. */
+const hasLists = (schema: Schema): boolean => {
+  const known = listing.get(schema)
+  if (known !== undefined) return known
+  const type = schema["x-kubernetes-list-type"]
+  const values = Schemas.valuesOf(schema)
+  const inside = [...Object.values(schema.properties ?? {}), ...(schema.items ? [schema.items] : [])]
+  if (values !== undefined) inside.push(values)
+  const found = type === "set" || type === "map" || inside.some(hasLists)
+  listing.set(schema, found)
+  return found
+}
+
+const listing = new WeakMap<Schema, boolean>()

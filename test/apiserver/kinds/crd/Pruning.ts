@@ -1,0 +1,110 @@
+/**
+ * What decoding a custom resource takes away: fields that its schema does not know, and nulls where null means nothing.
+ * `x-kubernetes-preserve-unknown-fields` keeps a subtree, in which parts with a schema of their own are pruned again;
+ * `x-kubernetes-embedded-resource` keeps apiVersion, kind and metadata.
+ */
+import * as Json from "../../model/Json.ts"
+import type { Schema } from "../../model/Schema.ts"
+import * as ObjectMeta from "./CustomObjectMeta.ts"
+import * as Schemas from "./Schemas.ts"
+
+/** A pruned value, and the paths of what is gone, sorted: `spec.foo`, `spec.list[0].bar`. */
+export interface Pruned {
+  readonly value: Json.DraftObject
+  readonly unknown: ReadonlyArray<string>
+}
+
+/** The resource as its schema knows it. The argument is not changed. */
+export const prune = (schema: Schema, resource: Json.JsonObject): Pruned => {
+  const value = Json.copy(resource)
+  const inMetadata: Array<string> = []
+  const inResource: Array<string> = []
+  const embedded: Array<string> = []
+  if (Json.isObject(value.metadata)) {
+    pruneAt(value.metadata, ObjectMeta.objectMeta, "metadata", inMetadata)
+    value.metadata = ObjectMeta.asGo(Json.object(value.metadata))
+  }
+  pruneAt(value, { ...schema, "x-kubernetes-embedded-resource": true }, "", inResource)
+  dropNulls(value, schema)
+  coerce(value, schema, "", embedded)
+  return { value, unknown: [...inMetadata.sort(), ...inResource.sort(), ...embedded.sort()] }
+}
+
+/** Whether a value has fields that its schema does not know. */
+export const isPruned = (schema: Schema, value: Json.Json): boolean => {
+  const unknown: Array<string> = []
+  pruneAt(Json.copy(value), schema, "", unknown)
+  return unknown.length === 0
+}
+
+const meta: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"])
+
+const child = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`)
+
+const pruneAt = (value: Json.Draft, schema: Schema | undefined, path: string, unknown: Array<string>): void => {
+  if (typeof value !== "object" || value === null) return
+  const keeps = schema?.["x-kubernetes-preserve-unknown-fields"] === true
+  if (Array.isArray(value)) {
+    value.forEach((item, index) => {
+      // In a list that keeps what is unknown, items without a schema are kept as well.
+      if (!keeps || schema.items !== undefined) pruneAt(item, itemsOf(schema, keeps), `${path}[${index}]`, unknown)
+    })
+    return
+  }
+  for (const name of Object.keys(value)) {
+    if (schema?.["x-kubernetes-embedded-resource"] === true && meta.has(name)) continue
+    const known = schema === undefined ? undefined : Schemas.propertyOf(schema, name)
+    const member = value[name]
+    if (member === undefined) continue
+    if (known !== undefined) pruneAt(member, known, child(path, name), unknown)
+    else if (schema?.additionalProperties !== undefined) {
+      const values = Schemas.valuesOf(schema)
+      // `additionalProperties: true` lets in scalars of every name, and of objects nothing that is inside.
+      pruneAt(member, values, child(path, name), unknown)
+    } else if (!keeps) {
+      if (!meta.has(name) || path !== "") unknown.push(child(path, name))
+      delete value[name]
+    }
+  }
+}
+
+/** The schema of items; in a preserved list it keeps what is unknown, too. */
+const itemsOf = (schema: Schema | undefined, keeps: boolean): Schema | undefined =>
+  keeps && schema?.items !== undefined
+    ? { ...schema.items, "x-kubernetes-preserve-unknown-fields": true }
+    : schema?.items
+
+const dropNulls = (value: Json.Draft, schema: Schema | undefined): void => {
+  if (typeof value !== "object" || value === null) return
+  if (Array.isArray(value)) {
+    for (const item of value) dropNulls(item, schema?.items)
+    return
+  }
+  for (const name of Object.keys(value)) {
+    const known = Schemas.memberOf(schema, name)
+    const member = value[name]
+    if (member === null && known !== undefined && known.nullable !== true && known.default === undefined) {
+      delete value[name]
+    } else if (member !== undefined) dropNulls(member, known)
+  }
+}
+
+/** Metadata of embedded resources is ObjectMeta. */
+const coerce = (value: Json.Draft, schema: Schema | undefined, path: string, unknown: Array<string>): void => {
+  if (schema === undefined || typeof value !== "object" || value === null) return
+  if (Array.isArray(value)) {
+    value.forEach((item, index) => {
+      coerce(item, schema.items, `${path}[${index}]`, unknown)
+    })
+    return
+  }
+  const { metadata } = value
+  if (schema["x-kubernetes-embedded-resource"] === true && (metadata === null || Json.isObject(metadata))) {
+    pruneAt(metadata, ObjectMeta.objectMeta, child(path, "metadata"), unknown)
+    value.metadata = ObjectMeta.asGo(Json.object(value.metadata))
+  }
+  for (const name of Object.keys(value)) {
+    const member = value[name]
+    if (member !== undefined) coerce(member, Schemas.memberOf(schema, name), child(path, name), unknown)
+  }
+}

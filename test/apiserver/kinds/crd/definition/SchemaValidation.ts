@@ -1,0 +1,261 @@
+/**
+ * Whether a schema says only what a CRD's schema may say, wherever it stands in it; and whether its rules compile. Rules are
+ * looked at only where the schema around them is right.
+ */
+import * as FieldError from "../../../model/FieldError.ts"
+import * as Json from "../../../model/Json.ts"
+import type { Schema } from "../../../model/Schema.ts"
+import * as Rules from "../../cel/Rules.ts"
+import type { Type, Types } from "../../cel/Types.ts"
+import * as FieldPath from "../FieldPath.ts"
+import * as Schemas from "../Schemas.ts"
+import { shownRule } from "./Internal.ts"
+import * as Topology from "./Topology.ts"
+
+type Errors = ReadonlyArray<FieldError.FieldError>
+
+/** Mistakes of schemas, and of their rules, which come last. */
+export interface Mistakes {
+  readonly schema: Errors
+  readonly rules: Errors
+}
+
+/** What is known on the way down. */
+interface Place {
+  readonly path: string
+  readonly root: boolean
+  readonly insideMeta: boolean
+  /** Why there may be no defaults here. */
+  readonly noDefaults: string | undefined
+  /** The part of the schema in which old and new can't be told to be the same thing. */
+  readonly uncorrelated: string | undefined
+  /** What expressions find here; undefined: rules are not looked at. */
+  readonly typed: Typed | undefined
+}
+
+interface Typed {
+  readonly types: Types
+  readonly schema: Schema
+}
+
+/** The mistakes in a schema. Without `types`, rules are not looked at: the schema is wrong otherwise. */
+export const validate = (schema: Json.JsonObject, path: string, types: Types | undefined): Mistakes => {
+  const typed = types === undefined ? undefined : { types, schema: Schemas.schemaOf(schema) }
+  // The whole is declared first, as a resource: its parts are the same types then.
+  if (typed !== undefined) typed.types.of(typed.schema, true)
+  return at(schema, { path, root: true, insideMeta: false, noDefaults: undefined, uncorrelated: undefined, typed })
+}
+
+const at = (schema: Json.JsonObject, place: Place): Mistakes => {
+  const below = children(schema, place).map(([child, where]) => at(child, where))
+  const mistakes = [
+    ...plain(schema, place),
+    ...exclusive(schema, place.path),
+    ...below.flatMap((one) => one.schema),
+    ...Topology.validate(schema, place.path),
+    ...ofRules(schema, place.path)
+  ]
+  return {
+    schema: mistakes,
+    rules: [...below.flatMap((one) => one.rules), ...(mistakes.length === 0 ? compiled(schema, place) : [])]
+  }
+}
+
+const meta: ReadonlySet<string> = new Set(["metadata", "kind", "apiVersion"])
+
+const children = (schema: Json.JsonObject, place: Place): ReadonlyArray<readonly [Json.JsonObject, Place]> => {
+  const { path, typed } = place
+  const inner = { ...place, root: false }
+  const untyped = { ...inner, typed: undefined }
+  const isRoot = place.root || schema["x-kubernetes-embedded-resource"] === true
+  const found: Array<readonly [Json.JsonObject, Place]> = []
+  const add = (child: Json.Json | undefined, where: Place) => {
+    if (Json.isObject(child)) found.push([child, where])
+  }
+  add(schema.additionalProperties, {
+    ...inner,
+    path: `${path}.additionalProperties`,
+    noDefaults: place.insideMeta ? "inside additionalProperties applying to object metadata" : place.noDefaults,
+    typed: typedAt(typed, typed && Schemas.valuesOf(typed.schema))
+  })
+  for (const [name, property] of Object.entries(Json.object(schema.properties))) {
+    const inMeta = isRoot && meta.has(name)
+    add(property, {
+      ...inner,
+      path: `${path}.properties[${name}]`,
+      insideMeta: place.insideMeta || inMeta,
+      noDefaults: place.root && inMeta ? `in top-level ${name}` : place.noDefaults,
+      typed: typedAt(typed, typed && Schemas.propertyOf(typed.schema, name))
+    })
+  }
+  add(schema.not, { ...untyped, path: `${path}.not` })
+  for (const name of ["allOf", "oneOf", "anyOf"]) {
+    Json.list(schema[name]).forEach((one, index) => {
+      add(one, { ...untyped, path: `${path}.${name}[${index}]` })
+    })
+  }
+  for (const [name, one] of Object.entries(Json.object(schema.definitions))) {
+    add(one, { ...untyped, path: `${path}.definitions[${name}]` })
+  }
+  const isMapList = schema["x-kubernetes-list-type"] === "map"
+  const items = { ...inner, uncorrelated: isMapList ? place.uncorrelated : (place.uncorrelated ?? path) }
+  add(schema.items, { ...items, path: `${path}.items`, typed: typedAt(typed, typed?.schema.items) })
+  Json.list(schema.items).forEach((one, index) => {
+    add(one, { ...items, path: `${path}.items[${index}]`, typed: undefined })
+  })
+  return found
+}
+
+const typedAt = (typed: Typed | undefined, schema: Schema | undefined): Typed | undefined =>
+  typed === undefined || schema === undefined ? undefined : { types: typed.types, schema }
+
+const types = ["array", "boolean", "integer", "number", "object", "string"]
+
+const isPresent = (value: Json.Json | undefined): boolean => value !== undefined && value !== null
+
+/** What OpenAPI knows and a CRD's schema does not. */
+const plain = (schema: Json.JsonObject, { insideMeta, noDefaults, path }: Place): Errors => {
+  const type = Json.text(schema.type) ?? ""
+  const unsupported = (name: string, is: boolean) =>
+    is ? [FieldError.forbidden(`${path}.${name}`, `${name} is not supported`)] : []
+  return [
+    ...(type !== "" && !types.includes(type) ? [FieldError.notSupported(`${path}.type`, type, types)] : []),
+    ...(isPresent(schema.default) && noDefaults !== undefined
+      ? [FieldError.forbidden(`${path}.default`, `must not be set ${noDefaults}`)]
+      : []),
+    ...unsupported("id", (Json.text(schema.id) ?? "") !== ""),
+    ...unsupported("additionalItems", isPresent(schema.additionalItems)),
+    ...unsupported("patternProperties", Object.keys(Json.object(schema.patternProperties)).length > 0),
+    ...unsupported("definitions", Object.keys(Json.object(schema.definitions)).length > 0),
+    ...unsupported("dependencies", isPresent(schema.dependencies)),
+    ...unsupported("$ref", isPresent(schema.$ref)),
+    ...(type === "null"
+      ? [FieldError.forbidden(`${path}.type`, "type cannot be set to null, use nullable as an alternative")]
+      : []),
+    ...(Json.list(schema.items).length > 0
+      ? [FieldError.forbidden(`${path}.items`, "items must be a schema object and not an array")]
+      : []),
+    ...(insideMeta && schema["x-kubernetes-embedded-resource"] === true
+      ? [FieldError.forbidden(`${path}.x-kubernetes-embedded-resource`, "must not be used inside of resource meta")]
+      : [])
+  ]
+}
+
+const exclusive = (schema: Json.JsonObject, path: string): Errors => {
+  const additional = schema.additionalProperties
+  const both = isPresent(additional) && additional !== true && Object.keys(Json.object(schema.properties)).length > 0
+  return [
+    ...(schema.uniqueItems === true
+      ? [
+          FieldError.forbidden(
+            `${path}.uniqueItems`,
+            "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+          )
+        ]
+      : []),
+    ...(both
+      ? [
+          FieldError.forbidden(
+            `${path}.additionalProperties`,
+            "additionalProperties and properties are mutual exclusive"
+          )
+        ]
+      : [])
+  ]
+}
+
+const reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"]
+
+const hasNewlines = (text: string): boolean => /[\n\r]/.test(text)
+
+const ofRules = (schema: Json.JsonObject, path: string): Errors =>
+  Json.objects(schema["x-kubernetes-validations"]).flatMap((rule, index) =>
+    ofRule(rule, schema, `${path}.x-kubernetes-validations[${index}]`)
+  )
+
+const ofRule = (rule: Json.JsonObject, schema: Json.JsonObject, path: string): Errors => {
+  const text = (name: string) => Json.text(rule[name]) ?? ""
+  const blank = (name: string) => text(name) !== "" && text(name).trim() === ""
+  const reason = Json.text(rule.reason)
+  const fieldPath = text("fieldPath")
+  return [
+    ...ofTexts(text("rule").trim(), text("message"), path),
+    ...(blank("messageExpression")
+      ? [FieldError.required(`${path}.messageExpression`, "messageExpression must be non-empty if specified")]
+      : []),
+    ...(reason !== undefined && !reasons.includes(reason)
+      ? [FieldError.notSupported(`${path}.reason`, reason, reasons)]
+      : []),
+    ...(blank("fieldPath")
+      ? [FieldError.invalid(`${path}.fieldPath`, fieldPath, "must be non-empty if specified")]
+      : []),
+    ...(hasNewlines(fieldPath)
+      ? [FieldError.invalid(`${path}.fieldPath`, fieldPath, "must not contain line breaks")]
+      : []),
+    ...(fieldPath !== "" && "problem" in FieldPath.parse(fieldPath, Schemas.schemaOf(schema))
+      ? [FieldError.invalid(`${path}.fieldPath`, fieldPath, "must be a valid path")]
+      : [])
+  ]
+}
+
+const ofTexts = (rule: string, message: string, path: string): Errors => {
+  const trimmed = message.trim()
+  if (rule === "") return [FieldError.required(`${path}.rule`, "rule is not specified")]
+  if (message !== "" && trimmed === "") {
+    return [FieldError.invalid(`${path}.message`, message, "must be non-empty if specified")]
+  }
+  if (hasNewlines(trimmed)) return [FieldError.invalid(`${path}.message`, message, "must not contain line breaks")]
+  if (!hasNewlines(rule) || trimmed !== "") return []
+  return [FieldError.required(`${path}.message`, "message must be specified if rule contains line breaks")]
+}
+
+const compiled = (schema: Json.JsonObject, place: Place): Errors => {
+  const rules = Json.objects(schema["x-kubernetes-validations"])
+  const { path, typed } = place
+  if (rules.length === 0 || typed === undefined) return []
+  const type = typed.types.of(typed.schema)
+  if (type === undefined) {
+    const detail = "internal error: failed to retrieve type information for x-kubernetes-validations"
+    return [FieldError.make("InternalError", `${path}.x-kubernetes-validations`, undefined, detail)]
+  }
+  return compiledRules(rules, typed, type, place)
+}
+
+const compiledRules = (rules: ReadonlyArray<Json.JsonObject>, typed: Typed, type: Type, place: Place): Errors =>
+  Rules.compileAt(typed.schema, type, typed.types).flatMap(({ message, program, rule }, index) => {
+    const path = `${place.path}.x-kubernetes-validations[${index}]`
+    const shown = shownRule(rules[index] ?? {})
+    if ("problem" in program)
+      return [FieldError.invalid(`${path}.rule`, shown, `compilation failed: ${program.problem}`)]
+    if (program.type !== "bool")
+      return [FieldError.invalid(`${path}.rule`, shown, "cel expression must evaluate to a bool")]
+    return [
+      ...ofMessage(message, `${path}.messageExpression`, shown),
+      ...ofOldSelf(program.usesOldSelf, rule.rule, rule.optionalOldSelf, path, place.uncorrelated)
+    ]
+  })
+
+const ofMessage = (message: Rules.Compiled["message"], path: string, shown: Json.Json): Errors => {
+  if (message === undefined) return []
+  if ("problem" in message) {
+    return [FieldError.invalid(path, shown, `messageExpression compilation failed: ${message.problem}`)]
+  }
+  return message.type === "string"
+    ? []
+    : [FieldError.invalid(path, shown, "messageExpression must evaluate to a string")]
+}
+
+const ofOldSelf = (
+  used: boolean,
+  rule: string,
+  optional: boolean | undefined,
+  path: string,
+  uncorrelated: string | undefined
+): Errors => {
+  if (used && uncorrelated !== undefined) {
+    const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${uncorrelated}`
+    return [FieldError.invalid(`${path}.rule`, rule, detail)]
+  }
+  if (used || optional === undefined) return []
+  return [FieldError.invalid(`${path}.optionalOldSelf`, optional, "may not be set if oldSelf is not used in rule")]
+}

@@ -1,0 +1,80 @@
+/**
+ * The admission plugins of a kube-apiserver that change Pods: Priority and DefaultTolerationSeconds.
+ * (The ServiceAccount plugin is off, as in envtest: no token is mounted.)
+ */
+import * as Failure from "../../model/Failure.ts"
+import type { DraftObject, JsonObject } from "../../model/Json.ts"
+import * as Json from "../../model/Json.ts"
+import type { Writing } from "../../model/Kind.ts"
+import { keep } from "../Definition.ts"
+
+/** Changes a Pod that is created or updated. Throws a Failure (403) for a wrong priority. */
+export const admit = (pod: DraftObject, old: JsonObject | null, writing: Writing): void => {
+  const spec = Json.member(pod, "spec")
+  if (old === null) prioritize(spec, pod, writing)
+  else for (const name of ["priority", "preemptionPolicy"]) if (spec[name] === undefined) keep(pod, old, "spec", name)
+  tolerate(spec)
+}
+
+const prioritize = (spec: DraftObject, pod: JsonObject, writing: Writing): void => {
+  const asked = Json.text(spec.priorityClassName) ?? ""
+  const classes = writing.stored("scheduling.k8s.io/priorityclasses")
+  const found = asked === "" ? chosen(classes) : named(classes, asked)
+  if (asked !== "" && found === undefined) throw refused(pod, `no PriorityClass with name ${asked} was found`)
+  const value = Json.number(found?.value) ?? 0
+  const policy = Json.text(found?.preemptionPolicy) ?? "PreemptLowerPriority"
+  if (found !== undefined) spec.priorityClassName = Json.text(Json.at(found, "metadata", "name"))
+  if (spec.priority !== undefined && spec.priority !== value) {
+    throw refused(
+      pod,
+      `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`
+    )
+  }
+  spec.priority = value
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== policy) {
+    throw refused(
+      pod,
+      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`
+    )
+  }
+  spec.preemptionPolicy = policy
+}
+
+const system: ReadonlyArray<JsonObject> = [
+  { metadata: { name: "system-cluster-critical" }, value: 2_000_000_000 },
+  { metadata: { name: "system-node-critical" }, value: 2_000_001_000 }
+]
+
+const named = (classes: ReadonlyArray<JsonObject>, name: string): JsonObject | undefined =>
+  [...classes, ...system].find((one) => Json.at(one, "metadata", "name") === name)
+
+/** The default for all: of several, the one with the least value. */
+const chosen = (classes: ReadonlyArray<JsonObject>): JsonObject | undefined =>
+  classes
+    .filter((one) => one.globalDefault === true)
+    .toSorted((one, other) => (Json.number(one.value) ?? 0) - (Json.number(other.value) ?? 0))[0]
+
+/** Admission comes before a name is generated: the refusal names what it would be generated from. */
+const refused = (pod: JsonObject, message: string): Failure.Failure => {
+  const { generateName, name } = Json.object(pod.metadata)
+  return Failure.forbidden(
+    { group: "", kind: "Pod", plural: "pods" },
+    Json.text(generateName) ?? Json.text(name) ?? "",
+    message
+  )
+}
+
+/** Lets the Pod stay for five minutes on a node that is not ready. */
+const tolerate = (spec: DraftObject): void => {
+  const given = Json.objects(spec.tolerations)
+  const missing = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"].filter(
+    (key) => !given.some((toleration) => tolerates(toleration, key))
+  )
+  if (missing.length === 0) return
+  Json.items(spec, "tolerations").push(
+    ...missing.map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 }))
+  )
+}
+
+const tolerates = ({ effect, key }: JsonObject, taint: string): boolean =>
+  (key === undefined || key === taint) && (effect === undefined || effect === "NoExecute")

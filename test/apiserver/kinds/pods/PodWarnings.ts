@@ -1,0 +1,174 @@
+/**
+ * What a client is told of Pods, and of templates of them, that are valid and yet hardly meant so.
+ *
+ * Left out: deprecated volumes, affinities, and addresses in odd forms.
+ */
+
+import * as Format from "../../model/Format.ts"
+import type { JsonObject } from "../../model/Json.ts"
+import * as Json from "../../model/Json.ts"
+import * as Quantity from "../../model/Quantity.ts"
+import * as AppArmor from "./AppArmor.ts"
+
+/** Sentences. */
+type Warnings = Iterable<string>
+
+/** Of a Pod, or of the template at a path that ends with a dot. */
+export function* of(path: string, pod: JsonObject): Warnings {
+  const spec = Json.object(pod.spec)
+  for (const label of Object.keys(Json.object(spec.nodeSelector))) {
+    const told = deprecatedLabels.get(label)
+    if (told !== undefined) yield `${path}spec.nodeSelector[${label}]: ${told}`
+  }
+  yield* repeated(`${path}spec.hostAliases`, spec.hostAliases, "ip")
+  yield* repeated(`${path}spec.imagePullSecrets`, spec.imagePullSecrets, "name")
+  for (const [index, { name }] of Json.objects(spec.imagePullSecrets).entries()) {
+    if ((name ?? "") === "") yield `${path}spec.imagePullSecrets[${index}].name: invalid empty name ""`
+  }
+  const containers = [...containersOf(`${path}spec`, spec)]
+  yield* ofAnnotations(path, pod, containers)
+  for (const [place, container] of containers) {
+    yield* fractions(`${place}.resources`, Json.object(container.resources))
+    yield* hidden(`${place}.env`, Json.objects(container.env))
+  }
+  yield* ports(containers)
+  yield* portNames(containers)
+  if ((Json.number(spec.terminationGracePeriodSeconds) ?? 0) < 0) {
+    yield `${path}spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`
+  }
+}
+
+const noFunction = new Map([
+  ["scheduler.alpha.kubernetes.io/critical-pod", 'non-functional in v1.16+; use the "priorityClassName" field instead'],
+  ["security.alpha.kubernetes.io/sysctls", 'non-functional in v1.11+; use the "sysctls" field instead'],
+  ["security.alpha.kubernetes.io/unsafe-sysctls", 'non-functional in v1.11+; use the "sysctls" field instead']
+])
+
+const seccomp = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+
+/** Annotations that fields have replaced. The warning about AppArmor of a Pod comes with the copy to the field. */
+function* ofAnnotations(path: string, pod: JsonObject, containers: ReadonlyArray<Container>): Warnings {
+  const annotations = Json.texts(Json.at(pod, "metadata", "annotations"))
+  const at = (key: string, text: string) => `${path}metadata.annotations[${key}]: ${text}`
+  for (const [key, text] of noFunction) if (annotations[key] !== undefined) yield at(key, text)
+  const holders: ReadonlyArray<readonly [string, JsonObject]> = [
+    ["seccomp.security.alpha.kubernetes.io/pod", Json.object(pod.spec)],
+    ...containers.map(
+      ([, container]) => [`container.seccomp.security.alpha.kubernetes.io/${container.name}`, container] as const
+    )
+  ]
+  for (const [key, holder] of holders) {
+    if (annotations[key] === undefined) continue
+    if (Json.at(holder, "securityContext", "seccompProfile") === undefined) yield at(key, seccomp)
+  }
+  if (path === "") return
+  for (const [, container] of containers) {
+    const warning = AppArmor.warning(path, pod, container)
+    if (warning !== undefined) yield warning
+  }
+}
+
+/** Of the template at a path, unless `old` is an object that wants the same. */
+export function* ofTemplate(path: string, object: JsonObject, old?: JsonObject): Warnings {
+  const generation = (of: JsonObject | undefined) => Json.at(of, "metadata", "generation")
+  if (old !== undefined && generation(object) === generation(old)) return
+  yield* of(`${path}.`, Json.object(Json.at(object, ...path.split("."))))
+}
+
+/** Of a name that is not fit for what is named after it. */
+export function* ofName(object: JsonObject, use: string): Warnings {
+  const mistakes = Format.dnsLabel(Json.text(Json.at(object, "metadata", "name")) ?? "")
+  if (mistakes.length === 0) return
+  yield `metadata.name: this is used in ${use}, which can result in surprising behavior; a DNS label is recommended: [${mistakes.join(" ")}]`
+}
+
+const deprecatedLabels: ReadonlyMap<string, string> = new Map([
+  ["beta.kubernetes.io/arch", 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
+  ["beta.kubernetes.io/os", 'deprecated since v1.14; use "kubernetes.io/os" instead'],
+  ["failure-domain.beta.kubernetes.io/region", 'deprecated since v1.17; use "topology.kubernetes.io/region" instead'],
+  ["failure-domain.beta.kubernetes.io/zone", 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'],
+  ["beta.kubernetes.io/instance-type", 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead']
+])
+
+type Container = readonly [place: string, container: JsonObject]
+
+function* containersOf(path: string, spec: JsonObject): Iterable<Container> {
+  for (const name of ["initContainers", "containers", "ephemeralContainers"]) {
+    for (const [index, container] of Json.objects(spec[name]).entries()) yield [`${path}.${name}[${index}]`, container]
+  }
+}
+
+function* repeated(path: string, items: Json.Json | undefined, key: string): Warnings {
+  const seen = new Set<string>()
+  for (const [index, item] of Json.objects(items).entries()) {
+    const value = Json.text(item[key]) ?? ""
+    if (seen.has(value)) yield `${path}[${index}].${key}: duplicate ${key} ${JSON.stringify(value)}`
+    seen.add(value)
+  }
+}
+
+const whole = 1_000_000_000n
+
+function* fractions(path: string, resources: JsonObject): Warnings {
+  for (const resource of ["memory", "ephemeral-storage"]) {
+    for (const bound of ["limits", "requests"]) {
+      const amount = Json.at(resources, bound, resource)
+      if (amount !== undefined && Quantity.amount(String(amount)) % whole !== 0n) {
+        yield `${path}.${bound}[${resource}]: fractional byte value ${JSON.stringify(amount)} is invalid, must be an integer`
+      }
+    }
+  }
+}
+
+/** Variables that take the place of earlier ones and do not build upon them. */
+function* hidden(path: string, variables: ReadonlyArray<JsonObject>): Warnings {
+  const seen = new Set<string>()
+  for (const [index, { name: given, value: said, valueFrom }] of variables.entries()) {
+    const name = Json.text(given) ?? ""
+    const reference = `$(${name})`
+    const value = Json.text(said) ?? ""
+    if (!seen.has(name)) seen.add(name)
+    else if (valueFrom !== undefined || value === reference || !value.includes(reference)) {
+      yield `${path}[${index}]: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`
+    }
+  }
+}
+
+function* ports(containers: ReadonlyArray<Container>): Warnings {
+  const seen = new Map<string, Array<Container>>()
+  for (const [place, port] of portsOf(containers)) {
+    const key = `${port.containerPort}/${port.protocol}`
+    const others = seen.get(key) ?? []
+    for (const [other, before] of others) {
+      const how = clash(port, before)
+      if (how !== undefined) yield `${place}: ${how} port definition with ${other}`
+    }
+    seen.set(key, [...others, [place, port]])
+  }
+}
+
+const clash = (port: JsonObject, other: JsonObject): string | undefined => {
+  const [ip = "", otherIp = ""] = [port.hostIP, other.hostIP]
+  const [number = 0, otherNumber = 0] = [port.hostPort, other.hostPort]
+  if (ip === otherIp && number === otherNumber) return "duplicate"
+  if (number === 0 || otherNumber === 0) return "overlapping"
+  return number === otherNumber && (ip === "") !== (otherIp === "") ? "dangerously ambiguous" : undefined
+}
+
+function* portNames(containers: ReadonlyArray<Container>): Warnings {
+  const seen = new Map<Json.Json, string>()
+  for (const [place, { name = "" }] of portsOf(containers)) {
+    const other = seen.get(name)
+    if (name === "") continue
+    if (other === undefined) seen.set(name, place)
+    else {
+      yield `${place}: duplicate port name ${JSON.stringify(name)} with ${other}, services and probes that select ports by name will use ${other}`
+    }
+  }
+}
+
+function* portsOf(containers: ReadonlyArray<Container>): Iterable<Container> {
+  for (const [place, container] of containers) {
+    for (const [index, port] of Json.objects(container.ports).entries()) yield [`${place}.ports[${index}]`, port]
+  }
+}

@@ -1,0 +1,267 @@
+/** v1 Service. */
+import * as Failure from "../../model/Failure.ts"
+import * as Format from "../../model/Format.ts"
+import type { DraftObject, JsonObject } from "../../model/Json.ts"
+import * as Json from "../../model/Json.ts"
+import type { Strategy, Writing } from "../../model/Kind.ts"
+import { type Definition, drafts, type Errors, fill, statusStrategy, strategy } from "../Definition.ts"
+import * as Allocation from "./Allocation.ts"
+import * as Families from "./Families.ts"
+import * as Validation from "./ServiceValidation.ts"
+
+const { hasClusterIp, hasNodePorts, isExternal, isHeadless, isName, needsHealthCheck } = Validation
+
+const main = strategy({
+  shape: "core/v1.Service",
+  status: { loadBalancer: {} },
+  default: (draft) => {
+    const spec = Json.member(draft, "spec")
+    fill(spec, "sessionAffinity", "None")
+    if (spec.sessionAffinity === "None") delete spec.sessionAffinityConfig
+    if (spec.sessionAffinity === "ClientIP") {
+      const client = Json.member(Json.member(spec, "sessionAffinityConfig"), "clientIP")
+      fill(client, "timeoutSeconds", 10_800)
+    }
+    fill(spec, "type", "ClusterIP")
+    for (const port of drafts(spec, "ports")) {
+      fill(port, "protocol", "TCP")
+      const target = port.targetPort ?? 0
+      if (target === 0 || target === "") port.targetPort = port.port ?? 0
+    }
+    if (isExternal(spec)) fill(spec, "externalTrafficPolicy", "Cluster")
+    if (hasClusterIp(spec)) fill(spec, "internalTrafficPolicy", "Cluster")
+    if (spec.type !== "LoadBalancer") return
+    fill(spec, "allocateLoadBalancerNodePorts", true)
+    const balancer = Json.member(Json.member(draft, "status"), "loadBalancer")
+    for (const ingress of drafts(balancer, "ingress")) if (ingress.ip !== undefined) fill(ingress, "ipMode", "VIP")
+  },
+  prepareForCreate: (draft, writing) => {
+    const spec = Json.member(draft, "spec")
+    if (!isEmpty(spec.clusterIP) && Json.list(spec.clusterIPs).length === 0) spec.clusterIPs = [spec.clusterIP ?? ""]
+    refuse(draft, Families.assign(spec))
+    allocate(draft, undefined, writing)
+  },
+  prepareForUpdate: (draft, old, writing) => {
+    const spec = Json.member(draft, "spec")
+    const before = Json.object(Families.ofStored(old).spec)
+    keepAllocated(spec, before)
+    synchronize(spec, before)
+    refuse(draft, Families.assign(spec, before))
+    allocate(draft, before, writing)
+    leaveOut(spec, before)
+    if (spec.type !== "LoadBalancer") Json.member(draft, "status").loadBalancer = {}
+  },
+  *validate(service, writing) {
+    const spec = Json.object(service.spec)
+    const mistakes = [...Validation.validate(spec)]
+    yield* mistakes
+    warnOfIgnored(spec, writing)
+    if (mistakes.length === 0) yield* Validation.takenMistakes(service, writing)
+  },
+  *validateUpdate(service, old, writing) {
+    const spec = Json.object(service.spec)
+    const before = Json.object(old.spec)
+    const mistakes = [
+      ...Validation.change(spec, before),
+      ...Validation.validate(spec, before),
+      ...Validation.healthCheckChange(spec, before)
+    ]
+    yield* mistakes
+    warnOfIgnored(spec, writing)
+    if (mistakes.length === 0) yield* Validation.takenMistakes(service, writing)
+  }
+})
+
+/** Throws a Failure (422) where there are mistakes: these are found, and told, before all others. */
+const refuse = (service: JsonObject, mistakes: Errors): void => {
+  const errors = [...mistakes]
+  if (errors.length === 0) return
+  const name = Json.text(Json.at(service, "metadata", "name")) ?? ""
+  throw Failure.invalid({ group: "", kind: "Service", plural: "services" }, name, errors)
+}
+
+const warnOfIgnored = (spec: JsonObject, { warn }: Writing): void => {
+  const hasExternal = Json.list(spec.externalIPs).length > 0
+  const headless = spec.type === "ClusterIP" && isHeadless(spec)
+  if (headless) {
+    if ((spec.loadBalancerIP ?? "") !== "") warn("spec.loadBalancerIP is ignored for headless services")
+    if (hasExternal) warn("spec.externalIPs is ignored for headless services")
+    if (spec.sessionAffinity !== "None") warn("spec.SessionAffinity is ignored for headless services")
+  }
+  if (hasExternal && !headless && spec.type !== "ExternalName") {
+    warn("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+  }
+  if (hasExternal && spec.type === "ExternalName") warn('spec.externalIPs is ignored when spec.type is "ExternalName"')
+  if (spec.type !== "ExternalName" && (spec.externalName ?? "") !== "") {
+    warn('spec.externalName is ignored when spec.type is not "ExternalName"')
+  }
+  if (spec.trafficDistribution === "PreferClose") {
+    warn('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
+  }
+}
+
+/** Drops what a Service of the new type cannot have, if it is only there because it was before. */
+const leaveOut = (spec: DraftObject, before: JsonObject): void => {
+  const drop = (...names: ReadonlyArray<string>): void => {
+    if (names.every((name) => Json.equal(spec[name], before[name]))) for (const name of names) delete spec[name]
+  }
+  if (!isName(before) && isName(spec)) {
+    drop("clusterIP", "clusterIPs")
+    drop("ipFamilies")
+    drop("ipFamilyPolicy")
+  }
+  if (hasNodePorts(before) && !hasNodePorts(spec)) {
+    const old = nodePortsOf(before)
+    if (nodePortsOf(spec).isSubsetOf(old)) for (const port of drafts(spec, "ports")) delete port.nodePort
+  }
+  if (needsHealthCheck(before) && !needsHealthCheck(spec)) drop("healthCheckNodePort")
+  if (before.type === "LoadBalancer" && spec.type !== "LoadBalancer") {
+    drop("allocateLoadBalancerNodePorts")
+    drop("loadBalancerClass")
+  }
+  if (isExternal(before) && !isExternal(spec)) drop("externalTrafficPolicy")
+}
+
+const isEmpty = (value: Json.Json | undefined): boolean => (value ?? "") === ""
+
+const nodePortsOf = (spec: JsonObject): ReadonlySet<Json.Json> =>
+  new Set(Json.objects(spec.ports).flatMap(({ nodePort }) => (nodePort === undefined ? [] : [nodePort])))
+
+/** Whether ports of the nodes are given to it. */
+const getsNodePorts = (spec: JsonObject): boolean => hasNodePorts(spec) && spec.allocateLoadBalancerNodePorts !== false
+
+/** Puts back what was allocated and a client that does not care left out. */
+const keepAllocated = (spec: DraftObject, before: JsonObject): void => {
+  const old = Json.text(before.clusterIP)
+  if (!isName(before) && !isName(spec)) {
+    if (old !== undefined) fill(spec, "clusterIP", old)
+    if (Json.list(spec.clusterIPs).length === 0 && before.clusterIPs !== undefined) {
+      spec.clusterIPs = Json.copy(before.clusterIPs)
+    }
+  }
+  if (getsNodePorts(before) && getsNodePorts(spec)) keepNodePorts(spec, before)
+  if (needsHealthCheck(before) && needsHealthCheck(spec) && before.healthCheckNodePort !== undefined) {
+    fill(spec, "healthCheckNodePort", Json.copy(before.healthCheckNodePort))
+  }
+}
+
+/** A change of the one address is one of the first of all, for a client that knows only of the one. */
+const synchronize = (spec: DraftObject, before: JsonObject): void => {
+  const [address, old] = [spec.clusterIP ?? "", before.clusterIP ?? ""]
+  const same = Json.equal(Json.list(spec.clusterIPs), Json.list(before.clusterIPs))
+  if (address === old) {
+    if (Json.list(spec.clusterIPs).length === 0 && before.clusterIPs !== undefined) {
+      spec.clusterIPs = Json.copy(before.clusterIPs)
+    }
+  } else if (same) {
+    if (address === "") delete spec.clusterIPs
+    else spec.clusterIPs = [address]
+  }
+}
+
+const keepNodePorts = (spec: DraftObject, before: JsonObject): void => {
+  const asked = nodePortsOf(spec)
+  const old = new Map<Json.Json | undefined, Json.Json | undefined>(
+    Json.objects(before.ports).map(({ name, nodePort }) => [name, nodePort])
+  )
+  for (const port of drafts(spec, "ports")) {
+    const number = Json.number(old.get(port.name))
+    if (port.nodePort === undefined && number !== undefined && !asked.has(number)) port.nodePort = number
+  }
+}
+
+/** Gives a Service the address and the ports that it lacks. */
+const allocate = (draft: DraftObject, before: JsonObject | undefined, { stored }: Writing): void => {
+  const spec = Json.member(draft, "spec")
+  // What it gives back is not free before it has got all else.
+  const found = Allocation.taken(stored("/services"))
+  allocateAddress(spec, before, found)
+  if (hasNodePorts(spec)) {
+    if (getsNodePorts(spec)) allocatePorts(spec, found, before === undefined)
+    if (before !== undefined) refuseRepeated(spec)
+  }
+  const needed = before !== undefined && needsHealthCheck(before)
+  if (needsHealthCheck(spec) && !needed && spec.healthCheckNodePort === undefined) {
+    const own = drafts(spec, "ports").map(({ nodePort, protocol }) => `${protocol}/${nodePort}`)
+    spec.healthCheckNodePort = Allocation.nodePort({ ...found, ports: new Set([...found.ports, ...own]) })
+  }
+}
+
+const allocateAddress = (spec: DraftObject, before: JsonObject | undefined, found: Allocation.Taken): void => {
+  const given = Json.list(spec.clusterIPs)
+  const isNew = before === undefined || isName(before)
+  if (isNew && !isName(spec) && given.length === 0) {
+    const address = Allocation.address(found)
+    spec.clusterIP = address
+    spec.clusterIPs = [address]
+  }
+  if (isNew || isHeadless(before) || Json.list(before.ipFamilies).length !== 1) return
+  // A second family that the cluster has not is refused before, but of a headless Service, over which a kube-apiserver panics.
+  const [, second] = Json.list(spec.ipFamilies)
+  if (second === "IPv4" && given.length < 2)
+    spec.clusterIPs = [...given.map((one) => Json.copy(one)), Allocation.address(found)]
+}
+
+/** Throws a Failure (500) where a change gives two ports the same one of a node, as when both have the name of one before. */
+const refuseRepeated = (spec: JsonObject): void => {
+  const seen = new Set<string>()
+  for (const { nodePort, protocol } of Json.objects(spec.ports)) {
+    const one = `{${protocol} ${nodePort}}`
+    if (seen.has(one) && nodePort !== undefined) throw Failure.plain(`duplicate nodePort: ${one}`)
+    seen.add(one)
+  }
+}
+
+/** Of a new Service, ports of the same number get the same port of a node, whatever their protocols. */
+const allocatePorts = (spec: DraftObject, found: Allocation.Taken, shares: boolean): void => {
+  const ports = new Set(found.ports)
+  const byPort = new Map<Json.Json | undefined, number>()
+  for (const { nodePort, port, protocol } of drafts(spec, "ports")) {
+    if (typeof nodePort !== "number") continue
+    ports.add(`${protocol}/${nodePort}`)
+    byPort.set(port, nodePort)
+  }
+  for (const port of drafts(spec, "ports")) {
+    if (port.nodePort !== undefined) continue
+    const number = (shares ? byPort.get(port.port) : undefined) ?? Allocation.nodePort({ ...found, ports })
+    port.nodePort = number
+    byPort.set(port.port, number)
+    ports.add(`${port.protocol}/${number}`)
+  }
+}
+
+/** A Service that is made by a PUT of its status gets nothing allocated. */
+const unallocated: Strategy = {
+  ...main,
+  prepareForCreate: (draft) => {
+    draft.status = { loadBalancer: {} }
+  }
+}
+
+/** A name has no traffic of its own, and none is shown, whatever was said of it and is kept. */
+const withoutTraffic = (service: JsonObject): JsonObject => {
+  const spec = Json.object(service.spec)
+  if (!isName(spec) || spec.internalTrafficPolicy === undefined) return service
+  const { internalTrafficPolicy: _, ...rest } = spec
+  return { ...service, spec: rest }
+}
+
+/** The kind. */
+export const service: Definition = {
+  group: "",
+  version: "v1",
+  kind: "Service",
+  names: Format.dnsLabel,
+  strategy: main,
+  status: statusStrategy(unallocated, "core/v1.Service", {
+    validateUpdate: Validation.balancerMistakes
+  }),
+  selectableFields: (object) => ({
+    "spec.clusterIP": Json.text(Json.at(object, "spec", "clusterIP")) ?? "",
+    "spec.type": Json.text(Json.at(object, "spec", "type")) ?? ""
+  }),
+  createOnUpdate: true,
+  unconditionalUpdate: true,
+  fromStorage: (stored) => Families.ofStored(withoutTraffic(stored)),
+  forUpdate: (stored) => stored
+}

@@ -1,0 +1,100 @@
+/**
+ * What the kinds that make Pods of a template have in common: how the template is found by a selector, and replicas.
+ */
+import * as FieldError from "../../model/FieldError.ts"
+import * as Format from "../../model/Format.ts"
+import type { JsonObject, Json as JsonValue } from "../../model/Json.ts"
+import * as Json from "../../model/Json.ts"
+import * as Check from "../Check.ts"
+import type { Errors } from "../Definition.ts"
+import * as PodValidation from "../pods/PodValidation.ts"
+
+/** A LabelSelector that has to be there and may not select everything. */
+export function* selector(field: string, value: JsonValue | undefined, kind: string): Errors {
+  if (!Json.isObject(value)) return yield FieldError.required(field)
+  yield* Check.labelSelector(field, value)
+  if (Check.isEmptySelector(value)) yield FieldError.invalid(field, value, `empty selector is invalid for ${kind}`)
+}
+
+/** That the template's Pods are selected. No selector selects none. */
+export function* selected(field: string, template: JsonObject, selector: JsonValue | undefined): Errors {
+  const labels = Json.at(template, "metadata", "labels")
+  if (Json.isObject(selector) && Check.selects(selector, Json.texts(labels))) return
+  yield FieldError.invalid(
+    `${field}.metadata.labels`,
+    Check.sorted(labels),
+    "`selector` does not match template `labels`"
+  )
+}
+
+/** How pods are replaced, as the internal type of Go shows it. */
+export const shownUpdate = ({ rollingUpdate, type }: JsonObject): JsonObject => ({
+  Type: type ?? "",
+  RollingUpdate: Json.isObject(rollingUpdate)
+    ? { MaxUnavailable: rollingUpdate.maxUnavailable ?? 0, MaxSurge: rollingUpdate.maxSurge ?? 0 }
+    : null
+})
+
+/** The template of Pods that run for ever and are selected; of a selector that means nothing, only that is said. */
+export function* selectedAlways(spec: JsonObject, kind: string): Errors {
+  const { selector } = spec
+  if (!Check.isUnderstood(selector)) {
+    return yield FieldError.invalid("spec.selector", selector, "invalid label selector")
+  }
+  const template = Json.object(spec.template)
+  yield* selected("spec.template", template, selector)
+  yield* always("spec.template", template, kind)
+}
+
+/** The template of Pods that run for ever. */
+export function* always(field: string, template: JsonObject, kind: string): Errors {
+  yield* PodValidation.template(field, template)
+  yield* forEver(field, template, kind)
+}
+
+/** That the Pods of a template run for ever. */
+export function* forEver(field: string, template: JsonObject, kind: string): Errors {
+  const spec = Json.object(template.spec)
+  if (spec.restartPolicy !== "Always") {
+    yield FieldError.notSupported(`${field}.spec.restartPolicy`, spec.restartPolicy ?? "", ["Always"])
+  }
+  if (spec.activeDeadlineSeconds !== undefined) {
+    yield FieldError.forbidden(
+      `${field}.spec.activeDeadlineSeconds`,
+      `activeDeadlineSeconds in ${kind} is not Supported`
+    )
+  }
+}
+
+/** A number, or a share in percent. */
+export function* countOrShare(field: string, value: JsonValue | undefined): Errors {
+  if (typeof value === "string") yield* Check.text(field, value, Format.percent)
+  else yield* Check.notNegative(field, value)
+}
+
+/** A share of at most all. */
+export function* atMostAll(field: string, value: JsonValue | undefined): Errors {
+  if (typeof value === "string" && /^\d+%$/.test(value) && Number.parseInt(value, 10) > 100) {
+    yield FieldError.invalid(field, value, "must not be greater than 100%")
+  }
+}
+
+/** Whether a number or share is none. */
+export const isNone = (value: JsonValue | undefined): boolean =>
+  typeof value === "string" ? Number.parseInt(value, 10) === 0 : (value ?? 0) === 0
+
+/** Counts of a status that are not below zero, some of which are not above others. */
+export function* counts(
+  field: string,
+  status: JsonObject,
+  names: ReadonlyArray<string>,
+  atMost: ReadonlyArray<readonly [name: string, other: string, said: string]>
+): Errors {
+  for (const name of names) yield* Check.notNegative(`${field}.${name}`, status[name])
+  for (const [name, other, said] of atMost) {
+    const count = Json.number(status[name]) ?? 0
+    if (count > (Json.number(status[other]) ?? 0)) {
+      yield FieldError.invalid(`${field}.${name}`, count, `cannot be greater than ${said}`)
+    }
+  }
+}

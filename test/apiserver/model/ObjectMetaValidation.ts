@@ -1,0 +1,344 @@
+/**
+ * The rules of ObjectMeta that all kinds share: what a client may not set, what the server fills in, and what is wrong with
+ * names, labels, annotations, owners and finalizers, in the order and the words of apimachinery's `ValidateObjectMeta`.
+ */
+
+import * as Failure from "./Failure.ts"
+import * as FieldError from "./FieldError.ts"
+import * as FieldManager from "./FieldManager.ts"
+import * as Format from "./Format.ts"
+import * as Json from "./Json.ts"
+import type { Kind } from "./Kind.ts"
+import * as ObjectMeta from "./ObjectMeta.ts"
+import { quote } from "./Quote.ts"
+
+/** The finalizer by which the garbage collector keeps an owner until its dependents are gone. */
+export const foregroundDeletion = "foregroundDeletion"
+/** The finalizer by which it keeps an owner until its dependents know of it no more. */
+export const orphan = "orphan"
+
+/** The finalizer by which a CustomResourceDefinition stays until its objects are gone. */
+export const cleanup = "customresourcecleanup.apiextensions.k8s.io"
+
+/** The metadata of an object that is being made. */
+export const of = (draft: Json.DraftObject): Json.DraftObject => Json.member(draft, "metadata")
+
+/** Forgets what only the server sets. */
+export const wipe = (metadata: Json.DraftObject): void => {
+  for (const field of ["creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"]) {
+    delete metadata[field]
+  }
+}
+
+/** Puts an object where the request says. Throws a Failure (400) when the object says otherwise. */
+export const place = (kind: Kind, metadata: Json.DraftObject, namespace: string): void => {
+  if (!kind.namespaced) delete metadata.namespace
+  else if (metadata.namespace === undefined || metadata.namespace === "") metadata.namespace = namespace
+  else if (metadata.namespace !== namespace) {
+    throw Failure.badRequest("the namespace of the provided object does not match the namespace sent on the request")
+  }
+}
+
+/** Whether the name of the object is that of the request. Throws a Failure (400) when it is not. */
+export const checkName = (object: Json.JsonObject, asked: string): void => {
+  const own = ObjectMeta.nameOf(object)
+  if (own === asked) return
+  throw Failure.badRequest(
+    own === ""
+      ? `the name of the object (${asked} based on URL) was undeterminable: name must be provided`
+      : `the name of the object (${own}) does not match the name on the URL (${asked})`
+  )
+}
+
+/** Throws a Failure (400) for a name in a path that would lead somewhere else. */
+export const checkSegment = (name: string): void => {
+  const errors = segment(name, false)
+  if (errors.length === 0) return
+  throw Failure.badRequest(`Name parameter invalid: ${quote(name)}: ${errors.join(";")}`)
+}
+
+/** Names every owner once; says so if one was named twice, by the body or by what a patch has made of the object. */
+export const dedupeOwners = (metadata: Json.DraftObject, warn: (text: string) => void, patched = false): void => {
+  const owners = Json.objects(metadata.ownerReferences)
+  const kept = new Map<string, Json.JsonObject>()
+  const twice: Array<string> = []
+  for (const owner of owners) {
+    const written = JSON.stringify(ownerAsGo(owner))
+    if (kept.has(written)) twice.push(Json.text(owner.uid) ?? "")
+    else kept.set(written, owner)
+  }
+  if (twice.length === 0) return
+  metadata.ownerReferences = [...kept.values()].map((owner) => Json.copy(owner))
+  warn(
+    `.metadata.ownerReferences contains duplicate entries${patched ? " after mutating admission happens" : ""}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${twice.join(", ")}`
+  )
+}
+
+/** What is wrong with the metadata of an object, new or changed. */
+export const validate = (kind: Named, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
+  allMistakes(kind, object, kind.nameMistakes ?? subdomain)
+
+/** The same for an object that there is: its name was right when it was made, and only has to fit into a path. */
+export const mistakesOfOld = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
+  allMistakes(kind, object, segment)
+
+/** The mistakes that some kinds find in the metadata of an object that there is, as if it were new. */
+export const mistakesAgain = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
+  revalidated.has(`${kind.group}/${kind.kind}`) ? validate(kind, object) : []
+
+/**
+ * The same for the metadata, at a path, of a resource inside of another, as Go reads it: it needs no name, and is in a
+ * namespace if it says so.
+ */
+export const mistakesWithin = (metadata: Json.JsonObject, path: string): ReadonlyArray<FieldError.FieldError> =>
+  [
+    ...nameMistakes(segment, { ...metadata, name: Json.text(metadata.name) || "none" }),
+    ...(metadata.namespace === undefined ? [] : namespaceMistakes({ namespaced: true }, metadata)),
+    ...commonMistakes(metadata, true),
+    ...managerMistakes(metadata.managedFields)
+  ].map((error) => ({ ...error, field: error.field?.replace(/^metadata/, () => path) }))
+
+/** The parts of a kind that decide which names its objects may have. */
+type Named = Pick<Kind, "namespaced" | "nameMistakes">
+
+/** Kinds whose update is validated like a creation, once more. ConfigMaps and Secrets are, too, after their own rules for updates. */
+const revalidated: ReadonlySet<string> = new Set(["/ServiceAccount", "/Endpoints", "/PersistentVolume"])
+
+const allMistakes = (kind: Named, object: Json.JsonObject, names: Names): ReadonlyArray<FieldError.FieldError> => {
+  const metadata = Json.object(object.metadata)
+  return [...nameMistakes(names, metadata), ...namespaceMistakes(kind, metadata), ...commonMistakes(metadata, true)]
+}
+
+/** What the built-in kinds say besides of finalizers: theirs are Kubernetes' own, or have a domain. */
+export const unqualifiedFinalizers = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
+  kind.custom || kind.group === "apiextensions.k8s.io"
+    ? []
+    : ObjectMeta.finalizersOf(object).flatMap((one, index) =>
+        isQualified(one)
+          ? []
+          : [
+              FieldError.invalid(
+                `metadata.finalizers[${index}]`,
+                one,
+                "name is neither a standard finalizer name nor is it fully qualified"
+              )
+            ]
+      )
+
+const isQualified = (finalizer: string): boolean =>
+  finalizer.includes("/") || [orphan, foregroundDeletion, "kubernetes"].includes(finalizer)
+
+/** What is wrong with a change of metadata. */
+export const changeMistakes = (object: Json.JsonObject, old: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
+  const metadata = Json.object(object.metadata)
+  const before = Json.object(old.metadata)
+  return [...newFinalizers(object, old), ...immutable(metadata, before), ...commonMistakes(metadata, false)]
+}
+
+/** What is wrong with a name, or with the beginning of one. */
+type Names = (name: string, prefix: boolean) => ReadonlyArray<string>
+
+const nameMistakes = (mistakes: Names, metadata: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
+  const { generateName, name } = metadata
+  const generated = typeof generateName === "string" ? generateName : ""
+  return [
+    ...(generated === "" ? [] : mistakes(generated, true)).map((mistake) =>
+      FieldError.invalid("metadata.generateName", generated, mistake)
+    ),
+    ...(typeof name !== "string" || name === ""
+      ? [FieldError.required("metadata.name", "name or generateName is required")]
+      : mistakes(name, false).map((mistake) => FieldError.invalid("metadata.name", name, mistake)))
+  ]
+}
+
+/** The name of most kinds. A beginning may end in what may not stand at the end of a name. */
+const subdomain = (name: string, prefix: boolean): ReadonlyArray<string> =>
+  Format.dnsSubdomain(prefix ? maskTrailingDash(name) : name)
+
+/** A beginning that ends in a dash, as the name that it becomes. */
+const maskTrailingDash = (prefix: string): string =>
+  prefix.length > 1 && prefix.endsWith("-") ? `${prefix.slice(0, -2)}a` : prefix
+
+/** A name as a segment of a path. */
+const segment: Names = (name, prefix) =>
+  !prefix && (name === "." || name === "..")
+    ? [`may not be '${name}'`]
+    : ["/", "%"].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`)
+
+const namespaceMistakes = (
+  kind: Pick<Kind, "namespaced">,
+  metadata: Json.JsonObject
+): ReadonlyArray<FieldError.FieldError> => {
+  const value = Json.text(metadata.namespace) ?? ""
+  if (!kind.namespaced) {
+    return value === "" ? [] : [FieldError.forbidden("metadata.namespace", "not allowed on this type")]
+  }
+  return value === ""
+    ? [FieldError.required("metadata.namespace")]
+    : Format.dnsLabel(value).map((mistake) => FieldError.invalid("metadata.namespace", value, mistake))
+}
+
+const commonMistakes = (metadata: Json.JsonObject, withFinalizers: boolean): ReadonlyArray<FieldError.FieldError> => [
+  ...generationMistakes(metadata.generation),
+  ...labelMistakes(metadata.labels),
+  ...annotationMistakes(metadata.annotations),
+  ...ownerMistakes(metadata.ownerReferences),
+  ...(withFinalizers ? finalizerMistakes(metadata.finalizers) : [])
+]
+
+const generationMistakes = (generation: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> =>
+  typeof generation === "number" && generation < 0
+    ? [FieldError.invalid("metadata.generation", generation, "must be greater than or equal to 0")]
+    : []
+
+const labelMistakes = (labels: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> =>
+  Object.entries(Json.texts(labels)).flatMap(([key, value]) => [
+    ...Format.labelKey(key).map((mistake) => FieldError.invalid("metadata.labels", key, mistake)),
+    ...Format.labelValue(value).map((mistake) => FieldError.invalid("metadata.labels", value, mistake))
+  ])
+
+/** What is wrong with labels, or with annotations, that a conversion has made. */
+export const textMistakes = (
+  field: "labels" | "annotations",
+  value: Json.Json | undefined
+): ReadonlyArray<FieldError.FieldError> => (field === "labels" ? labelMistakes(value) : annotationMistakes(value))
+
+/** As much as all annotations of an object may be in bytes. */
+const mostAnnotations = 256 * 1024
+
+const annotationMistakes = (annotations: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
+  const all = Object.entries(Json.texts(annotations))
+  const keys = all.flatMap(([key]) =>
+    Format.labelKey(key.toLowerCase()).map((mistake) => FieldError.invalid("metadata.annotations", key, mistake))
+  )
+  const size = all.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0)
+  return size > mostAnnotations
+    ? [
+        ...keys,
+        FieldError.make(
+          "FieldValueTooLong",
+          "metadata.annotations",
+          undefined,
+          `may not be more than ${mostAnnotations} bytes`
+        )
+      ]
+    : keys
+}
+
+/** Each mistake of a controller too many shows all owners: of thousands that would be more than fits anywhere. */
+const mostControllers = 10
+
+const ownerMistakes = (owners: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
+  const all = Json.objects(owners)
+  let first: string | undefined
+  let told = 0
+  return all.flatMap((owner, index) => {
+    const errors = [...oneOwnerMistakes(owner, `metadata.ownerReferences[${index}]`)]
+    if (owner.controller !== true) return errors
+    const controller = `${Json.text(owner.kind) ?? ""}/${Json.text(owner.name) ?? ""}`
+    if (first !== undefined && told < mostControllers) {
+      told++
+      errors.push(
+        FieldError.invalid(
+          "metadata.ownerReferences",
+          all.map(ownerAsGo),
+          `Only one reference can have Controller set to true. Found "true" in references for ${first} and ${controller}`
+        )
+      )
+    }
+    first ??= controller
+    return errors
+  })
+}
+
+/** In the order in which Go's type has its fields. */
+const ownerAsGo = ({
+  apiVersion,
+  blockOwnerDeletion,
+  controller,
+  kind,
+  name,
+  uid
+}: Json.JsonObject): Json.JsonObject => ({
+  apiVersion,
+  kind,
+  name,
+  uid,
+  controller,
+  blockOwnerDeletion
+})
+
+const oneOwnerMistakes = (owner: Json.JsonObject, field: string): ReadonlyArray<FieldError.FieldError> => {
+  const apiVersion = Json.text(owner.apiVersion) ?? ""
+  const kind = Json.text(owner.kind) ?? ""
+  const unreadable = apiVersion !== "" && (apiVersion.split("/").length > 2 || apiVersion.endsWith("/"))
+  const missing = ["kind", "name", "uid"].filter((name) => (Json.text(owner[name]) ?? "") === "")
+  return [
+    ...(apiVersion === "" ? [FieldError.required(`${field}.apiVersion`, "must not be empty")] : []),
+    ...(unreadable
+      ? [FieldError.invalid(`${field}.apiVersion`, apiVersion, "must be <group>/<version> or <version>")]
+      : []),
+    ...missing.map((name) => FieldError.required(`${field}.${name}`, "must not be empty")),
+    ...(apiVersion === "v1" && kind === "Event"
+      ? [FieldError.invalid(field, ownerAsGo(owner), "/v1, Kind=Event is disallowed from being an owner")]
+      : [])
+  ]
+}
+
+const finalizerMistakes = (value: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
+  const all = Json.list(value).filter((item) => typeof item === "string")
+  const field = "metadata.finalizers"
+  const names = all.flatMap((one) => Format.labelKey(one).map((mistake) => FieldError.invalid(field, one, mistake)))
+  return all.includes(orphan) && all.includes(foregroundDeletion)
+    ? [...names, FieldError.invalid(field, all, `finalizer ${orphan} and ${foregroundDeletion} cannot be both set`)]
+    : names
+}
+
+/** As long as the name of a subresource may be, in bytes. */
+const longestSubresource = 256
+
+const managerMistakes = (managers: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> =>
+  Json.objects(managers).flatMap((entry, index) => {
+    const field = `metadata.managedFields[${index}]`
+    const text = (name: string) => Json.text(entry[name]) ?? ""
+    const operation = text("operation")
+    return [
+      ...(operation === "" ? [FieldError.required(`${field}.operation`, "must not be empty")] : []),
+      ...(["", "Apply", "Update"].includes(operation)
+        ? []
+        : [FieldError.notSupported(`${field}.operation`, operation, ["Apply", "Update"])]),
+      ...(["", "FieldsV1"].includes(text("fieldsType"))
+        ? []
+        : [FieldError.invalid(`${field}.fieldsType`, text("fieldsType"), "must be `FieldsV1`")]),
+      ...FieldManager.validate(text("manager"), `${field}.manager`),
+      ...(Buffer.byteLength(text("subresource")) > longestSubresource
+        ? [
+            FieldError.make(
+              "FieldValueTooLong",
+              `${field}.subresource`,
+              undefined,
+              `may not be more than ${longestSubresource} bytes`
+            )
+          ]
+        : [])
+    ]
+  })
+
+const newFinalizers = (object: Json.JsonObject, old: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
+  if (!ObjectMeta.isDeleting(old)) return []
+  const known = new Set(ObjectMeta.finalizersOf(old))
+  const added = [...new Set(ObjectMeta.finalizersOf(object))].filter((one) => !known.has(one)).sort()
+  return added.length === 0
+    ? []
+    : [
+        FieldError.forbidden(
+          "metadata.finalizers",
+          `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((one) => JSON.stringify(one)).join(", ")}}`
+        )
+      ]
+}
+
+const immutable = (metadata: Json.JsonObject, before: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
+  ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"]
+    .filter((field) => !Json.equal(metadata[field] ?? null, before[field] ?? null))
+    .map((field) => FieldError.invalid(`metadata.${field}`, metadata[field], "field is immutable"))

@@ -1,0 +1,168 @@
+/**
+ * POST: a new object. In the order of a kube-apiserver: what only the server sets is wiped, the place checked, defaults filled
+ * in, managers noted, the namespace asked, a name generated, the kind's own preparation and validation done.
+ */
+
+import * as Escalation from "../access/Escalation.ts"
+import * as Admission from "../admission/NamespaceLifecycle.ts"
+import type { World, WriteOptions } from "../admission/World.ts"
+import * as ManagedFields from "../fields/ManagedFields.ts"
+import * as Failure from "../model/Failure.ts"
+import type { FieldError } from "../model/FieldError.ts"
+import * as Json from "../model/Json.ts"
+import { foresee, type Kind, type Strategy, typeOf } from "../model/Kind.ts"
+import * as ObjectMeta from "../model/ObjectMeta.ts"
+import * as Metadata from "../model/ObjectMetaValidation.ts"
+import { timestamp } from "../model/Timestamp.ts"
+import * as ObjectSize from "../storage/ObjectSize.ts"
+import * as CustomDefinitions from "./CustomDefinitions.ts"
+
+/** How often a name is generated anew when there is an object of that name. */
+const nameAttempts = 8
+
+/** Creates an object and gives it as it is stored (in the version of the kind). Throws a Failure. */
+export const create = (
+  world: World,
+  kind: Kind,
+  namespace: string,
+  object: Json.JsonObject,
+  options: WriteOptions
+): Json.JsonObject => {
+  const draft = Json.copy({ ...typeOf(kind), ...object })
+  const metadata = Metadata.of(draft)
+  Metadata.wipe(metadata)
+  Metadata.place(kind, metadata, namespace)
+  kind.strategy.default(draft)
+  Metadata.dedupeOwners(metadata, options.warn)
+  const managed = ManagedFields.updated(
+    {
+      kind,
+      kindIn: (apiVersion) => world.registry.named(apiVersion, kind.kind),
+      manager: options.manager,
+      subresource: undefined,
+      resetFields: kind.strategy.resetFields,
+      now: options.now
+    },
+    undefined,
+    draft
+  )
+  return insert(world, kind, namespace, managed, options)
+}
+
+/** The rest of a creation, when it is known who manages what: also that of an apply, or a PUT, of what is not there. */
+export const insert = (
+  world: World,
+  kind: Kind,
+  namespace: string,
+  managed: Json.JsonObject,
+  options: WriteOptions,
+  strategy: Pick<Strategy, "prepareForCreate"> = kind.strategy
+): Json.JsonObject => {
+  Admission.checkCreate(world.store, kind, namespace, ObjectMeta.nameOf(managed))
+  CustomDefinitions.checkCreate(world, kind, ObjectMeta.nameOf(managed))
+  if (!kind.verbs.includes("get")) return answered(kind, managed, options)
+  const prefixed = textOf(managed, "generateName") !== ""
+  const generates = ObjectMeta.nameOf(managed) === "" && prefixed
+  const asked = {
+    operation: "CREATE",
+    resource: kind,
+    subresource: "",
+    namespace: kind.namespaced ? namespace : "",
+    oldObject: null
+  } as const
+  const mutated = options.mutate?.({ ...asked, name: ObjectMeta.nameOf(managed), object: managed }) ?? managed
+  Escalation.check(options, kind, asked.namespace, mutated)
+  for (let attempt = 1; ; attempt++) {
+    const draft = prepared(world, kind, mutated, options, strategy)
+    const name = ObjectMeta.nameOf(draft)
+    options.admit?.({ ...asked, name, object: { ...draft, ...typeOf(kind) } })
+    const found = world.store.get(kind.storage, kind.namespaced ? namespace : "", name)
+    if (found === undefined) return store(world, kind, draft, options)
+    if (!prefixed) throw taken(kind, name, found)
+    if (!generates || attempt === nameAttempts) throw notUnique(kind, name, found)
+  }
+}
+
+/** A draft that is ready to be stored, with a name and all that the server gives it. */
+const prepared = (
+  world: World,
+  kind: Kind,
+  managed: Json.JsonObject,
+  options: WriteOptions,
+  strategy: Pick<Strategy, "prepareForCreate">
+): Json.DraftObject => {
+  const draft = Json.copy(managed)
+  const metadata = Metadata.of(draft)
+  // Mutating webhooks see what a client has written to these fields in an apply or a PUT.
+  Metadata.wipe(metadata)
+  metadata.creationTimestamp = timestamp(options.now)
+  metadata.uid = world.identity.uid()
+  const generateName = textOf(draft, "generateName")
+  if (ObjectMeta.nameOf(draft) === "" && generateName !== "") metadata.name = world.identity.name(generateName)
+  strategy.prepareForCreate(draft, options)
+  const warnings: Array<string> = []
+  const found = [...Metadata.validate(kind, draft), ...Metadata.unqualifiedFinalizers(kind, draft)]
+  const writing = { ...options, warn: (text: string) => warnings.push(text) }
+  const errors = [...found, ...kind.strategy.validate(draft, writing, found)]
+  if (errors.length > 0) throw invalid(kind, draft, errors)
+  for (const warning of warnings) options.warn(warning)
+  if (kind.noControllerWarning !== undefined) options.warn(kind.noControllerWarning)
+  return draft
+}
+
+const store = (world: World, kind: Kind, draft: Json.DraftObject, options: WriteOptions): Json.JsonObject => {
+  const metadata = Metadata.of(draft)
+  const resourceVersion = textOf(draft, "resourceVersion")
+  // One that is no number counts as none. Nobody looks at it where nothing is stored.
+  if (!options.dryRun && /^\d+$/.test(resourceVersion) && !/^0+$/.test(resourceVersion)) {
+    throw Failure.plain("resourceVersion should not be set on objects to be created")
+  }
+  if (!options.dryRun) delete metadata.resourceVersion
+  const object = { ...draft, ...typeOf(kind) }
+  const stored = kind.toStorage(object)
+  foresee(kind, stored)
+  if (!options.dryRun) ObjectSize.check(stored)
+  return kind.fromStorage(options.dryRun ? stored : world.store.put(kind.storage, stored))
+}
+
+/** 422, about the kind that the object claims to be of. */
+export const invalid = (kind: Kind, object: Json.JsonObject, errors: ReadonlyArray<FieldError>): Failure.Failure => {
+  const [group, version] = (Json.text(object.apiVersion) ?? "").split("/")
+  const named = { group: version === undefined ? "" : (group ?? ""), kind: Json.text(object.kind) ?? kind.kind }
+  return Failure.invalid({ ...kind, ...(kind.custom && named) }, ObjectMeta.nameOf(object), errors)
+}
+
+/** A question (a review) is answered at once, and forgotten. */
+const answered = (kind: Kind, managed: Json.JsonObject, options: WriteOptions): Json.JsonObject => {
+  const draft = Json.copy(managed)
+  kind.strategy.prepareForCreate(draft, options)
+  const errors = kind.strategy.validate(draft, options)
+  if (errors.length > 0) throw Failure.invalid(kind, ObjectMeta.nameOf(draft), errors)
+  return { ...draft, ...typeOf(kind) }
+}
+
+const textOf = (object: Json.JsonObject, field: string): string => Json.text(Json.at(object, "metadata", field)) ?? ""
+
+const taken = (kind: Kind, name: string, found: Json.JsonObject): Failure.Failure =>
+  deleting(found, Failure.alreadyExists(kind, name))
+
+const notUnique = (kind: Kind, name: string, found: Json.JsonObject): Failure.Failure => {
+  const { code, details, message, reason } = Failure.alreadyExists(kind, name)
+  return deleting(
+    found,
+    new Failure.Failure({
+      code,
+      reason,
+      message: `${message}, the server was not able to generate a unique name for the object`,
+      details: { ...details, retryAfterSeconds: 1 }
+    })
+  )
+}
+
+const deleting = (found: Json.JsonObject, { code, details, message, reason }: Failure.Failure): Failure.Failure =>
+  new Failure.Failure({
+    code,
+    reason,
+    message: ObjectMeta.isDeleting(found) ? `object is being deleted: ${message}` : message,
+    details
+  })

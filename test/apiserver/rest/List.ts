@@ -1,0 +1,114 @@
+/**
+ * GET of many objects: those that are chosen, of one moment, in pages.
+ */
+
+import * as Failure from "../model/Failure.ts"
+import type { JsonObject } from "../model/Json.ts"
+import { apiVersionOf, type Kind } from "../model/Kind.ts"
+import * as Continue from "../storage/Continue.ts"
+import { keyOfObject, type Store } from "../storage/Store.ts"
+import * as Query from "./Query.ts"
+import type { Selection } from "./Selection.ts"
+
+/** Some objects of a kind, as of one moment. */
+export interface Page {
+  readonly items: ReadonlyArray<JsonObject>
+  readonly resourceVersion: string
+  /** Empty: there are no more. */
+  readonly continue: string
+  /** How many follow, where that is told. */
+  readonly remaining: number | undefined
+}
+
+/** From which moment on, or of which one, a list is. */
+interface Moment {
+  readonly revision: number | undefined
+  readonly exact: boolean
+  /** The first key of the page. */
+  readonly start: string
+  readonly limit: number
+}
+
+/** The revision that the server has to have reached before it can answer. Throws a Failure (400). */
+export const required = (options: Query.ListOptions): number => {
+  const { revision } = momentOf(options)
+  return revision ?? 0
+}
+
+/** The page that is asked for. Throws a Failure (400, 410). */
+export const page = (store: Store, kind: Kind, selection: Selection, options: Query.ListOptions): Page => {
+  const moment = momentOf(options)
+  const revision = moment.exact && moment.revision !== undefined ? moment.revision : store.revision
+  const all = moment.exact
+    ? store.listAt(kind.storage, revision, selection.namespace)
+    : store.list(kind.storage, selection.namespace)
+  if (all === undefined) throw expired(moment)
+  const prefix = selection.namespace === undefined ? "" : `${selection.namespace}/`
+  const start = moment.start === "" ? "" : prefix + moment.start
+  const items: Array<JsonObject> = []
+  let from = 0
+  if (start !== "") while (from < all.length && keyAt(all, from) < start) from++
+  // A webhook is asked once for as many as a page may need.
+  const most = moment.limit === 0 || selection.selective ? undefined : from + moment.limit
+  const converted = kind.cached?.(all.slice(from, most))
+  for (let index = from; index < all.length; index++) {
+    const stored = all[index]
+    if (stored === undefined) break
+    const object = converted?.[index - from] ?? kind.fromStorage(stored)
+    if (!selection.takes(object)) continue
+    items.push(object)
+    if (items.length !== moment.limit || index === all.length - 1) continue
+    return {
+      items,
+      resourceVersion: String(revision),
+      continue: Continue.encode({ revision, start: Continue.after(keyAt(all, index).slice(prefix.length)) }),
+      remaining: selection.selective ? undefined : all.length - 1 - index
+    }
+  }
+  return { items, resourceVersion: String(revision), continue: "", remaining: undefined }
+}
+
+/** A page as the List that a client gets. */
+export const listOf = (kind: Kind, { continue: next, items, remaining, resourceVersion }: Page): JsonObject => ({
+  kind: kind.listKind,
+  apiVersion: apiVersionOf(kind),
+  metadata: {
+    resourceVersion,
+    // Lists of custom kinds always say where they go on.
+    ...((next !== "" || kind.custom) && { continue: next }),
+    ...(remaining !== undefined && { remainingItemCount: remaining })
+  },
+  items: kind.custom ? items : items.map(({ apiVersion, kind, ...item }) => item)
+})
+
+const keyAt = (all: ReadonlyArray<JsonObject>, index: number): string => {
+  const stored = all[index]
+  return stored === undefined ? "" : keyOfObject(stored)
+}
+
+const momentOf = (options: Query.ListOptions): Moment => {
+  const { limit, resourceVersionMatch: match } = options
+  if (options.continue !== "") {
+    const { revision, start } = Continue.decode(options.continue)
+    if (options.resourceVersion !== "" && options.resourceVersion !== "0") {
+      throw Failure.badRequest("specifying resource version is not allowed when using continue")
+    }
+    return { revision: revision < 0 ? undefined : revision, exact: revision >= 0, start, limit }
+  }
+  const revision = Query.revision(options.resourceVersion, (message) =>
+    Failure.badRequest(`invalid resource version: ${message}`)
+  )
+  // Any moment will do: the real server then has all objects at hand and knows no pages.
+  if (revision === 0) return { revision: undefined, exact: false, start: "", limit: 0 }
+  const exact = revision !== undefined && (match === "Exact" || (match === "" && limit > 0))
+  return { revision, exact, start: "", limit }
+}
+
+const expired = ({ start }: Moment): Failure.Failure => {
+  if (start === "") return Failure.expired("The resourceVersion for the provided list is too old.")
+  const { code, reason, message } = Failure.expired(inconsistent)
+  return new Failure.Failure({ code, reason, message, continue: Continue.encode({ revision: -1, start }) })
+}
+
+const inconsistent =
+  "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."

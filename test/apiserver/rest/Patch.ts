@@ -1,0 +1,121 @@
+/**
+ * PATCH: what a patch makes of an object is written like a PUT of it; what an apply states is merged by who manages what.
+ */
+
+import type { World, WriteOptions } from "../admission/World.ts"
+import * as Decode from "../codec/Decode.ts"
+import type { PatchType } from "../codec/Negotiation.ts"
+import * as Prune from "../codec/Prune.ts"
+import * as ManagedFields from "../fields/ManagedFields.ts"
+import * as Failure from "../model/Failure.ts"
+import * as Json from "../model/Json.ts"
+import { apiVersionOf, type Kind } from "../model/Kind.ts"
+import * as ObjectMeta from "../model/ObjectMeta.ts"
+import * as Metadata from "../model/ObjectMetaValidation.ts"
+import * as Create from "./Create.ts"
+import * as Body from "./PatchBody.ts"
+import type { FieldValidation } from "./Query.ts"
+import * as Update from "./Update.ts"
+
+/** How a patch is made. */
+export interface PatchOptions extends WriteOptions {
+  readonly fieldValidation: FieldValidation
+  /** Whether an apply takes what others manage. */
+  readonly force: boolean
+}
+
+/** A patch, as it came. */
+export interface Patch {
+  readonly type: PatchType
+  readonly text: string
+}
+
+/** Changes an object. Throws a Failure. */
+export const patch = (world: World, target: Update.Target, change: Patch, options: PatchOptions): Update.Changed => {
+  if (change.type === "apply") return apply(world, target, change.text, options)
+  const body = Body.read(change.type, change.text)
+  const current = Update.live(world, target)
+  if (current === undefined) throw Failure.notFound(target.kind, target.name)
+  const draft = Json.copy(changed(world, target.kind, current, body, options))
+  const strategy = Update.strategyOf(target)
+  Metadata.place(target.kind, Metadata.of(draft), target.namespace)
+  Metadata.checkName(draft, target.name)
+  Update.fill(strategy, draft)
+  Metadata.dedupeOwners(Metadata.of(draft), options.warn, true)
+  const managed = ManagedFields.updated(Update.writeOf(world, target, options), current, draft)
+  return Update.commit(world, target, current, managed, options)
+}
+
+/** What a patch makes of an object, decoded as if it had been sent. Throws a Failure. */
+export const changed = (
+  { registry }: World,
+  kind: Kind,
+  current: Json.JsonObject,
+  body: Body.Patch,
+  options: PatchOptions
+): Json.JsonObject => Body.apply(kind, body, current, { ...options, knows: registry.knows })
+
+const apply = (world: World, target: Update.Target, text: string, options: PatchOptions): Update.Changed => {
+  const intent = intentOf(text, options)
+  const current = Update.live(world, target)
+  const uid = Json.text(Json.at(intent, "metadata", "uid")) ?? ""
+  if (current === undefined && target.subresource !== "" && !target.kind.createOnUpdate)
+    throw Failure.notFound(target.kind, target.name)
+  if (current === undefined && uid !== "") {
+    throw Failure.conflict(
+      target.kind,
+      target.name,
+      `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`
+    )
+  }
+  const write = {
+    ...Update.writeOf(world, target, options),
+    force: options.force,
+    default: (draft: Json.DraftObject) => {
+      if (!target.kind.custom) convertible(target.kind, draft)
+      Update.strategyOf(target).default(draft)
+    }
+  }
+  const applied = Json.copy(ManagedFields.applied(write, current, intent))
+  const metadata = Metadata.of(applied)
+  Metadata.place(target.kind, metadata, target.namespace)
+  Metadata.checkName(applied, target.name)
+  Metadata.dedupeOwners(metadata, options.warn, true)
+  if (current !== undefined) return Update.commit(world, target, current, applied, options)
+  // An apply that creates may carry one: it fails only where an object exists that has another.
+  delete metadata.resourceVersion
+  const strategy = Update.strategyOf(target)
+  Update.checkCreation(target, options)
+  return { object: Create.insert(world, target.kind, target.namespace, applied, options, strategy), created: true }
+}
+
+/** Throws a Failure (500) for what was merged and cannot become an object of Go's type: the schema of an apply knows less of types. */
+const convertible = (kind: Kind, merged: Json.JsonObject): void => {
+  try {
+    Prune.prune(kind.schema, merged, { decoder: "values" })
+  } catch (error) {
+    if (!(error instanceof Failure.Failure)) throw error
+    const type = `${apiVersionOf(kind).includes("/") ? "" : "/"}${apiVersionOf(kind)}, Kind=${kind.kind}`
+    const place = `${ObjectMeta.namespaceOf(merged)}/${ObjectMeta.nameOf(merged)}`
+    throw Failure.plain(
+      `failed to convert new object (${place}; ${type}) to proper version: unable to convert unstructured object to ${type}: ${error.message}`
+    )
+  }
+}
+
+const intentOf = (text: string, { fieldValidation, warn }: PatchOptions): Json.JsonObject => {
+  const { duplicates, value } = yaml(text)
+  if (duplicates.length > 0 && fieldValidation === "Strict") {
+    throw Failure.badRequest(`error strict decoding YAML: ${duplicates.join(", ")}`)
+  }
+  if (fieldValidation === "Warn") for (const duplicate of duplicates) warn(duplicate)
+  return Json.object(value)
+}
+
+const yaml = (text: string): Decode.Parsed => {
+  try {
+    return Decode.parse(text, "yaml")
+  } catch (error) {
+    throw error instanceof Failure.Failure ? Failure.badRequest(`error decoding YAML: ${error.message}`) : error
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * The bodies of PATCH requests but those of server-side apply: read, applied to an object, and decoded again.
+ */
+import type { Options } from "../codec/Decode.ts"
+import * as Decode from "../codec/Decode.ts"
+import type { PatchType } from "../codec/Negotiation.ts"
+import { jsonPatch, strictErrors } from "../fields/JsonPatch.ts"
+import { mergePatch } from "../fields/MergePatch.ts"
+import { strategicMergePatch } from "../fields/StrategicMergePatch.ts"
+import * as Failure from "../model/Failure.ts"
+import * as GoText from "../model/GoText.ts"
+import type { Json, JsonObject } from "../model/Json.ts"
+import * as J from "../model/Json.ts"
+import * as JsonText from "../model/JsonText.ts"
+import type { Kind } from "../model/Kind.ts"
+
+/** A patch as it was sent. */
+export interface Patch {
+  readonly type: Exclude<PatchType, "apply">
+  readonly value: Json
+  /** What parsing its text told: `duplicate field "spec.a"`. */
+  readonly duplicates: ReadonlyArray<string>
+}
+
+/** Reads the body of a PATCH. Throws a Failure (400) for what is no JSON. */
+export const read = (type: Patch["type"], body: string | Uint8Array | undefined): Patch => {
+  try {
+    return { type, ...JsonText.parse(Decode.textOf(body)) }
+  } catch (error) {
+    throw error instanceof Failure.Failure ? Failure.badRequest("invalid JSON patch") : error
+  }
+}
+
+/** The object as the patch makes it, without what its kind does not know. Throws a Failure. */
+export const apply = (kind: Kind, patch: Patch, object: JsonObject, options: Options): JsonObject => {
+  if (patch.type === "strategic") {
+    // Go takes the directives out of the patch before it shows the patch in a refusal.
+    const change = J.copy(patch.value)
+    const value = strategicMergePatch(kind.schema, object, change)
+    return Decode.patched(
+      kind,
+      { value, errors: patch.duplicates, shown: GoText.plain(change ?? {}), decoder: "values" },
+      options
+    )
+  }
+  const result = patch.type === "json" ? jsonPatch(object, patch.value) : mergePatch(object, patch.value)
+  const errors = patch.type === "json" ? strictErrors(patch.value, patch.duplicates) : patch.duplicates
+  // Go writes the result with its members in order, and reads it up to the first member of a wrong type.
+  const shown = GoText.json(result)
+  return Decode.patched(kind, { value: JSON.parse(shown) as Json, errors, shown, decoder: "text" }, options)
+}

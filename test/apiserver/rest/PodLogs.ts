@@ -1,0 +1,51 @@
+/** What is asked for by `pods/log`: checked here as a kube-apiserver does before it asks the kubelet. */
+import * as Failure from "../model/Failure.ts"
+import * as FieldError from "../model/FieldError.ts"
+import * as Json from "../model/Json.ts"
+
+/** Which log, and how much of it. */
+export interface LogOptions {
+  readonly container: string
+  /** Whether to go on with what is written later, until the container has ended. */
+  readonly follow: boolean
+  /** Only so many lines from the end. */
+  readonly tailLines: number | undefined
+}
+
+/** What no kubelet of ours can do. */
+const unsupported = ["previous", "timestamps", "sinceSeconds", "sinceTime", "limitBytes"]
+
+/** Reads the query of a request for a log of that pod. Throws a Failure (400, 422, 501). */
+export const of = (pod: Json.JsonObject, query: URLSearchParams): LogOptions => {
+  const refused = unsupported.find((name) => !["", "false"].includes(query.get(name) ?? ""))
+  if (refused !== undefined) throw Failure.notImplemented(`${refused} of logs`)
+  const name = Json.text(Json.at(pod, "metadata", "name")) ?? ""
+  return {
+    container: containerOf(pod, name, query.get("container") ?? ""),
+    follow: query.get("follow") === "true",
+    tailLines: linesOf(name, query.get("tailLines") ?? "")
+  }
+}
+
+const containerOf = (pod: Json.JsonObject, name: string, asked: string): string => {
+  const named = (field: string) =>
+    Json.list(Json.at(pod, "spec", field)).map((one) => Json.text(Json.at(Json.object(one), "name")) ?? "")
+  const [first = "", ...others] = named("containers")
+  const inits = named("initContainers")
+  if (asked === "") {
+    if (others.length === 0) return first
+    const all = `[${[first, ...others].join(" ")}]`
+    const choice = inits.length === 0 ? all : `${all} or one of the init containers: [${inits.join(" ")}]`
+    throw Failure.badRequest(`a container name must be specified for pod ${name}, choose one of: ${choice}`)
+  }
+  if ([first, ...others, ...inits].includes(asked)) return asked
+  throw Failure.badRequest(`container ${asked} is not valid for pod ${name}`)
+}
+
+const linesOf = (name: string, asked: string): number | undefined => {
+  if (asked === "") return undefined
+  const lines = Number(asked)
+  if (lines >= 0) return lines
+  const error = FieldError.invalid("tailLines", lines, "must be greater than or equal to 0")
+  throw Failure.invalid({ group: "", kind: "PodLogOptions", plural: "" }, name, [error])
+}

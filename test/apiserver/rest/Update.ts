@@ -1,0 +1,238 @@
+/**
+ * A change of an object that is there: what PUT, PATCH, apply and the subresources have in common. Whoever changes makes the
+ * next object from the live one; here its resourceVersion is compared, what may not change is kept, the kind's own preparation
+ * and validation done, and the result stored, unless nothing changed, or it was all that a deletion waited for.
+ */
+
+import { forbidden, isPrivileged } from "../access/AccessRequest.ts"
+import * as Escalation from "../access/Escalation.ts"
+import { isKind, type World, type WriteOptions } from "../admission/World.ts"
+import * as ManagedFields from "../fields/ManagedFields.ts"
+import * as Failure from "../model/Failure.ts"
+import * as FieldError from "../model/FieldError.ts"
+import * as Json from "../model/Json.ts"
+import { foresee, type Kind, type Strategy, typeOf } from "../model/Kind.ts"
+import * as ObjectMeta from "../model/ObjectMeta.ts"
+import * as Metadata from "../model/ObjectMetaValidation.ts"
+import * as ObjectSize from "../storage/ObjectSize.ts"
+import * as Precondition from "../storage/Precondition.ts"
+import * as Create from "./Create.ts"
+
+/** What a request is about. */
+export interface Target {
+  readonly kind: Kind
+  readonly namespace: string
+  readonly name: string
+  /** Empty: the object itself. */
+  readonly subresource: string
+}
+
+/** The result of a change. */
+export interface Changed {
+  readonly object: Json.JsonObject
+  readonly created: boolean
+}
+
+/** The strategy of a target. Throws a Failure (404) where there is no such subresource. */
+export const strategyOf = ({ kind, name, subresource }: Target): Strategy => {
+  const strategy =
+    subresource === "" ? kind.strategy : subresource === "status" ? kind.status : kind.subresources?.[subresource]
+  if (strategy === undefined) throw Failure.notFound(kind, name)
+  return strategy
+}
+
+/** What managers are noted for when a target is written. */
+export const writeOf = ({ registry }: World, target: Target, options: WriteOptions): ManagedFields.Write => ({
+  kind: target.kind,
+  kindIn: (apiVersion) => registry.named(apiVersion, target.kind.kind),
+  manager: options.manager,
+  subresource: target.subresource === "" ? undefined : target.subresource,
+  resetFields: strategyOf(target).resetFields,
+  now: options.now
+})
+
+/** The live object in the version of its kind; undefined when there is none. Throws a Failure (400) for what can be no name. */
+export const live = (world: World, target: Target): Json.JsonObject | undefined => {
+  const stored = storedAs(world, target)
+  return stored === undefined ? undefined : (target.kind.forUpdate ?? target.kind.fromStorage)(stored)
+}
+
+/** An object as it is stored. Throws a Failure (400) for what can be no name. */
+export const storedAs = (
+  world: World,
+  { kind, name, namespace }: Pick<Target, "kind" | "name" | "namespace">
+): Json.JsonObject | undefined => {
+  Metadata.checkSegment(name)
+  return world.store.get(kind.storage, kind.namespaced ? namespace : "", name)
+}
+
+/** PUT: replaces an object, or its status. Throws a Failure. */
+export const update = (world: World, target: Target, object: Json.JsonObject, options: WriteOptions): Changed => {
+  const { kind, name, namespace } = target
+  const draft = Json.copy(object)
+  Metadata.place(kind, Metadata.of(draft), namespace)
+  Metadata.checkName(draft, name)
+  const current = live(world, target)
+  const strategy = strategyOf(target)
+  fill(strategy, draft)
+  Metadata.dedupeOwners(Metadata.of(draft), options.warn)
+  if (current === undefined) {
+    if (!kind.createOnUpdate) throw Failure.notFound(kind, name)
+    const managed = Json.copy(ManagedFields.updated(writeOf(world, target, options), undefined, draft))
+    if (!options.dryRun) delete Metadata.of(managed).resourceVersion
+    checkCreation(target, options)
+    return { object: Create.insert(world, kind, namespace, managed, options, strategy), created: true }
+  }
+  checkUid(target, current, draft)
+  return commit(world, target, current, ManagedFields.updated(writeOf(world, target, options), current, draft), options)
+}
+
+/** Throws a Failure (403) if the user may not create the object that a PUT or an apply would create. */
+export const checkCreation = ({ kind, name, namespace, subresource }: Target, options: WriteOptions): void => {
+  const { authorizer, user } = options
+  if (authorizer === undefined || isPrivileged(user)) return
+  const resource = { group: kind.group, resource: kind.plural, subresource, namespace, name }
+  const request = { user, verb: "create", resource, path: "" }
+  const { allowed, reason } = authorizer.authorize(request)
+  if (!allowed) throw forbidden(request, reason)
+}
+
+/** Fills in defaults. An empty list of managers is no list to be dropped: it says that all of them are to be forgotten. */
+export const fill = (strategy: Strategy, draft: Json.DraftObject): void => {
+  const { managedFields } = Metadata.of(draft)
+  strategy.default(draft)
+  if (Array.isArray(managedFields) && managedFields.length === 0) Metadata.of(draft).managedFields = []
+}
+
+/** Throws a Failure (409) when an object means another one that had the same name. */
+export const checkUid = ({ kind, name, namespace }: Target, current: Json.JsonObject, next: Json.JsonObject): void => {
+  const asked = Json.text(Json.at(next, "metadata", "uid")) ?? ""
+  const real = Json.text(Json.at(current, "metadata", "uid")) ?? ""
+  if (asked === "" || asked === real) return
+  throw Precondition.failed(kind, namespace, name, "UID", asked, real)
+}
+
+/** Stores the next object instead of the current one. Its managers are known already. */
+export const commit = (
+  world: World,
+  target: Target,
+  current: Json.JsonObject,
+  next: Json.JsonObject,
+  options: WriteOptions
+): Changed => {
+  const { kind } = target
+  const strategy = strategyOf(target)
+  const asked = {
+    operation: "UPDATE",
+    resource: kind,
+    subresource: target.subresource,
+    namespace: kind.namespaced ? target.namespace : "",
+    name: target.name,
+    oldObject: current
+  } as const
+  const mutated = options.mutate?.({ ...asked, object: next }) ?? next
+  if (target.subresource === "") Escalation.check(options, kind, asked.namespace, mutated, current)
+  checkVersion(kind, target.name, current, mutated)
+  const draft = Json.copy(mutated)
+  const metadata = Metadata.of(draft)
+  const before = Json.object(current.metadata)
+  keep(metadata, before, "generation")
+  strategy.prepareForUpdate(draft, current, options)
+  keep(metadata, before, "creationTimestamp")
+  keep(metadata, before, "resourceVersion")
+  if (metadata.uid === undefined || metadata.uid === "") keep(metadata, before, "uid")
+  if (ObjectMeta.isDeleting(current)) keep(metadata, before, "deletionTimestamp")
+  if (metadata.deletionGracePeriodSeconds === undefined) keep(metadata, before, "deletionGracePeriodSeconds")
+  const warnings: Array<string> = []
+  const errors = mistakes(kind, strategy, draft, current, {
+    ...options,
+    warn: (text) => warnings.push(text),
+    warnAlways: options.warn
+  })
+  if (errors.length > 0) throw Create.invalid(kind, draft, errors)
+  for (const warning of warnings) options.warn(warning)
+  const settled = ManagedFields.settled(current, { ...draft, ...typeOf(kind) })
+  options.admit?.({ ...asked, object: settled })
+  return { object: write(world, kind, current, settled, options), created: false }
+}
+
+const write = (
+  world: World,
+  kind: Kind,
+  current: Json.JsonObject,
+  draft: Json.JsonObject,
+  options: WriteOptions
+): Json.JsonObject => {
+  if (endsDeletion(kind, current, draft)) {
+    if (!options.dryRun) world.store.remove(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
+    return kind.forUpdate === undefined ? draft : kind.fromStorage(draft)
+  }
+  if (options.dryRun) return kind.fromStorage(kind.toStorage(draft))
+  const stored = kind.toStorage(withoutSelfLink(draft))
+  foresee(kind, stored)
+  const before = world.store.get(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
+  // The defaults that an object gets when it is read count as well: without them, as with them, it is written.
+  const same = Json.equal(stored, before) && Json.equal(stored, kind.toStorage(current))
+  if (same) return kind.fromStorage(before ?? stored)
+  ObjectSize.check(stored)
+  return kind.fromStorage(world.store.put(kind.storage, stored))
+}
+
+/** What the API once filled in is not stored any more. */
+const withoutSelfLink = (object: Json.JsonObject): Json.JsonObject => {
+  if (Json.at(object, "metadata", "selfLink") === undefined) return object
+  const { selfLink: _, ...metadata } = Json.object(object.metadata)
+  return { ...object, metadata }
+}
+
+/** Whether the object was deleted before and waited only for its finalizers. */
+const endsDeletion = (kind: Kind, current: Json.JsonObject, next: Json.JsonObject): boolean => {
+  if (!ObjectMeta.isDeleting(current) || ObjectMeta.finalizersOf(next).length > 0) return false
+  if (isKind(kind, "", "Namespace") && Json.list(Json.at(next, "spec", "finalizers")).length > 0) return false
+  return (Json.number(Json.at(current, "metadata", "deletionGracePeriodSeconds")) ?? 0) === 0
+}
+
+const checkVersion = (kind: Kind, name: string, current: Json.JsonObject, next: Json.JsonObject): void => {
+  const asked = Json.text(Json.at(next, "metadata", "resourceVersion")) ?? ""
+  if (!/^\d*$/.test(asked)) {
+    throw Failure.plain(`strconv.ParseUint: parsing ${JSON.stringify(asked)}: invalid syntax`)
+  }
+  if (asked === "" || /^0+$/.test(asked)) {
+    if (kind.unconditionalUpdate) return
+    const error = FieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+    throw Failure.invalid({ ...kind, kind: kind.plural }, name, [error])
+  }
+  if (asked !== Json.at(current, "metadata", "resourceVersion")) throw Failure.conflict(kind, name, Failure.modified)
+}
+
+const keep = (metadata: Json.DraftObject, before: Json.JsonObject, field: string): void => {
+  const value = before[field]
+  if (value === undefined) delete metadata[field]
+  else metadata[field] = Json.copy(value)
+}
+
+/**
+ * The rules of metadata are asked more than once: by the server, by its rules for changes, and by those of each kind, which
+ * repeat the latter. Only of custom kinds a client is told so.
+ */
+const mistakes = (
+  kind: Kind,
+  strategy: Strategy,
+  draft: Json.JsonObject,
+  current: Json.JsonObject,
+  options: WriteOptions
+): ReadonlyArray<FieldError.FieldError> => {
+  const ofChange = Metadata.changeMistakes(draft, current)
+  const errors = [
+    ...Metadata.mistakesOfOld(kind, draft),
+    ...ofChange,
+    ...Metadata.mistakesAgain(kind, draft),
+    ...(kind.custom ? ofChange : Metadata.unqualifiedFinalizers(kind, draft)),
+    ...strategy.validateUpdate(draft, current, options, ofChange)
+  ]
+  return kind.custom ? errors : distinct(errors)
+}
+
+const distinct = (errors: ReadonlyArray<FieldError.FieldError>): ReadonlyArray<FieldError.FieldError> => [
+  ...new Map(errors.map((error) => [FieldError.sentence(error), error])).values()
+]

@@ -1,0 +1,80 @@
+/**
+ * The operations on the objects of a server, each in one synchronous step: the same for requests and for the controllers inside of the
+ * server. All throw a Failure.
+ */
+import * as Admission from "../admission/Admission.ts"
+import { internally, type World, type WriteOptions } from "../admission/World.ts"
+import type { JsonObject } from "../model/Json.ts"
+import type { Kind } from "../model/Kind.ts"
+import * as Binding from "./Binding.ts"
+import * as Create from "./Create.ts"
+import * as CustomDefinitions from "./CustomDefinitions.ts"
+import * as Delete from "./Delete.ts"
+import * as Patch from "./Patch.ts"
+import * as Read from "./Read.ts"
+import * as Update from "./Update.ts"
+
+/** The identity and the options of a writer. Absent options have the defaults of a client. */
+export type Options = Partial<WriteOptions> & Pick<WriteOptions, "now">
+
+/** The verbs. An empty subresource is the object itself. */
+export interface Verbs {
+  readonly create: (kind: Kind, namespace: string, object: JsonObject, options: Options) => JsonObject
+  readonly update: (
+    kind: Kind,
+    subresource: string,
+    namespace: string,
+    name: string,
+    object: JsonObject,
+    options: Options
+  ) => Update.Changed
+  readonly patch: (
+    kind: Kind,
+    subresource: string,
+    namespace: string,
+    name: string,
+    patch: Patch.Patch,
+    options: Options & Partial<Patch.PatchOptions>
+  ) => Update.Changed
+  /** `asked` are DeleteOptions. */
+  readonly delete: (kind: Kind, namespace: string, name: string, asked: JsonObject, options: Options) => Delete.Deleted
+  /** Puts a pod on the node that a Binding names. */
+  readonly bind: (pods: Kind, namespace: string, name: string, binding: JsonObject, options: Options) => void
+  readonly get: (kind: Kind, namespace: string, name: string) => JsonObject
+  /** All objects, or those of one namespace, in the version of the kind. */
+  readonly list: (kind: Kind, namespace?: string) => ReadonlyArray<JsonObject>
+}
+
+/** The verbs of a server. */
+export const make = (world: World): Verbs => {
+  const complete = (options: Options): WriteOptions =>
+    Admission.admitted(world, { ...internally(world, options.now), ...options })
+  /** What a write of a custom kind, or of its definition, leads to belongs to the same step. */
+  const settled = <A>(kind: Kind, options: Options, result: A): A => {
+    if (options.dryRun !== true) CustomDefinitions.reconcile(world, kind, options.now)
+    return result
+  }
+  return {
+    create: (kind, namespace, object, options) =>
+      settled(kind, options, Create.create(world, kind, namespace, object, complete(options))),
+    update: (kind, subresource, namespace, name, object, options) =>
+      settled(kind, options, Update.update(world, { kind, namespace, name, subresource }, object, complete(options))),
+    patch: (kind, subresource, namespace, name, patch, options) =>
+      settled(
+        kind,
+        options,
+        Patch.patch(world, { kind, namespace, name, subresource }, patch, {
+          fieldValidation: "Strict",
+          force: false,
+          ...options,
+          ...complete(options)
+        })
+      ),
+    delete: (kind, namespace, name, asked, options) =>
+      settled(kind, options, Delete.remove(world, kind, namespace, name, asked, complete(options))),
+    bind: (pods, namespace, name, binding, options) =>
+      Binding.bind(world, pods, namespace, name, binding, complete(options)),
+    get: (kind, namespace, name) => Read.get(world, kind, namespace, name),
+    list: (kind, namespace) => Read.all(world, kind, namespace)
+  }
+}

@@ -1,0 +1,242 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import { Effect, Fiber, TestClock } from "effect"
+import type { ApiServer } from "../http/ApiServer.ts"
+import { ask, make, merge, thing, things, watch } from "../http/Client.fixture.ts"
+import * as Json from "../model/Json.ts"
+
+const seen = (events: ReadonlyArray<{ readonly type: unknown; readonly object: Json.JsonObject }> | undefined) =>
+  events?.map(({ object, type }) => [type, Json.at(object, "metadata", "name")])
+
+const definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.probe.io"
+
+const version = (object: Json.JsonObject | undefined) => Number(Json.at(object, "metadata", "resourceVersion"))
+
+describe("Watch", () => {
+  effect("tells of each change once, in order, with growing versions", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const { next } = yield* watch(server, `${things}?watch=true&resourceVersion=${server.store.revision}`)
+      yield* ask(server, "POST", things, thing("a"))
+      yield* merge(server, `${things}/a`, { spec: { color: "red" } })
+      yield* merge(server, `${things}/a`, { spec: { color: "red" } })
+      yield* ask(server, "DELETE", `${things}/a`)
+      const events = yield* next
+      expect(seen(events)).toEqual([
+        ["ADDED", "a"],
+        ["MODIFIED", "a"],
+        ["DELETED", "a"]
+      ])
+      const versions = events?.map(({ object }) => version(object)) ?? []
+      expect(versions).toEqual(versions.toSorted((one, other) => one - other))
+      expect(new Set(versions).size).toBe(3)
+    })
+  )
+
+  effect("begins with what is there when no version is named, and says where that ends if it may", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      yield* ask(server, "POST", things, thing("a"))
+      const plain = yield* watch(server, `${things}?watch=true`)
+      expect(seen(yield* plain.next)).toEqual([["ADDED", "a"]])
+      const list = yield* watch(
+        server,
+        `${things}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`
+      )
+      const events = yield* list.next
+      expect(seen(events)).toEqual([
+        ["ADDED", "a"],
+        ["BOOKMARK", undefined]
+      ])
+      expect(events?.[1]?.object).toEqual({
+        kind: "Thing",
+        apiVersion: "probe.io/v1",
+        metadata: {
+          resourceVersion: String(server.store.revision),
+          annotations: { "k8s.io/initial-events-end": "true" }
+        }
+      })
+    })
+  )
+
+  effect(
+    "an object that is no longer chosen is told as deleted, as it was before; one that is chosen only now as new",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* make()
+        yield* ask(server, "POST", things, thing("a", {}, { labels: { app: "x" } }))
+        const { next } = yield* watch(
+          server,
+          `${things}?watch=true&labelSelector=app%3Dx&resourceVersion=${server.store.revision}`
+        )
+        yield* merge(server, `${things}/a`, { metadata: { labels: { app: "y" } } })
+        const [left] = (yield* next) ?? []
+        expect(left?.type).toBe("DELETED")
+        expect(Json.at(left?.object, "metadata", "labels", "app")).toBe("x")
+        expect(version(left?.object)).toBe(server.store.revision)
+        yield* merge(server, `${things}/a`, { metadata: { labels: { app: "x" } } })
+        expect(seen(yield* next)).toEqual([["ADDED", "a"]])
+      })
+  )
+
+  effect("with a selector does not report the changes and the deletion of an object that it never chose", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      yield* ask(server, "POST", things, thing("other", {}, { labels: { app: "y" } }))
+      const { next } = yield* watch(
+        server,
+        `${things}?watch=true&labelSelector=app%3Dx&resourceVersion=${server.store.revision}`
+      )
+      yield* merge(server, `${things}/other`, { spec: { color: "red" } })
+      yield* ask(server, "DELETE", `${things}/other`)
+      yield* ask(server, "POST", things, thing("a", {}, { labels: { app: "x" } }))
+      yield* ask(server, "DELETE", `${things}/a`)
+      expect(seen(yield* next)).toEqual([
+        ["ADDED", "a"],
+        ["DELETED", "a"]
+      ])
+    })
+  )
+
+  effect("goes on where another ended, without gap or repetition", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const from = server.store.revision
+      for (const name of ["a", "b", "c"]) yield* ask(server, "POST", things, thing(name))
+      const { next } = yield* watch(server, `${things}?watch=true&resourceVersion=${from + 1}`)
+      yield* ask(server, "POST", things, thing("d"))
+      expect(seen(yield* next)).toEqual([
+        ["ADDED", "b"],
+        ["ADDED", "c"],
+        ["ADDED", "d"]
+      ])
+    })
+  )
+
+  effect("says that a version is too old, and ends", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const { next } = yield* watch(server, `${things}?watch=true&resourceVersion=1`)
+      const [event] = (yield* next) ?? []
+      expect(event?.type).toBe("ERROR")
+      expect(event?.object).toMatchObject({ kind: "Status", code: 410, reason: "Expired" })
+      expect(Json.text(event?.object.message)).toStartWith("too old resource version: 1 (")
+      expect(yield* next).toBeUndefined()
+    })
+  )
+
+  effect("ends after timeoutSeconds, with a bookmark two seconds before", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const { next } = yield* watch(
+        server,
+        `${things}?watch=true&resourceVersion=${server.store.revision}&timeoutSeconds=5&allowWatchBookmarks=true`
+      )
+      const first = yield* Effect.fork(next)
+      yield* TestClock.adjust("2999 millis")
+      expect(first.unsafePoll()).toBeNull()
+      yield* TestClock.adjust("1 millis")
+      expect(seen(yield* Fiber.join(first))).toEqual([["BOOKMARK", undefined]])
+      const second = yield* Effect.fork(next)
+      yield* TestClock.adjust("1999 millis")
+      expect(second.unsafePoll()).toBeNull()
+      yield* TestClock.adjust("1 millis")
+      expect(yield* Fiber.join(second)).toBeUndefined()
+    })
+  )
+
+  effect("is told every minute how far it has come, if it wants to be", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const from = server.store.revision
+      const quiet = yield* watch(server, `${things}?watch=true&resourceVersion=${from}`)
+      const told = yield* watch(server, `${things}?watch=true&resourceVersion=${from}&allowWatchBookmarks=true`)
+      const [nothing, bookmark] = [yield* Effect.fork(quiet.next), yield* Effect.fork(told.next)]
+      yield* ask(server, "POST", "/api/v1/namespaces/default/configmaps", { metadata: { name: "elsewhere" } })
+      yield* TestClock.adjust("60 seconds")
+      const [event] = (yield* Fiber.join(bookmark)) ?? []
+      expect(version(event?.object)).toBe(server.store.revision)
+      expect(nothing.unsafePoll()).toBeNull()
+      yield* Fiber.interrupt(nothing)
+    })
+  )
+
+  effect("describes the columns of a table once, and tells ages as of the moment it is read", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const { next } = yield* watch(server, `${things}?watch=true&resourceVersion=${server.store.revision}`, {
+        accept: "application/json;as=Table;v=v1;g=meta.k8s.io"
+      })
+      yield* ask(server, "POST", things, thing("a"))
+      yield* ask(server, "POST", things, thing("b"))
+      yield* TestClock.adjust("90 seconds")
+      const [first, second] = (yield* next) ?? []
+      expect(Json.objects(first?.object.columnDefinitions).map(({ name }) => name)).toEqual(["Name", "Age"])
+      expect(second?.object.columnDefinitions).toBeNull()
+      expect(Json.objects(first?.object.rows)[0]?.cells).toEqual(["a", "90s"])
+    })
+  )
+
+  for (const [happens, change, told] of [
+    ["is deleted, with its objects", (server: ApiServer) => ask(server, "DELETE", definition), [["DELETED", "a"]]],
+    [
+      "changes",
+      (server: ApiServer) => merge(server, definition, { spec: { names: { shortNames: ["th"] } } }),
+      undefined
+    ]
+  ] as const) {
+    effect(`ends when the definition of its kind ${happens}`, () =>
+      Effect.gen(function* () {
+        const server = yield* make()
+        yield* ask(server, "POST", things, thing("a"))
+        const { next } = yield* watch(server, `${things}?watch=true&resourceVersion=${server.store.revision}`)
+        const elsewhere = yield* watch(server, `/api/v1/configmaps?watch=true&resourceVersion=${server.store.revision}`)
+        const other = yield* Effect.fork(elsewhere.next)
+        yield* change(server)
+        if (told !== undefined) expect<unknown>(seen(yield* next)).toEqual(told)
+        expect(yield* next).toBeUndefined()
+        expect(other.unsafePoll()).toBeNull()
+        yield* Fiber.interrupt(other)
+      })
+    )
+  }
+
+  effect("hears nothing any more once it is closed", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const { close, next } = yield* watch(server, `${things}?watch=true&resourceVersion=${server.store.revision}`)
+      const waiting = yield* Effect.fork(next)
+      yield* Effect.yieldNow()
+      yield* close
+      expect(yield* Fiber.join(waiting)).toBeUndefined()
+      yield* ask(server, "POST", things, thing("a"))
+      expect(yield* next).toBeUndefined()
+    })
+  )
+
+  effect("a reader who is ten thousand events behind has to begin anew", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const { next } = yield* watch(server, `/api/v1/configmaps?watch=true&resourceVersion=${server.store.revision}`)
+      for (let index = 0; index <= 10_001; index++) {
+        server.store.put("/configmaps", {
+          metadata: { name: "x", namespace: "default" },
+          data: { index: String(index) }
+        })
+      }
+      expect((yield* next)?.length).toBe(10_000)
+      expect(yield* next).toBeUndefined()
+    })
+  )
+
+  effect("waits for a version that has not come", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const from = server.store.revision + 1
+      const { next } = yield* watch(server, `${things}?watch=true&resourceVersion=${from}`)
+      yield* ask(server, "POST", things, thing("a"))
+      yield* ask(server, "POST", things, thing("b"))
+      expect(seen(yield* next)).toEqual([["ADDED", "b"]])
+    })
+  )
+})

@@ -1,0 +1,283 @@
+/**
+ * A watch: the present objects, if the client asks for them, and then each change of a chosen object, as lines of JSON or frames of
+ * protobuf. The writer queues each change in the step that makes it. A reader takes all changes in the queue.
+ */
+import { Clock, Duration, Effect } from "effect"
+import type { Accepted } from "../codec/Negotiation.ts"
+import * as Protobuf from "../codec/Protobuf.ts"
+import * as Failure from "../model/Failure.ts"
+import type { JsonObject } from "../model/Json.ts"
+import * as Json from "../model/Json.ts"
+import { allFromStorage, apiVersionOf } from "../model/Kind.ts"
+import * as Step from "../storage/Step.ts"
+import type { Change, Store } from "../storage/Store.ts"
+import * as Query from "./Query.ts"
+import type { Selection } from "./Selection.ts"
+import * as View from "./View.ts"
+
+/** A body that goes on. */
+export interface Streamed {
+  /** The next part; undefined: the end. For one reader. */
+  readonly next: Effect.Effect<string | undefined>
+  /** Ends it from the reader's side. */
+  readonly close: Effect.Effect<void>
+}
+
+/** What is watched. */
+export interface Request {
+  readonly view: View.View
+  readonly selection: Selection
+  readonly options: Query.ListOptions
+  /** When it begins, and how long it goes on if the client does not say. */
+  readonly now: number
+  readonly defaultSeconds: number
+  /** Calls back when it has to end before that, unless the returned function was called before. */
+  readonly whenDropped: (listener: () => void) => () => void
+}
+
+/** Frames that wait to be read; a reader that is further behind than this has to begin anew. */
+const mostFrames = 10_000
+
+/** How often a watch is told how far it has come, if it wants to be told. */
+const bookmarkMillis = 60_000
+
+/** How long before its end a watch is told so. */
+const lastBookmarkMillis = 2_000
+
+/** The revision that the server has to have reached before it can begin. Throws a Failure (500) for what is none. */
+export const required = (options: Query.ListOptions): number => {
+  const revision = revisionOf(options) ?? 0
+  return options.sendInitialEvents === true ? revision : 0
+}
+
+/** Begins a watch. The revision that it requires has been reached. `shared`: of all watches of the store. */
+export const open = (store: Store, shared: Shared, request: Request): Streamed => {
+  const { options, selection, view } = request
+  const queue = new Queue()
+  const from = revisionOf(options) ?? 0
+  const tell = (type: string, object: JsonObject, change?: Change): void =>
+    queue.push(frameOf(view, shared, type, object, change))
+  const pass = (change: Change): void => {
+    // What a webhook has to convert is converted when it is read.
+    if (view.kind.cached !== undefined) {
+      queue.push((now, first) => {
+        const event = eventOf(request, change)
+        return event === undefined ? "" : lineOf(view, event.type, event.object, now, first)
+      })
+      return
+    }
+    const event = eventOf(request, change)
+    if (event !== undefined) tell(event.type, event.object, change)
+  }
+
+  if (options.sendInitialEvents === true) {
+    const all = store.list(view.kind.storage, selection.namespace)
+    const taken = () => allFromStorage(view.kind, all).filter((object) => selection.takes(object))
+    if (view.kind.cached === undefined) for (const object of taken()) tell("ADDED", object)
+    else {
+      queue.push((now, first) =>
+        taken()
+          .map((object, index) => lineOf(view, "ADDED", object, now, first && index === 0))
+          .join("")
+      )
+    }
+    if (options.allowWatchBookmarks) tell("BOOKMARK", bookmark(request, store.revision, true))
+  } else if (from > 0) {
+    const missed = store.changes(view.kind.storage, from)
+    if (missed === undefined)
+      return failed(view.accepted, Failure.expired(`too old resource version: ${from} (${store.oldest})`))
+    for (const change of missed) pass(change)
+  }
+  const unsubscribe = store.subscribe((change) => {
+    if (change.revision <= from) return
+    if (queue.size >= mostFrames) return end()
+    pass(change)
+  }, view.kind.storage)
+  const end = (): void => {
+    unsubscribe()
+    stay()
+    queue.end()
+  }
+  const stay = request.whenDropped(end)
+
+  const seconds = options.timeoutSeconds === undefined ? 0 : Math.max(0, options.timeoutSeconds)
+  const endsAt = request.now + (seconds === 0 ? request.defaultSeconds : seconds) * 1000
+  let bookmarkAt = options.allowWatchBookmarks ? nextBookmark(request.now, endsAt) : undefined
+
+  const next: Effect.Effect<string | undefined> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    if (now >= endsAt) end()
+    else if (bookmarkAt !== undefined && now >= bookmarkAt) {
+      bookmarkAt = nextBookmark(now, endsAt)
+      tell("BOOKMARK", bookmark(request, store.revision, false))
+    }
+    if (queue.size > 0) {
+      if (view.kind.cached === undefined) return Effect.succeed(queue.take(now))
+      const step = Step.settle(Step.make(), () => queue.take(now))
+      const told = Effect.catchAll(step, (error) =>
+        Effect.sync(() => {
+          end()
+          queue.clear()
+          return errorOf(view.accepted, Step.failureOf(error))
+        })
+      )
+      return Effect.flatMap(told, (text) => (text === "" ? next : Effect.succeed(text)))
+    }
+    if (queue.ended) return Effect.succeed(undefined)
+    const wait = Math.min(endsAt, bookmarkAt ?? endsAt) - now
+    return Effect.zipRight(Effect.timeoutOption(queue.filled, Duration.millis(wait)), next)
+  })
+  return { next, close: Effect.sync(end) }
+}
+
+/** A watch that says why there is none, and ends. */
+export const failed = (accepted: Accepted, failure: Failure.Failure): Streamed => {
+  let line: string | undefined = errorOf(accepted, failure)
+  return {
+    next: Effect.sync(() => {
+      const told = line
+      line = undefined
+      return told
+    }),
+    close: Effect.void
+  }
+}
+
+const errorOf = (accepted: Accepted, failure: Failure.Failure): string =>
+  textOf(accepted, "ERROR", Failure.status(failure))
+
+/** The text of an event: in protobuf, its bytes as Latin-1 characters. */
+const textOf = ({ format }: Accepted, type: string, object: JsonObject): string =>
+  format === "protobuf"
+    ? Protobuf.encodeEvent(type, object).toString("latin1")
+    : `${JSON.stringify({ type, object })}\n`
+
+/**
+ * A line of a watch. That of a table is made when it is read, as it tells ages, and the first describes the columns; so is one that
+ * a webhook has to convert, which may be of nothing that the watch is told.
+ */
+type Frame = string | ((now: number, first: boolean) => string)
+
+/** Frames on their way from the writer to the one reader. */
+class Queue {
+  private frames: Array<Frame> = []
+  private wake: (() => void) | undefined
+  /** Whether nothing has been read yet. */
+  private first = true
+  ended = false
+
+  get size(): number {
+    return this.frames.length
+  }
+
+  push(frame: Frame): void {
+    if (this.ended) return
+    this.frames.push(frame)
+    this.wake?.()
+  }
+
+  end(): void {
+    this.ended = true
+    this.wake?.()
+  }
+
+  /** All frames as text. Where one of them throws, all are kept. */
+  take(now: number): string {
+    const { frames } = this
+    const taken: Array<string> = []
+    let { first } = this
+    for (const frame of frames) {
+      const text = typeof frame === "string" ? frame : frame(now, first)
+      if (text !== "") first = false
+      taken.push(text)
+    }
+    this.frames = []
+    this.first = first
+    return taken.join("")
+  }
+
+  clear(): void {
+    this.frames = []
+  }
+
+  /** Succeeds when there is something to take, or the end. */
+  readonly filled: Effect.Effect<void> = Effect.async<void>((resume) => {
+    const wake = () => {
+      this.wake = undefined
+      resume(Effect.void)
+    }
+    if (this.frames.length > 0 || this.ended) wake()
+    else this.wake = wake
+    return Effect.sync(() => {
+      this.wake = undefined
+    })
+  })
+}
+
+const revisionOf = (options: Query.ListOptions): number | undefined =>
+  Query.revision(options.resourceVersion, Failure.plain)
+
+const nextBookmark = (now: number, endsAt: number): number | undefined => {
+  const at = Math.min(now + bookmarkMillis, endsAt - lastBookmarkMillis)
+  return at > now ? at : undefined
+}
+
+const bookmark = ({ view: { kind } }: Request, revision: number, initial: boolean): JsonObject => ({
+  kind: kind.kind,
+  apiVersion: apiVersionOf(kind),
+  metadata: {
+    resourceVersion: String(revision),
+    ...(initial && { annotations: { "k8s.io/initial-events-end": "true" } })
+  }
+})
+
+/** What a change means to a watch: an object that is no longer chosen is gone, one that is chosen only now is new. */
+const eventOf = (
+  { selection, view: { kind } }: Request,
+  { object, previous, revision, type }: Change
+): { readonly type: Change["type"]; readonly object: JsonObject } | undefined => {
+  if (selection.namespace !== undefined && Json.at(object, "metadata", "namespace") !== selection.namespace) {
+    return undefined
+  }
+  const [now = object, before] = allFromStorage(kind, previous === undefined ? [object] : [object, previous])
+  const wasTaken = before !== undefined && selection.takes(before)
+  if (type === "DELETED") return wasTaken ? { type, object: now } : undefined
+  if (selection.takes(now)) return { type: wasTaken ? "MODIFIED" : "ADDED", object: now }
+  if (!wasTaken) return undefined
+  const metadata = { ...Json.object(before.metadata), resourceVersion: String(revision) }
+  return { type: "DELETED", object: { ...before, metadata } }
+}
+
+/** The frames of the last change: all who see it in the same way get the same text. */
+export interface Shared {
+  change: Change | undefined
+  readonly frames: Map<string, string>
+}
+
+/** What the watches of a store share. */
+export const shared = (): Shared => ({ change: undefined, frames: new Map() })
+
+const lineOf = (view: View.View, type: string, object: JsonObject, now: number, first: boolean): string =>
+  textOf(view.accepted, type, View.watched(view, object, now, first))
+
+const frameOf = (
+  view: View.View,
+  shared: Shared,
+  type: string,
+  object: JsonObject,
+  change: Change | undefined
+): Frame => {
+  const make = (now: number, first = false) => lineOf(view, type, object, now, first)
+  const { accepted, kind } = view
+  if (accepted.view === "Table") return make
+  if (change === undefined) return make(0)
+  if (shared.change !== change) {
+    shared.change = change
+    shared.frames.clear()
+  }
+  const key = `${type} ${apiVersionOf(kind)} ${kind.kind} ${accepted.view} ${accepted.version} ${accepted.format}`
+  const found = shared.frames.get(key)
+  if (found !== undefined) return found
+  const made = make(0)
+  shared.frames.set(key, made)
+  return made
+}

@@ -1,0 +1,281 @@
+/**
+ * Which labels an object must have: the text of `?labelSelector=` and the LabelSelector of objects, as apimachinery's
+ * `labels` reads them, with its words for what is malformed.
+ */
+
+import * as Failure from "../model/Failure.ts"
+import * as FieldError from "../model/FieldError.ts"
+import * as Format from "../model/Format.ts"
+import * as Json from "../model/Json.ts"
+
+/** How a requirement compares. `gt` and `lt` are written `>` and `<`. */
+export type Operator = "in" | "notin" | "=" | "==" | "!=" | "gt" | "lt" | "exists" | "!"
+
+/** One condition on one label. */
+export interface Requirement {
+  readonly key: string
+  readonly operator: Operator
+  readonly values: ReadonlyArray<string>
+}
+
+/** All of these conditions. */
+export type Selector = ReadonlyArray<Requirement>
+
+/** The labels of an object. */
+export interface Labels {
+  readonly [key: string]: string
+}
+
+/** Takes none: what a missing LabelSelector means. */
+export const nothing: Selector = [{ key: "", operator: "in", values: [] }]
+
+/** Reads a selector's text: `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1,m<2`. Throws a Failure (400) for what is malformed. */
+export const parse = (text: string): Selector => {
+  const tokens = tokensOf(text)
+  const requirements: Array<Requirement> = []
+  while (tokens.next() !== undefined) {
+    if (!isIdentifier(tokens.next()) && tokens.next() !== "!") {
+      throw malformed(`found '${tokens.next()}', expected: !, identifier, or 'end of string'`)
+    }
+    requirements.push(requirement(tokens))
+    const separator = tokens.take()
+    if (separator === undefined) break
+    if (separator !== ",") throw malformed(`found '${separator}', expected: ',' or 'end of string'`)
+    const following = tokens.next()
+    if (!isIdentifier(following) && following !== "!") {
+      throw malformed(`found '${following ?? ""}', expected: identifier after ','`)
+    }
+  }
+  return requirements
+}
+
+/** The selector of a LabelSelector object: an empty one takes everything, none at all nothing. Throws a Failure (400). */
+export const ofLabelSelector = (selector: Json.Json | undefined): Selector => {
+  if (!Json.isObject(selector)) return nothing
+  const ofLabels = Object.entries(Json.texts(selector.matchLabels)).map(([key, value]) => checked(key, "=", [value]))
+  const ofExpressions = Json.objects(selector.matchExpressions).map((expression) =>
+    checked(
+      Json.text(expression.key) ?? "",
+      operatorOf(Json.text(expression.operator) ?? ""),
+      Json.list(expression.values).filter((value) => typeof value === "string")
+    )
+  )
+  return [...ofLabels, ...ofExpressions]
+}
+
+/** The selector of a plain map of labels, as Services and ReplicationControllers have it; none takes nothing. */
+export const ofMap = (labels: Json.Json | undefined): Selector =>
+  Json.isObject(labels)
+    ? Object.entries(Json.texts(labels)).map(([key, value]) => ({ key, operator: "=", values: [value] }))
+    : nothing
+
+/** Whether an object with these labels is taken. */
+export const matches = (selector: Selector, labels: Labels): boolean =>
+  selector.every((requirement) =>
+    holds(requirement, Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined)
+  )
+
+/** The selector as text, in the one form that Kubernetes writes: sorted by key, the values of a set sorted. */
+export const format = (selector: Selector): string =>
+  selector
+    .toSorted((one, other) => compare(one.key, other.key))
+    .map(({ key, operator, values }) => {
+      const [value = ""] = values
+      switch (operator) {
+        case "exists":
+          return key
+        case "!":
+          return `!${key}`
+        case "in":
+        case "notin":
+          return `${key} ${operator} (${values.toSorted(compare).join(",")})`
+        case "gt":
+          return `${key}>${value}`
+        case "lt":
+          return `${key}<${value}`
+        default:
+          return `${key}${operator}${value}`
+      }
+    })
+    .join(",")
+
+const holds = ({ operator, values }: Requirement, label: string | undefined): boolean => {
+  switch (operator) {
+    case "exists":
+      return label !== undefined
+    case "!":
+      return label === undefined
+    case "in":
+    case "=":
+    case "==":
+      return label !== undefined && values.includes(label)
+    case "notin":
+    case "!=":
+      return label === undefined || !values.includes(label)
+    case "gt":
+    case "lt": {
+      const [actual, limit] = [integer(label), integer(values[0])]
+      if (actual === undefined || limit === undefined) return false
+      return operator === "gt" ? actual > limit : actual < limit
+    }
+  }
+}
+
+/** The tokens of a selector, looked at one ahead; `undefined` is the end. */
+interface Tokens {
+  readonly next: () => string | undefined
+  readonly take: () => string | undefined
+}
+
+const tokensOf = (text: string): Tokens => {
+  const tokens = text.match(/==|!=|[=!(),<>]|[^=!(),<> \t\r\n]+/g) ?? []
+  let at = 0
+  return { next: () => tokens[at], take: () => tokens[at++] }
+}
+
+const symbols: ReadonlySet<string | undefined> = new Set([")", ",", "!", "==", "=", ">", "<", "!=", "("])
+
+/** Whether it is a name or a value; `in` and `notin` are, too, where no operator can stand. */
+const isIdentifier = (token: string | undefined): token is string => token !== undefined && !symbols.has(token)
+
+const requirement = (tokens: Tokens): Requirement => {
+  const negated = tokens.next() === "!"
+  if (negated) tokens.take()
+  const key = tokens.take()
+  if (!isIdentifier(key)) throw unparsable(`found '${key ?? ""}', expected: identifier`)
+  const [mistake] = mistakesOf(Format.labelKey, undefined, key)
+  if (mistake !== undefined) throw unparsable(mistake)
+  if (negated) return { key, operator: "!", values: [] }
+  if (tokens.next() === undefined || tokens.next() === ",") return { key, operator: "exists", values: [] }
+  const operator = binary(tokens.take())
+  const values = operator === "in" || operator === "notin" ? set(tokens) : [exact(tokens)]
+  return checked(key, operator, values, unparsable)
+}
+
+const binary = (token: string | undefined): Operator => {
+  switch (token) {
+    case "in":
+    case "notin":
+    case "=":
+    case "==":
+    case "!=":
+      return token
+    case ">":
+      return "gt"
+    case "<":
+      return "lt"
+    default:
+      throw unparsable(`found '${token ?? ""}', expected: in, notin, =, ==, !=, gt, lt`)
+  }
+}
+
+const exact = (tokens: Tokens): string => {
+  if (tokens.next() === undefined || tokens.next() === ",") return ""
+  const value = tokens.take()
+  if (!isIdentifier(value)) throw unparsable(`found '${value ?? ""}', expected: identifier`)
+  return value
+}
+
+/** `(a,b)`; where a value is left out, it is the empty one. */
+const set = (tokens: Tokens): ReadonlyArray<string> => {
+  const open = tokens.take()
+  if (open !== "(") throw unparsable(`found '${open ?? ""}' expected: '('`)
+  const first = tokens.next()
+  if (first !== ")" && first !== "," && !isIdentifier(first)) {
+    throw unparsable(`found '${first ?? ""}', expected: ',', ')' or identifier`)
+  }
+  const values = new Set<string>()
+  let separated = true
+  for (;;) {
+    const token = tokens.take()
+    if (isIdentifier(token) && separated) {
+      values.add(token)
+      separated = false
+      continue
+    }
+    if (token !== "," && token !== ")") {
+      throw unparsable(`found '${token ?? ""}', expected: ${separated ? "',', or identifier" : "',' or ')'"}`)
+    }
+    if (separated) values.add("")
+    if (token === ")") return [...values].sort(compare)
+    separated = true
+  }
+}
+
+const operatorOf = (operator: string): Operator => {
+  switch (operator) {
+    case "In":
+      return "in"
+    case "NotIn":
+      return "notin"
+    case "Exists":
+      return "exists"
+    case "DoesNotExist":
+      return "!"
+    default:
+      throw malformed(`${JSON.stringify(operator)} is not a valid label selector operator`)
+  }
+}
+
+/** The requirement, when its key and values may be what they are. */
+const checked = (
+  key: string,
+  operator: Operator,
+  values: ReadonlyArray<string>,
+  refusal: (message: string) => Failure.Failure = malformed
+): Requirement => {
+  const mistakes = [
+    ...mistakesOf(Format.labelKey, "key", key),
+    ...countMistakes(operator, values),
+    ...values.flatMap((value, index) => mistakesOf(Format.labelValue, `values[${index}][${key}]`, value))
+  ]
+  const [only] = mistakes
+  if (only === undefined) return { key, operator, values }
+  throw refusal(mistakes.length === 1 ? only : `[${[...new Set(mistakes)].join(", ")}]`)
+}
+
+const countMistakes = (operator: Operator, values: ReadonlyArray<string>): ReadonlyArray<string> => {
+  switch (operator) {
+    case "in":
+    case "notin":
+      return values.length > 0
+        ? []
+        : [invalid("values", values, "for 'in', 'notin' operators, values set can't be empty")]
+    case "exists":
+    case "!":
+      return values.length === 0
+        ? []
+        : [invalid("values", values, "values set must be empty for exists and does not exist")]
+    case "gt":
+    case "lt":
+      return values.flatMap((value, index) =>
+        integer(value) === undefined
+          ? [invalid(`values[${index}]`, value, "for 'Gt', 'Lt' operators, the value must be an integer")]
+          : []
+      )
+    default:
+      return []
+  }
+}
+
+const mistakesOf = (format: Format.Format, field: string | undefined, value: string): ReadonlyArray<string> => {
+  const wrong = format(value)
+  return wrong.length === 0 ? [] : [invalid(field, value, wrong.join("; "))]
+}
+
+const invalid = (field: string | undefined, value: Json.Json, detail: string): string =>
+  FieldError.sentence(FieldError.make("FieldValueInvalid", field, value, detail))
+
+/** An integer of 64 bits. */
+const integer = (text: string | undefined): bigint | undefined => {
+  if (text === undefined || !/^[+-]?[0-9]+$/.test(text)) return undefined
+  const value = text.startsWith("-") ? -BigInt(text.slice(1)) : BigInt(text.replace("+", ""))
+  return BigInt.asIntN(64, value) === value ? value : undefined
+}
+
+/** By code units; not by the customs of a language. */
+const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
+
+const malformed = (message: string): Failure.Failure => Failure.badRequest(message)
+
+const unparsable = (message: string): Failure.Failure => malformed(`unable to parse requirement: ${message}`)

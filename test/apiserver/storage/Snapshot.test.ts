@@ -1,0 +1,22 @@
+import { expect } from "bun:test"
+import { FileSystem } from "@effect/platform"
+import { BunContext } from "@effect/platform-bun"
+import { live } from "@homeostat/testkit/Test"
+import { Effect } from "effect"
+import { ask, make, thing, things } from "../http/Client.fixture.ts"
+import * as State from "./Snapshot.ts"
+
+live("a server goes on from the folder in which another one left its state", () =>
+  Effect.gen(function* () {
+    const files = yield* FileSystem.FileSystem
+    const folder = `${yield* files.makeTempDirectoryScoped()}/state`
+    expect(yield* State.load(folder)).toBeUndefined()
+    const server = yield* make()
+    yield* ask(server, "POST", things, thing("a", { spec: { color: "red" } }))
+    yield* State.save(server, folder)
+    const again = yield* make({ saved: yield* State.load(folder) })
+    expect((yield* ask(again, "GET", `${things}/a`)).text).toBe((yield* ask(server, "GET", `${things}/a`)).text)
+    yield* files.writeFileString(`${folder}/state.json`, "{}")
+    expect((yield* Effect.flip(State.load(folder)))._tag).toBe("Unreadable")
+  }).pipe(Effect.provide(BunContext.layer))
+)

@@ -1,0 +1,197 @@
+/**
+ * Calls webhooks over HTTPS, as a kube-apiserver does: with the certificates of `caBundle`, and in a given time.
+ *
+ * A Service leads to the address that the setting `services` has for it. Without one, a Service of the type ExternalName leads to that
+ * name, and any other Service to one of its ready endpoints. No pods have a network here, so an endpoint can be called only if the
+ * machine has its address.
+ */
+import { Duration, Effect, Random } from "effect"
+import * as Json from "../model/Json.ts"
+import type { Store } from "../storage/Store.ts"
+import * as Envelope from "./Envelope.ts"
+
+/** The way to webhooks. */
+export interface Outside {
+  /**
+   * Posts a review to the address of a `clientConfig`. The review gets a new `request.uid`, which the answer has to repeat
+   * (`uidOf`). Never fails.
+   */
+  readonly post: (clientConfig: Json.JsonObject, review: Review, seconds: number) => Effect.Effect<Answered>
+}
+
+/** A review to be answered. */
+export interface Review extends Envelope.Type {
+  readonly request: Json.JsonObject
+}
+
+/** The outcome of a call, and the uid of its request. */
+export interface Answered {
+  readonly uid: string
+  readonly outcome: Envelope.Outcome
+}
+
+/** The address of a Service, `127.0.0.1:9443`; undefined: the endpoint of the stored Service. */
+export type Services = (service: {
+  readonly namespace: string
+  readonly name: string
+  readonly port: number
+}) => string | undefined
+
+/** Webhooks in this process, by the addresses of their `clientConfig`: the body of a review in, the answer out. */
+export type Inside = (url: string) => ((body: unknown) => Effect.Effect<object, Refused>) | undefined
+
+/** A webhook in this process answers with an HTTP error. */
+export interface Refused {
+  readonly status: number
+  readonly message: string
+}
+
+/** The way to webhooks, with the Services of a store. Those in this process are called without a network. */
+export const make = (
+  store: Store,
+  services: Services = () => undefined,
+  inside: Inside = () => undefined
+): Outside => ({
+  post: (clientConfig, review, seconds) =>
+    Effect.gen(function* () {
+      const uid = yield* uuid
+      const place = placeOf(store, services, clientConfig)
+      const url = `${place.url}?timeout=${seconds}s`
+      if ("problem" in place) return { uid, outcome: { problem: `Post ${JSON.stringify(url)}: ${place.problem}` } }
+      const body = JSON.stringify({ ...review, request: { uid, ...review.request } })
+      const own = inside(place.url)
+      const sent: Effect.Effect<Envelope.Outcome, string> =
+        own === undefined
+          ? Effect.tryPromise({
+              try: (signal) =>
+                send(place, url, body, review, Buffer.from(Json.text(clientConfig.caBundle) ?? "", "base64"), signal),
+              catch: (error) => `Post ${JSON.stringify(url)}: ${reasonOf(error, place)}`
+            })
+          : Effect.match(own(JSON.parse(body)), {
+              onSuccess: (answer) => Envelope.decode(JSON.stringify(answer), review, json),
+              onFailure: ({ message, status }) => ({ problem: Envelope.refusal(status, message) })
+            })
+      const outcome = yield* sent.pipe(
+        Effect.timeoutFail({
+          duration: Duration.seconds(seconds),
+          onTimeout: () => `Post ${JSON.stringify(url)}: context deadline exceeded`
+        }),
+        Effect.catchAll((problem) => Effect.succeed({ problem }))
+      )
+      return { uid, outcome }
+    })
+})
+
+/** A version 4 UUID from Effect's Random. */
+const uuid: Effect.Effect<string> = Effect.map(
+  Effect.replicateEffect(Random.nextIntBetween(0, 2 ** 16), 8),
+  (parts) => {
+    const [a, b, c, d, e, ...rest] = parts.map((part) => part.toString(16).padStart(4, "0"))
+    return `${a}${b}-${c}-4${d?.slice(1)}-a${e?.slice(1)}-${rest.join("")}`
+  }
+)
+
+/** The address to connect to, and the host name that its certificate must have. */
+interface Place {
+  /** The URL in messages. For a Service, its host is the name of the Service. */
+  readonly url: string
+  readonly host: string
+  /** The address to connect to; undefined: the host of the URL. */
+  readonly endpoint: string | undefined
+}
+
+type Lost = Pick<Place, "url"> & { readonly problem: string }
+
+const placeOf = (store: Store, services: Services, { service, url }: Json.JsonObject): Place | Lost => {
+  if (!Json.isObject(service)) {
+    const text = Json.text(url) ?? ""
+    return { url: text, host: URL.parse(text)?.host ?? "", endpoint: undefined }
+  }
+  const name = Json.text(service.name) ?? ""
+  const namespace = Json.text(service.namespace) ?? ""
+  const port = Json.number(service.port) ?? 443
+  const path = Json.text(service.path) ?? ""
+  const host = `${name}.${namespace}.svc`
+  const named = `https://${host}:${port}${path === "" ? "/" : path}`
+  const set = services({ namespace, name, port })
+  const endpoint = set === undefined ? endpointOf(store, namespace, name, port) : { address: set }
+  return "problem" in endpoint ? { url: named, ...endpoint } : { url: named, host, endpoint: endpoint.address }
+}
+
+const endpointOf = (
+  store: Store,
+  namespace: string,
+  name: string,
+  port: number
+): { readonly address: string } | { readonly problem: string } => {
+  const found = store.get("/services", namespace, name)
+  if (found === undefined) return { problem: `service ${JSON.stringify(name)} not found` }
+  const spec = Json.object(found.spec)
+  if (spec.type === "ExternalName") return { address: `${Json.text(spec.externalName) ?? ""}:${port}` }
+  const wanted = Json.objects(spec.ports).find((one) => one.port === port)
+  if (wanted === undefined) return { problem: `no service port ${port} found for service ${JSON.stringify(name)}` }
+  const portName = Json.text(wanted.name) ?? ""
+  for (const subset of Json.objects(store.get("/endpoints", namespace, name)?.subsets)) {
+    const target = Json.objects(subset.ports).find((one) => (Json.text(one.name) ?? "") === portName)
+    const [address] = Json.objects(subset.addresses)
+    if (target === undefined || address === undefined) continue
+    const ip = String(address.ip)
+    return { address: `${ip.includes(":") ? `[${ip}]` : ip}:${String(target.port)}` }
+  }
+  return { problem: `no endpoints available for service ${JSON.stringify(name)}` }
+}
+
+const send = async (
+  { endpoint, host, url }: Place,
+  asked: string,
+  body: string,
+  review: Review,
+  ca: Buffer,
+  signal: AbortSignal
+): Promise<Envelope.Outcome> => {
+  const target = endpoint === undefined ? asked : asked.replace(/^https:\/\/[^/]*/, `https://${endpoint}`)
+  const response = await fetch(target, {
+    method: "POST",
+    headers: {
+      "content-type": json,
+      accept: "application/json, */*",
+      "user-agent": "kube-apiserver-admission",
+      ...(endpoint !== undefined && { host: url.split("/", 3)[2] ?? host })
+    },
+    body,
+    redirect: "manual",
+    signal,
+    tls: {
+      ...(ca.length > 0 && { ca: ca.toString() }),
+      ...(endpoint !== undefined && { serverName: host })
+    }
+  })
+  const text = await response.text()
+  return response.ok
+    ? Envelope.decode(text, review, response.headers.get("content-type") ?? json)
+    : { problem: Envelope.refusal(response.status, text) }
+}
+
+const json = "application/json"
+
+/** The error of Go for a failed connection. */
+const reasonOf = (error: unknown, { endpoint, url }: Place): string => {
+  const code = error instanceof Error && "code" in error ? String(error.code) : ""
+  const host = endpoint ?? URL.parse(url)?.host ?? ""
+  if (code === "ECONNREFUSED" || code === "ConnectionRefused") return `dial tcp ${host}: connect: connection refused`
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    return "tls: failed to verify certificate: x509: certificate is not valid for this name"
+  }
+  if (unverified.has(code)) {
+    return "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+  }
+  return error instanceof Error ? error.message : String(error)
+}
+
+const unverified: ReadonlySet<string> = new Set([
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "DEPTH_ZERO_SELF_SIGNED_CERT"
+])

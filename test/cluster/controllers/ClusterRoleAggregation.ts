@@ -1,0 +1,44 @@
+/**
+ * ClusterRoles with an aggregationRule: they have the rules of all ClusterRoles that their selectors choose.
+ */
+import { at, equal, type JsonObject, objects } from "@homeostat/apiserver/model/Json"
+import { labelsOf, nameOf } from "@homeostat/apiserver/model/ObjectMeta"
+import { matches, ofLabelSelector } from "@homeostat/apiserver/storage/LabelSelector"
+import { type BuiltInController, nothing, type Pass, type Snapshot } from "./BuiltInController.ts"
+
+const clusterRoles = "rbac.authorization.k8s.io/clusterroles"
+
+const reconcile = (snapshot: Snapshot, key: string): Pass => {
+  const role = snapshot.get(clusterRoles, "", key)
+  if (role === undefined || !aggregates(role)) return nothing
+  const rules = rulesOf(role, snapshot.list(clusterRoles))
+  if (equal(rules, objects(role.rules))) return nothing
+  const { apiVersion, kind } = role
+  const object = { apiVersion, kind, metadata: { name: key }, rules }
+  return { writes: [{ verb: "apply", object, manager: "clusterrole-aggregation-controller" }] }
+}
+
+const aggregates = ({ aggregationRule }: JsonObject): boolean => aggregationRule != null
+
+/** The rules of the chosen roles in the order of their names, each once. */
+const rulesOf = (role: JsonObject, all: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> => {
+  const rules: Array<JsonObject> = []
+  for (const selector of objects(at(role.aggregationRule, "clusterRoleSelectors"))) {
+    const selected = ofLabelSelector(selector)
+    for (const other of all) {
+      if (nameOf(other) === nameOf(role) || !matches(selected, labelsOf(other))) continue
+      for (const rule of objects(other.rules)) if (!rules.some((each) => equal(each, rule))) rules.push(rule)
+    }
+  }
+  return rules
+}
+
+/** The clusterrole-aggregation-controller. */
+export const clusterRoleAggregation: BuiltInController = {
+  name: "clusterrole-aggregation-controller",
+  manager: "kube-controller-manager",
+  component: "clusterrole-aggregation-controller",
+  storages: [clusterRoles],
+  keys: (_, snapshot) => snapshot.list(clusterRoles).filter(aggregates).map(nameOf),
+  reconcile
+}

@@ -1,0 +1,310 @@
+/**
+ * Deployments: a ReplicaSet per template, and pods moved from the old ones to the new one.
+ *
+ * A pass does the first of these that there is something to do for, and tells the status: adopt and let go ReplicaSets; say
+ * that it is paused or resumed; make the new ReplicaSet or bring its annotations up to date; follow a change of the number of
+ * replicas; scale up the new ReplicaSet, scale down the old ones; clean up the history.
+ */
+import { at, type JsonObject, number, object } from "@homeostat/apiserver/model/Json"
+import {
+  annotationsOf,
+  controllerKey,
+  controllerOf,
+  createdAt,
+  isDeleting,
+  keyOfObject,
+  labelsOf,
+  nameOf,
+  namespaceOf,
+  ofKey,
+  uidOf,
+  withMetadata
+} from "@homeostat/apiserver/model/ObjectMeta"
+import { matches, ofLabelSelector } from "@homeostat/apiserver/storage/LabelSelector"
+import type { Change } from "@homeostat/apiserver/storage/Store"
+import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
+import { claim } from "./Claim.ts"
+import * as Status from "./DeploymentStatus.ts"
+import { isFinished } from "./ManagedPods.ts"
+import * as NewReplicaSet from "./NewReplicaSet.ts"
+import * as Rollout from "./Rollout.ts"
+import * as Storages from "./Storages.ts"
+
+const reconcile = (snapshot: Snapshot, key: string, now: number): Pass => {
+  const deployment = snapshot.get(Storages.deployments, ...ofKey(key))
+  if (deployment === undefined) return nothing
+  const selector = ofLabelSelector(at(deployment, "spec", "selector"))
+  const claimed = claim(snapshot, Storages.replicaSets, deployment, selector)
+  if (claimed.patches.length > 0) return { writes: claimed.patches }
+  const sets = NewReplicaSet.sorted(deployment, claimed.objects)
+  if (isDeleting(deployment)) return settled(deployment, sets, now)
+  const paused = pauseChanged(deployment, now)
+  if (paused !== undefined) return { writes: [status(paused)] }
+  if (at(deployment, "spec", "paused") === true) {
+    return known(deployment, sets, now) ?? scaled(deployment, sets, now)
+  }
+  if (isScaled(deployment, sets)) return known(deployment, sets, now) ?? scaled(deployment, sets, now)
+  return Rollout.isRolling(deployment)
+    ? rolled(snapshot, deployment, sets, now)
+    : recreated(snapshot, deployment, sets, now)
+}
+
+const status = (deployment: JsonObject): Write => ({ verb: "update", subresource: "status", object: deployment })
+
+/** The status as it should be, if it is not. */
+const told = (deployment: JsonObject, next: JsonObject): ReadonlyArray<Write> =>
+  Status.isToldBy(deployment, next) ? [] : [status({ ...deployment, status: next })]
+
+/** Ends a pass outside of a rollout. */
+const settled = (deployment: JsonObject, { fresh, old }: NewReplicaSet.Sets, now: number): Pass => ({
+  writes: told(deployment, Status.calculated(deployment, fresh, old, now))
+})
+
+/** Ends a pass of a rollout: when nothing changes any more, it is looked at again at the deadline. */
+const inRollout = (
+  deployment: JsonObject,
+  { fresh, old }: NewReplicaSet.Sets,
+  now: number,
+  writes: ReadonlyArray<Write> = []
+): Pass => {
+  const next = Status.ofRollout(deployment, fresh, old, now)
+  const last = told(deployment, next)
+  const waits = last.length === 0 && !Status.isComplete(deployment, next)
+  const left = waits ? Status.untilTimedOut(deployment, now) : undefined
+  return { writes: [...writes, ...last], again: left === 0 ? undefined : left }
+}
+
+/** The Deployment with the condition that tells of its being paused or resumed; undefined where it is told. */
+const pauseChanged = (deployment: JsonObject, now: number): JsonObject | undefined => {
+  const reason = Status.progressing(deployment)?.reason
+  if (Status.deadlineOf(deployment) === undefined || reason === "ProgressDeadlineExceeded") return undefined
+  const isPaused = at(deployment, "spec", "paused") === true
+  if (isPaused === (reason === "DeploymentPaused")) return undefined
+  const [said, message] = isPaused
+    ? ["DeploymentPaused", "Deployment is paused"]
+    : ["DeploymentResumed", "Deployment is resumed"]
+  return Status.withCondition(deployment, Status.condition("Progressing", "Unknown", said, message, now))
+}
+
+/** The pass that numbers the new ReplicaSet, and the Deployment by it; undefined where that is done, or there is none. */
+const known = (deployment: JsonObject, { fresh, old }: NewReplicaSet.Sets, now: number): Pass | undefined => {
+  if (fresh === undefined) return undefined
+  const updated = NewReplicaSet.updated(deployment, fresh, old)
+  if (updated !== undefined) return { writes: [{ verb: "update", object: updated }] }
+  const numbered = withRevision(deployment, NewReplicaSet.revisionOf(fresh))
+  const isNew = Status.deadlineOf(deployment) !== undefined && Status.progressing(deployment) === undefined
+  if (numbered === deployment && !isNew) return undefined
+  const found = `Found new replica set ${JSON.stringify(nameOf(fresh))}`
+  return {
+    writes: [
+      status(
+        isNew
+          ? Status.withCondition(numbered, Status.condition("Progressing", "True", "FoundNewReplicaSet", found, now))
+          : numbered
+      )
+    ]
+  }
+}
+
+const withRevision = (deployment: JsonObject, revision: number): JsonObject => {
+  const annotations = annotationsOf(deployment)
+  return annotations[NewReplicaSet.revisionAnnotation] === String(revision)
+    ? deployment
+    : withMetadata(deployment, {
+        annotations: { ...annotations, [NewReplicaSet.revisionAnnotation]: String(revision) }
+      })
+}
+
+/** The pass that makes the new ReplicaSet. */
+const created = (snapshot: Snapshot, deployment: JsonObject, old: ReadonlyArray<JsonObject>, now: number): Pass => {
+  const made = NewReplicaSet.made(deployment, old)
+  const name = nameOf(made)
+  if (snapshot.get(Storages.replicaSets, namespaceOf(made), name) !== undefined) {
+    const collisionCount = (number(at(deployment, "status", "collisionCount")) ?? 0) + 1
+    return { writes: [status({ ...deployment, status: { ...object(deployment.status), collisionCount } })] }
+  }
+  const watched = Status.deadlineOf(deployment) !== undefined
+  const progressing = (value: "True" | "False", reason: string, message: string, of: JsonObject) =>
+    watched ? Status.withCondition(of, Status.condition("Progressing", value, reason, message, now)) : of
+  const replicas = Rollout.wanted(made)
+  return {
+    writes: [
+      {
+        verb: "create",
+        object: made,
+        done: () => (replicas > 0 ? [scaling(deployment, `Scaled up replica set ${name} from 0 to ${replicas}`)] : []),
+        failed: ({ message }) => {
+          const said = `Failed to create new replica set ${JSON.stringify(name)}: ${message}`
+          return [
+            ...(watched ? [status(progressing("False", "ReplicaSetCreateError", said, deployment))] : []),
+            { verb: "record", about: deployment, type: "Warning", reason: "ReplicaSetCreateError", message: said }
+          ]
+        }
+      },
+      // The real controller writes both conditions of a resumed Deployment in one pass, and the second write conflicts with the first.
+      ...(Status.progressing(deployment)?.reason === "DeploymentResumed"
+        ? []
+        : [
+            status(
+              progressing(
+                "True",
+                "NewReplicaSetCreated",
+                `Created new replica set ${JSON.stringify(name)}`,
+                withRevision(deployment, NewReplicaSet.revisionOf(made))
+              )
+            )
+          ])
+    ]
+  }
+}
+
+const scaling = (deployment: JsonObject, message: string): Write => ({
+  verb: "record",
+  about: deployment,
+  type: "Normal",
+  reason: "ScalingReplicaSet",
+  message
+})
+
+/** Gives ReplicaSets other sizes. */
+const resize = (deployment: JsonObject, steps: ReadonlyArray<Rollout.Step>): ReadonlyArray<Write> =>
+  steps.flatMap(([set, replicas]) => {
+    const resized = NewReplicaSet.resized(deployment, set, replicas)
+    const before = Rollout.wanted(set)
+    const way = before < replicas ? "up" : "down"
+    const done = (): ReadonlyArray<Write> =>
+      before === replicas
+        ? []
+        : [scaling(deployment, `Scaled ${way} replica set ${nameOf(set)} from ${before} to ${replicas}`)]
+    return resized === undefined ? [] : [{ verb: "update" as const, object: resized, done }]
+  })
+
+/** Whether the number of replicas was changed since its ReplicaSets were last scaled. */
+const isScaled = (deployment: JsonObject, { fresh, old }: NewReplicaSet.Sets): boolean =>
+  Rollout.active(fresh === undefined ? old : [...old, fresh]).some((set) => {
+    const desired = Rollout.count(annotationsOf(set)[Rollout.desiredAnnotation])
+    return desired !== undefined && desired !== Rollout.wanted(deployment)
+  })
+
+/** The pass that follows a change of the number of replicas. */
+const scaled = (deployment: JsonObject, sets: NewReplicaSet.Sets, now: number): Pass => {
+  const { writes } = settled(deployment, sets, now)
+  const paused = at(deployment, "spec", "paused") === true
+  return {
+    writes: [
+      ...resize(deployment, scalingSteps(deployment, sets)),
+      ...(paused ? cleanUp(deployment, sets.old) : []),
+      ...writes
+    ]
+  }
+}
+
+const scalingSteps = (deployment: JsonObject, { fresh, old }: NewReplicaSet.Sets): ReadonlyArray<Rollout.Step> => {
+  const all = fresh === undefined ? old : [...old, fresh]
+  const active = Rollout.active(all)
+  const replicas = Rollout.wanted(deployment)
+  if (active.length <= 1) {
+    const only = active[0] ?? fresh ?? old.toSorted((one, other) => createdAt(other) - createdAt(one))[0]
+    return only === undefined || Rollout.wanted(only) === replicas ? [] : [[only, replicas]]
+  }
+  if (fresh !== undefined && isSaturated(deployment, fresh)) return Rollout.active(old).map((set) => [set, 0])
+  return Rollout.isRolling(deployment) ? Rollout.proportionally(deployment, all) : []
+}
+
+/** Whether the new ReplicaSet has all pods, and they serve. */
+const isSaturated = (deployment: JsonObject, fresh: JsonObject): boolean => {
+  const replicas = Rollout.wanted(deployment)
+  return (
+    Rollout.wanted(fresh) === replicas &&
+    Rollout.count(annotationsOf(fresh)[Rollout.desiredAnnotation]) === replicas &&
+    Rollout.counted(fresh, "availableReplicas") === replicas
+  )
+}
+
+/** A pass of a rolling update. */
+const rolled = (snapshot: Snapshot, deployment: JsonObject, sets: NewReplicaSet.Sets, now: number): Pass => {
+  const { fresh, old } = sets
+  if (fresh === undefined) return created(snapshot, deployment, old, now)
+  const first = known(deployment, sets, now)
+  if (first !== undefined) return first
+  const replicas = Rollout.wanted(fresh)
+  const next =
+    replicas > Rollout.wanted(deployment) ? Rollout.wanted(deployment) : Rollout.newReplicas(deployment, old, replicas)
+  const steps: ReadonlyArray<Rollout.Step> =
+    next !== replicas ? [[fresh, next]] : Rollout.scaleDown(deployment, fresh, old)
+  return inRollout(deployment, sets, now, steps.length > 0 ? resize(deployment, steps) : finished(deployment, old))
+}
+
+/** A pass of a rollout that ends all old pods first. */
+const recreated = (snapshot: Snapshot, deployment: JsonObject, sets: NewReplicaSet.Sets, now: number): Pass => {
+  const { fresh, old } = sets
+  const first = known(deployment, sets, now)
+  if (first !== undefined) return first
+  const down = resize(
+    deployment,
+    Rollout.active(old).map((set) => [set, 0])
+  )
+  if (down.length > 0) return inRollout(deployment, sets, now, down)
+  if (Rollout.countedOfAll(old, "replicas") > 0 || old.some((set) => hasPods(snapshot, set))) {
+    return inRollout(deployment, sets, now)
+  }
+  if (fresh === undefined) return created(snapshot, deployment, old, now)
+  const replicas = Rollout.wanted(deployment)
+  const up = replicas === Rollout.wanted(fresh) ? [] : resize(deployment, [[fresh, replicas]])
+  return inRollout(deployment, sets, now, [...up, ...finished(deployment, old)])
+}
+
+/** Whether a pod of a ReplicaSet still runs, or ends. */
+const hasPods = (snapshot: Snapshot, set: JsonObject): boolean =>
+  snapshot
+    .dependents(uidOf(set))
+    .some(
+      ({ object, storage }) =>
+        storage === Storages.pods && controllerOf(object)?.uid === uidOf(set) && !isFinished(object)
+    )
+
+const finished = (deployment: JsonObject, old: ReadonlyArray<JsonObject>): ReadonlyArray<Write> =>
+  Status.isComplete(deployment, object(deployment.status)) ? cleanUp(deployment, old) : []
+
+/** Deletes the oldest of the ReplicaSets that are kept to roll back to. */
+const cleanUp = (deployment: JsonObject, old: ReadonlyArray<JsonObject>): ReadonlyArray<Write> => {
+  const limit = number(at(deployment, "spec", "revisionHistoryLimit"))
+  const kept = old
+    .filter((set) => !isDeleting(set))
+    .toSorted((one, other) => NewReplicaSet.revisionOf(one) - NewReplicaSet.revisionOf(other))
+  return kept.slice(0, Math.max(0, kept.length - (limit ?? Number.MAX_SAFE_INTEGER))).flatMap((set) => {
+    const isSeen = (number(at(set, "metadata", "generation")) ?? 0) <= Rollout.counted(set, "observedGeneration")
+    const isEmpty = Rollout.wanted(set) === 0 && Rollout.counted(set, "replicas") === 0
+    return isEmpty && isSeen ? [{ verb: "delete" as const, object: set }] : []
+  })
+}
+
+const keys = ({ object, previous, storage, type }: Change, snapshot: Snapshot): ReadonlyArray<string> => {
+  if (storage === Storages.deployments) return [keyOfObject(object)]
+  if (storage === Storages.pods) {
+    const owner = type === "DELETED" ? controllerKey(object, "apps/v1", "ReplicaSet") : undefined
+    const set = owner === undefined ? undefined : snapshot.get(Storages.replicaSets, ...ofKey(owner))
+    return set === undefined ? [] : ownersOfSet(set)
+  }
+  const owners = [...ownersOfSet(object), ...(previous === undefined ? [] : ownersOfSet(previous))]
+  if (controllerOf(object) !== undefined || type === "DELETED") return owners
+  const selecting = snapshot
+    .list(Storages.deployments, namespaceOf(object))
+    .filter((one) => matches(ofLabelSelector(at(one, "spec", "selector")), labelsOf(object)))
+  return [...owners, ...selecting.map(keyOfObject)]
+}
+
+const ownersOfSet = (set: JsonObject): ReadonlyArray<string> => {
+  const key = controllerKey(set, "apps/v1", "Deployment")
+  return key === undefined ? [] : [key]
+}
+
+/** The Deployment controller. The rollback annotation of the API of old is not heeded: kubectl rolls back by itself. */
+export const deploymentController: BuiltInController = {
+  name: "deployment-controller",
+  manager: "kube-controller-manager",
+  component: "deployment-controller",
+  storages: [Storages.deployments, Storages.replicaSets, Storages.pods],
+  keys,
+  reconcile
+}

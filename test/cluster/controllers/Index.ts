@@ -1,0 +1,80 @@
+/**
+ * What controllers look up besides names: who is owned by whom, and who has no controller. Kept up to date with each change.
+ */
+import { type JsonObject, text } from "@homeostat/apiserver/model/Json"
+import { controllerOf, namespaceOf, ownersOf, uidOf } from "@homeostat/apiserver/model/ObjectMeta"
+import type { Registry } from "@homeostat/apiserver/model/Registry"
+import { type Change, keyOfObject, type Store } from "@homeostat/apiserver/storage/Store"
+import type { Snapshot, Stored } from "./BuiltInController.ts"
+
+/** An index of a store. */
+export interface Index {
+  readonly snapshot: Snapshot
+  readonly apply: (change: Change) => void
+}
+
+/** Objects by a key, each at its place. */
+class Shelves {
+  private readonly shelves = new Map<string, Map<string, Stored>>()
+
+  add(key: string, place: string, stored: Stored): void {
+    const shelf = this.shelves.get(key) ?? new Map<string, Stored>()
+    this.shelves.set(key, shelf)
+    shelf.set(place, stored)
+  }
+
+  remove(key: string, place: string): void {
+    const shelf = this.shelves.get(key)
+    shelf?.delete(place)
+    if (shelf?.size === 0) this.shelves.delete(key)
+  }
+
+  /** In the order of their places, so that nothing depends on who was written last. */
+  list(key: string): ReadonlyArray<Stored> {
+    return [...(this.shelves.get(key) ?? [])]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, stored]) => stored)
+  }
+}
+
+/** The index of what is in a store now. */
+export const make = (store: Store, registry: Registry): Index => {
+  const byOwner = new Shelves()
+  const withoutController = new Shelves()
+  const byUid = new Map<string, Stored>()
+
+  const each = (
+    storage: string,
+    object: JsonObject,
+    change: (shelves: Shelves, key: string, place: string) => void
+  ) => {
+    const place = `${storage} ${keyOfObject(object)}`
+    for (const owner of ownersOf(object)) change(byOwner, text(owner.uid) ?? "", place)
+    if (controllerOf(object) === undefined) change(withoutController, `${storage} ${namespaceOf(object)}`, place)
+  }
+  const add = (storage: string, object: JsonObject): void => {
+    const stored = { storage, object }
+    byUid.set(uidOf(object), stored)
+    each(storage, object, (shelves, key, place) => shelves.add(key, place, stored))
+  }
+  const remove = (storage: string, object: JsonObject): void => {
+    byUid.delete(uidOf(object))
+    each(storage, object, (shelves, key, place) => shelves.remove(key, place))
+  }
+
+  return {
+    snapshot: {
+      get: store.get,
+      list: store.list,
+      dependents: (uid) => byOwner.list(uid),
+      orphans: (storage, namespace) => withoutController.list(`${storage} ${namespace}`).map(({ object }) => object),
+      byUid: (uid) => byUid.get(uid),
+      resources: registry.resources,
+      named: registry.named
+    },
+    apply: ({ object, previous, storage, type }) => {
+      if (previous !== undefined) remove(storage, previous)
+      if (type !== "DELETED") add(storage, object)
+    }
+  }
+}

@@ -1,0 +1,190 @@
+import { expect } from "bun:test"
+import { object as objectOf } from "@homeostat/apiserver/model/Json"
+import { keyOfObject, nameOf } from "@homeostat/apiserver/model/ObjectMeta"
+import { Effect, Logger, TestClock } from "effect"
+import { effect } from "../Test.ts"
+import { type BuiltInController, nothing } from "./BuiltInController.ts"
+import { start } from "./Running.fixture.ts"
+
+const controller = (reconcile: BuiltInController["reconcile"]): BuiltInController => ({
+  name: "test",
+  manager: "kube-controller-manager",
+  component: "test",
+  storages: ["/configmaps"],
+  keys: ({ object }) => [keyOfObject(object)],
+  reconcile
+})
+
+const configMap = (name: string, data = {}) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data })
+
+effect("A key is looked at once for all changes since its last pass, in the order they came", () =>
+  Effect.gen(function* () {
+    const seen: Array<string> = []
+    const running = yield* start([
+      controller((_, key) => {
+        seen.push(key)
+        return nothing
+      })
+    ])
+    for (const name of ["b", "a"]) running.make(configMap(name))
+    running.merge("v1", "ConfigMap", "b", { data: { changed: "yes" } })
+    yield* running.idle
+    expect(seen).toEqual(["default/b", "default/a"])
+  })
+)
+
+effect("What is stored before it starts is looked at, too", () =>
+  Effect.gen(function* () {
+    const seen: Array<string> = []
+    yield* start([
+      {
+        ...controller((_, key) => {
+          seen.push(key)
+          return nothing
+        }),
+        storages: ["/namespaces"],
+        keys: ({ object }) => [nameOf(object)]
+      }
+    ])
+    expect(seen).toContain("default")
+  })
+)
+
+effect("A key is looked at again when its time has come, and not before", () =>
+  Effect.gen(function* () {
+    const times: Array<number> = []
+    const running = yield* start([
+      controller((_, __, now) => {
+        times.push(now)
+        return { writes: [], again: times.length < 3 ? 60_000 : undefined }
+      })
+    ])
+    running.make(configMap("a"))
+    yield* running.idle
+    yield* TestClock.adjust(59_999)
+    yield* running.idle
+    expect(times.length).toBe(1)
+    yield* TestClock.adjust(60_001)
+    yield* running.idle
+    const [first = 0] = times
+    expect(times.map((time) => time - first)).toEqual([0, 60_000, 120_000])
+  })
+)
+
+effect("A pass that is refused is tried again, later each time, until it is not", () =>
+  Effect.gen(function* () {
+    const times: Array<number> = []
+    const running = yield* start([
+      controller((snapshot, key, now) => {
+        times.push(now)
+        const object = snapshot.get("/configmaps", "default", key.split("/")[1] ?? "")
+        if (object === undefined || times.length > 4) return nothing
+        const stale = { ...object, metadata: { ...objectOf(object.metadata), resourceVersion: "1" } }
+        return { writes: [{ verb: "update", object: stale }] }
+      })
+    ])
+    running.make(configMap("a"))
+    yield* running.idle
+    for (let passed = 0; passed < 100; passed += 5) {
+      yield* TestClock.adjust(5)
+      yield* running.idle
+    }
+    const [first = 0] = times
+    expect(times.map((time) => time - first)).toEqual([0, 5, 15, 35, 75])
+  })
+)
+
+effect("What comes after a refused write is not written, but what is meant for that case", () =>
+  Effect.gen(function* () {
+    let passes = 0
+    const running = yield* start([
+      controller(() =>
+        passes++ > 0
+          ? nothing
+          : {
+              writes: [
+                {
+                  verb: "create",
+                  object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "-", namespace: "default" } },
+                  done: () => [{ verb: "create", object: configMap("done") }],
+                  failed: () => [
+                    {
+                      verb: "create",
+                      object: { ...configMap("failed"), metadata: { name: "failed", namespace: "default" } }
+                    }
+                  ]
+                },
+                {
+                  verb: "create",
+                  object: { ...configMap("after"), metadata: { name: "after", namespace: "default" } }
+                }
+              ]
+            }
+      )
+    ])
+    running.make(configMap("a"))
+    yield* running.idle
+    expect(running.store.list("/configmaps", "default").map(nameOf)).toEqual(["a", "failed"])
+  })
+)
+
+effect("A controller that throws does not end the loop", () =>
+  Effect.gen(function* () {
+    let passes = 0
+    const running = yield* start([
+      controller((_, key) => {
+        if (key !== "default/a") throw new TypeError("a mistake")
+        passes++
+        return nothing
+      })
+    ])
+    running.make(configMap("bad"))
+    running.make(configMap("a"))
+    yield* running.idle
+    expect(passes).toBe(1)
+  }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
+)
+
+effect("What a pass remembers is given to the next one of its key", () =>
+  Effect.gen(function* () {
+    const seen: Array<unknown> = []
+    const running = yield* start([
+      controller((_, key, __, memory) => {
+        seen.push([key, memory])
+        return { writes: [], memory: `of ${key}` }
+      })
+    ])
+    for (const name of ["a", "b"]) running.make(configMap(name))
+    yield* running.idle
+    running.merge("v1", "ConfigMap", "a", { data: { changed: "yes" } })
+    yield* running.idle
+    expect(seen).toEqual([
+      ["default/a", undefined],
+      ["default/b", undefined],
+      ["default/a", "of default/a"]
+    ])
+  })
+)
+
+effect("The same seed makes the same history", () =>
+  Effect.gen(function* () {
+    const play = Effect.gen(function* () {
+      const running = yield* start(undefined, 7)
+      running.make({
+        apiVersion: "apps/v1",
+        kind: "Deployment",
+        metadata: { name: "d" },
+        spec: {
+          replicas: 3,
+          selector: { matchLabels: { app: "d" } },
+          template: { metadata: { labels: { app: "d" } }, spec: { containers: [{ name: "c", image: "i" }] } }
+        }
+      })
+      yield* running.idle
+      return running.saved()
+    })
+    const [one, other] = [yield* Effect.scoped(play), yield* Effect.scoped(play)]
+    expect(one.storages["/pods"]?.length).toBe(3)
+    expect(other).toEqual(one)
+  })
+)

@@ -1,0 +1,157 @@
+/**
+ * Runs the controllers of a server: each change of the store becomes the keys that it concerns, and each key a pass of its
+ * controller, in the order they came.
+ *
+ * Guarantees: a pass sees what is stored, and its writes are made before anything else is read or written. A key is looked at
+ * once for all changes since its last pass. A pass that is refused, or fails, is tried again, later each time; it never ends
+ * the loop. Time is the Clock's: nothing happens while it stands still, but what is due. While a write waits for a webhook, no other
+ * pass is made.
+ */
+
+import type { Failure } from "@homeostat/apiserver/model/Failure"
+import type { Json } from "@homeostat/apiserver/model/Json"
+import * as Step from "@homeostat/apiserver/storage/Step"
+import type { Change } from "@homeostat/apiserver/storage/Store"
+import { Cause, Clock, Deferred, Effect, type Scope } from "effect"
+import type { BuiltInController } from "./BuiltInController.ts"
+import * as Index from "./Index.ts"
+import * as Queue from "./Queue.ts"
+import * as Recorder from "./Recorder.ts"
+import * as Writer from "./Writer.ts"
+
+/** A running loop. */
+export interface Loop {
+  /** Waits until no key is due: until the controllers have done all that can be done now. */
+  readonly idle: Effect.Effect<void>
+}
+
+/** How long a refused key waits by default: as client-go's queues have it. */
+const defaultRetry = { firstMillis: 5, lastMillis: 1_000_000 }
+
+/** How many passes are made before others have their turn: some milliseconds. */
+const turn = 16
+
+/** Runs controllers until the end of the Scope. What is stored already is to them as if it had just been made. */
+export const start = (
+  target: Writer.Target,
+  controllers: ReadonlyArray<BuiltInController>
+): Effect.Effect<Loop, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { registry, store } = target
+    const index = Index.make(store, registry)
+    const recorder = Recorder.make()
+    const queue = Queue.make()
+    const memories = new Map<string, Json>()
+    const failures = new Map<string, number>()
+    let waiting: Array<Deferred.Deferred<void>> = []
+    let wake = yield* Deferred.make<void>()
+
+    const hear = (change: Change): void => {
+      index.apply(change)
+      for (const [place, controller] of controllers.entries()) {
+        if (controller.storages !== undefined && !controller.storages.includes(change.storage)) continue
+        for (const key of controller.keys(change, index.snapshot)) queue.add({ controller: place, key })
+      }
+      Deferred.unsafeDone(wake, Effect.void)
+    }
+    yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        for (const change of whatIsThere(target)) hear(change)
+        return store.subscribe(hear)
+      }),
+      (end) => Effect.sync(end)
+    )
+
+    const retry = (item: Queue.Item, id: string, now: number): void => {
+      const times = failures.get(id) ?? 0
+      failures.set(id, times + 1)
+      const { firstMillis, lastMillis } = controllers[item.controller]?.retry ?? defaultRetry
+      queue.add(item, now + Math.min(firstMillis * 2 ** times, lastMillis))
+    }
+
+    const pass = (item: Queue.Item, now: number): Effect.Effect<void, unknown> | undefined => {
+      const controller = controllers[item.controller]
+      if (controller === undefined) return undefined
+      const id = `${item.controller} ${item.key}`
+      const { again, memory, writes } = controller.reconcile(index.snapshot, item.key, now, memories.get(id))
+      const step = Step.make()
+      const write = () => Writer.write({ ...target, recorder, controller, now }, writes)
+      const done = (refused: Failure | undefined): void => {
+        if (refused !== undefined) {
+          retry(item, id, now)
+          // What is due by then is due whatever is refused.
+          if (again !== undefined) queue.add(item, now + again)
+          return
+        }
+        failures.delete(id)
+        if (memory === undefined) memories.delete(id)
+        else memories.set(id, memory)
+        if (again !== undefined) queue.add(item, now + again)
+      }
+      try {
+        done(Step.attempt(step, write))
+        return undefined
+      } catch (error) {
+        if (!(error instanceof Step.Pending)) throw error
+        return Effect.map(Step.answered(step, error, write), done)
+      }
+    }
+
+    /** Makes the passes that are due, and says whether there are more. */
+    const work = (now: number) =>
+      Effect.gen(function* () {
+        for (let count = 0; count < turn; count++) {
+          const item = queue.take(now)
+          if (item === undefined) return false
+          yield* Effect.try(() => pass(item, now)).pipe(
+            Effect.flatMap((waits) => waits ?? Effect.void),
+            Effect.catchAll((error) => {
+              retry(item, `${item.controller} ${item.key}`, now)
+              const cause = error instanceof Cause.UnknownException ? error.error : error
+              return Effect.logError(`${controllers[item.controller]?.name} failed at ${item.key}`, cause)
+            })
+          )
+        }
+        return queue.isDue(now)
+      })
+
+    const rest = Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      wake = yield* Deferred.make<void>()
+      if (queue.isDue(now)) return
+      const idle = waiting
+      waiting = []
+      for (const waiter of idle) yield* Deferred.succeed(waiter, undefined)
+      const next = queue.next()
+      const woken = Deferred.await(wake)
+      yield* next === undefined ? woken : Effect.race(woken, Effect.sleep(next - now))
+    })
+
+    yield* Clock.currentTimeMillis.pipe(
+      Effect.flatMap(work),
+      Effect.flatMap((more) => (more ? Effect.yieldNow() : rest)),
+      Effect.forever,
+      Effect.forkScoped
+    )
+
+    return {
+      idle: Effect.gen(function* () {
+        const waiter = yield* Deferred.make<void>()
+        waiting.push(waiter)
+        Deferred.unsafeDone(wake, Effect.void)
+        yield* Deferred.await(waiter)
+      })
+    }
+  })
+
+/** What is in the store, as changes. */
+const whatIsThere = ({ registry, store }: Writer.Target): ReadonlyArray<Change> =>
+  [...new Set(registry.resources().map(({ storage }) => storage))].flatMap((storage) =>
+    store.list(storage).map((object) => ({
+      revision: store.revision,
+      type: "ADDED" as const,
+      storage,
+      object,
+      previous: undefined
+    }))
+  )

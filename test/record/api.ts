@@ -1,0 +1,30 @@
+/**
+ * Writes the documents of this folder and of `builtin/` anew, from a kube-apiserver. By hand, when its version changes:
+ *
+ *     KUBEBUILDER_ASSETS=… bun test/cluster/server/openapi/generate.ts
+ *
+ * The recording of `test/suites/openapi` shows whether they are what the kube-apiserver says. The descriptions in them are those
+ * of Kubernetes, Copyright The Kubernetes Authors, under the Apache License 2.0, as this project is.
+ */
+import { join } from "node:path"
+import { BunRuntime } from "@effect/platform-bun"
+import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import { Effect } from "effect"
+import * as Recording from "./ApiRecording.ts"
+
+const server = join(import.meta.dir, "..")
+
+const write = Effect.gen(function* () {
+  const cluster = yield* Envtest.start()
+  const files = Object.entries(yield* Recording.record(cluster)).map(([file, content]) => ({
+    path: join(server, file),
+    content
+  }))
+  for (const { content, path } of files) yield* Effect.promise(() => Bun.write(path, JSON.stringify(content, null, 2)))
+  const format = Bun.spawn(["bunx", "biome", "format", "--write", ...files.map(({ path }) => path)], {
+    stdio: ["ignore", "inherit", "inherit"]
+  })
+  yield* Effect.promise(() => format.exited)
+})
+
+BunRuntime.runMain(Effect.scoped(write))

@@ -1,0 +1,25 @@
+/**
+ * Writes `bootstrap.json` again: the roles and bindings that each cluster begins with, from a kube-apiserver and its
+ * kube-controller-manager. By hand, when their version changes:
+ *
+ *     KUBEBUILDER_ASSETS=… bun test/cluster/server/access/generate.ts
+ *
+ * The real lane shows whether the file is what the kube-apiserver has (`test/suites/access`).
+ */
+import { join } from "node:path"
+import { BunRuntime } from "@effect/platform-bun"
+import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import { Effect } from "effect"
+import * as BootstrapRecording from "./BootstrapRecording.ts"
+
+const path = join(import.meta.dir, "bootstrap.json")
+
+const write = Effect.gen(function* () {
+  const cluster = yield* Envtest.start({ controllers: true })
+  const objects = yield* BootstrapRecording.record(cluster)
+  yield* Effect.promise(() => Bun.write(path, JSON.stringify(objects, null, 2)))
+  const format = Bun.spawn(["bunx", "biome", "format", "--write", path], { stdio: ["ignore", "inherit", "inherit"] })
+  yield* Effect.promise(() => format.exited)
+})
+
+BunRuntime.runMain(Effect.scoped(write))
