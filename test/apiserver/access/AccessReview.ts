@@ -1,14 +1,15 @@
 /**
  * The answers to SubjectAccessReviews and SelfSubjectRulesReviews.
  */
+
+import type { AccessRequest, Authorizer } from "../model/Authorizer.ts"
 import type { DraftObject, JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 import type { User } from "../model/User.ts"
-import type { AccessRequest } from "./AccessRequest.ts"
-import { aggregate, type RbacAuthorizer } from "./RbacAuthorizer.ts"
+import { aggregate } from "./RbacAuthorizer.ts"
 
 /** The status of a review of a request by the user. */
-export const status = (spec: JsonObject, user: User, authorizer: RbacAuthorizer | undefined): DraftObject => {
+export const status = (spec: JsonObject, user: User, authorizer: Authorizer | undefined): DraftObject => {
   if (authorizer === undefined) return { allowed: true }
   const { allowed, reason } = authorizer.authorize(requestOf(spec, user))
   const errors = ["fieldSelector", "labelSelector"]
@@ -51,7 +52,7 @@ const isMalformed = (selector: JsonObject[string]): boolean =>
   J.objects(J.at(selector, "requirements")).some(({ operator }) => !operators.has(operator))
 
 /** The status of a review of all rules of the user in a namespace. */
-export const rules = (user: User, namespace: string, authorizer: RbacAuthorizer | undefined): DraftObject => {
+export const rules = (user: User, namespace: string, authorizer: Authorizer | undefined): DraftObject => {
   const { grants, missing } = authorizer?.grantsOf(user, namespace) ?? { grants: [], missing: [] }
   const all = grants.flatMap((grant) => grant.rules)
   return {

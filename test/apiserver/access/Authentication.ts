@@ -1,17 +1,16 @@
 /**
  * The user of a request: that of its bearer token, or else the user that the server gives to requests without credentials.
  */
+import type { Authenticator } from "../model/Authenticator.ts"
 import * as Failure from "../model/Failure.ts"
 import type * as User from "../model/User.ts"
 import type * as Tokens from "./ServiceAccountTokens.ts"
 
 /** Recognizes users by their tokens. */
-export interface Authentication {
+export interface Authentication extends Authenticator {
   readonly serviceAccounts: Tokens.ServiceAccountTokens
   /** Registers the token of a user, for as long as the server lives. */
   readonly addToken: (token: string, user: User.User) => void
-  /** The user of a token, or why it is none. Default for the audiences: the server. */
-  readonly check: (token: string, audiences: ReadonlyArray<string>, now: number) => Tokens.Verdict
   /** The user of an `Authorization` header; undefined: it has no token. Throws a Failure (401). */
   readonly userOf: (authorization: string | undefined, now: number) => User.User | undefined
 }

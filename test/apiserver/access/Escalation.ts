@@ -1,6 +1,8 @@
 /**
  * Who may write roles and bindings: a user gives only permissions that they have, unless they may `escalate` the role or `bind` it.
  */
+
+import { type Authorizer, isPrivileged, type PolicyRule as Rule } from "../model/Authorizer.ts"
 import * as Failure from "../model/Failure.ts"
 import type { JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
@@ -8,9 +10,8 @@ import type { Kind, Writing } from "../model/Kind.ts"
 import { nameOf } from "../model/ObjectMeta.ts"
 import { quote } from "../model/Quote.ts"
 import type { User } from "../model/User.ts"
-import { isPrivileged } from "./AccessRequest.ts"
 import * as PolicyRule from "./PolicyRule.ts"
-import { group, plurals, type RbacAuthorizer } from "./RbacAuthorizer.ts"
+import { group, plurals } from "./RbacAuthorizer.ts"
 
 /** A write of an object, before its validation. */
 interface Write {
@@ -38,7 +39,7 @@ export const check = (
   else checkRole(write, authorizer)
 }
 
-const checkRole = ({ kind, namespace, object, old, user }: Write, authorizer: RbacAuthorizer): void => {
+const checkRole = ({ kind, namespace, object, old, user }: Write, authorizer: Authorizer): void => {
   const resource = {
     group,
     resource: kind.plural,
@@ -56,7 +57,7 @@ const checkRole = ({ kind, namespace, object, old, user }: Write, authorizer: Rb
   }
 }
 
-const checkBinding = ({ kind, namespace, object, user }: Write, authorizer: RbacAuthorizer): void => {
+const checkBinding = ({ kind, namespace, object, user }: Write, authorizer: Authorizer): void => {
   const roleRef = J.object(object.roleRef)
   const resource = {
     group: J.text(roleRef.apiGroup) ?? "",
@@ -70,17 +71,17 @@ const checkBinding = ({ kind, namespace, object, user }: Write, authorizer: Rbac
   if (lacking !== undefined) throw Failure.forbidden(kind, nameOf(object), lacking)
 }
 
-const everything: ReadonlyArray<PolicyRule.PolicyRule> = [
+const everything: ReadonlyArray<Rule> = [
   { verbs: ["*"], apiGroups: ["*"], resources: ["*"], resourceNames: [], nonResourceURLs: [] },
   { verbs: ["*"], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: ["*"] }
 ]
 
 /** The message about permissions that the user does not have; undefined: they have all. */
 const escalation = (
-  rules: ReadonlyArray<PolicyRule.PolicyRule>,
+  rules: ReadonlyArray<Rule>,
   user: User,
   namespace: string,
-  authorizer: RbacAuthorizer
+  authorizer: Authorizer
 ): string | undefined => {
   const { grants, missing } = authorizer.grantsOf(user, namespace)
   const lacking = PolicyRule.missing(

@@ -4,10 +4,16 @@
  * As in kube-apiserver 1.37, the permissions of constrained impersonation come first: `impersonate-on:MODE:VERB` on the request, and
  * `impersonate:MODE` on the user. The verb `impersonate` alone allows everything that the other user may do.
  */
+
+import {
+  type AccessRequest,
+  type Authorizer,
+  forbidden,
+  isPrivileged,
+  type ResourceAttributes
+} from "../model/Authorizer.ts"
 import * as Failure from "../model/Failure.ts"
 import * as User from "../model/User.ts"
-import { type AccessRequest, forbidden, isPrivileged, type ResourceAttributes } from "./AccessRequest.ts"
-import type { RbacAuthorizer } from "./RbacAuthorizer.ts"
 
 /** Decides whether users may impersonate others. */
 export interface Impersonation {
@@ -174,7 +180,7 @@ const invalidKey = (key: string): string =>
 const mostUsers = 1000
 
 /** Impersonation by the rules of an authorizer. */
-export const make = (authorizer: RbacAuthorizer): Impersonation => {
+export const make = (authorizer: Authorizer): Impersonation => {
   /** The mode that was last allowed, by user: it comes first the next time. */
   const last = new Map<string, Mode>()
   return {
@@ -201,7 +207,7 @@ export const make = (authorizer: RbacAuthorizer): Impersonation => {
 
 /** Why the mode does not allow the request; undefined: it does. */
 const check = (
-  authorizer: RbacAuthorizer,
+  authorizer: Authorizer,
   mode: Mode,
   checks: ReadonlyArray<Check>,
   request: AccessRequest

@@ -1,19 +1,11 @@
 /**
  * The rules of roles: which requests a rule allows, and which other rules it covers.
  */
+
+import type { AccessRequest, PolicyRule } from "../model/Authorizer.ts"
 import type { Json, JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 import { quote } from "../model/Quote.ts"
-import type { AccessRequest } from "./AccessRequest.ts"
-
-/** A rule of a role. */
-export interface PolicyRule {
-  readonly verbs: ReadonlyArray<string>
-  readonly apiGroups: ReadonlyArray<string>
-  readonly resources: ReadonlyArray<string>
-  readonly resourceNames: ReadonlyArray<string>
-  readonly nonResourceURLs: ReadonlyArray<string>
-}
 
 /** The rules of a role. */
 export const ofRole = (role: JsonObject): ReadonlyArray<PolicyRule> => J.objects(role.rules).map(ofJson)

@@ -3,6 +3,15 @@
  *
  * It reads the roles and bindings that are stored, and keeps the bindings of each user until a role or a binding changes.
  */
+
+import {
+  type Authorizer,
+  type Grant,
+  type Grants,
+  isPrivileged,
+  type MissingRole,
+  type PolicyRule as Rule
+} from "../model/Authorizer.ts"
 import * as Failure from "../model/Failure.ts"
 import type { JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
@@ -10,7 +19,6 @@ import { nameOf, namespaceOf } from "../model/ObjectMeta.ts"
 import { quote } from "../model/Quote.ts"
 import type { User } from "../model/User.ts"
 import type { Store } from "../storage/Store.ts"
-import { type AccessRequest, type Decision, isPrivileged } from "./AccessRequest.ts"
 import * as PolicyRule from "./PolicyRule.ts"
 
 /** The group of the kinds. */
@@ -22,40 +30,11 @@ export const storageOf = (plural: string): string => `${group}/${plural}`
 /** The resources of RBAC. */
 export const plurals: ReadonlyArray<string> = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"]
 
-/** The rules that a binding gives to a user. */
-interface Grant {
-  /** The binding in words, for the reason of a decision. */
-  readonly source: string
-  readonly rules: ReadonlyArray<PolicyRule.PolicyRule>
-}
-
-/** All rules of a user in a namespace. */
-export interface Grants {
-  readonly grants: ReadonlyArray<Grant>
-  /** A 404 for each role that a binding names and that does not exist. */
-  readonly missing: ReadonlyArray<MissingRole>
-}
-
-/** A role that a binding names. */
-export interface MissingRole {
-  readonly kind: string
-  readonly name: string
-}
-
-/** An authorizer. */
-export interface RbacAuthorizer {
-  readonly authorize: (request: AccessRequest) => Decision
-  /** The rules that a user has at the cluster scope, and in the namespace if it is not empty. */
-  readonly grantsOf: (user: User, namespace: string) => Grants
-  /** The rules of a role that a binding in the namespace names. Throws a Failure (404, 500). */
-  readonly rulesOf: (roleRef: JsonObject, namespace: string) => ReadonlyArray<PolicyRule.PolicyRule>
-}
-
 /** How many users are kept between two changes. */
 const mostUsers = 1000
 
 /** An authorizer on the roles and bindings in a store. */
-export const make = (store: Store): RbacAuthorizer => {
+export const make = (store: Store): Authorizer => {
   const kept = new Map<string, Map<string, Grants>>()
   const forget = (): void => kept.clear()
   for (const plural of plurals) store.subscribe(forget, storageOf(plural))
@@ -142,7 +121,7 @@ const roleOf = (store: Store, roleRef: JsonObject, namespace: string): JsonObjec
     : store.get(storageOf("clusterroles"), "", name)
 }
 
-const rulesOf = (store: Store, roleRef: JsonObject, namespace: string): ReadonlyArray<PolicyRule.PolicyRule> => {
+const rulesOf = (store: Store, roleRef: JsonObject, namespace: string): ReadonlyArray<Rule> => {
   const kind = J.text(roleRef.kind) ?? ""
   if (kind !== "Role" && kind !== "ClusterRole") {
     throw Failure.plain(`unsupported role reference kind: ${quote(kind)}`)

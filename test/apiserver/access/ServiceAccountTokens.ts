@@ -3,7 +3,9 @@
  *
  * They are signed with Ed25519, whose signatures are the same for the same seed. A kube-apiserver signs with RSA or ECDSA.
  */
+
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto"
+import type { Verdict } from "../model/Authenticator.ts"
 import type { JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 import * as User from "../model/User.ts"
@@ -28,11 +30,6 @@ export interface Claims {
   readonly now: number
   readonly seconds: number
 }
-
-/** The user of a token, or why it is none. */
-export type Verdict =
-  | { readonly user: User.User; readonly audiences: ReadonlyArray<string> }
-  | { readonly error: string }
 
 /** Signs and checks tokens. */
 export interface ServiceAccountTokens {

@@ -1,18 +1,19 @@
 /**
  * The answers to TokenReviews.
  */
+
+import type { Authenticator } from "../model/Authenticator.ts"
 import type { DraftObject } from "../model/Json.ts"
 import { infoOf } from "../model/User.ts"
-import type { Authentication } from "./Authentication.ts"
 
 /** The status of a review of a token for the audiences, by default for the server. */
 export const status = (
   token: string,
   audiences: ReadonlyArray<string>,
-  authentication: Authentication | undefined,
+  authenticator: Authenticator | undefined,
   now: number
 ): DraftObject => {
-  const verdict = authentication?.check(token, audiences, now) ?? { error: "invalid bearer token" }
+  const verdict = authenticator?.check(token, audiences, now) ?? { error: "invalid bearer token" }
   return "error" in verdict
     ? { user: {}, error: verdict.error }
     : { authenticated: true, user: infoOf(verdict.user), audiences: [...verdict.audiences] }

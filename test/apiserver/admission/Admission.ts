@@ -8,6 +8,7 @@ import type { JsonObject } from "../model/Json.ts"
 import * as MutatingPolicies from "./MutatingPolicies.ts"
 import * as Mutation from "./Mutation.ts"
 import * as Plugins from "./Plugins.ts"
+import type { UpdateStatus } from "./plugins/ResourceQuota.ts"
 import { Reinvocation } from "./Reinvocation.ts"
 import * as ValidatingPolicies from "./ValidatingPolicies.ts"
 import * as Webhooks from "./Webhooks.ts"
@@ -20,8 +21,8 @@ const storages = [
   "validatingwebhookconfigurations"
 ].map((plural) => `admissionregistration.k8s.io/${plural}`)
 
-/** The options of a write with its admission. */
-export const admitted = (world: World, options: WriteOptions): WriteOptions => {
+/** The options of a write with its admission. The plugin ResourceQuota replaces the status of quotas by `updateStatus`. */
+export const admitted = (world: World, options: WriteOptions, updateStatus: UpdateStatus): WriteOptions => {
   const hasOthers = storages.some((storage) => world.store.list(storage).length > 0)
   return {
     ...options,
@@ -34,7 +35,7 @@ export const admitted = (world: World, options: WriteOptions): WriteOptions => {
         ValidatingPolicies.check(world, attributes, options)
         Webhooks.validate(world, attributes, options)
       }
-      Plugins.charge(world, attributes, options)
+      Plugins.charge(world, attributes, options, updateStatus)
     }
   }
 }

@@ -33,5 +33,9 @@ export const validate = (world: World, attributes: Attributes, writing: WriteOpt
 }
 
 /** The same for the plugin that comes after policies and webhooks. */
-export const charge = (world: World, attributes: Attributes, options: WriteOptions): void =>
-  ResourceQuota.check(world, attributes, options)
+export const charge = (
+  world: World,
+  attributes: Attributes,
+  options: WriteOptions,
+  updateStatus: ResourceQuota.UpdateStatus
+): void => ResourceQuota.check(world, attributes, options, updateStatus)

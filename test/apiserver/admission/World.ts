@@ -3,8 +3,8 @@
  */
 
 import type { Authentication } from "../access/Authentication.ts"
-import type { RbacAuthorizer } from "../access/RbacAuthorizer.ts"
 import type { Attributes } from "../model/Attributes.ts"
+import type { Authorizer } from "../model/Authorizer.ts"
 import type { Json, JsonObject } from "../model/Json.ts"
 import type { Kind, Writing } from "../model/Kind.ts"
 import type { Registry } from "../model/Registry.ts"
@@ -19,7 +19,7 @@ export interface World {
   readonly registry: Registry
   readonly identity: Identity
   /** Decides what users may do. */
-  readonly authorizer: RbacAuthorizer
+  readonly authorizer: Authorizer
   /** Recognizes users by their tokens. */
   readonly authentication: Authentication
   /** The way to webhooks. */

@@ -259,7 +259,7 @@ const summary = (bytes: Uint8Array): string => {
   if (bytes.length === 0) return "<empty>"
   const first = bytes.slice(0, 30)
   const isJson = first[0] === 0x7b
-  return `${isJson ? new TextDecoder().decode(first) : first.toHex()}${bytes.length > 30 ? " ..." : ""}`
+  return `${isJson ? new TextDecoder().decode(first) : Buffer.from(first).toString("hex")}${bytes.length > 30 ? " ..." : ""}`
 }
 
 /** What `body` gives; a refusal by it is worded anew. */

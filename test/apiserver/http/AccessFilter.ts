@@ -2,10 +2,9 @@
  * The access control of each request: it finds the user, replaces this user by the impersonated one, and checks the permission.
  */
 
-import { forbidden, isPrivileged } from "../access/AccessRequest.ts"
 import type { Impersonation } from "../access/Impersonation.ts"
 import * as Wanted from "../access/Impersonation.ts"
-import type { RbacAuthorizer } from "../access/RbacAuthorizer.ts"
+import { type Authorizer, forbidden, isPrivileged } from "../model/Authorizer.ts"
 import type { User } from "../model/User.ts"
 import type { Exchange } from "./Exchange.ts"
 import type { ResourcePath } from "./Path.ts"
@@ -13,7 +12,7 @@ import * as RequestAttributes from "./RequestAttributes.ts"
 
 /** The parts that decide. */
 export interface Access {
-  readonly authorizer: RbacAuthorizer
+  readonly authorizer: Authorizer
   readonly impersonation: Impersonation
 }
 

@@ -2,7 +2,7 @@
  * The attributes of a request for authorization, from its method, path and query, as a kube-apiserver reads them.
  */
 
-import type { AccessRequest } from "../access/AccessRequest.ts"
+import type { AccessRequest } from "../model/Authorizer.ts"
 import type { User } from "../model/User.ts"
 import * as FieldSelector from "../storage/FieldSelector.ts"
 import type { ResourcePath } from "./Path.ts"

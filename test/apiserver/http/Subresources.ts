@@ -2,7 +2,6 @@
  * What is served below an object: its status, its scale, and what pods and namespaces have besides.
  */
 import { Effect } from "effect"
-import * as Admission from "../admission/Admission.ts"
 import * as Decode from "../codec/Decode.ts"
 import * as Negotiation from "../codec/Negotiation.ts"
 import * as ScaleManagers from "../fields/ScaleManagers.ts"
@@ -18,6 +17,7 @@ import * as PodLogs from "../rest/PodLogs.ts"
 import * as Query from "../rest/Query.ts"
 import * as Scale from "../rest/Scale.ts"
 import * as TokenRequest from "../rest/TokenRequest.ts"
+import * as Verbs from "../rest/Verbs.ts"
 import * as View from "../rest/View.ts"
 import * as Exchange from "./Exchange.ts"
 import * as Unserved from "./openapi/Unserved.ts"
@@ -136,7 +136,7 @@ const complete = (
   { exchange, server }: Resources.ResourceRequest,
   query: Pick<Query.WriteQuery, "dryRun" | "fieldManager">
 ) =>
-  Admission.admitted(server.world, {
+  Verbs.admitted(server.world, {
     ...Resources.writeOptions(exchange, query),
     stored: server.world.store.list
   })

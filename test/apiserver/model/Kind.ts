@@ -2,8 +2,8 @@
  * A kind as the server serves it: its names, its schema, and in what its objects differ from others when they are written,
  * shown and selected. Built-in kinds and those of CRDs are values of this one type; the verbs know no other difference.
  */
-import type { Authentication } from "../access/Authentication.ts"
-import type { RbacAuthorizer } from "../access/RbacAuthorizer.ts"
+import type { Authenticator } from "./Authenticator.ts"
+import type { Authorizer } from "./Authorizer.ts"
 import type { FieldError } from "./FieldError.ts"
 import type { DraftObject, JsonObject } from "./Json.ts"
 import type { Schema } from "./Schema.ts"
@@ -45,9 +45,9 @@ export interface Writing {
   /** Who writes. */
   readonly user: User
   /** Decides what users may do. Absent: nothing is asked. */
-  readonly authorizer?: RbacAuthorizer | undefined
+  readonly authorizer?: Authorizer | undefined
   /** Recognizes users by their tokens. Absent: no token is known. */
-  readonly authentication?: Authentication | undefined
+  readonly authentication?: Authenticator | undefined
   /** What is stored now, of a namespace or of all: which addresses are taken, what a PriorityClass says. */
   readonly stored: (storage: string, namespace?: string) => ReadonlyArray<JsonObject>
 }

@@ -2,7 +2,6 @@
  * What is read of the metadata of objects, and the references by which one owns another.
  */
 
-import { keyOf } from "../storage/Store.ts"
 import { at, type DraftObject, type Json, type JsonObject, list, object, objects, text, texts } from "./Json.ts"
 
 /** The name. */
@@ -28,7 +27,10 @@ export const finalizersOf = (of: JsonObject): ReadonlyArray<string> =>
 /** Whether it is being deleted. */
 export const isDeleting = (of: JsonObject): boolean => at(of, "metadata", "deletionTimestamp") != null
 
-/** `namespace/name`: the key of most controllers. */
+/** The key of an object; keys sort as etcd's do. */
+export const keyOf = (namespace: string, name: string): string => (namespace === "" ? name : `${namespace}/${name}`)
+
+/** `namespace/name`: the key in the store, and of most controllers. */
 export const keyOfObject = (of: JsonObject): string => keyOf(namespaceOf(of), nameOf(of))
 
 /** The namespace and the name of a key. */

@@ -12,6 +12,7 @@ import * as Json from "../model/Json.ts"
 import type { Kind } from "../model/Kind.ts"
 import * as ObjectMeta from "../model/ObjectMeta.ts"
 import * as Metadata from "../model/ObjectMetaValidation.ts"
+import * as Conversion from "../webhook/Conversion.ts"
 import * as Delete from "./Delete.ts"
 
 /** Where definitions are stored. */
@@ -91,7 +92,7 @@ const serve = (world: World, definition: Json.JsonObject): void => {
     return
   }
   if (known !== undefined && Json.equal(known.made, made)) return
-  const kinds = kindsOf(definition, world.outside)
+  const kinds = kindsOf(definition, Conversion.of(definition, world.outside))
   world.definitions.set(name, { made, kinds })
   world.registry.declare(name, kinds)
 }

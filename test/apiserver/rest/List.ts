@@ -5,8 +5,9 @@
 import * as Failure from "../model/Failure.ts"
 import type { JsonObject } from "../model/Json.ts"
 import { apiVersionOf, type Kind } from "../model/Kind.ts"
+import { keyOfObject } from "../model/ObjectMeta.ts"
 import * as Continue from "../storage/Continue.ts"
-import { keyOfObject, type Store } from "../storage/Store.ts"
+import type { Store } from "../storage/Store.ts"
 import * as Query from "./Query.ts"
 import type { Selection } from "./Selection.ts"
 

@@ -4,10 +4,10 @@
  * and validation done, and the result stored, unless nothing changed, or it was all that a deletion waited for.
  */
 
-import { forbidden, isPrivileged } from "../access/AccessRequest.ts"
 import * as Escalation from "../access/Escalation.ts"
 import { isKind, type World, type WriteOptions } from "../admission/World.ts"
 import * as ManagedFields from "../fields/ManagedFields.ts"
+import { forbidden, isPrivileged } from "../model/Authorizer.ts"
 import * as Failure from "../model/Failure.ts"
 import * as FieldError from "../model/FieldError.ts"
 import * as Json from "../model/Json.ts"

@@ -45,10 +45,16 @@ export interface Verbs {
   readonly list: (kind: Kind, namespace?: string) => ReadonlyArray<JsonObject>
 }
 
+/** The options of a write with its admission. */
+export const admitted = (world: World, options: WriteOptions): WriteOptions =>
+  Admission.admitted(world, options, (target, object) =>
+    Update.update(world, { ...target, subresource: "status" }, object, internally(world, options.now))
+  )
+
 /** The verbs of a server. */
 export const make = (world: World): Verbs => {
   const complete = (options: Options): WriteOptions =>
-    Admission.admitted(world, { ...internally(world, options.now), ...options })
+    admitted(world, { ...internally(world, options.now), ...options })
   /** What a write of a custom kind, or of its definition, leads to belongs to the same step. */
   const settled = <A>(kind: Kind, options: Options, result: A): A => {
     if (options.dryRun !== true) CustomDefinitions.reconcile(world, kind, options.now)

@@ -4,7 +4,6 @@
 import { FileSystem, Path } from "@effect/platform"
 import type { PlatformError } from "@effect/platform/Error"
 import { Data, Effect } from "effect"
-import type { ApiServer } from "../http/ApiServer.ts"
 import * as Json from "../model/Json.ts"
 import type { Saved } from "./Store.ts"
 
@@ -19,7 +18,7 @@ const fileName = "state.json"
 
 /** Writes the state; whoever reads sees the old one or the new one, never a part. The folder is made if it is missing. */
 export const save = (
-  server: Pick<ApiServer, "saved">,
+  server: { readonly saved: () => Saved },
   folder: string
 ): Effect.Effect<void, PlatformError, FileSystem.FileSystem | Path.Path> =>
   Effect.gen(function* () {

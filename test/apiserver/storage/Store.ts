@@ -7,6 +7,7 @@
  */
 import type { JsonObject } from "../model/Json.ts"
 import { equal, object, text } from "../model/Json.ts"
+import { keyOf, keyOfObject } from "../model/ObjectMeta.ts"
 
 /** One write. */
 export interface Change {
@@ -71,15 +72,6 @@ interface Shelf {
   readonly objects: Map<string, JsonObject>
   readonly keys: Array<string>
   readonly listeners: Set<Listener>
-}
-
-/** The key of an object; keys sort as etcd's do. */
-export const keyOf = (namespace: string, name: string): string => (namespace === "" ? name : `${namespace}/${name}`)
-
-/** The key of an object, from its metadata. */
-export const keyOfObject = (stored: JsonObject): string => {
-  const metadata = object(stored.metadata)
-  return keyOf(text(metadata.namespace) ?? "", text(metadata.name) ?? "")
 }
 
 /** A store. */

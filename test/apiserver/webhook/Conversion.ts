@@ -3,6 +3,7 @@
  * apiextensions-apiserver.
  */
 
+import { type Convert, none } from "../kinds/crd/CustomKinds.ts"
 import * as Failure from "../model/Failure.ts"
 import * as FieldError from "../model/FieldError.ts"
 import * as GoText from "../model/GoText.ts"
@@ -11,12 +12,6 @@ import * as Metadata from "../model/ObjectMetaValidation.ts"
 import * as Step from "../storage/Step.ts"
 import * as Envelope from "./Envelope.ts"
 import type { Answered, Outside } from "./Outside.ts"
-
-/** Converts objects to an apiVersion, in their order. Throws a Failure (500), or `Step.Pending`. */
-export type Convert = (objects: ReadonlyArray<Json.JsonObject>, apiVersion: string) => ReadonlyArray<Json.JsonObject>
-
-/** Changes the apiVersion and nothing else. */
-export const none: Convert = (objects, apiVersion) => objects.map((object) => ({ ...object, apiVersion }))
 
 /** How long a webhook may take. */
 const seconds = 30

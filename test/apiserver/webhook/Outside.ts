@@ -5,6 +5,8 @@
  * name, and any other Service to one of its ready endpoints. No pods have a network here, so an endpoint can be called only if the
  * machine has its address.
  */
+import * as Https from "node:https"
+import * as Stream from "node:stream/consumers"
 import { Duration, Effect, Random } from "effect"
 import * as Json from "../model/Json.ts"
 import type { Store } from "../storage/Store.ts"
@@ -141,36 +143,44 @@ const endpointOf = (
   return { problem: `no endpoints available for service ${JSON.stringify(name)}` }
 }
 
-const send = async (
+const send = (
   { endpoint, host, url }: Place,
   asked: string,
   body: string,
   review: Review,
   ca: Buffer,
   signal: AbortSignal
-): Promise<Envelope.Outcome> => {
-  const target = endpoint === undefined ? asked : asked.replace(/^https:\/\/[^/]*/, `https://${endpoint}`)
-  const response = await fetch(target, {
-    method: "POST",
-    headers: {
-      "content-type": json,
-      accept: "application/json, */*",
-      "user-agent": "kube-apiserver-admission",
-      ...(endpoint !== undefined && { host: url.split("/", 3)[2] ?? host })
-    },
-    body,
-    redirect: "manual",
-    signal,
-    tls: {
+): Promise<Envelope.Outcome> =>
+  new Promise((resolve, reject) => {
+    const target = endpoint === undefined ? asked : asked.replace(/^https:\/\/[^/]*/, `https://${endpoint}`)
+    const options = {
+      method: "POST",
+      headers: {
+        "content-type": json,
+        "content-length": Buffer.byteLength(body),
+        accept: "application/json, */*",
+        "user-agent": "kube-apiserver-admission",
+        ...(endpoint !== undefined && { host: url.split("/", 3)[2] ?? host })
+      },
+      signal,
       ...(ca.length > 0 && { ca: ca.toString() }),
-      ...(endpoint !== undefined && { serverName: host })
+      ...(endpoint !== undefined && { servername: host })
     }
+    const request = Https.request(target, options, (response) => {
+      Stream.buffer(response)
+        .then((bytes) => {
+          const status = response.statusCode ?? 0
+          const text = bytes.toString()
+          const isOk = status >= 200 && status < 300
+          return isOk
+            ? Envelope.decode(text, review, response.headers["content-type"] ?? json)
+            : { problem: Envelope.refusal(status, text) }
+        })
+        .then(resolve, reject)
+    })
+    request.on("error", reject)
+    request.end(body)
   })
-  const text = await response.text()
-  return response.ok
-    ? Envelope.decode(text, review, response.headers.get("content-type") ?? json)
-    : { problem: Envelope.refusal(response.status, text) }
-}
 
 const json = "application/json"
 

@@ -2,9 +2,9 @@
  * What controllers look up besides names: who is owned by whom, and who has no controller. Kept up to date with each change.
  */
 import { type JsonObject, text } from "@homeostat/apiserver/model/Json"
-import { controllerOf, namespaceOf, ownersOf, uidOf } from "@homeostat/apiserver/model/ObjectMeta"
+import { controllerOf, keyOfObject, namespaceOf, ownersOf, uidOf } from "@homeostat/apiserver/model/ObjectMeta"
 import type { Registry } from "@homeostat/apiserver/model/Registry"
-import { type Change, keyOfObject, type Store } from "@homeostat/apiserver/storage/Store"
+import type { Change, Store } from "@homeostat/apiserver/storage/Store"
 import type { Snapshot, Stored } from "./BuiltInController.ts"
 
 /** An index of a store. */

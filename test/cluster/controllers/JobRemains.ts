@@ -6,13 +6,13 @@ import { at, type JsonObject, text } from "@homeostat/apiserver/model/Json"
 import {
   controllerOf,
   isDeleting,
+  keyOf,
   keyOfObject,
   millisOf,
   namespaceOf,
   ofKey,
   uidOf
 } from "@homeostat/apiserver/model/ObjectMeta"
-import { keyOf } from "@homeostat/apiserver/storage/Store"
 import { type BuiltInController, nothing, type Pass, type Snapshot } from "./BuiltInController.ts"
 import * as JobOutcome from "./JobOutcome.ts"
 import { untrack } from "./JobPods.ts"

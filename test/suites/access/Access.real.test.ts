@@ -2,9 +2,9 @@
 import { describe, expect } from "bun:test"
 import * as BootstrapPolicy from "@homeostat/apiserver/access/BootstrapPolicy"
 import { allows } from "@homeostat/apiserver/access/PolicyRule"
-import type { RbacAuthorizer } from "@homeostat/apiserver/access/RbacAuthorizer"
-import * as RbacAuthorizers from "@homeostat/apiserver/access/RbacAuthorizer"
+import * as RbacAuthorizer from "@homeostat/apiserver/access/RbacAuthorizer"
 import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
+import type { Authorizer } from "@homeostat/apiserver/model/Authorizer"
 import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
@@ -35,10 +35,7 @@ const rulesReview = (group: string, namespace: string): Server.Request => ({
 })
 
 /** The bindings of a kube-apiserver have no order: the reason names any binding that allows the request. */
-const reasonsOf = (
-  authorizer: RbacAuthorizer,
-  { groups, user, ...asked }: Questions.Question
-): ReadonlyArray<string> => {
+const reasonsOf = (authorizer: Authorizer, { groups, user, ...asked }: Questions.Question): ReadonlyArray<string> => {
   const { resourceAttributes: resource, nonResourceAttributes } = asked
   const textOf = (field: string) => J.text(resource?.[field]) ?? ""
   const request = {
@@ -136,7 +133,7 @@ describe("The embedded server and kube-apiserver", () => {
           roles: [...bootstrapped("clusterroles"), ...bootstrapped("roles"), ...made],
           bindings: [...bootstrapped("clusterrolebindings"), ...bootstrapped("rolebindings"), ...made]
         }
-        const authorizer = RbacAuthorizers.make(embedded.store)
+        const authorizer = RbacAuthorizer.make(embedded.store)
         const outcomes = { allowed: 0, denied: 0 }
         for (const question of Questions.generate(Seed.current(), count, names, stored)) {
           const [real, embedded] = (yield* ask(review({ ...question }))).map(({ body }) =>

@@ -1,7 +1,7 @@
-/** Imports between the folders of the runtime go one way, without cycles. */
+/** Imports between the folders of the runtime, and of the API server, go one way, without cycles. */
 import { expect, test } from "bun:test"
-import { dirname, join, relative } from "node:path"
-import { Glob } from "bun"
+import { basename, dirname, join, relative } from "node:path"
+import { Glob, Transpiler } from "bun"
 import { all, root } from "./Modules.ts"
 
 /** A folder imports itself and earlier folders. */
@@ -18,6 +18,9 @@ const folders = [
   "command"
 ]
 
+/** The same for the API server. */
+const serverFolders = ["model", "storage", "fields", "access", "kinds", "codec", "webhook", "admission", "rest", "http"]
+
 interface Imports {
   readonly file: string
   readonly imports: ReadonlyArray<string>
@@ -25,6 +28,9 @@ interface Imports {
 
 // Without a parenthesis before the quote, which would be the key of a service.
 const specifiers = /(?:^|\n)\s*(?:import|export)\b[^"'\n(]*(?:\n[^"'\n(]*)*?["']([^"'\n]+)["']/g
+
+// The same without the constants that `specifiers` finds too.
+const statements = /^(?:import (?:[^"\n]* from )?|\} from |export [^"=\n]* from )"([^"\n]+)"/gm
 
 /** Imports of types count. */
 const importsOf = (text: string): ReadonlyArray<string> =>
@@ -71,6 +77,8 @@ const modules: ReadonlyArray<Imports> = all.map(({ file, text }) => ({
 }))
 
 const folderOf = (file: string): string | undefined => /^runtime\/src\/([^/]+)\//.exec(file)?.[1]
+
+const serverFolderOf = (file: string): string | undefined => /^test\/apiserver\/([^/]+)\//.exec(file)?.[1]
 
 const arrows = modules.flatMap(({ file, imports }) => imports.map((target) => ({ file, target })))
 
@@ -123,6 +131,53 @@ test("the testkit imports the API server, and only resource, client, telemetry a
       )
   )
   expect(show(wrong)).toEqual([])
+})
+
+const server = all.filter(({ file }) => file.startsWith("test/apiserver/"))
+
+test("a folder of the API server imports only earlier folders", () => {
+  const wrong = arrows.filter(({ file, target }) => {
+    const from = serverFolderOf(file)
+    const to = serverFolderOf(target)
+    return from !== undefined && to !== undefined && serverFolders.indexOf(to) > serverFolders.indexOf(from)
+  })
+  expect(show(wrong)).toEqual([])
+})
+
+test("every module of the API server is in a folder of the list", () => {
+  expect(server.length).toBeGreaterThan(200)
+  const others = server.filter(({ file }) => !serverFolders.includes(serverFolderOf(file) ?? ""))
+  expect(others.map(({ file }) => file)).toEqual([])
+})
+
+test("the API server imports itself, its dependencies and modules of Node", async () => {
+  const { dependencies, peerDependencies } = await Bun.file(join(root, "test/apiserver/package.json")).json()
+  const known = Object.keys({ ...dependencies, ...peerDependencies })
+  const wrong = server.flatMap(({ file, text }) =>
+    Array.from(text.matchAll(statements), ([, specifier]) => specifier ?? "")
+      .filter((specifier) =>
+        specifier.startsWith(".")
+          ? !(locate(file, specifier) ?? "").startsWith("test/apiserver/")
+          : !specifier.startsWith("node:") && !known.some((name) => `${specifier}/`.startsWith(`${name}/`))
+      )
+      .map((specifier) => `${file}: ${specifier}`)
+  )
+  expect(wrong).toEqual([])
+  const found = server.flatMap(({ text }) => Array.from(text.matchAll(statements), ([, specifier]) => specifier))
+  expect(found.length).toBeGreaterThan(1000)
+})
+
+test("the API server does not need Bun", () => {
+  const wrong = server.filter(({ text }) =>
+    /\bBun\b|\bimport\.meta\.(dir|file|path|main)\b/.test(new Transpiler({ loader: "ts" }).transformSync(text))
+  )
+  expect(wrong.map(({ file }) => file)).toEqual([])
+})
+
+test("two modules of the API server do not have the same name", () => {
+  const files = Map.groupBy(server, ({ file }) => basename(file).toLowerCase())
+  const twice = [...files.values()].filter(({ length }) => length > 1)
+  expect(twice.map((same) => same.map(({ file }) => file))).toEqual([])
 })
 
 test("observability imports only the runtime", () => {

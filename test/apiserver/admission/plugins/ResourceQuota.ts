@@ -8,11 +8,11 @@ import * as PodResources from "../../kinds/pods/PodResources.ts"
 import { type Attributes, isNamespaces } from "../../model/Attributes.ts"
 import * as Failure from "../../model/Failure.ts"
 import { at, type JsonObject, object } from "../../model/Json.ts"
+import type { Kind } from "../../model/Kind.ts"
 import { nameOf } from "../../model/ObjectMeta.ts"
 import * as Quantity from "../../model/Quantity.ts"
-import * as Update from "../../rest/Update.ts"
 import { shownName } from "../AdmissionRequest.ts"
-import { internally, type World, type WriteOptions } from "../World.ts"
+import type { World, WriteOptions } from "../World.ts"
 
 const storage = "/resourcequotas"
 
@@ -37,8 +37,19 @@ const isCounted = ({ object: now, oldObject, operation, resource, subresource }:
   return place === "pods" && deadline(now) !== deadline(oldObject)
 }
 
+/** Replaces the status of an object. */
+export type UpdateStatus = (
+  target: { readonly kind: Kind; readonly namespace: string; readonly name: string },
+  object: JsonObject
+) => void
+
 /** Throws a Failure (403) if a quota does not allow the write. Must be the last check, because it changes the status of quotas. */
-export const check = (world: World, attributes: Attributes, options: WriteOptions): void => {
+export const check = (
+  world: World,
+  attributes: Attributes,
+  options: WriteOptions,
+  updateStatus: UpdateStatus
+): void => {
   const { namespace, object: counted, oldObject, resource } = attributes
   if (namespace === "" || isNamespaces(resource) || counted === null || !isCounted(attributes)) return
   const quotas = world.store.list(storage, namespace)
@@ -83,8 +94,7 @@ export const check = (world: World, attributes: Attributes, options: WriteOption
   for (const { next, quota } of changed) {
     const used = Object.fromEntries([...next].map(([name, quantity]) => [name, Quantity.format(quantity)]))
     const charged = { ...quota, status: { ...object(quota.status), used } }
-    const target = { kind, namespace, name: nameOf(quota), subresource: "status" }
-    Update.update(world, target, charged, internally(world, options.now))
+    updateStatus({ kind, namespace, name: nameOf(quota) }, charged)
   }
 }
 

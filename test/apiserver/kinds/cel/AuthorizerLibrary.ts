@@ -1,18 +1,18 @@
 /** The variable `authorizer` of expressions in admission, which asks for the permissions of a user. */
 import type { Environment } from "@marcbachmann/cel-js"
-import type * as AccessRequest from "../../access/AccessRequest.ts"
+import type * as Access from "../../model/Authorizer.ts"
 import * as User from "../../model/User.ts"
 
-type Resource = AccessRequest.ResourceAttributes
+type Resource = Access.ResourceAttributes
 
 class Decision {
-  constructor(readonly decision: AccessRequest.Decision) {}
+  constructor(readonly decision: Access.Decision) {}
 }
 
 /** A user, and the authorizer that decides. */
 interface Asked {
   readonly user: User.User
-  readonly authorize: (request: AccessRequest.AccessRequest) => AccessRequest.Decision
+  readonly authorize: (request: Access.AccessRequest) => Access.Decision
 }
 
 class PathCheck {

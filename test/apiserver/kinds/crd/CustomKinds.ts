@@ -6,8 +6,6 @@ import * as Failure from "../../model/Failure.ts"
 import * as Json from "../../model/Json.ts"
 import type { Kind, Scale, Verb } from "../../model/Kind.ts"
 import type { Schema } from "../../model/Schema.ts"
-import * as Conversion from "../../webhook/Conversion.ts"
-import type { Outside } from "../../webhook/Outside.ts"
 import * as Rules from "../cel/Rules.ts"
 import * as ObjectMeta from "./CustomObjectMeta.ts"
 import * as CustomStrategy from "./CustomStrategy.ts"
@@ -18,15 +16,20 @@ import * as Schemas from "./Schemas.ts"
 
 export { definition, definitionStatus, establish } from "./DefinitionStrategy.ts"
 
+/** Converts objects to an apiVersion, in their order. Throws a Failure (500), or `Step.Pending`. */
+export type Convert = (objects: ReadonlyArray<Json.JsonObject>, apiVersion: string) => ReadonlyArray<Json.JsonObject>
+
+/** Changes the apiVersion and nothing else. */
+export const none: Convert = (objects, apiVersion) => objects.map((object) => ({ ...object, apiVersion }))
+
 /**
  * The kinds that a stored, established CRD serves, one per served version. What a schema says (defaults, patterns, rules)
  * is compiled here, once for each revision of the CRD.
  */
-export const kindsOf = (crd: Json.JsonObject, outside?: Outside): ReadonlyArray<Kind> => {
+export const kindsOf = (crd: Json.JsonObject, convert: Convert = none): ReadonlyArray<Kind> => {
   const spec = Json.object(crd.spec)
   const versions = Json.objects(spec.versions)
   const schemas = new Map(versions.map((version) => [versionName(version), rootSchema(version)]))
-  const convert = outside === undefined ? Conversion.none : Conversion.of(crd, outside)
   const stored = versions.find((version) => version.storage === true) ?? {}
   return versions
     .filter((version) => version.served === true)
@@ -54,7 +57,7 @@ const text: Schema = { type: "string" }
 /** The versions of a kind, served or not. */
 interface Versions {
   readonly schemas: ReadonlyMap<string, Schema>
-  readonly convert: Conversion.Convert
+  readonly convert: Convert
 }
 
 const kindOf = (crd: Json.JsonObject, version: Json.JsonObject, stored: string, versions: Versions): Kind => {
@@ -94,7 +97,7 @@ const kindOf = (crd: Json.JsonObject, version: Json.JsonObject, stored: string, 
     createOnUpdate: false,
     gracePeriod: () => 0,
     deletedAs: "status",
-    ...(versions.convert === Conversion.none
+    ...(versions.convert === none
       ? byName(apiVersion, versions)
       : byWebhook(apiVersion, `${group}/${plural}`, versions)),
     toStorage: (object) => converted([object], `${group}/${stored}`, versions)[0] ?? object,

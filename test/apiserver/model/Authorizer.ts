@@ -1,9 +1,10 @@
 /**
- * The question to an authorizer: a user, a verb, and a resource or another path.
+ * An authorizer, the requests for access that it decides, and the rules of roles.
  */
-import * as Failure from "../model/Failure.ts"
-import { quote } from "../model/Quote.ts"
-import type { User } from "../model/User.ts"
+import * as Failure from "./Failure.ts"
+import type { JsonObject } from "./Json.ts"
+import { quote } from "./Quote.ts"
+import type { User } from "./User.ts"
 
 /** A request for access. */
 export interface AccessRequest {
@@ -32,6 +33,44 @@ export interface Decision {
   readonly allowed: boolean
   /** Empty: the authorizer gives none. */
   readonly reason: string
+}
+
+/** A rule of a role. */
+export interface PolicyRule {
+  readonly verbs: ReadonlyArray<string>
+  readonly apiGroups: ReadonlyArray<string>
+  readonly resources: ReadonlyArray<string>
+  readonly resourceNames: ReadonlyArray<string>
+  readonly nonResourceURLs: ReadonlyArray<string>
+}
+
+/** The rules that a binding gives to a user. */
+export interface Grant {
+  /** The binding in words, for the reason of a decision. */
+  readonly source: string
+  readonly rules: ReadonlyArray<PolicyRule>
+}
+
+/** All rules of a user in a namespace. */
+export interface Grants {
+  readonly grants: ReadonlyArray<Grant>
+  /** A 404 for each role that a binding names and that does not exist. */
+  readonly missing: ReadonlyArray<MissingRole>
+}
+
+/** A role that a binding names. */
+export interface MissingRole {
+  readonly kind: string
+  readonly name: string
+}
+
+/** An authorizer. */
+export interface Authorizer {
+  readonly authorize: (request: AccessRequest) => Decision
+  /** The rules that a user has at the cluster scope, and in the namespace if it is not empty. */
+  readonly grantsOf: (user: User, namespace: string) => Grants
+  /** The rules of a role that a binding in the namespace names. Throws a Failure (404, 500). */
+  readonly rulesOf: (roleRef: JsonObject, namespace: string) => ReadonlyArray<PolicyRule>
 }
 
 /** Members of the group may do everything, with RBAC or without. */
