@@ -143,44 +143,62 @@ const endpointOf = (
   return { problem: `no endpoints available for service ${JSON.stringify(name)}` }
 }
 
-const send = (
-  { endpoint, host, url }: Place,
+const send = async (
+  place: Place,
   asked: string,
   body: string,
   review: Review,
   ca: Buffer,
   signal: AbortSignal
-): Promise<Envelope.Outcome> =>
-  new Promise((resolve, reject) => {
-    const target = endpoint === undefined ? asked : asked.replace(/^https:\/\/[^/]*/, `https://${endpoint}`)
-    const options = {
-      method: "POST",
-      headers: {
-        "content-type": json,
-        "content-length": Buffer.byteLength(body),
-        accept: "application/json, */*",
-        "user-agent": "kube-apiserver-admission",
-        ...(endpoint !== undefined && { host: url.split("/", 3)[2] ?? host })
-      },
-      signal,
-      ...(ca.length > 0 && { ca: ca.toString() }),
-      ...(endpoint !== undefined && { servername: host })
+): Promise<Envelope.Outcome> => {
+  const { status, text, type } = await post(place, asked, body, ca, signal)
+  return status >= 200 && status < 300
+    ? Envelope.decode(text, review, type ?? json)
+    : { problem: Envelope.refusal(status, text) }
+}
+
+interface Answer {
+  readonly status: number
+  readonly type: string | undefined
+  readonly text: string
+}
+
+const post = (
+  { endpoint, host, url }: Place,
+  asked: string,
+  body: string,
+  ca: Buffer,
+  signal: AbortSignal
+): Promise<Answer> => {
+  const target = endpoint === undefined ? asked : asked.replace(/^https:\/\/[^/]*/, `https://${endpoint}`)
+  const options = {
+    method: "POST",
+    headers: {
+      "content-type": json,
+      "content-length": Buffer.byteLength(body),
+      accept: "application/json, */*",
+      "user-agent": "kube-apiserver-admission",
+      ...(endpoint !== undefined && { host: url.split("/", 3)[2] ?? host })
+    },
+    signal,
+    ...(ca.length > 0 && { ca: ca.toString() }),
+    ...(endpoint !== undefined && { servername: host })
+  }
+  return new Promise((resolve, reject) => {
+    const attempt = (): void => {
+      const request = Https.request(target, options, (response) => {
+        const { headers, statusCode: status = 0 } = response
+        Stream.text(response).then((text) => resolve({ status, type: headers["content-type"], text }), reject)
+      })
+      // The webhook may close an idle connection at the moment of the request: as Go does, the request is sent on another one.
+      request.on("error", (error) => (request.reusedSocket && isClosed(error) ? attempt() : reject(error)))
+      request.end(body)
     }
-    const request = Https.request(target, options, (response) => {
-      Stream.buffer(response)
-        .then((bytes) => {
-          const status = response.statusCode ?? 0
-          const text = bytes.toString()
-          const isOk = status >= 200 && status < 300
-          return isOk
-            ? Envelope.decode(text, review, response.headers["content-type"] ?? json)
-            : { problem: Envelope.refusal(status, text) }
-        })
-        .then(resolve, reject)
-    })
-    request.on("error", reject)
-    request.end(body)
+    attempt()
   })
+}
+
+const isClosed = (error: Error): boolean => "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE")
 
 const json = "application/json"
 
