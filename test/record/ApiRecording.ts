@@ -10,18 +10,18 @@ import * as Api from "@homeostat/testkit/envtest/Api"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import { Effect } from "effect"
 
-/** The files that are written, by their paths from `server/`. */
+/** The files, by their paths in `test/apiserver`. */
 export interface Recording {
   /** The schemas that a served kind consists of, by their names in `components.schemas`. */
-  readonly "openapi/definitions.json": JsonObject
+  readonly "model/definitions.json": JsonObject
   /** The query parameters of each action; `path` has those of the path itself. */
-  readonly "openapi/parameters.json": JsonObject
+  readonly "http/openapi/parameters.json": JsonObject
   /** The resources in the order of discovery. */
-  readonly "builtin/names.json": ReadonlyArray<JsonObject>
+  readonly "kinds/names.json": ReadonlyArray<JsonObject>
   /** The columns of each kind that can be listed, by `group/version/Kind`. */
-  readonly "builtin/columns/definitions.json": JsonObject
+  readonly "kinds/columns/columns.json": JsonObject
   /** All paths of the kube-apiserver: its resources with their verbs and subresources, by group and version, and its other paths. */
-  readonly "openapi/discovery.json": JsonObject
+  readonly "http/openapi/discovery.json": JsonObject
 }
 
 /** The kinds that the embedded server serves, by group and version. */
@@ -116,11 +116,11 @@ export const record = (cluster: ControlPlane): Effect.Effect<Recording, Api.Requ
         )
     )
     return {
-      "openapi/definitions.json": definitionsOf(documents),
-      "openapi/parameters.json": parametersOf(documents),
-      "builtin/names.json": names,
-      "builtin/columns/definitions.json": Object.fromEntries(columns),
-      "openapi/discovery.json": { resources: resourcesOf(groups), paths: otherPathsOf(root) }
+      "model/definitions.json": definitionsOf(documents),
+      "http/openapi/parameters.json": parametersOf(documents),
+      "kinds/names.json": names,
+      "kinds/columns/columns.json": Object.fromEntries(columns),
+      "http/openapi/discovery.json": { resources: resourcesOf(groups), paths: otherPathsOf(root) }
     }
   })
 

@@ -1,7 +1,7 @@
 /**
- * Writes the documents of this folder and of `builtin/` anew, from a kube-apiserver. By hand, when its version changes:
+ * Writes the JSON documents of `test/apiserver` from a kube-apiserver. Run it if the version of Kubernetes changes:
  *
- *     KUBEBUILDER_ASSETS=… bun test/cluster/server/openapi/generate.ts
+ *     KUBEBUILDER_ASSETS=… bun test/record/api.ts
  *
  * The recording of `test/suites/openapi` shows whether they are what the kube-apiserver says. The descriptions in them are those
  * of Kubernetes, Copyright The Kubernetes Authors, under the Apache License 2.0, as this project is.
@@ -10,13 +10,13 @@ import { join } from "node:path"
 import { BunRuntime } from "@effect/platform-bun"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import { Effect } from "effect"
-import * as Recording from "./ApiRecording.ts"
+import * as ApiRecording from "./ApiRecording.ts"
 
-const server = join(import.meta.dir, "..")
+const server = join(import.meta.dir, "../apiserver")
 
 const write = Effect.gen(function* () {
   const cluster = yield* Envtest.start()
-  const files = Object.entries(yield* Recording.record(cluster)).map(([file, content]) => ({
+  const files = Object.entries(yield* ApiRecording.record(cluster)).map(([file, content]) => ({
     path: join(server, file),
     content
   }))

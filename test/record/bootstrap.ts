@@ -1,8 +1,8 @@
 /**
- * Writes `bootstrap.json` again: the roles and bindings that each cluster begins with, from a kube-apiserver and its
- * kube-controller-manager. By hand, when their version changes:
+ * Writes `test/apiserver/access/bootstrap.json`: the roles and bindings of a new cluster, from a kube-apiserver and its
+ * kube-controller-manager. Run it if their version changes:
  *
- *     KUBEBUILDER_ASSETS=… bun test/cluster/server/access/generate.ts
+ *     KUBEBUILDER_ASSETS=… bun test/record/bootstrap.ts
  *
  * The real lane shows whether the file is what the kube-apiserver has (`test/suites/access`).
  */
@@ -12,7 +12,7 @@ import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import { Effect } from "effect"
 import * as BootstrapRecording from "./BootstrapRecording.ts"
 
-const path = join(import.meta.dir, "bootstrap.json")
+const path = join(import.meta.dir, "../apiserver/access/bootstrap.json")
 
 const write = Effect.gen(function* () {
   const cluster = yield* Envtest.start({ controllers: true })

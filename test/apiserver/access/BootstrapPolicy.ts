@@ -1,5 +1,5 @@
 /**
- * The roles and bindings that each cluster begins with, recorded from a kube-apiserver (`generate.ts`).
+ * The roles and bindings that each cluster begins with, as `test/record/bootstrap.ts` records them from a kube-apiserver.
  */
 import { createHash } from "node:crypto"
 import type { JsonObject } from "../model/Json.ts"

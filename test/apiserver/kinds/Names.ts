@@ -1,6 +1,6 @@
 /**
  * The built-in kinds by name, in the order of discovery: what a kube-apiserver says that they are called and what can be
- * done with them. Recorded from one, see `openapi/Recording`.
+ * done with them. `test/record/api.ts` records them from one.
  */
 import type { Subresource, Verb } from "../model/Kind.ts"
 import recorded from "./names.json"

@@ -1,5 +1,5 @@
 /**
- * The schemas of the built-in kinds, as a kube-apiserver publishes them (see `Recording`).
+ * The schemas of the built-in kinds, as a kube-apiserver publishes them and `test/record/api.ts` records them.
  *
  * They are parsed when the first of them is asked for, and linked kind by kind: a program that never serves a built-in kind
  * does not pay for them.

@@ -1,6 +1,6 @@
 /**
  * The paths that a kube-apiserver has and this server does not: it answers 501 there, so that a client does not take a missing feature
- * for a missing object. Recorded from a kube-apiserver, see `Recording`.
+ * for a missing object. `test/record/api.ts` records them from a kube-apiserver.
  */
 import * as Failure from "../../model/Failure.ts"
 import type { ResourcePath } from "../Path.ts"

@@ -1,6 +1,6 @@
 /**
  * The Go types of the built-in kinds: the fields of each type, their names in JSON, their numbers in protobuf, and the empty values that
- * Go writes. `messages/messages.go` generates the table from the Go types.
+ * Go writes. `test/record/messages.go` generates the table from the Go types.
  */
 import type { Kind } from "../../model/Kind.ts"
 import source from "./messages.json"

@@ -4,7 +4,8 @@
 // the field, "?" writes nil as null, and "*" omits nil. "*" and "?" are pointers. A name with "~" is an embedded struct, whose fields
 // are fields of the object in JSON. "[]" is a list, "{}" a map with text keys, and "()" a list that is a message with the items as field 1.
 //
-// Run it in a module that requires k8s.io/client-go and k8s.io/apiextensions-apiserver v0.37.1 (`go run .`), and format both files with biome.
+// Run it in a module that requires k8s.io/client-go and k8s.io/apiextensions-apiserver v0.37.1 (`go run .`), move both files into
+// test/apiserver/kinds/messages, and format them with biome.
 package main
 
 import (
