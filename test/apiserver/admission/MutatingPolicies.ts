@@ -138,9 +138,9 @@ const applied = (kind: Type.Schemed, object: JsonObject, value: unknown): Mutate
   }
   if (object.kind === "Scale" && object.apiVersion === "autoscaling/v1") return { problem: untypedScale }
   const type = Type.ofKind(kind)
-  const mistakes = Typing.mistakesOf(type, patch, "refused")
+  const errors = Typing.validate(type, patch, "refused")
   const untyped = "error applying patch: failed to convert patch object to typed object: "
-  if (mistakes.length > 0) return { problem: `${untyped}${Typing.sentence(mistakes)}` }
+  if (errors.length > 0) return { problem: `${untyped}${Typing.sentence(errors)}` }
   const whole = atomics(type, patch, "")
   if (whole.length > 0) {
     const rule = "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs"

@@ -94,7 +94,7 @@ export const conditionsMet = (
 export class Unusable extends Error {}
 
 /** The error for the answer of a webhook; undefined: there is none. */
-export const mistakeOf = (
+export const responseError = (
   { mutating, reviewVersion }: Webhook,
   review: JsonObject,
   uid: string
@@ -106,8 +106,8 @@ export const mistakeOf = (
   const hasPatch = (Json.text(patch) ?? "") !== ""
   const hasType = typeof patchType === "string"
   const type = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" }
-  const mistake = Envelope.misaddressed(response, uid) ?? Envelope.unnamed(review, type)
-  if (mistake !== undefined) return mistake
+  const error = Envelope.misaddressed(response, uid) ?? Envelope.unnamed(review, type)
+  if (error !== undefined) return error
   if (!mutating && hasPatch) return "validating webhook may not return response.patch"
   if (!mutating && hasType) return "validating webhook may not return response.patchType"
   if (hasPatch && !hasType) return "webhook returned response.patch but not response.patchType"

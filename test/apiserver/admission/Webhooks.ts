@@ -140,7 +140,7 @@ const changed = (call: Call, answer: Answered, options: WriteOptions): JsonObjec
 /** The response of a webhook that allows the write; undefined: there is none, and the webhook's policy is to ignore that. */
 const verified = ({ hook }: Call, { outcome, uid }: Answered, options: WriteOptions): JsonObject | undefined => {
   if ("problem" in outcome) return failing(hook, `failed to call webhook: ${outcome.problem}`)
-  const problem = Webhook.mistakeOf(hook, outcome.review, uid)
+  const problem = Webhook.responseError(hook, outcome.review, uid)
   if (problem !== undefined) return failing(hook, `received invalid webhook response: ${problem}`)
   const response = Json.object(outcome.review.response)
   for (const warning of Json.list(response.warnings)) {

@@ -19,11 +19,11 @@ const says = (kind: Kind, body: Json, message: string, fieldValidation?: Decode.
     expect(() => decode(kind, body, fieldValidation, format)).toThrow(expect.objectContaining({ code: 400, message }))
   })
 
-const broken = (body: string, mistake: string, shown = body) =>
+const broken = (body: string, error: string, shown = body) =>
   says(
     configMap,
     body,
-    `the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: ${mistake} (${shown})`
+    `the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: ${error} (${shown})`
   )
 
 describe("a body that is no JSON is refused in the words of Go's decoder", () => {

@@ -36,7 +36,7 @@ export interface Parsed {
   readonly duplicates: ReadonlyArray<string>
 }
 
-/** Parsed to learn what it is: a number in it that is too large is a mistake only of what is made of it. */
+/** Parsed to learn what it is: a number in it that is too large is an error only of what is made of it. */
 interface Typed extends Parsed {
   readonly overflow?: string | undefined
   /** A body in protobuf. */
@@ -75,9 +75,9 @@ export const object = (
     return pruned(kind, named, { duplicates: format === "yaml" ? [] : duplicates })
   })
   const lines = format === "yaml" ? duplicates : []
-  // Go's YAML decoder tells all that it found as one mistake.
-  const mistake = lines.length === 0 ? [] : [`yaml: unmarshal errors:\n${lines.map((line) => `  ${line}`).join("\n")}`]
-  complain(options, [...lines, ...errors], [...mistake, ...errors], refusal)
+  // Go's YAML decoder tells all that it found as one error.
+  const error = lines.length === 0 ? [] : [`yaml: unmarshal errors:\n${lines.map((line) => `  ${line}`).join("\n")}`]
+  complain(options, [...lines, ...errors], [...error, ...errors], refusal)
   checkVersion(kind, named)
   return known
 }
@@ -139,13 +139,13 @@ const typed = (kind: Kind, text: string, format: Format): Typed => {
 
 /** Built-in objects may leave out their kind, custom ones may not. */
 const checkType = (kind: Kind, value: Json, text: string): void => {
-  const mistake = typeMistake(value)
-  if (mistake !== undefined) throw Failure.badRequest(mistake)
+  const error = typeError(value)
+  if (error !== undefined) throw Failure.badRequest(error)
   if (kind.custom && !J.text(J.at(value, "kind"))) throw Failure.badRequest(`Object 'Kind' is missing in '${text}'`)
 }
 
 /** Why the `apiVersion` and `kind` of a value cannot be read. */
-export const typeMistake = (value: Json): string | undefined => {
+export const typeError = (value: Json): string | undefined => {
   if (value === null) return undefined
   if (!J.isObject(value)) {
     return `couldn't get version/kind; json parse error: json: cannot unmarshal ${nameOf(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`
@@ -211,8 +211,8 @@ const pruned = (kind: Kind, value: JsonObject, options: Prune.Options): Prune.Pr
       : { value: J.copy(value), errors: [] }
   }
   const metadata = value.metadata ?? null
-  const mistake = ObjectMeta.misread(metadata) ?? timeMistake(metadata)
-  if (mistake !== undefined) throw Failure.badRequest(mistake)
+  const error = ObjectMeta.misread(metadata) ?? timeError(metadata)
+  if (error !== undefined) throw Failure.badRequest(error)
   const embedded = EmbeddedResource.unreadable(kind.schema, value)
   if (embedded !== undefined) throw Failure.badRequest(FieldError.sentence(embedded))
   const { unknown, value: known } = CustomPrune.prune(kind.schema, value)
@@ -222,14 +222,14 @@ const pruned = (kind: Kind, value: JsonObject, options: Prune.Options): Prune.Pr
   }
 }
 
-const timeMistake = (metadata: Json): string | undefined =>
+const timeError = (metadata: Json): string | undefined =>
   [
     J.at(metadata, "creationTimestamp"),
     J.at(metadata, "deletionTimestamp"),
     ...J.objects(J.at(metadata, "managedFields")).map(({ time }) => time)
   ]
-    .map((time) => (typeof time === "string" ? GoTime.mistake(time, GoTime.seconds) : undefined))
-    .find((mistake) => mistake !== undefined)
+    .map((time) => (typeof time === "string" ? GoTime.parseError(time, GoTime.seconds) : undefined))
+    .find((error) => error !== undefined)
 
 const complain = (
   { fieldValidation, warn }: Options,

@@ -104,7 +104,7 @@ const decoded = (schema: Schema, value: Json, place: Place, strict: Strict): Dra
       return object(schema, value, place, strict)
     case "string":
       if (typeof value !== "string") throw wrong()
-      return schema.format === "byte" ? checked(value, base64Mistake(value, strict)) : value
+      return schema.format === "byte" ? checked(value, base64Error(value, strict)) : value
     case "boolean":
     case "number":
       if (typeof value !== schema.type) throw wrong()
@@ -121,9 +121,9 @@ const decoded = (schema: Schema, value: Json, place: Place, strict: Strict): Dra
 /** The decoder of values cuts an integer to the bits that there are, as Go's conversions do. */
 const truncated = (value: Json): number => Number(BigInt.asIntN(32, BigInt(Number(value))))
 
-const base64Mistake = (value: string, { decoder }: Strict): string | undefined => {
-  const mistake = GoBase64.mistake(value)
-  return mistake === undefined || decoder === "text" ? mistake : `error decoding from json: ${mistake}`
+const base64Error = (value: string, { decoder }: Strict): string | undefined => {
+  const error = GoBase64.parseError(value)
+  return error === undefined || decoder === "text" ? error : `error decoding from json: ${error}`
 }
 
 const specially = (special: GoType.Special, value: Json, place: Place): Draft => {
@@ -139,13 +139,13 @@ const specially = (special: GoType.Special, value: Json, place: Place): Draft =>
       throw Failure.badRequest(ofText(value, int32, place))
     default:
       if (typeof value !== "string") throw Failure.badRequest(ofText(value, text, place))
-      return checked(value, GoTime.mistake(value, special === "Time" ? GoTime.seconds : GoTime.microseconds))
+      return checked(value, GoTime.parseError(value, special === "Time" ? GoTime.seconds : GoTime.microseconds))
   }
 }
 
-const checked = (value: string, mistake: string | undefined): string => {
-  if (mistake === undefined) return value
-  throw Failure.badRequest(mistake)
+const checked = (value: string, error: string | undefined): string => {
+  if (error === undefined) return value
+  throw Failure.badRequest(error)
 }
 
 const int32: Schema = { type: "integer", format: "int32" }

@@ -9,7 +9,7 @@ import * as Comparison from "./Comparison.ts"
 import * as FieldSet from "./FieldSet.ts"
 import { fieldsOf } from "./Ownership.ts"
 import type { Type } from "./Type.ts"
-import { mistakesOf } from "./Typing.ts"
+import * as Typing from "./Typing.ts"
 
 /** The manager that it is done for. */
 export const kubectl = "kubectl"
@@ -18,7 +18,7 @@ export const kubectl = "kubectl"
 export const appliedFields = (type: Type, apiVersion: string, live: JsonObject): FieldSet.FieldSet | undefined => {
   const last = parsed(textOf(live))
   if (last === undefined || last.apiVersion !== apiVersion) return undefined
-  if ([live, last].some((object) => mistakesOf(type, object, "refused").length > 0)) return undefined
+  if ([live, last].some((object) => Typing.validate(type, object, "refused").length > 0)) return undefined
   const { added, modified, removed } = Comparison.compare(type, last, live)
   return [modified, added, removed].reduce(FieldSet.difference, fieldsOf(type, last))
 }

@@ -254,7 +254,7 @@ const unconvertible = ({ kind, kindIn }: Write, managers: Managers.Managers): st
     : undefined
 
 const typable = ({ type }: Updater.Versions, object: JsonObject): boolean =>
-  Typing.mistakesOf(type, object, "allowed").length === 0
+  Typing.validate(type, object, "allowed").length === 0
 
 const refuseUntyped = (
   { type }: Updater.Versions,
@@ -262,12 +262,12 @@ const refuseUntyped = (
   role: "patch" | "live",
   repeated: "allowed" | "refused"
 ): void => {
-  const mistakes = Typing.mistakesOf(type, object, repeated)
-  if (mistakes.length === 0) return
+  const errors = Typing.validate(type, object, repeated)
+  if (errors.length === 0) return
   const metadata = J.object(object.metadata)
   const place = `${J.text(metadata.namespace) ?? ""}/${J.text(metadata.name) ?? ""}`
   throw Failure.plain(
-    `failed to create typed ${role} object (${place}; ${shownKind(object)}): ${Typing.sentence(mistakes)}`
+    `failed to create typed ${role} object (${place}; ${shownKind(object)}): ${Typing.sentence(errors)}`
   )
 }
 

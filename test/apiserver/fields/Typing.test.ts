@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import type { Json } from "../model/Json.ts"
 import type { Schema } from "../model/Schema.ts"
 import * as Type from "./Type.ts"
-import { mistakesOf, sentence } from "./Typing.ts"
+import { sentence, validate } from "./Typing.ts"
 
 const text: Schema = { type: "string" }
 
@@ -70,7 +70,7 @@ describe("A value that is not of its type is refused as structured-merge-diff do
       "errors:\n  .number: expected numeric (int or float), got string\n  .items: duplicate entries for key [port=1]\n  .items: duplicate entries for key [port=1]"
     ]
   ])("%j", (value, said) => {
-    expect(sentence(mistakesOf(type, value, "refused"))).toBe(said)
+    expect(sentence(validate(type, value, "refused"))).toBe(said)
   })
 
   test.each<Json>([
@@ -78,10 +78,10 @@ describe("A value that is not of its type is refused as structured-merge-diff do
     { text: "", number: 1.5, truth: false, time: 3, map: {}, set: [], open: { a: [1, { b: null }] } },
     { items: [{ port: 1 }, { port: 1, protocol: "x" }] }
   ])("but not %j", (value) => {
-    expect(mistakesOf(type, value, "refused")).toEqual([])
+    expect(validate(type, value, "refused")).toEqual([])
   })
 
   test("what is stored may have items that no key tells apart", () => {
-    expect(mistakesOf(type, { set: ["a", "a"], items: [{ port: 1 }, { port: 1 }] }, "allowed")).toEqual([])
+    expect(validate(type, { set: ["a", "a"], items: [{ port: 1 }, { port: 1 }] }, "allowed")).toEqual([])
   })
 })

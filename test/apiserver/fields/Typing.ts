@@ -11,43 +11,43 @@ import * as PathElement from "./PathElement.ts"
 import { formOf, type ListType, type MapType, type Scalar, type Type } from "./Type.ts"
 
 /** What is wrong where, in the words of structured-merge-diff. */
-export interface Mistake {
+export interface ValidationError {
   readonly path: FieldSet.Path
   readonly message: string
 }
 
 /** What keeps the value from being of the type. What is stored may have items that no key tells apart, what is applied not. */
-export const mistakesOf = (type: Type, value: Json, repeated: "allowed" | "refused"): ReadonlyArray<Mistake> => {
-  const walk: Walk = { mistakes: [], repeated }
+export const validate = (type: Type, value: Json, repeated: "allowed" | "refused"): ReadonlyArray<ValidationError> => {
+  const walk: Walk = { errors: [], repeated }
   visit(walk, type, value)
-  return walk.mistakes
+  return walk.errors
 }
 
 /** All of them in one text. */
-export const sentence = (mistakes: ReadonlyArray<Mistake>): string => {
-  const sentences = mistakes.map(({ message, path }) =>
+export const sentence = (errors: ReadonlyArray<ValidationError>): string => {
+  const sentences = errors.map(({ message, path }) =>
     path.length === 0 ? message : `${FieldSet.shown(path)}: ${message}`
   )
   return sentences.length === 1 ? sentences.join() : ["errors:", ...sentences.map((one) => `  ${one}`)].join("\n")
 }
 
 interface Walk {
-  readonly mistakes: Array<Mistake>
+  readonly errors: Array<ValidationError>
   readonly repeated: "allowed" | "refused"
 }
 
-const note = ({ mistakes }: Walk, message: string): void => {
-  mistakes.push({ path: [], message })
+const note = ({ errors }: Walk, message: string): void => {
+  errors.push({ path: [], message })
 }
 
-/** Paths are made on the way back, and only where there is a mistake: mostly there is none. */
-const visitBelow = ({ mistakes }: Walk, elementOf: () => string, look: () => void): void => {
-  const before = mistakes.length
+/** Paths are made on the way back, and only where there is an error: mostly there is none. */
+const visitBelow = ({ errors }: Walk, elementOf: () => string, look: () => void): void => {
+  const before = errors.length
   look()
-  if (mistakes.length === before) return
+  if (errors.length === before) return
   const element = elementOf()
-  for (const [index, { message, path }] of mistakes.entries()) {
-    if (index >= before) mistakes[index] = { path: [element, ...path], message }
+  for (const [index, { message, path }] of errors.entries()) {
+    if (index >= before) errors[index] = { path: [element, ...path], message }
   }
 }
 
@@ -61,12 +61,12 @@ const visit = (walk: Walk, type: Type, value: Json): void => {
     if (J.isList(value)) visitItems(walk, type.list, value)
     else note(walk, `expected list, got &{${GoText.plain(value)}}`)
   } else if (type.scalar !== undefined) {
-    const mistake = mistakeOfScalar(type.scalar, value)
-    if (mistake !== undefined) note(walk, mistake)
+    const error = scalarError(type.scalar, value)
+    if (error !== undefined) note(walk, error)
   }
 }
 
-const mistakeOfScalar = (scalar: Scalar, value: Json): string | undefined => {
+const scalarError = (scalar: Scalar, value: Json): string | undefined => {
   switch (scalar) {
     case "numeric":
       return typeof value === "number" ? undefined : `expected numeric (int or float), got ${GoText.typeName(value)}`
@@ -100,8 +100,8 @@ const visitItems = (walk: Walk, type: ListType, items: ReadonlyArray<Json>): voi
   const seen = new Set<string>()
   for (const [index, item] of items.entries()) {
     const step = type.atomic ? { element: PathElement.ofIndex(index) } : ListItem.stepOf(type, item)
-    if ("mistake" in step) {
-      note(walk, `element ${index}: ${step.mistake}`)
+    if ("error" in step) {
+      note(walk, `element ${index}: ${step.error}`)
       return
     }
     if (seen.has(step.element) && walk.repeated === "refused") {

@@ -123,7 +123,7 @@ const kindOf = (definition: Definition): Kind => {
     },
     ...(form === undefined
       ? {}
-      : { nameMistakes: (text: string, prefix: boolean) => (prefix ? Format.prefix(form) : form)(text) })
+      : { validateName: (text: string, prefix: boolean) => (prefix ? Format.prefix(form) : form)(text) })
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The checks that many kinds make of their fields. Each yields the mistakes it finds, in the order and words of a
+ * The checks that many kinds make of their fields. Each yields the errors it finds, in the order and words of a
  * kube-apiserver.
  */
 import * as FieldError from "../model/FieldError.ts"

@@ -6,7 +6,7 @@ import * as Json from "../model/Json.ts"
 type Errors = ReadonlyArray<FieldError.FieldError>
 
 /** What is wrong with it. A `caBundle` may be anything: a call fails where no certificate is in it. */
-export const mistakes = (at: string, { service, url }: Json.JsonObject): Errors => {
+export const validate = (at: string, { service, url }: Json.JsonObject): Errors => {
   if ((typeof url === "string") === Json.isObject(service)) {
     return [FieldError.required(at, "exactly one of url or service is required")]
   }
@@ -49,11 +49,11 @@ const ofPath = (field: string, path: string): Errors => {
   return [
     ...(path.startsWith("/") ? [] : [FieldError.invalid(field, path, "must start with a '/'")]),
     ...steps.flatMap((step, index) =>
-      (step === "" ? ["segment[0] may not be empty"] : Format.dnsSubdomain(step)).map((mistake) =>
+      (step === "" ? ["segment[0] may not be empty"] : Format.dnsSubdomain(step)).map((error) =>
         FieldError.invalid(
           field,
           path,
-          step === "" ? `segment[${index}] may not be empty` : `segment[${index}]: ${mistake}`
+          step === "" ? `segment[${index}] may not be empty` : `segment[${index}]: ${error}`
         )
       )
     )

@@ -9,7 +9,7 @@ import * as Json from "../model/Json.ts"
 import type { Kind, Strategy, Writing } from "../model/Kind.ts"
 import * as Shape from "./Shape.ts"
 
-/** The mistakes of an object, as they are found. */
+/** The errors of an object, as they are found. */
 export type Errors = Iterable<FieldError>
 
 /** What is said of one kind in its module. What discovery, OpenAPI and tables say of it comes from elsewhere. */
@@ -49,9 +49,9 @@ export interface Own {
   readonly prepareForCreate?: (draft: DraftObject, writing: Writing) => void
   readonly prepareForUpdate?: (draft: DraftObject, old: JsonObject, writing: Writing) => void
   readonly validate?: (object: JsonObject, writing: Writing) => Errors
-  /** All the mistakes of an update; absent: those of `validate`. */
+  /** All the errors of an update; absent: those of `validate`. */
   readonly validateUpdate?: (object: JsonObject, old: JsonObject, writing: Writing) => Errors
-  /** What a client is told of an object without mistakes; `old`: of a change of it. */
+  /** What a client is told of an object without errors; `old`: of a change of it. */
   readonly warnings?: (object: JsonObject, old?: JsonObject) => Iterable<string>
   /** What a new object's status says; absent: the kind has none that is kept apart. */
   readonly status?: JsonObject

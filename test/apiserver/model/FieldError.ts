@@ -5,7 +5,7 @@ import * as GoText from "./GoText.ts"
 import type { Json } from "./Json.ts"
 import { quote } from "./Quote.ts"
 
-/** The kinds of mistakes, by the reason that a Status gives as a cause. */
+/** The kinds of errors, by the reason that a Status gives as a cause. */
 export type Reason =
   | "FieldValueRequired"
   | "FieldValueInvalid"
@@ -18,7 +18,7 @@ export type Reason =
   | "FieldValueTypeInvalid"
   | "InternalError"
 
-/** A mistake. */
+/** An error. */
 export interface FieldError {
   readonly reason: Reason
   /** `spec.containers[0].name`; undefined where it is of no field, which is written `<nil>`. */
@@ -50,7 +50,7 @@ const valueless: ReadonlySet<Reason> = new Set([
 /** Text is only put in quotes; in all else Go escapes what HTML could misunderstand. */
 const shownOf = (value: Json): string => (typeof value === "string" ? quote(value) : GoText.unsorted(value))
 
-/** A mistake; the value is shown as Go shows it: text in quotes, numbers and truth bare, all else as JSON. */
+/** An error; the value is shown as Go shows it: text in quotes, numbers and truth bare, all else as JSON. */
 export const make = (reason: Reason, field: string | undefined, value: Json | undefined, detail = ""): FieldError => {
   const shown = valueless.has(reason) ? "" : `: ${shownOf(value ?? null)}`
   return { reason, field, message: `${said[reason]}${shown}${detail === "" ? "" : `: ${detail}`}` }
@@ -75,5 +75,5 @@ export const notSupported = (field: string, value: Json | undefined, supported: 
 export const duplicate = (field: string, value: Json | undefined): FieldError =>
   make("FieldValueDuplicate", field, value)
 
-/** The mistake in a sentence: `spec.replicas: Invalid value: -1: must be …`. */
+/** The error in a sentence: `spec.replicas: Invalid value: -1: must be …`. */
 export const sentence = ({ field, message }: FieldError): string => `${field ?? "<nil>"}: ${message}`

@@ -3,7 +3,7 @@
  */
 
 /** What is wrong with it; undefined: nothing. Line ends are passed over. */
-export const mistake = (text: string): string | undefined => {
+export const parseError = (text: string): string | undefined => {
   const at = wrongAt(text)
   return at === undefined ? undefined : `illegal base64 data at input byte ${at}`
 }

@@ -8,7 +8,7 @@ export const seconds = "2006-01-02T15:04:05Z07:00"
 export const microseconds = "2006-01-02T15:04:05.000000Z07:00"
 
 /** What is wrong with a time; undefined: nothing. */
-export const mistake = (text: string, layout: typeof seconds | typeof microseconds): string | undefined => {
+export const parseError = (text: string, layout: typeof seconds | typeof microseconds): string | undefined => {
   let rest = text
   const numbers = new Map<string, number>()
   for (const element of layout === seconds ? elements : microElements) {
@@ -24,7 +24,7 @@ export const mistake = (text: string, layout: typeof seconds | typeof microsecon
     if (element === "05" && layout === seconds) rest = rest.replace(/^[.,]\d+/, "")
   }
   if (rest !== "") return `parsing time ${JSON.stringify(text)}: extra text: ${JSON.stringify(rest)}`
-  return dateMistake(text, numbers)
+  return dateError(text, numbers)
 }
 
 const elements = ["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", "Z07:00"]
@@ -50,7 +50,7 @@ const limits = new Map<string, readonly [name: string, least: number, most: numb
 
 const literal = (text: string): RegExp => new RegExp(`^${text}`)
 
-const dateMistake = (text: string, numbers: ReadonlyMap<string, number>): string | undefined => {
+const dateError = (text: string, numbers: ReadonlyMap<string, number>): string | undefined => {
   const [year = 0, month = 0, day = 0] = ["2006", "01", "02"].map((element) => numbers.get(element))
   const last = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
   return day === 0 || day > last ? `parsing time ${JSON.stringify(text)}: day out of range` : undefined

@@ -1,6 +1,6 @@
 /**
  * Reads JSON as kube-apiserver does: it knows the members that come twice and where, refuses what nests too deeply, and words
- * mistakes as Go's decoder. JavaScript's numbers set one limit: integers beyond 2^53 lose digits, and `1.0` is `1`.
+ * errors as Go's decoder. JavaScript's numbers set one limit: integers beyond 2^53 lose digits, and `1.0` is `1`.
  */
 import * as Failure from "./Failure.ts"
 import { type Draft, type DraftObject, type Json, put } from "./Json.ts"

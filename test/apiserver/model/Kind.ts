@@ -127,7 +127,7 @@ export interface Kind {
   readonly unconditionalUpdate: boolean
   readonly createOnUpdate: boolean
   /** Validates a name, or with `prefix` a generateName. Returns the errors. Default: the rules of a DNS subdomain. */
-  readonly nameMistakes?: (name: string, prefix: boolean) => ReadonlyArray<string>
+  readonly validateName?: (name: string, prefix: boolean) => ReadonlyArray<string>
   /** The propagation policy of a DELETE without one. Absent: Background. */
   readonly dependents?: "orphaned" | "ignored"
   /** Whether an object is marked as ending before it goes, even where it goes at once: pods. */

@@ -76,37 +76,41 @@ export const dedupeOwners = (metadata: Json.DraftObject, warn: (text: string) =>
 
 /** What is wrong with the metadata of an object, new or changed. */
 export const validate = (kind: Named, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
-  allMistakes(kind, object, kind.nameMistakes ?? subdomain)
+  validateObjectMeta(kind, object, kind.validateName ?? subdomain)
 
 /** The same for an object that there is: its name was right when it was made, and only has to fit into a path. */
-export const mistakesOfOld = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
-  allMistakes(kind, object, segment)
+export const validateExisting = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
+  validateObjectMeta(kind, object, segment)
 
-/** The mistakes that some kinds find in the metadata of an object that there is, as if it were new. */
-export const mistakesAgain = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
+/** The errors that some kinds find in the metadata of an object that there is, as if it were new. */
+export const revalidate = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
   revalidated.has(`${kind.group}/${kind.kind}`) ? validate(kind, object) : []
 
 /**
  * The same for the metadata, at a path, of a resource inside of another, as Go reads it: it needs no name, and is in a
  * namespace if it says so.
  */
-export const mistakesWithin = (metadata: Json.JsonObject, path: string): ReadonlyArray<FieldError.FieldError> =>
+export const validateEmbedded = (metadata: Json.JsonObject, path: string): ReadonlyArray<FieldError.FieldError> =>
   [
-    ...nameMistakes(segment, { ...metadata, name: Json.text(metadata.name) || "none" }),
-    ...(metadata.namespace === undefined ? [] : namespaceMistakes({ namespaced: true }, metadata)),
-    ...commonMistakes(metadata, true),
-    ...managerMistakes(metadata.managedFields)
+    ...validateNames(segment, { ...metadata, name: Json.text(metadata.name) || "none" }),
+    ...(metadata.namespace === undefined ? [] : validateNamespace({ namespaced: true }, metadata)),
+    ...validateCommon(metadata, true),
+    ...validateManagedFields(metadata.managedFields)
   ].map((error) => ({ ...error, field: error.field?.replace(/^metadata/, () => path) }))
 
 /** The parts of a kind that decide which names its objects may have. */
-type Named = Pick<Kind, "namespaced" | "nameMistakes">
+type Named = Pick<Kind, "namespaced" | "validateName">
 
 /** Kinds whose update is validated like a creation, once more. ConfigMaps and Secrets are, too, after their own rules for updates. */
 const revalidated: ReadonlySet<string> = new Set(["/ServiceAccount", "/Endpoints", "/PersistentVolume"])
 
-const allMistakes = (kind: Named, object: Json.JsonObject, names: Names): ReadonlyArray<FieldError.FieldError> => {
+const validateObjectMeta = (
+  kind: Named,
+  object: Json.JsonObject,
+  names: Names
+): ReadonlyArray<FieldError.FieldError> => {
   const metadata = Json.object(object.metadata)
-  return [...nameMistakes(names, metadata), ...namespaceMistakes(kind, metadata), ...commonMistakes(metadata, true)]
+  return [...validateNames(names, metadata), ...validateNamespace(kind, metadata), ...validateCommon(metadata, true)]
 }
 
 /** What the built-in kinds say besides of finalizers: theirs are Kubernetes' own, or have a domain. */
@@ -129,25 +133,25 @@ const isQualified = (finalizer: string): boolean =>
   finalizer.includes("/") || [orphan, foregroundDeletion, "kubernetes"].includes(finalizer)
 
 /** What is wrong with a change of metadata. */
-export const changeMistakes = (object: Json.JsonObject, old: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
+export const validateUpdate = (object: Json.JsonObject, old: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
   const metadata = Json.object(object.metadata)
   const before = Json.object(old.metadata)
-  return [...newFinalizers(object, old), ...immutable(metadata, before), ...commonMistakes(metadata, false)]
+  return [...newFinalizers(object, old), ...immutable(metadata, before), ...validateCommon(metadata, false)]
 }
 
 /** What is wrong with a name, or with the beginning of one. */
 type Names = (name: string, prefix: boolean) => ReadonlyArray<string>
 
-const nameMistakes = (mistakes: Names, metadata: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
+const validateNames = (validateName: Names, metadata: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
   const { generateName, name } = metadata
   const generated = typeof generateName === "string" ? generateName : ""
   return [
-    ...(generated === "" ? [] : mistakes(generated, true)).map((mistake) =>
-      FieldError.invalid("metadata.generateName", generated, mistake)
+    ...(generated === "" ? [] : validateName(generated, true)).map((error) =>
+      FieldError.invalid("metadata.generateName", generated, error)
     ),
     ...(typeof name !== "string" || name === ""
       ? [FieldError.required("metadata.name", "name or generateName is required")]
-      : mistakes(name, false).map((mistake) => FieldError.invalid("metadata.name", name, mistake)))
+      : validateName(name, false).map((error) => FieldError.invalid("metadata.name", name, error)))
   ]
 }
 
@@ -165,7 +169,7 @@ const segment: Names = (name, prefix) =>
     ? [`may not be '${name}'`]
     : ["/", "%"].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`)
 
-const namespaceMistakes = (
+const validateNamespace = (
   kind: Pick<Kind, "namespaced">,
   metadata: Json.JsonObject
 ): ReadonlyArray<FieldError.FieldError> => {
@@ -175,41 +179,41 @@ const namespaceMistakes = (
   }
   return value === ""
     ? [FieldError.required("metadata.namespace")]
-    : Format.dnsLabel(value).map((mistake) => FieldError.invalid("metadata.namespace", value, mistake))
+    : Format.dnsLabel(value).map((error) => FieldError.invalid("metadata.namespace", value, error))
 }
 
-const commonMistakes = (metadata: Json.JsonObject, withFinalizers: boolean): ReadonlyArray<FieldError.FieldError> => [
-  ...generationMistakes(metadata.generation),
-  ...labelMistakes(metadata.labels),
-  ...annotationMistakes(metadata.annotations),
-  ...ownerMistakes(metadata.ownerReferences),
-  ...(withFinalizers ? finalizerMistakes(metadata.finalizers) : [])
+const validateCommon = (metadata: Json.JsonObject, withFinalizers: boolean): ReadonlyArray<FieldError.FieldError> => [
+  ...validateGeneration(metadata.generation),
+  ...validateLabels(metadata.labels),
+  ...validateAnnotations(metadata.annotations),
+  ...validateOwnerReferences(metadata.ownerReferences),
+  ...(withFinalizers ? validateFinalizers(metadata.finalizers) : [])
 ]
 
-const generationMistakes = (generation: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> =>
+const validateGeneration = (generation: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> =>
   typeof generation === "number" && generation < 0
     ? [FieldError.invalid("metadata.generation", generation, "must be greater than or equal to 0")]
     : []
 
-const labelMistakes = (labels: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> =>
+const validateLabels = (labels: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> =>
   Object.entries(Json.texts(labels)).flatMap(([key, value]) => [
-    ...Format.labelKey(key).map((mistake) => FieldError.invalid("metadata.labels", key, mistake)),
-    ...Format.labelValue(value).map((mistake) => FieldError.invalid("metadata.labels", value, mistake))
+    ...Format.labelKey(key).map((error) => FieldError.invalid("metadata.labels", key, error)),
+    ...Format.labelValue(value).map((error) => FieldError.invalid("metadata.labels", value, error))
   ])
 
 /** What is wrong with labels, or with annotations, that a conversion has made. */
-export const textMistakes = (
+export const validateTexts = (
   field: "labels" | "annotations",
   value: Json.Json | undefined
-): ReadonlyArray<FieldError.FieldError> => (field === "labels" ? labelMistakes(value) : annotationMistakes(value))
+): ReadonlyArray<FieldError.FieldError> => (field === "labels" ? validateLabels(value) : validateAnnotations(value))
 
 /** As much as all annotations of an object may be in bytes. */
 const mostAnnotations = 256 * 1024
 
-const annotationMistakes = (annotations: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
+const validateAnnotations = (annotations: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
   const all = Object.entries(Json.texts(annotations))
   const keys = all.flatMap(([key]) =>
-    Format.labelKey(key.toLowerCase()).map((mistake) => FieldError.invalid("metadata.annotations", key, mistake))
+    Format.labelKey(key.toLowerCase()).map((error) => FieldError.invalid("metadata.annotations", key, error))
   )
   const size = all.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0)
   return size > mostAnnotations
@@ -225,15 +229,15 @@ const annotationMistakes = (annotations: Json.Json | undefined): ReadonlyArray<F
     : keys
 }
 
-/** Each mistake of a controller too many shows all owners: of thousands that would be more than fits anywhere. */
+/** Each error of a controller too many shows all owners: of thousands that would be more than fits anywhere. */
 const mostControllers = 10
 
-const ownerMistakes = (owners: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
+const validateOwnerReferences = (owners: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
   const all = Json.objects(owners)
   let first: string | undefined
   let told = 0
   return all.flatMap((owner, index) => {
-    const errors = [...oneOwnerMistakes(owner, `metadata.ownerReferences[${index}]`)]
+    const errors = [...validateOwnerReference(owner, `metadata.ownerReferences[${index}]`)]
     if (owner.controller !== true) return errors
     const controller = `${Json.text(owner.kind) ?? ""}/${Json.text(owner.name) ?? ""}`
     if (first !== undefined && told < mostControllers) {
@@ -268,7 +272,7 @@ const ownerAsGo = ({
   blockOwnerDeletion
 })
 
-const oneOwnerMistakes = (owner: Json.JsonObject, field: string): ReadonlyArray<FieldError.FieldError> => {
+const validateOwnerReference = (owner: Json.JsonObject, field: string): ReadonlyArray<FieldError.FieldError> => {
   const apiVersion = Json.text(owner.apiVersion) ?? ""
   const kind = Json.text(owner.kind) ?? ""
   const unreadable = apiVersion !== "" && (apiVersion.split("/").length > 2 || apiVersion.endsWith("/"))
@@ -285,10 +289,10 @@ const oneOwnerMistakes = (owner: Json.JsonObject, field: string): ReadonlyArray<
   ]
 }
 
-const finalizerMistakes = (value: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
+const validateFinalizers = (value: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
   const all = Json.list(value).filter((item) => typeof item === "string")
   const field = "metadata.finalizers"
-  const names = all.flatMap((one) => Format.labelKey(one).map((mistake) => FieldError.invalid(field, one, mistake)))
+  const names = all.flatMap((one) => Format.labelKey(one).map((error) => FieldError.invalid(field, one, error)))
   return all.includes(orphan) && all.includes(foregroundDeletion)
     ? [...names, FieldError.invalid(field, all, `finalizer ${orphan} and ${foregroundDeletion} cannot be both set`)]
     : names
@@ -297,7 +301,7 @@ const finalizerMistakes = (value: Json.Json | undefined): ReadonlyArray<FieldErr
 /** As long as the name of a subresource may be, in bytes. */
 const longestSubresource = 256
 
-const managerMistakes = (managers: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> =>
+const validateManagedFields = (managers: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> =>
   Json.objects(managers).flatMap((entry, index) => {
     const field = `metadata.managedFields[${index}]`
     const text = (name: string) => Json.text(entry[name]) ?? ""

@@ -16,8 +16,8 @@ export const decode = (
   knows: Decode.Options["knows"]
 ): Json.JsonObject => {
   const parsed = parse(body, format)
-  const mistake = Decode.typeMistake(parsed)
-  if (mistake !== undefined) throw Failure.badRequest(mistake)
+  const error = Decode.typeError(parsed)
+  if (error !== undefined) throw Failure.badRequest(error)
   const value = Json.object(parsed)
   const kind = Json.text(value.kind) ?? ""
   const apiVersion = Json.text(value.apiVersion) ?? ""

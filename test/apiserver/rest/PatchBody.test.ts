@@ -253,8 +253,8 @@ describe("a patched object", () => {
   test("by a strategic merge patch keeps its kind whatever that says", () => {
     expect(apply("strategic", '{"kind":"Foo"}').value).toEqual(object)
   })
-  const invalid = (shown: string, mistake: string) =>
-    ` "" is invalid: patch: Invalid value: ${JSON.stringify(shown)}: ${mistake}`
+  const invalid = (shown: string, error: string) =>
+    ` "" is invalid: patch: Invalid value: ${JSON.stringify(shown)}: ${error}`
   refuses("merge", "{", 400, "invalid JSON patch")
   refuses(
     "merge",

@@ -52,7 +52,7 @@ export const list = (query: URLSearchParams, watches = false): ListOptions => {
     sendInitialEvents: boolean(query, "sendInitialEvents")
   }
   const options = withInitialEvents(given)
-  refuse("ListOptions", watch ? watchMistakes(options) : listMistakes(options))
+  refuse("ListOptions", watch ? validateWatchOptions(options) : validateListOptions(options))
   return options
 }
 
@@ -77,7 +77,7 @@ export const write = (query: URLSearchParams, verb: "Create" | "Update" | "Patch
       ? [FieldError.forbidden("force", "may not be specified for non-apply patch")]
       : []),
     ...FieldManager.validate(fieldManager, "fieldManager"),
-    ...dryRunMistakes(dryRun),
+    ...validateDryRun(dryRun),
     ...(["", "Ignore", "Warn", "Strict"].includes(fieldValidation)
       ? []
       : [FieldError.notSupported("fieldValidation", fieldValidation, ["", "Ignore", "Strict", "Warn"])])
@@ -111,8 +111,8 @@ export const checkTimeout = (query: URLSearchParams): void => {
   const timeout = query.get("timeout")
   if (timeout === null || timeout === "" || /^[-+]?(0|((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/.test(timeout))
     return
-  const mistake = /^[-+]?(\d+\.?\d*|\.\d+)$/.test(timeout) ? "missing unit in duration" : "invalid duration"
-  throw Failure.badRequest(`invalid timeout specified in the request URL - time: ${mistake} ${JSON.stringify(timeout)}`)
+  const error = /^[-+]?(\d+\.?\d*|\.\d+)$/.test(timeout) ? "missing unit in duration" : "invalid duration"
+  throw Failure.badRequest(`invalid timeout specified in the request URL - time: ${error} ${JSON.stringify(timeout)}`)
 }
 
 /** Throws a Failure (422) for DeleteOptions that contradict themselves. */
@@ -132,7 +132,7 @@ export const checkDeletion = (options: JsonObject): void => {
     ...(typeof propagationPolicy === "string" && !policies.includes(propagationPolicy)
       ? [FieldError.notSupported("propagationPolicy", propagationPolicy, [...policies, "nil"])]
       : []),
-    ...dryRunMistakes(Array.isArray(dryRun) ? dryRun : [])
+    ...validateDryRun(Array.isArray(dryRun) ? dryRun : [])
   ])
 }
 
@@ -164,7 +164,7 @@ const integer = (query: URLSearchParams, name: string): number | undefined => {
   return number
 }
 
-const listMistakes = (options: ListOptions): ReadonlyArray<FieldError.FieldError> => {
+const validateListOptions = (options: ListOptions): ReadonlyArray<FieldError.FieldError> => {
   const { resourceVersion, resourceVersionMatch: match } = options
   const field = "resourceVersionMatch"
   return [
@@ -186,7 +186,7 @@ const listMistakes = (options: ListOptions): ReadonlyArray<FieldError.FieldError
   ]
 }
 
-const watchMistakes = (options: ListOptions): ReadonlyArray<FieldError.FieldError> => {
+const validateWatchOptions = (options: ListOptions): ReadonlyArray<FieldError.FieldError> => {
   const { resourceVersionMatch: match, sendInitialEvents } = options
   const field = "resourceVersionMatch"
   return [
@@ -208,7 +208,7 @@ const watchMistakes = (options: ListOptions): ReadonlyArray<FieldError.FieldErro
   ]
 }
 
-const dryRunMistakes = (dryRun: ReadonlyArray<unknown>): ReadonlyArray<FieldError.FieldError> =>
+const validateDryRun = (dryRun: ReadonlyArray<unknown>): ReadonlyArray<FieldError.FieldError> =>
   dryRun.every((value) => value === "All") ? [] : [FieldError.notSupported("dryRun", dryRun.map(String), ["All"])]
 
 const refuse = (kind: string, errors: ReadonlyArray<FieldError.FieldError>): void => {

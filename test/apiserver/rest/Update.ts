@@ -144,7 +144,7 @@ export const commit = (
   if (ObjectMeta.isDeleting(current)) keep(metadata, before, "deletionTimestamp")
   if (metadata.deletionGracePeriodSeconds === undefined) keep(metadata, before, "deletionGracePeriodSeconds")
   const warnings: Array<string> = []
-  const errors = mistakes(kind, strategy, draft, current, {
+  const errors = validateUpdate(kind, strategy, draft, current, {
     ...options,
     warn: (text) => warnings.push(text),
     warnAlways: options.warn
@@ -215,18 +215,18 @@ const keep = (metadata: Json.DraftObject, before: Json.JsonObject, field: string
  * The rules of metadata are asked more than once: by the server, by its rules for changes, and by those of each kind, which
  * repeat the latter. Only of custom kinds a client is told so.
  */
-const mistakes = (
+const validateUpdate = (
   kind: Kind,
   strategy: Strategy,
   draft: Json.JsonObject,
   current: Json.JsonObject,
   options: WriteOptions
 ): ReadonlyArray<FieldError.FieldError> => {
-  const ofChange = Metadata.changeMistakes(draft, current)
+  const ofChange = Metadata.validateUpdate(draft, current)
   const errors = [
-    ...Metadata.mistakesOfOld(kind, draft),
+    ...Metadata.validateExisting(kind, draft),
     ...ofChange,
-    ...Metadata.mistakesAgain(kind, draft),
+    ...Metadata.revalidate(kind, draft),
     ...(kind.custom ? ofChange : Metadata.unqualifiedFinalizers(kind, draft)),
     ...strategy.validateUpdate(draft, current, options, ofChange)
   ]

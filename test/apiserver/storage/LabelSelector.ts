@@ -143,8 +143,8 @@ const requirement = (tokens: Tokens): Requirement => {
   if (negated) tokens.take()
   const key = tokens.take()
   if (!isIdentifier(key)) throw unparsable(`found '${key ?? ""}', expected: identifier`)
-  const [mistake] = mistakesOf(Format.labelKey, undefined, key)
-  if (mistake !== undefined) throw unparsable(mistake)
+  const [error] = formatErrors(Format.labelKey, undefined, key)
+  if (error !== undefined) throw unparsable(error)
   if (negated) return { key, operator: "!", values: [] }
   if (tokens.next() === undefined || tokens.next() === ",") return { key, operator: "exists", values: [] }
   const operator = binary(tokens.take())
@@ -224,17 +224,17 @@ const checked = (
   values: ReadonlyArray<string>,
   refusal: (message: string) => Failure.Failure = malformed
 ): Requirement => {
-  const mistakes = [
-    ...mistakesOf(Format.labelKey, "key", key),
-    ...countMistakes(operator, values),
-    ...values.flatMap((value, index) => mistakesOf(Format.labelValue, `values[${index}][${key}]`, value))
+  const errors = [
+    ...formatErrors(Format.labelKey, "key", key),
+    ...validateCount(operator, values),
+    ...values.flatMap((value, index) => formatErrors(Format.labelValue, `values[${index}][${key}]`, value))
   ]
-  const [only] = mistakes
+  const [only] = errors
   if (only === undefined) return { key, operator, values }
-  throw refusal(mistakes.length === 1 ? only : `[${[...new Set(mistakes)].join(", ")}]`)
+  throw refusal(errors.length === 1 ? only : `[${[...new Set(errors)].join(", ")}]`)
 }
 
-const countMistakes = (operator: Operator, values: ReadonlyArray<string>): ReadonlyArray<string> => {
+const validateCount = (operator: Operator, values: ReadonlyArray<string>): ReadonlyArray<string> => {
   switch (operator) {
     case "in":
     case "notin":
@@ -258,7 +258,7 @@ const countMistakes = (operator: Operator, values: ReadonlyArray<string>): Reado
   }
 }
 
-const mistakesOf = (format: Format.Format, field: string | undefined, value: string): ReadonlyArray<string> => {
+const formatErrors = (format: Format.Format, field: string | undefined, value: string): ReadonlyArray<string> => {
   const wrong = format(value)
   return wrong.length === 0 ? [] : [invalid(field, value, wrong.join("; "))]
 }

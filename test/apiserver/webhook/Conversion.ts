@@ -83,7 +83,7 @@ const checked = (
   if (converted.length !== sent.length) throw returned(`${converted.length} objects, expected ${sent.length}`)
   for (const [index, original] of sent.entries()) {
     const object = converted[index] ?? {}
-    const problem = mistakeOf(original, object, apiVersion)
+    const problem = conversionError(original, object, apiVersion)
     if (problem === undefined) continue
     if (problem.at === "version") throw returned(`invalid object at index ${index}: ${problem.message}`)
     throw returned(`${problem.at === "metadata" ? "invalid metadata" : "invalid object"}: ${problem.message}`)
@@ -91,13 +91,17 @@ const checked = (
   return converted
 }
 
-interface Mistake {
+interface ConversionError {
   readonly at: "version" | "object" | "metadata"
   readonly message: string
 }
 
 /** What the webhook may not have done to an object. */
-const mistakeOf = (original: Json.JsonObject, object: Json.JsonObject, apiVersion: string): Mistake | undefined => {
+const conversionError = (
+  original: Json.JsonObject,
+  object: Json.JsonObject,
+  apiVersion: string
+): ConversionError | undefined => {
   const version = Json.text(object.apiVersion) ?? ""
   if (version !== apiVersion) {
     return { at: "version", message: `invalid groupVersion (expected ${apiVersion}, received ${version})` }
@@ -115,18 +119,18 @@ const mistakeOf = (original: Json.JsonObject, object: Json.JsonObject, apiVersio
   if (!Json.isObject(metadata)) {
     return { at: "metadata", message: `invalid metadata of type ${GoText.typeName(metadata)} in converted object` }
   }
-  const message = mistakeOfTexts("labels", metadata.labels) ?? mistakeOfTexts("annotations", metadata.annotations)
+  const message = textsError("labels", metadata.labels) ?? textsError("annotations", metadata.annotations)
   return message === undefined ? undefined : { at: "metadata", message }
 }
 
-const mistakeOfTexts = (field: "labels" | "annotations", value: Json.Json | undefined): string | undefined => {
+const textsError = (field: "labels" | "annotations", value: Json.Json | undefined): string | undefined => {
   if (value === undefined || value === null) return undefined
   if (!Json.isObject(value)) return `invalid metadata.${field} of type ${GoText.typeName(value)} in converted object`
   for (const [key, one] of Object.entries(value)) {
     if (typeof one === "string") continue
     return `metadata.${field}[${key}] must be a string, but is ${GoText.typeName(one ?? null)} in converted object`
   }
-  const errors = Metadata.textMistakes(field, value)
+  const errors = Metadata.validateTexts(field, value)
   const sentences = errors.map(FieldError.sentence)
   return sentences.length > 1 ? `[${sentences.join(", ")}]` : sentences[0]
 }

@@ -23,10 +23,10 @@ export const decode = (text: string, expected: Type, contentType: string): Outco
   }
   try {
     const value = parsed(text)
-    const mistake = Decode.typeMistake(value)
-    if (mistake !== undefined) return { problem: mistake }
+    const error = Decode.typeError(value)
+    if (error !== undefined) return { problem: error }
     const review = Json.object(value)
-    const problem = typeMistake(review, expected)
+    const problem = typeError(review, expected)
     return problem === undefined ? { review: Prune.prune(schemaOf(expected), review).value } : { problem }
   } catch (error) {
     if (!(error instanceof Failure.Failure)) throw error
@@ -46,7 +46,7 @@ const parsed = (text: string): Json.Json => {
 }
 
 /** The error for a review of another type. An absent part of the type is the expected one. */
-const typeMistake = (review: Json.JsonObject, expected: Type): string | undefined => {
+const typeError = (review: Json.JsonObject, expected: Type): string | undefined => {
   const kind = Json.text(review.kind) || expected.kind
   const apiVersion = Json.text(review.apiVersion) || expected.apiVersion
   if (kind === expected.kind && apiVersion === expected.apiVersion) return undefined

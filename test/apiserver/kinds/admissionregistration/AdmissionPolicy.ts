@@ -8,7 +8,7 @@ import * as Check from "../Check.ts"
 import * as Expressions from "../cel/Expressions.ts"
 import { type Definition, type Errors, spec as ofSpec, statusStrategy, strategy } from "../Definition.ts"
 import * as Rules from "./AdmissionRules.ts"
-import * as Conditions from "./MatchConditions.ts"
+import * as ConditionValidation from "./ConditionValidation.ts"
 
 const specOf = (object: JsonObject): JsonObject => Json.object(object.spec)
 
@@ -194,7 +194,7 @@ function* mutation(at: string, given: JsonObject, compiler: Expressions.Compiler
 
 const policy = (
   kind: "MutatingAdmissionPolicy" | "ValidatingAdmissionPolicy",
-  mistakes: (object: JsonObject, old: JsonObject | undefined) => Errors
+  validate: (object: JsonObject, old: JsonObject | undefined) => Errors
 ): Definition => ({
   group: Rules.group,
   version: "v1",
@@ -209,10 +209,10 @@ const policy = (
       Rules.fillMatchResources(spec, "matchConstraints")
     },
     *validate(object) {
-      yield* mistakes(object, undefined)
+      yield* validate(object, undefined)
       yield* Rules.staticName(object)
     },
-    validateUpdate: (object, old) => mistakes(object, old),
+    validateUpdate: (object, old) => validate(object, old),
     warnings: Rules.staticNameWarning
   })
 })
@@ -231,7 +231,7 @@ const validatingStatus = statusStrategy(
         yield* Check.requiredText(`${at}.warning`, warning)
         if (isBlank(fieldRef)) yield FieldError.required(`${at}.fieldRef`)
       }
-      yield* Conditions.mistakes("status.conditions", Json.at(object, "status", "conditions"))
+      yield* ConditionValidation.validate("status.conditions", Json.at(object, "status", "conditions"))
     }
   }
 )
@@ -272,7 +272,7 @@ function* validationActions(field: string, value: JsonValue | undefined): Errors
   if (given.length === 0) yield FieldError.required(field)
 }
 
-function* bindingMistakes(object: JsonObject, isMutating: boolean): Errors {
+function* validateBinding(object: JsonObject, isMutating: boolean): Errors {
   const given = specOf(object)
   yield* Check.requiredText("spec.policyName", given.policyName, Format.dnsSubdomain)
   yield* paramReference("spec.paramRef", given.paramRef)
@@ -293,10 +293,10 @@ const binding = (kind: "MutatingAdmissionPolicyBinding" | "ValidatingAdmissionPo
       generation: ofSpec,
       default: (draft) => Rules.fillMatchResources(Json.member(draft, "spec"), "matchResources"),
       *validate(object) {
-        yield* bindingMistakes(object, isMutating)
+        yield* validateBinding(object, isMutating)
         yield* Rules.staticName(object)
       },
-      validateUpdate: (object) => bindingMistakes(object, isMutating),
+      validateUpdate: (object) => validateBinding(object, isMutating),
       warnings: Rules.staticNameWarning
     })
   }

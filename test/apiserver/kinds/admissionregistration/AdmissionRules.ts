@@ -49,7 +49,7 @@ export function* word(field: string, value: JsonValue | undefined, words: Readon
 const wordsOf = (value: JsonValue | undefined): ReadonlyArray<string> =>
   Json.list(value).map((one) => Json.text(one) ?? "")
 
-/** The mistakes of a rule with operations. */
+/** The errors of a rule with operations. */
 export function* rule(at: string, given: JsonObject): Errors {
   const asked = wordsOf(given.operations)
   if (asked.length === 0) yield FieldError.required(`${at}.operations`)
@@ -117,7 +117,7 @@ function* resources(field: string, given: ReadonlyArray<string>): Errors {
 
 const matchPolicies = ["Equivalent", "Exact"]
 
-/** The mistakes of what webhooks and match resources select. */
+/** The errors of what webhooks and match resources select. */
 export function* selectors(at: string, given: JsonObject, onlyMatchPolicy = false): Errors {
   yield* word(`${at}.matchPolicy`, given.matchPolicy, matchPolicies)
   if (onlyMatchPolicy) return
@@ -125,7 +125,7 @@ export function* selectors(at: string, given: JsonObject, onlyMatchPolicy = fals
   yield* Check.labelSelector(`${at}.objectSelector`, given.objectSelector)
 }
 
-/** The mistakes of match resources. */
+/** The errors of match resources. */
 export function* matchResources(at: string, given: JsonObject): Errors {
   yield* selectors(at, given)
   for (const name of ["resourceRules", "excludeResourceRules"]) {
@@ -156,7 +156,7 @@ function* namedRule(at: string, given: JsonObject): Errors {
 /** The most conditions. */
 const mostConditions = 64
 
-/** The mistakes of match conditions. */
+/** The errors of match conditions. */
 export function* matchConditions(field: string, value: JsonValue | undefined, params: boolean): Errors {
   const given = Json.objects(value)
   if (given.length > mostConditions) {

@@ -27,7 +27,7 @@ const none: Lenience = {
 
 const webhooksOf = (object: JsonObject): ReadonlyArray<JsonObject> => Json.objects(object.webhooks)
 
-const selectorMistakes = (hook: JsonObject): ReadonlyArray<FieldError.FieldError> =>
+const validateSelector = (hook: JsonObject): ReadonlyArray<FieldError.FieldError> =>
   ["namespaceSelector", "objectSelector"].flatMap((name) => [...Check.labelSelector(name, hook[name])])
 
 const lenience = (object: JsonObject, old: JsonObject): Lenience => {
@@ -40,14 +40,14 @@ const lenience = (object: JsonObject, old: JsonObject): Lenience => {
       return given.length === 0 || given.some(isAccepted)
     }),
     names: new Set(before.map(({ name }) => name)).size < before.length,
-    labelValues: before.some((hook) => selectorMistakes(hook).length > 0),
+    labelValues: before.some((hook) => validateSelector(hook).length > 0),
     matchConditions:
       before.length === now.length &&
       before.every(({ matchConditions }, index) => Json.equal(matchConditions, now[index]?.matchConditions))
   }
 }
 
-function* mistakes(object: JsonObject, lenient: Lenience): Errors {
+function* errors(object: JsonObject, lenient: Lenience): Errors {
   const seen = new Set<string>()
   for (const [index, hook] of webhooksOf(object).entries()) {
     const at = `webhooks[${index}]`
@@ -79,9 +79,9 @@ function* webhook(at: string, hook: JsonObject, lenient: Lenience): Errors {
     yield FieldError.invalid(`${at}.timeoutSeconds`, seconds, detail)
   }
   if (!lenient.labelValues)
-    for (const { field, ...error } of selectorMistakes(hook)) yield { field: `${at}.${field}`, ...error }
+    for (const { field, ...error } of validateSelector(hook)) yield { field: `${at}.${field}`, ...error }
   yield* Rules.word(`${at}.reinvocationPolicy`, hook.reinvocationPolicy, ["IfNeeded", "Never"])
-  yield* ClientConfig.mistakes(`${at}.clientConfig`, Json.object(hook.clientConfig))
+  yield* ClientConfig.validate(`${at}.clientConfig`, Json.object(hook.clientConfig))
   if (!lenient.matchConditions) yield* Rules.matchConditions(`${at}.matchConditions`, hook.matchConditions, false)
 }
 
@@ -157,10 +157,10 @@ const configuration = (kind: "MutatingWebhookConfiguration" | "ValidatingWebhook
       }
     },
     *validate(object) {
-      yield* mistakes(object, none)
+      yield* errors(object, none)
       yield* Rules.staticName(object)
     },
-    validateUpdate: (object, old) => mistakes(object, lenience(object, old)),
+    validateUpdate: (object, old) => errors(object, lenience(object, old)),
     warnings
   })
 })

@@ -30,7 +30,7 @@ function* immutable(object: JsonObject, old: JsonObject, names: ReadonlyArray<st
   for (const name of names) if (!Json.equal(object[name], old[name])) yield FieldError.forbidden(name, detail)
 }
 
-function* configMistakes(object: JsonObject): Errors {
+function* validateConfig(object: JsonObject): Errors {
   const binary = Json.object(object.binaryData)
   for (const key of Object.keys(Json.object(object.data))) {
     yield* Check.text(`data[${key}]`, key, Format.configKey)
@@ -49,11 +49,11 @@ export const configMap: Definition = {
   kind: "ConfigMap",
   strategy: strategy({
     shape: "core/v1.ConfigMap",
-    validate: configMistakes,
+    validate: validateConfig,
     *validateUpdate(object, old) {
       yield* immutable(object, old, ["data", "binaryData"])
       yield* Metadata.validate({ namespaced: true }, object)
-      yield* configMistakes(object)
+      yield* validateConfig(object)
     }
   }),
   unconditionalUpdate: true
@@ -67,7 +67,7 @@ const required: { readonly [type: string]: ReadonlyArray<string> } = {
   "kubernetes.io/tls": ["tls.crt", "tls.key"]
 }
 
-function* secretMistakes(object: JsonObject): Errors {
+function* validateSecret(object: JsonObject): Errors {
   const data = Json.object(object.data)
   yield* keys("data", data)
   if (size(data, bytes) > most) yield tooLong("data")
@@ -109,12 +109,12 @@ export const secret: Definition = {
     prepareForUpdate: (draft, old) => {
       if (draft.type === undefined) keep(draft, old, "type")
     },
-    validate: secretMistakes,
+    validate: validateSecret,
     *validateUpdate(object, old) {
       yield* Check.immutable("type", object.type, old.type)
       yield* immutable(object, old, ["data"])
       yield* Metadata.validate({ namespaced: true }, object)
-      yield* secretMistakes(object)
+      yield* validateSecret(object)
     }
   }),
   selectableFields: (object) => ({ type: Json.text(object.type) ?? "" }),

@@ -130,8 +130,8 @@ function* changed(object: JsonObject, old: JsonObject): Errors {
 }
 
 /** To a kube-apiserver it is an Event of the core group whose fields are wrong. */
-const refusing = (object: JsonObject, mistakes: Errors): Errors => {
-  const errors = [...mistakes]
+const refusing = (object: JsonObject, found: Errors): Errors => {
+  const errors = [...found]
   if (errors.length === 0) return errors
   const name = Json.text(Json.at(object, "metadata", "name")) ?? ""
   throw Failure.invalid({ group: "", kind: "Event", plural: "events" }, name, errors)

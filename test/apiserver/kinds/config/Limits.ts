@@ -52,7 +52,7 @@ export const limitRange: Definition = {
   unconditionalUpdate: true
 }
 
-/** What must not be above what, in the order in which a kube-apiserver looks; the mistake is told of the first. */
+/** What must not be above what, in the order in which a kube-apiserver looks; the error is told of the first. */
 const order: ReadonlyArray<readonly [told: string, low: string, high: string]> = [
   ["min", "min", "max"],
   ["defaultRequest", "min", "defaultRequest"],
@@ -84,9 +84,9 @@ const quotaStrategy = strategy({
   shape: "core/v1.ResourceQuota",
   status: {},
   default: (draft) => roundUp(part(part(draft, "spec"), "hard")),
-  validate: quotaMistakes,
+  validate: validateQuota,
   *validateUpdate(object, old) {
-    yield* quotaMistakes(object)
+    yield* validateQuota(object)
     yield* Check.immutable(
       "spec.scopes",
       Json.at(object, "spec", "scopes") ?? null,
@@ -109,7 +109,7 @@ const whole: ReadonlySet<string> = new Set(
   [...ResourceNames.ofQuotas].filter((name) => !/cpu|memory|storage/.test(name))
 )
 
-function* quotaMistakes(object: JsonObject): Errors {
+function* validateQuota(object: JsonObject): Errors {
   const spec = Json.object(object.spec)
   const hard = Json.texts(spec.hard)
   for (const name in hard) {

@@ -45,7 +45,7 @@ const main = strategy({
     if (!finalizers.includes(finalizer)) finalizers.push(finalizer)
   },
   prepareForUpdate: (draft, old) => keep(draft, old, "spec", "finalizers"),
-  validate: validate
+  validate
 })
 
 /** v1 Namespace. */

@@ -43,7 +43,7 @@ const main = strategy({
   prepareForUpdate: (draft, old) => {
     draft.status = Json.copy(Json.object(old.status))
   },
-  validate: validate,
+  validate,
   *validateUpdate(object, old) {
     yield* validate(object)
     yield* change(object, old)

@@ -113,8 +113,8 @@ test.each([
     { spec: { n: -1 } },
     [".spec.n: Invalid value: -1: should be a non-negative integer"]
   ]
-])("%s", (_, more, mistakes) => {
-  expect(told(object({ n: 1 }, more))).toEqual(mistakes)
+])("%s", (_, more, errors) => {
+  expect(told(object({ n: 1 }, more))).toEqual(errors)
 })
 
 test("a finalizer without a domain is warned of", () => {
@@ -128,8 +128,8 @@ test("a finalizer without a domain is warned of", () => {
 test("a rule that was broken before and is not touched is only warned of", () => {
   warnings.length = 0
   const old = object({ n: 7 })
-  const mistakes = CustomStrategy.main(declared(true)).validateUpdate(object({ n: 7 }, { status: {} }), old, writing)
-  expect([mistakes, warnings]).toEqual([[], ["spec: Invalid value: failed rule: self.n < 5"]])
+  const errors = CustomStrategy.main(declared(true)).validateUpdate(object({ n: 7 }, { status: {} }), old, writing)
+  expect([errors, warnings]).toEqual([[], ["spec: Invalid value: failed rule: self.n < 5"]])
 })
 
 test("a status that is null is taken where there was none, and refused in the place of one", () => {

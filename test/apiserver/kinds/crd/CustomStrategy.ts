@@ -40,7 +40,7 @@ export const main = (declared: Declared): Strategy => ({
     Json.member(draft, "metadata").generation = (Json.number(Json.at(old, "metadata", "generation")) ?? 0) + 1
   },
   validate: (object, writing, found) => {
-    const mistakes = withRules(declared, object, undefined, { writing, found }, [
+    const errors = withRules(declared, object, undefined, { writing, found }, [
       ...ofKind(declared, object, () => [
         ...Validation.validate(declared.schema, object),
         ...ofScale(declared.scale, object, { spec: true })
@@ -48,12 +48,12 @@ export const main = (declared: Declared): Strategy => ({
       ...EmbeddedResource.validate(declared.schema, object),
       ...ListTypes.duplicates(declared.schema, object)
     ])
-    if (mistakes.length === 0) warnOfFinalizers(object, undefined, writing)
-    return mistakes
+    if (errors.length === 0) warnOfFinalizers(object, undefined, writing)
+    return errors
   },
   validateUpdate: (object, old, writing, found) => {
     const before = new Correlation(object, old, declared.schema)
-    const mistakes = withRules(declared, object, { old, before }, { writing, found }, [
+    const errors = withRules(declared, object, { old, before }, { writing, found }, [
       ...ofKind(declared, object, () => [
         ...Validation.validate(declared.schema, object, { before }),
         ...ofScale(declared.scale, object, { spec: true })
@@ -61,8 +61,8 @@ export const main = (declared: Declared): Strategy => ({
       ...EmbeddedResource.validate(declared.schema, object),
       ...newDuplicates(declared.schema, object, old)
     ])
-    if (mistakes.length === 0) warnOfFinalizers(object, old, writing)
-    return mistakes
+    if (errors.length === 0) warnOfFinalizers(object, old, writing)
+    return errors
   },
   resetFields: declared.status ? [["status"]] : []
 })
@@ -135,7 +135,7 @@ const ofKind = (
   return wrong.length > 0 ? wrong : others()
 }
 
-/** Mistakes after which the rules are not asked: what they would say might be wrong. */
+/** Errors after which the rules are not asked: what they would say might be wrong. */
 const blocking: ReadonlySet<FieldError.Reason> = new Set([
   "FieldValueNotSupported",
   "FieldValueRequired",
@@ -152,12 +152,12 @@ const withRules = (
     found = [],
     writing
   }: { readonly writing: Writing; readonly found: ReadonlyArray<FieldError.FieldError> | undefined },
-  mistakes: ReadonlyArray<FieldError.FieldError>
+  errors: ReadonlyArray<FieldError.FieldError>
 ): ReadonlyArray<FieldError.FieldError> => {
-  if (rules.none) return mistakes
-  if ([...found, ...mistakes].some(({ reason }) => blocking.has(reason))) return [...mistakes, notChecked]
+  if (rules.none) return errors
+  if ([...found, ...errors].some(({ reason }) => blocking.has(reason))) return [...errors, notChecked]
   return [
-    ...mistakes,
+    ...errors,
     ...rules.check(object, before?.old, { before: before?.before, warn: writing.warnAlways ?? writing.warn })
   ]
 }

@@ -76,19 +76,16 @@ test("the first of two definitions with one kind is established, the second when
 })
 
 test("conversion by a webhook has to say where the webhook is", () => {
-  const mistakes = Definition.definition.validate(
-    written(crd("webs", { conversion: { strategy: "Webhook" } })),
-    writing
-  )
-  expect(mistakes.map(({ field }) => field)).toEqual([
+  const errors = Definition.definition.validate(written(crd("webs", { conversion: { strategy: "Webhook" } })), writing)
+  expect(errors.map(({ field }) => field)).toEqual([
     "spec.conversion.webhookClientConfig",
     "spec.conversion.conversionReviewVersions"
   ])
 })
 
 test("conversion has to name its strategy", () => {
-  const mistakes = Definition.definition.validate(written(crd("webs", { conversion: {} })), writing)
-  expect(mistakes.map(({ field, reason }) => [field, reason])).toEqual([
+  const errors = Definition.definition.validate(written(crd("webs", { conversion: {} })), writing)
+  expect(errors.map(({ field, reason }) => [field, reason])).toEqual([
     ["spec.conversion.strategy", "FieldValueRequired"]
   ])
 })

@@ -38,14 +38,14 @@ export const definition: Strategy = {
     countChange(draft, old)
   },
   validate: (object, writing) => {
-    const mistakes = DefinitionValidation.validate(object)
-    if (mistakes.length === 0) for (const warning of Warnings.of(object)) writing.warn(warning)
-    return mistakes
+    const errors = DefinitionValidation.validate(object)
+    if (errors.length === 0) for (const warning of Warnings.of(object)) writing.warn(warning)
+    return errors
   },
   validateUpdate: (object, old, writing) => {
-    const mistakes = DefinitionValidation.validateUpdate(object, old)
-    if (mistakes.length === 0) warnOfNew(object, old, writing)
-    return mistakes
+    const errors = DefinitionValidation.validateUpdate(object, old)
+    if (errors.length === 0) warnOfNew(object, old, writing)
+    return errors
   },
   resetFields: [["status"]]
 }

@@ -2,15 +2,15 @@ import { expect, test } from "bun:test"
 import type * as Json from "../../model/Json.ts"
 import * as EmbeddedResource from "./EmbeddedResource.ts"
 
-const mistakes = (metadata: Json.Json) =>
+const errors = (metadata: Json.Json) =>
   EmbeddedResource.validate(
     { type: "object", properties: { one: { type: "object", "x-kubernetes-embedded-resource": true } } },
     { one: { apiVersion: "v1", kind: "Pod", metadata } }
   ).map(({ field, reason }) => `${field} ${reason}`)
 
 test("an embedded resource needs no name, and no namespace", () => {
-  expect(mistakes({})).toEqual([])
-  expect(mistakes({ name: "any name", namespace: "a", labels: { a: "b" } })).toEqual([])
+  expect(errors({})).toEqual([])
+  expect(errors({ name: "any name", namespace: "a", labels: { a: "b" } })).toEqual([])
 })
 
 test.each<readonly [name: string, metadata: Json.JsonObject, said: ReadonlyArray<string>]>([
@@ -35,5 +35,5 @@ test.each<readonly [name: string, metadata: Json.JsonObject, said: ReadonlyArray
     ]
   ]
 ])("of an embedded resource are judged: %s", (_, metadata, said) => {
-  expect(mistakes(metadata)).toEqual(said.map((one) => `one.metadata.${one}`))
+  expect(errors(metadata)).toEqual(said.map((one) => `one.metadata.${one}`))
 })

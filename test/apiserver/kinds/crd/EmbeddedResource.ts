@@ -11,36 +11,31 @@ import { sorted } from "./Sorted.ts"
 
 /** What is wrong with the embedded resources anywhere in a value. */
 export const validate = (schema: Schema, value: Json.Json, path = ""): ReadonlyArray<FieldError.FieldError> =>
-  mistakes(schema, value, path, ofResource)
+  judged(schema, value, path, ofResource)
 
 type Judge = (resource: Json.JsonObject, path: string) => ReadonlyArray<FieldError.FieldError>
 
-const mistakes = (
-  schema: Schema,
-  value: Json.Json,
-  path: string,
-  judge: Judge
-): ReadonlyArray<FieldError.FieldError> => {
+const judged = (schema: Schema, value: Json.Json, path: string, judge: Judge): ReadonlyArray<FieldError.FieldError> => {
   if (!hasEmbedded(schema)) return []
   if (Json.isList(value)) {
     const { items } = schema
-    return items === undefined ? [] : value.flatMap((item, index) => mistakes(items, item, `${path}[${index}]`, judge))
+    return items === undefined ? [] : value.flatMap((item, index) => judged(items, item, `${path}[${index}]`, judge))
   }
   if (!Json.isObject(value)) return []
   return [
     ...(schema["x-kubernetes-embedded-resource"] === true ? judge(value, path) : []),
     ...Object.entries(value).flatMap(([name, member = null]) => {
       const known = Schemas.propertyOf(schema, name)
-      if (known !== undefined) return mistakes(known, member, child(path, name), judge)
+      if (known !== undefined) return judged(known, member, child(path, name), judge)
       const values = Schemas.valuesOf(schema)
-      return values === undefined ? [] : mistakes(values, member, `${path}[${name}]`, judge)
+      return values === undefined ? [] : judged(values, member, `${path}[${name}]`, judge)
     })
   ]
 }
 
 /** What makes an object unreadable: metadata of an embedded resource that Go's type cannot hold. */
 export const unreadable = (schema: Schema, value: Json.Json): FieldError.FieldError | undefined =>
-  mistakes(schema, value, "", ({ metadata }, path) => misread(metadata, child(path, "metadata")))[0]
+  judged(schema, value, "", ({ metadata }, path) => misread(metadata, child(path, "metadata")))[0]
 
 const child = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`)
 
@@ -75,7 +70,7 @@ const kindProblem = (text: string): string | undefined => {
 const ofMetadata = (value: Json.Json | undefined, path: string): ReadonlyArray<FieldError.FieldError> => {
   if (value === undefined) return []
   const wrong = misread(value, path)
-  return wrong.length > 0 ? wrong : Metadata.mistakesWithin(Json.object(value), path)
+  return wrong.length > 0 ? wrong : Metadata.validateEmbedded(Json.object(value), path)
 }
 
 const misread = (value: Json.Json | undefined, path: string): ReadonlyArray<FieldError.FieldError> => {

@@ -9,7 +9,7 @@ const spec = (x: JsonObject) =>
   schemaOf({ type: "object", properties: { spec: { type: "object", properties: { x } } } })
 
 // How a real server words all of them: test/suites/crd.
-const cases: ReadonlyArray<readonly [schema: JsonObject, value: Json, mistake: string | undefined]> = [
+const cases: ReadonlyArray<readonly [schema: JsonObject, value: Json, error: string | undefined]> = [
   [{ type: "integer" }, "1", 'spec.x: Invalid value: "string": spec.x in body must be of type integer: "string"'],
   [{ type: "number" }, 1, undefined],
   [{ type: "string" }, null, 'spec.x: Invalid value: "null": spec.x in body must be of type string: "null"'],
@@ -38,20 +38,20 @@ const cases: ReadonlyArray<readonly [schema: JsonObject, value: Json, mistake: s
   ]
 ]
 
-test.each(cases)("%j of %j", (schema, value, mistake) => {
-  const mistakes = Validation.validate(spec(schema), { spec: { x: value } })
-  expect(mistakes.map(FieldError.sentence)).toEqual(mistake === undefined ? [] : [mistake])
+test.each(cases)("%j of %j", (schema, value, error) => {
+  const errors = Validation.validate(spec(schema), { spec: { x: value } })
+  expect(errors.map(FieldError.sentence)).toEqual(error === undefined ? [] : [error])
 })
 
 test("a number that is no integer is of the wrong type, and out of the integers' range", () => {
-  const mistakes = Validation.validate(spec({ type: "integer" }), { spec: { x: 1.5 } })
-  expect(mistakes.map(FieldError.sentence)).toEqual([
+  const errors = Validation.validate(spec({ type: "integer" }), { spec: { x: 1.5 } })
+  expect(errors.map(FieldError.sentence)).toEqual([
     'spec.x: Invalid value: "number": spec.x in body must be of type integer: "number"',
     '<nil>: Invalid value: "": Checked value must be of type integer (default format) in spec.x'
   ])
 })
 
-test("of alternatives the mistakes of the one that fits best are told", () => {
+test("of alternatives the errors of the one that fits best are told", () => {
   const schema = spec({ type: "string", anyOf: [{ minLength: 5, pattern: "^a" }, { maxLength: 1 }] })
   expect(Validation.validate(schema, { spec: { x: "bc" } }).map(FieldError.sentence)).toEqual([
     '<nil>: Invalid value: "": "spec.x" must validate at least one schema (anyOf)',
@@ -65,8 +65,8 @@ test("the one that fits best is the one that passes most checks", () => {
     properties: { a: { type: "string" }, b: { type: "string" } },
     anyOf: [{ properties: { a: { minLength: 3 } } }, { properties: { a: { minLength: 4 }, b: { minLength: 1 } } }]
   })
-  const [, mistake] = Validation.validate(schema, { spec: { x: { a: "1", b: "2" } } })
-  expect(mistake?.message).toBe('Invalid value: "1": spec.x.a in body should be at least 4 chars long')
+  const [, error] = Validation.validate(schema, { spec: { x: { a: "1", b: "2" } } })
+  expect(error?.message).toBe('Invalid value: "1": spec.x.a in body should be at least 4 chars long')
 })
 
 test("what was wrong and has not changed is passed over", () => {

@@ -12,46 +12,46 @@ const ingressStrategy = strategy({
   shape: "networking/v1.Ingress",
   status: { loadBalancer: {} },
   generation: spec,
-  validate: (object) => ingressMistakes(Json.object(object.spec))
+  validate: (object) => validateIngress(Json.object(object.spec))
 })
 
-function* ingressMistakes(given: JsonObject): Errors {
+function* validateIngress(given: JsonObject): Errors {
   const rules = Json.objects(given.rules)
   const backend = given.defaultBackend
   if (rules.length === 0 && backend === undefined) {
     yield FieldError.invalid("spec", given.rules ?? null, "either `defaultBackend` or `rules` must be specified")
   }
-  if (Json.isObject(backend)) yield* backendMistakes("spec.defaultBackend", backend)
+  if (Json.isObject(backend)) yield* validateBackend("spec.defaultBackend", backend)
   for (const [index, { hosts }] of Json.objects(given.tls).entries()) {
     for (const [at, host] of Json.list(hosts).entries()) {
-      yield* hostMistakes(`spec.tls[${index}].hosts[${at}]`, Json.text(host) ?? "")
+      yield* validateHost(`spec.tls[${index}].hosts[${at}]`, Json.text(host) ?? "")
     }
   }
-  for (const [index, rule] of rules.entries()) yield* ruleMistakes(`spec.rules[${index}]`, rule)
+  for (const [index, rule] of rules.entries()) yield* validateRules(`spec.rules[${index}]`, rule)
   const name = given.ingressClassName
   if (typeof name === "string") yield* Check.text("spec.ingressClassName", name, Format.dnsSubdomain)
 }
 
-function* hostMistakes(field: string, host: string): Errors {
+function* validateHost(field: string, host: string): Errors {
   if (host === "") return
   yield* Check.text(field, host, host.includes("*") ? Format.wildcardSubdomain : Format.dnsSubdomain)
 }
 
-function* ruleMistakes(field: string, rule: JsonObject): Errors {
+function* validateRules(field: string, rule: JsonObject): Errors {
   const host = Json.text(rule.host) ?? ""
   if (Format.isIpv4(host) || Format.isIpv6(host)) {
     yield FieldError.invalid(`${field}.host`, host, "must be a DNS name, not an IP address")
-  } else yield* hostMistakes(`${field}.host`, host)
+  } else yield* validateHost(`${field}.host`, host)
   const http = rule.http
   if (!Json.isObject(http)) return
   const paths = Json.objects(http.paths)
   if (paths.length === 0) yield FieldError.required(`${field}.http.paths`)
-  for (const [index, path] of paths.entries()) yield* pathMistakes(`${field}.http.paths[${index}]`, path)
+  for (const [index, path] of paths.entries()) yield* validatePath(`${field}.http.paths[${index}]`, path)
 }
 
 const pathTypes = ["Exact", "ImplementationSpecific", "Prefix"]
 
-function* pathMistakes(field: string, given: JsonObject): Errors {
+function* validatePath(field: string, given: JsonObject): Errors {
   const type = given.pathType
   const path = Json.text(given.path) ?? ""
   if (typeof type !== "string") {
@@ -69,10 +69,10 @@ function* pathMistakes(field: string, given: JsonObject): Errors {
       if (path.endsWith(end)) yield FieldError.invalid(`${field}.path`, path, `cannot end with '${end}'`)
     }
   }
-  yield* backendMistakes(`${field}.backend`, Json.object(given.backend))
+  yield* validateBackend(`${field}.backend`, Json.object(given.backend))
 }
 
-function* backendMistakes(field: string, { resource, service }: JsonObject): Errors {
+function* validateBackend(field: string, { resource, service }: JsonObject): Errors {
   if (resource !== undefined && service !== undefined) {
     return yield FieldError.invalid(field, "", "cannot set both resource and service backends")
   }

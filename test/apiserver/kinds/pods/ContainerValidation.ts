@@ -87,9 +87,9 @@ function* ports(field: string, given: ReadonlyArray<JsonObject>): Errors {
   for (const [index, port] of given.entries()) {
     const at = `${field}[${index}]`
     const name = Json.text(port.name) ?? ""
-    const mistakes = name === "" ? [] : Format.portName(name)
-    for (const mistake of mistakes) yield FieldError.invalid(`${at}.name`, name, mistake)
-    if (name !== "" && mistakes.length === 0) {
+    const errors = name === "" ? [] : Format.portName(name)
+    for (const error of errors) yield FieldError.invalid(`${at}.name`, name, error)
+    if (name !== "" && errors.length === 0) {
       if (names.has(name)) yield FieldError.duplicate(`${at}.name`, name)
       names.add(name)
     }

@@ -86,7 +86,7 @@ const prepareStatus = (draft: DraftObject, old: JsonObject): void => {
   }
 }
 
-function* statusMistakes(pod: JsonObject, old: JsonObject): Errors {
+function* validateStatus(pod: JsonObject, old: JsonObject): Errors {
   for (const [index, { type }] of Json.objects(Json.at(pod, "status", "conditions")).entries()) {
     const name = Json.text(type) ?? ""
     if (!systemConditions.has(name)) yield* Check.text(`status.conditions[${index}].type`, name, Format.labelKey)
@@ -145,7 +145,7 @@ export const pod: Definition = {
       ["metadata", "ownerReferences"]
     ],
     prepareForUpdate: prepareStatus,
-    validateUpdate: statusMistakes
+    validateUpdate: validateStatus
   }),
   unconditionalUpdate: true,
   graceful: true,

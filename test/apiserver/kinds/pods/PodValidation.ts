@@ -153,8 +153,8 @@ function* tolerations(field: string, given: ReadonlyArray<JsonObject>): Errors {
         yield FieldError.invalid(`${at}.operator`, value, "value must be empty when `operator` is 'Exists'")
       }
     } else if (operator === "" || operator === "Equal") {
-      const mistakes = Format.labelValue(value)
-      if (mistakes.length > 0) yield FieldError.invalid(`${at}.operator`, value, mistakes.join(";"))
+      const errors = Format.labelValue(value)
+      if (errors.length > 0) yield FieldError.invalid(`${at}.operator`, value, errors.join(";"))
     } else yield FieldError.notSupported(`${at}.operator`, operator, ["Equal", "Exists"])
     if (effect !== "" && !effects.includes(effect)) yield FieldError.notSupported(`${at}.effect`, effect, effects)
   }

@@ -77,9 +77,9 @@ export function* ofTemplate(path: string, object: JsonObject, old?: JsonObject):
 
 /** Of a name that is not fit for what is named after it. */
 export function* ofName(object: JsonObject, use: string): Warnings {
-  const mistakes = Format.dnsLabel(Json.text(Json.at(object, "metadata", "name")) ?? "")
-  if (mistakes.length === 0) return
-  yield `metadata.name: this is used in ${use}, which can result in surprising behavior; a DNS label is recommended: [${mistakes.join(" ")}]`
+  const errors = Format.dnsLabel(Json.text(Json.at(object, "metadata", "name")) ?? "")
+  if (errors.length === 0) return
+  yield `metadata.name: this is used in ${use}, which can result in surprising behavior; a DNS label is recommended: [${errors.join(" ")}]`
 }
 
 const deprecatedLabels: ReadonlyMap<string, string> = new Map([

@@ -47,15 +47,15 @@ function* amount(field: string, name: string, value: string): Errors {
 }
 
 function* resourceName(field: string, name: string): Errors {
-  const mistakes = Format.labelKey(name)
-  for (const mistake of mistakes) yield FieldError.invalid(field, name, mistake)
+  const errors = Format.labelKey(name)
+  for (const error of errors) yield FieldError.invalid(field, name, error)
   if (name.includes("/")) {
     if (!name.includes("kubernetes.io/") && name.startsWith("requests.")) {
       yield FieldError.invalid(field, name, "doesn't follow extended resource name standard")
     }
     return
   }
-  if (mistakes.length === 0 && !ResourceNames.standard.has(name) && !name.startsWith("hugepages-")) {
+  if (errors.length === 0 && !ResourceNames.standard.has(name) && !name.startsWith("hugepages-")) {
     yield FieldError.invalid(field, name, "must be a standard resource type or fully qualified")
   }
   if (!ResourceNames.ofContainers.has(name) && !name.startsWith("hugepages-")) {

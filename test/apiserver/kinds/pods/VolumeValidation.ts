@@ -11,15 +11,15 @@ import * as Check from "../Check.ts"
 import type { Errors } from "../Definition.ts"
 import { fieldRef, resourceFieldRef } from "./References.ts"
 
-/** The volumes of a `spec`; those without a mistake can be mounted, and are collected. */
+/** The volumes of a `spec`; those without an error can be mounted, and are collected. */
 export function* volumes(field: string, spec: JsonObject, mountable: Map<string, JsonObject>): Errors {
   for (const [index, volume] of Json.objects(spec.volumes).entries()) {
     const at = `${field}.volumes[${index}]`
     const name = Json.text(volume.name) ?? ""
-    const mistakes = [...source(at, volume), ...Check.requiredText(`${at}.name`, name, Format.dnsLabel)]
-    if (mountable.has(name)) mistakes.push(FieldError.duplicate(`${at}.name`, name))
-    if (mistakes.length === 0) mountable.set(name, volume)
-    else yield* mistakes
+    const errors = [...source(at, volume), ...Check.requiredText(`${at}.name`, name, Format.dnsLabel)]
+    if (mountable.has(name)) errors.push(FieldError.duplicate(`${at}.name`, name))
+    if (errors.length === 0) mountable.set(name, volume)
+    else yield* errors
   }
 }
 

@@ -89,7 +89,7 @@ function* subject(field: string, given: JsonObject, namespaced: boolean): Errors
   }
 }
 
-function* bindingMistakes(object: JsonObject, namespaced: boolean): Errors {
+function* validateBinding(object: JsonObject, namespaced: boolean): Errors {
   const reference = Json.object(object.roleRef)
   if (reference.apiGroup !== group) {
     yield FieldError.notSupported("roleRef.apiGroup", reference.apiGroup ?? "", [group])
@@ -116,9 +116,9 @@ const binding = (kind: "RoleBinding" | "ClusterRoleBinding"): Definition => {
     strategy: strategy({
       shape: `rbac/v1.${kind}`,
       default: fillBinding,
-      validate: (object) => bindingMistakes(object, namespaced),
+      validate: (object) => validateBinding(object, namespaced),
       *validateUpdate(object, old) {
-        yield* bindingMistakes(object, namespaced)
+        yield* validateBinding(object, namespaced)
         if (Json.equal(object.roleRef, old.roleRef)) return
         const { apiGroup, kind, name } = Json.object(object.roleRef)
         yield FieldError.invalid("roleRef", { APIGroup: apiGroup, Kind: kind, Name: name }, "field is immutable")

@@ -43,7 +43,7 @@ const group = "authorization.k8s.io"
 const ofAccess = (
   kind: string,
   userOf: (spec: JsonObject, writing: Writing) => User.User,
-  mistakes: (spec: JsonObject, object: JsonObject) => Errors
+  validate: (spec: JsonObject, object: JsonObject) => Errors
 ): Definition => ({
   group,
   version: "v1",
@@ -57,7 +57,7 @@ const ofAccess = (
     },
     // A kube-apiserver does not know the kind any more when it says that a question is wrong.
     validate: (object) => {
-      const errors = [...mistakes(Json.object(object.spec), object)]
+      const errors = [...validate(Json.object(object.spec), object)]
       if (errors.length > 0) throw Failure.invalid({ group, kind: "", plural: "" }, "", errors)
       return []
     }

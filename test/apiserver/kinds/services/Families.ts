@@ -7,7 +7,7 @@ import type { DraftObject, JsonObject } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
 import * as Validation from "./ServiceValidation.ts"
 
-/** Fills in the policy and the families of a Service; the mistakes that keep it from getting addresses. */
+/** Fills in the policy and the families of a Service; the errors that keep it from getting addresses. */
 export const assign = (spec: DraftObject, before?: JsonObject): ReadonlyArray<FieldError.FieldError> => {
   if (Validation.isName(spec) || isSettled(spec, before)) return []
   const anywhere = Validation.isHeadless(spec) && Json.isEmpty(Json.object(spec.selector))

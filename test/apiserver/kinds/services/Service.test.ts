@@ -31,17 +31,17 @@ test("each service gets the lowest address and port that are free", () => {
 
 test("an address or a port that is taken is refused", () => {
   const other = made("a", { type: "NodePort" })
-  const mistakes = (spec: Json.JsonObject) =>
+  const errors = (spec: Json.JsonObject) =>
     service.strategy
       .validate(made("b", spec, [other]), writing(other))
       .map(({ field, message }) => `${field}: ${message}`)
-  expect(mistakes({ clusterIP: "10.0.1.1" })).toEqual([
+  expect(errors({ clusterIP: "10.0.1.1" })).toEqual([
     'spec.clusterIPs: Invalid value: ["10.0.1.1"]: failed to allocate IP 10.0.1.1: provided IP is already allocated'
   ])
-  expect(mistakes({ type: "NodePort", ports: [{ port: 80, nodePort: 30086 }] })).toEqual([
+  expect(errors({ type: "NodePort", ports: [{ port: 80, nodePort: 30086 }] })).toEqual([
     "spec.ports[0].nodePort: Invalid value: 30086: provided port is already allocated"
   ])
-  expect(mistakes({ type: "NodePort", ports: [{ port: 80, nodePort: 30086, protocol: "UDP" }] })).toEqual([])
+  expect(errors({ type: "NodePort", ports: [{ port: 80, nodePort: 30086, protocol: "UDP" }] })).toEqual([])
 })
 
 test("who leaves out what was allocated gets it back, and no other is taken from him", () => {
@@ -179,8 +179,8 @@ test.each([
 ])("the status of a balancer: %s", (_, ingress, said) => {
   const old = made("a", { type: "LoadBalancer" })
   const next = { ...old, status: { loadBalancer: { ingress: [ingress] } } }
-  const mistakes = service.status?.validateUpdate(next, old, writing()) ?? []
-  expect(mistakes.map(({ field, reason }) => `${field} ${reason}`)).toEqual(
+  const errors = service.status?.validateUpdate(next, old, writing()) ?? []
+  expect(errors.map(({ field, reason }) => `${field} ${reason}`)).toEqual(
     said.map((one) => `status.loadBalancer.ingress[0].${one}`)
   )
 })

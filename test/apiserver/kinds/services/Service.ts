@@ -53,28 +53,28 @@ const main = strategy({
   },
   *validate(service, writing) {
     const spec = Json.object(service.spec)
-    const mistakes = [...Validation.validate(spec)]
-    yield* mistakes
+    const errors = [...Validation.validate(spec)]
+    yield* errors
     warnOfIgnored(spec, writing)
-    if (mistakes.length === 0) yield* Validation.takenMistakes(service, writing)
+    if (errors.length === 0) yield* Validation.validateAllocated(service, writing)
   },
   *validateUpdate(service, old, writing) {
     const spec = Json.object(service.spec)
     const before = Json.object(old.spec)
-    const mistakes = [
+    const errors = [
       ...Validation.change(spec, before),
       ...Validation.validate(spec, before),
       ...Validation.healthCheckChange(spec, before)
     ]
-    yield* mistakes
+    yield* errors
     warnOfIgnored(spec, writing)
-    if (mistakes.length === 0) yield* Validation.takenMistakes(service, writing)
+    if (errors.length === 0) yield* Validation.validateAllocated(service, writing)
   }
 })
 
-/** Throws a Failure (422) where there are mistakes: these are found, and told, before all others. */
-const refuse = (service: JsonObject, mistakes: Errors): void => {
-  const errors = [...mistakes]
+/** Throws a Failure (422) where there are errors: these are found, and told, before all others. */
+const refuse = (service: JsonObject, found: Errors): void => {
+  const errors = [...found]
   if (errors.length === 0) return
   const name = Json.text(Json.at(service, "metadata", "name")) ?? ""
   throw Failure.invalid({ group: "", kind: "Service", plural: "services" }, name, errors)
@@ -254,7 +254,7 @@ export const service: Definition = {
   names: Format.dnsLabel,
   strategy: main,
   status: statusStrategy(unallocated, "core/v1.Service", {
-    validateUpdate: Validation.balancerMistakes
+    validateUpdate: Validation.validateBalancer
   }),
   selectableFields: (object) => ({
     "spec.clusterIP": Json.text(Json.at(object, "spec", "clusterIP")) ?? "",

@@ -49,7 +49,7 @@ export function* validate(spec: JsonObject, before?: JsonObject): Errors {
   if (type === "ExternalName") yield* externalName(spec)
   const names = new Set<string>()
   for (const [index, port] of ports.entries())
-    yield* portMistakes(`spec.ports[${index}]`, port, ports.length > 1, names)
+    yield* validatePorts(`spec.ports[${index}]`, port, ports.length > 1, names)
   yield* Check.labels("spec.selector", spec.selector)
   yield* Check.word("spec.sessionAffinity", spec.sessionAffinity, ["ClientIP", "None"])
   if (spec.sessionAffinity === "ClientIP") {
@@ -99,7 +99,7 @@ export function* change(spec: JsonObject, before: JsonObject): Errors {
   }
 }
 
-/** The port that balancers ask does not change. A kube-apiserver finds that after all other mistakes. */
+/** The port that balancers ask does not change. A kube-apiserver finds that after all other errors. */
 export function* healthCheckChange(spec: JsonObject, before: JsonObject): Errors {
   if (
     needsHealthCheck(spec) &&
@@ -137,7 +137,7 @@ function* changed(name: "clusterIPs" | "ipFamilies", one: string, spec: JsonObje
 }
 
 /** That the address and the ports are free. */
-export function* takenMistakes(service: JsonObject, { stored }: Writing): Errors {
+export function* validateAllocated(service: JsonObject, { stored }: Writing): Errors {
   const spec = Json.object(service.spec)
   const taken = Allocation.taken(stored("/services"), Json.at(service, "metadata", "uid"))
   for (const address of Json.list(spec.clusterIPs)) {
@@ -171,7 +171,7 @@ export function* takenMistakes(service: JsonObject, { stored }: Writing): Errors
 }
 
 /** What a status says of the balancer. What it said before has been taken once. */
-export function* balancerMistakes(service: JsonObject, old: JsonObject): Errors {
+export function* validateBalancer(service: JsonObject, old: JsonObject): Errors {
   const ingressOf = (of: JsonObject) => Json.objects(Json.at(of, "status", "loadBalancer", "ingress"))
   const field = "status.loadBalancer.ingress"
   const ingress = ingressOf(service)
@@ -210,7 +210,7 @@ function* externalName(spec: JsonObject): Errors {
   else yield* Check.text("spec.externalName", name, Format.dnsSubdomain)
 }
 
-function* portMistakes(field: string, port: JsonObject, named: boolean, names: Set<string>): Errors {
+function* validatePorts(field: string, port: JsonObject, named: boolean, names: Set<string>): Errors {
   const name = Json.text(port.name) ?? ""
   if (named && name === "") yield FieldError.required(`${field}.name`)
   else if (name !== "") {

@@ -62,11 +62,11 @@ const claimStrategy = strategy({
   },
   prepareForCreate: joinSources,
   prepareForUpdate: joinSources,
-  validate: (object) => claimMistakes(Json.object(object.spec)),
+  validate: (object) => validateClaim(Json.object(object.spec)),
   *validateUpdate(object, old, writing) {
-    const mistakes = [...claimMistakes(Json.object(object.spec)), ...claimChange(object, old)]
-    yield* mistakes
-    if (mistakes.length === 0) admitGrowth(object, old, writing)
+    const errors = [...validateClaim(Json.object(object.spec)), ...claimChange(object, old)]
+    yield* errors
+    if (errors.length === 0) admitGrowth(object, old, writing)
   }
 })
 
@@ -86,11 +86,11 @@ const admitGrowth = (object: JsonObject, old: JsonObject, { stored }: Writing): 
 const size = (claim: JsonObject, ...path: ReadonlyArray<string>): bigint =>
   Quantity.amount(Json.text(Json.at(claim, ...path, "storage")) ?? "0")
 
-function* claimMistakes(spec: JsonObject): Errors {
+function* validateClaim(spec: JsonObject): Errors {
   const modes = Json.list(spec.accessModes)
   if (modes.length === 0) yield FieldError.required("spec.accessModes", "at least 1 access mode is required")
   yield* Check.labelSelector("spec.selector", spec.selector)
-  yield* modeMistakes("spec.accessModes", modes)
+  yield* validateMode("spec.accessModes", modes)
   const storage = Json.text(Json.at(spec, "resources", "requests", "storage"))
   if (storage === undefined) yield FieldError.required("spec.resources[storage]")
   else if (Quantity.amount(storage) <= 0n) {
@@ -102,7 +102,7 @@ function* claimMistakes(spec: JsonObject): Errors {
   if (mode !== undefined) yield* Check.word("spec.volumeMode", mode, ["Block", "Filesystem"])
 }
 
-function* modeMistakes(field: string, modes: ReadonlyArray<Json.Json>): Errors {
+function* validateMode(field: string, modes: ReadonlyArray<Json.Json>): Errors {
   for (const mode of modes) {
     if (typeof mode !== "string" || !accessModes.includes(mode)) yield FieldError.notSupported(field, mode, accessModes)
   }
@@ -165,9 +165,9 @@ const volumeStrategy = strategy({
   prepareForCreate: (draft, { now }) => {
     Json.member(draft, "status").lastPhaseTransitionTime = timestamp(now)
   },
-  validate: volumeMistakes,
+  validate: validateVolumes,
   *validateUpdate(object, old) {
-    yield* volumeMistakes(object)
+    yield* validateVolumes(object)
     for (const source of volumeSources) {
       const [given, before] = [Json.at(object, "spec", source), Json.at(old, "spec", source)]
       if (!Json.equal(given, before)) {
@@ -183,11 +183,11 @@ const volumeStrategy = strategy({
 
 const volumeSources = ["hostPath", "local", "nfs", "csi", "iscsi", "fc"]
 
-function* volumeMistakes(object: JsonObject): Errors {
+function* validateVolumes(object: JsonObject): Errors {
   const spec = Json.object(object.spec)
   const modes = Json.list(spec.accessModes)
   if (modes.length === 0) yield FieldError.required("spec.accessModes")
-  yield* modeMistakes("spec.accessModes", modes)
+  yield* validateMode("spec.accessModes", modes)
   const capacity = Json.texts(spec.capacity)
   const { storage } = capacity
   if (Object.keys(capacity).length === 0) yield FieldError.required("spec.capacity")
@@ -250,9 +250,9 @@ export const storageClass: Definition = {
       fill(draft, "reclaimPolicy", "Delete")
       fill(draft, "volumeBindingMode", "Immediate")
     },
-    validate: classMistakes,
+    validate: validateClass,
     *validateUpdate(object, old) {
-      yield* classMistakes(object)
+      yield* validateClass(object)
       for (const name of ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"]) {
         if (!Json.equal(object[name], old[name])) yield FieldError.invalid(name, null, "field is immutable")
       }
@@ -261,7 +261,7 @@ export const storageClass: Definition = {
   unconditionalUpdate: true
 }
 
-function* classMistakes(object: JsonObject): Errors {
+function* validateClass(object: JsonObject): Errors {
   const policy = object.reclaimPolicy
   if (policy !== "Delete" && policy !== "Retain") {
     yield FieldError.notSupported("reclaimPolicy", policy, ["Delete", "Retain"])

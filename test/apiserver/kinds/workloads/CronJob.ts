@@ -32,9 +32,9 @@ const main = strategy({
 function* validate(given: JsonObject, before: JsonObject | undefined): Errors {
   const schedule = Json.text(given.schedule) ?? ""
   if (schedule === "") yield FieldError.required("spec.schedule")
-  else yield* scheduleMistakes(schedule, given, before)
+  else yield* validateSchedule(schedule, given, before)
   yield* Check.notNegative("spec.startingDeadlineSeconds", given.startingDeadlineSeconds)
-  if (before === undefined || before.timeZone !== given.timeZone) yield* zoneMistakes(given)
+  if (before === undefined || before.timeZone !== given.timeZone) yield* validateZone(given)
   yield* Check.word("spec.concurrencyPolicy", given.concurrencyPolicy, ["Allow", "Forbid", "Replace"])
   const job = Json.object(Json.at(given, "jobTemplate", "spec"))
   yield* JobValidation.common("spec.jobTemplate.spec", job)
@@ -48,8 +48,8 @@ function* validate(given: JsonObject, before: JsonObject | undefined): Errors {
   yield* Check.notNegative("spec.failedJobsHistoryLimit", given.failedJobsHistoryLimit)
 }
 
-function* scheduleMistakes(schedule: string, given: JsonObject, before: JsonObject | undefined): Errors {
-  const found = Schedule.mistake(schedule)
+function* validateSchedule(schedule: string, given: JsonObject, before: JsonObject | undefined): Errors {
+  const found = Schedule.parseError(schedule)
   if (found !== undefined) yield FieldError.invalid("spec.schedule", schedule, found)
   if (!schedule.includes("TZ")) return
   // It was allowed once, and still is where it was.
@@ -64,7 +64,7 @@ function* scheduleMistakes(schedule: string, given: JsonObject, before: JsonObje
   }
 }
 
-function* zoneMistakes({ timeZone }: JsonObject): Errors {
+function* validateZone({ timeZone }: JsonObject): Errors {
   if (typeof timeZone !== "string") return
   if (timeZone === "") {
     return yield FieldError.invalid("spec.timeZone", timeZone, "timeZone must be nil or non-empty string")

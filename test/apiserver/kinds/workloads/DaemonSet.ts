@@ -37,7 +37,7 @@ const main = strategy({
     annotate(draft, before + (changed ? 1 : 0))
   },
   warnings: (object, old) => PodWarnings.ofTemplate("spec.template", object, old),
-  validate: validate,
+  validate,
   *validateUpdate(object, old) {
     yield* Check.immutableSelector(object, old)
     yield* validate(object)
@@ -65,11 +65,11 @@ function* validate(object: JsonObject): Errors {
   yield* PodValidation.template("spec.template", template)
   yield* Templates.forEver("spec.template", template, "DaemonSet")
   yield* Check.notNegative("spec.minReadySeconds", given.minReadySeconds)
-  yield* updateMistakes(Json.object(given.updateStrategy))
+  yield* validateUpdate(Json.object(given.updateStrategy))
   yield* Check.notNegative("spec.revisionHistoryLimit", given.revisionHistoryLimit)
 }
 
-function* updateMistakes(strategy: JsonObject): Errors {
+function* validateUpdate(strategy: JsonObject): Errors {
   if (strategy.type === "OnDelete") return
   if (strategy.type !== "RollingUpdate") {
     return yield FieldError.make(

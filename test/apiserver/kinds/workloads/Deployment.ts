@@ -30,18 +30,18 @@ const main = strategy({
     if (old === undefined) yield* PodWarnings.ofName(object, "Pod names and hostnames")
     yield* PodWarnings.ofTemplate("spec.template", object, old)
   },
-  validate: (object) => specMistakes(Json.object(object.spec)),
+  validate: (object) => validateSpec(Json.object(object.spec)),
   *validateUpdate(object, old) {
-    yield* specMistakes(Json.object(object.spec))
+    yield* validateSpec(Json.object(object.spec))
     yield* Check.immutableSelector(object, old)
   }
 })
 
-function* specMistakes(spec: JsonObject): Errors {
+function* validateSpec(spec: JsonObject): Errors {
   yield* Check.notNegative("spec.replicas", spec.replicas)
   yield* Templates.selector("spec.selector", spec.selector, "deployment")
   yield* Templates.selectedAlways(spec, "ReplicaSet")
-  yield* strategyMistakes(Json.object(spec.strategy))
+  yield* validateStrategy(Json.object(spec.strategy))
   yield* Check.notNegative("spec.minReadySeconds", spec.minReadySeconds)
   yield* Check.notNegative("spec.revisionHistoryLimit", spec.revisionHistoryLimit)
   yield* Check.notNegative("spec.progressDeadlineSeconds", spec.progressDeadlineSeconds)
@@ -51,7 +51,7 @@ function* specMistakes(spec: JsonObject): Errors {
   }
 }
 
-function* strategyMistakes(strategy: JsonObject): Errors {
+function* validateStrategy(strategy: JsonObject): Errors {
   const rolling = strategy.rollingUpdate
   if (strategy.type === "Recreate") {
     if (rolling !== undefined) {
@@ -83,7 +83,7 @@ function* strategyMistakes(strategy: JsonObject): Errors {
   yield* Templates.atMostAll("spec.strategy.rollingUpdate.maxUnavailable", maxUnavailable)
 }
 
-function* statusMistakes(object: JsonObject, old: JsonObject): Errors {
+function* validateStatus(object: JsonObject, old: JsonObject): Errors {
   const status = Json.object(object.status)
   yield* Templates.counts(
     "status",
@@ -120,7 +120,7 @@ export const deployment: Definition = {
   strategy: main,
   status: statusStrategy(main, "apps/v1.Deployment", {
     kept: [["metadata", "labels"]],
-    validateUpdate: statusMistakes
+    validateUpdate: validateStatus
   }),
   scale: {
     specReplicas: ["spec", "replicas"],

@@ -188,7 +188,7 @@ function* exitCodes(field: string, given: JsonObject, containers: ReadonlyArray<
   }
 }
 
-/** A mistake of which the value is not shown. */
+/** An error of which the value is not shown. */
 export const omitted = (field: string, detail: string): FieldError.FieldError => ({
   reason: "FieldValueInvalid",
   field,

@@ -18,7 +18,7 @@ const selectableFields = (object: JsonObject) => ({
   "status.replicas": String(Json.number(Json.at(object, "status", "replicas")) ?? 0)
 })
 
-function* statusMistakes(object: JsonObject): Errors {
+function* validateStatus(object: JsonObject): Errors {
   yield* Templates.counts(
     "status",
     Json.object(object.status),
@@ -39,7 +39,7 @@ function* statusMistakes(object: JsonObject): Errors {
   )
 }
 
-function* setMistakes(object: JsonObject): Errors {
+function* validateSet(object: JsonObject): Errors {
   const given = Json.object(object.spec)
   yield* Check.notNegative("spec.replicas", given.replicas)
   yield* Check.notNegative("spec.minReadySeconds", given.minReadySeconds)
@@ -61,9 +61,9 @@ const setStrategy = strategy({
     if (old === undefined) yield* PodWarnings.ofName(object, "Pod names and hostnames")
     yield* PodWarnings.ofTemplate("spec.template", object, old)
   },
-  validate: setMistakes,
+  validate: validateSet,
   *validateUpdate(object, old) {
-    yield* setMistakes(object)
+    yield* validateSet(object)
     yield* Check.immutableSelector(object, old)
   }
 })
@@ -74,13 +74,13 @@ export const replicaSet: Definition = {
   version: "v1",
   kind: "ReplicaSet",
   strategy: setStrategy,
-  status: statusStrategy(setStrategy, "apps/v1.ReplicaSet", { validateUpdate: statusMistakes }),
+  status: statusStrategy(setStrategy, "apps/v1.ReplicaSet", { validateUpdate: validateStatus }),
   scale,
   selectableFields,
   unconditionalUpdate: true
 }
 
-function* controllerMistakes(object: JsonObject): Errors {
+function* validateController(object: JsonObject): Errors {
   const given = Json.object(object.spec)
   const selector = Json.texts(given.selector)
   if (Object.keys(selector).length === 0) yield FieldError.required("spec.selector")
@@ -111,7 +111,7 @@ const controllerStrategy = strategy({
     if (old === undefined) yield* PodWarnings.ofName(object, "Pod names and hostnames")
     yield* PodWarnings.ofTemplate("spec.template", object, old)
   },
-  validate: controllerMistakes
+  validate: validateController
 })
 
 /** v1 ReplicationController. */
@@ -120,7 +120,7 @@ export const replicationController: Definition = {
   version: "v1",
   kind: "ReplicationController",
   strategy: controllerStrategy,
-  status: statusStrategy(controllerStrategy, "core/v1.ReplicationController", { validateUpdate: statusMistakes }),
+  status: statusStrategy(controllerStrategy, "core/v1.ReplicationController", { validateUpdate: validateStatus }),
   scale,
   selectableFields,
   dependents: "orphaned",

@@ -4,7 +4,7 @@ import * as Schedule from "./Schedule.ts"
 test.each(["* * * * *", "*/5 1-3,7 * jan-mar mon", "@daily", "@every 1h30m", "0 0 1 1 ?", "CRON_TZ=UTC 0 0 * * *"])(
   "%s is a schedule",
   (schedule) => {
-    expect(Schedule.mistake(schedule)).toBeUndefined()
+    expect(Schedule.parseError(schedule)).toBeUndefined()
   }
 )
 
@@ -18,6 +18,6 @@ test.each([
   ["1-2-3 * * * *", "too many hyphens: 1-2-3"],
   ["*/2/3 * * * *", "too many slashes: */2/3"],
   ["@never", "unrecognized descriptor: @never"]
-])("%s is none: %s", (schedule, mistake) => {
-  expect(Schedule.mistake(schedule)).toBe(mistake)
+])("%s is none: %s", (schedule, error) => {
+  expect(Schedule.parseError(schedule)).toBe(error)
 })

@@ -1,16 +1,16 @@
 /** What is wrong with a schedule of cron, in the words of the library that Kubernetes reads it with. */
 
 /** What is wrong; undefined if nothing is. */
-export const mistake = (schedule: string): string | undefined => {
+export const parseError = (schedule: string): string | undefined => {
   const text = schedule.replace(/^(?:CRON_)?TZ=\S+\s+/, "").trim()
-  if (text.startsWith("@")) return descriptorMistake(text)
+  if (text.startsWith("@")) return descriptorError(text)
   const given = text === "" ? [] : text.split(/\s+/)
   if (given.length !== fields.length) {
     return `expected exactly 5 fields, found ${given.length}: [${given.join(" ")}]`
   }
   for (const [index, bounds] of fields.entries()) {
     for (const part of (given[index] ?? "").split(",")) {
-      const found = part === "" ? undefined : partMistake(part, bounds)
+      const found = part === "" ? undefined : partError(part, bounds)
       if (found !== undefined) return found
     }
   }
@@ -37,7 +37,7 @@ const fields: ReadonlyArray<Bounds> = [
 
 const descriptors = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"]
 
-const descriptorMistake = (text: string): string | undefined => {
+const descriptorError = (text: string): string | undefined => {
   if (descriptors.includes(text)) return undefined
   if (!text.startsWith("@every ")) return `unrecognized descriptor: ${text}`
   const duration = text.slice("@every ".length)
@@ -46,7 +46,7 @@ const descriptorMistake = (text: string): string | undefined => {
     : `failed to parse duration ${text}: time: invalid duration ${JSON.stringify(duration)}`
 }
 
-const partMistake = (part: string, bounds: Bounds): string | undefined => {
+const partError = (part: string, bounds: Bounds): string | undefined => {
   const [range = "", step, ...more] = part.split("/")
   if (more.length > 0) return `too many slashes: ${part}`
   const [from = "", to, ...others] = range.split("-")

@@ -57,7 +57,7 @@ function* validate(object: JsonObject, isNew: boolean): Errors {
   if (policy !== "OrderedReady" && policy !== "Parallel") {
     yield FieldError.invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
   }
-  yield* updateMistakes(Json.object(given.updateStrategy))
+  yield* validateUpdate(Json.object(given.updateStrategy))
   yield* Check.notNegative("spec.replicas", given.replicas)
   yield* Check.notNegative("spec.minReadySeconds", given.minReadySeconds)
   const service = Json.text(given.serviceName) ?? ""
@@ -80,7 +80,7 @@ const withClaims = (given: JsonObject): JsonObject => {
   return { ...template, spec: { ...Json.object(template.spec), volumes: [...added, ...own] } }
 }
 
-function* updateMistakes({ rollingUpdate, type }: JsonObject): Errors {
+function* validateUpdate({ rollingUpdate, type }: JsonObject): Errors {
   // As the internal type of Go shows it.
   const shown = Json.isObject(rollingUpdate)
     ? { Partition: rollingUpdate.partition ?? 0, MaxUnavailable: rollingUpdate.maxUnavailable ?? null }
@@ -104,7 +104,7 @@ function* updateMistakes({ rollingUpdate, type }: JsonObject): Errors {
   }
 }
 
-function* statusMistakes(object: JsonObject): Errors {
+function* validateStatus(object: JsonObject): Errors {
   yield* Templates.counts(
     "status",
     Json.object(object.status),
@@ -133,7 +133,7 @@ export const statefulSet: Definition = {
   version: "v1",
   kind: "StatefulSet",
   strategy: main,
-  status: statusStrategy(main, "apps/v1.StatefulSet", { validateUpdate: statusMistakes }),
+  status: statusStrategy(main, "apps/v1.StatefulSet", { validateUpdate: validateStatus }),
   scale: {
     specReplicas: ["spec", "replicas"],
     statusReplicas: ["status", "replicas"],
@@ -149,16 +149,16 @@ export const controllerRevision: Definition = {
   kind: "ControllerRevision",
   strategy: strategy({
     shape: "apps/v1.ControllerRevision",
-    validate: revisionMistakes,
+    validate: validateRevision,
     *validateUpdate(object, old) {
-      yield* revisionMistakes(object)
+      yield* validateRevision(object)
       yield* Check.immutable("data", object.data, old.data)
     }
   }),
   unconditionalUpdate: true
 }
 
-function* revisionMistakes(object: JsonObject): Errors {
+function* validateRevision(object: JsonObject): Errors {
   if (object.data === undefined || object.data === null) yield FieldError.required("data", "data is mandatory")
   yield* Check.notNegative("revision", object.revision)
 }

@@ -25,7 +25,7 @@ export const validate = (spec: Internal.Spec, before?: Internal.Spec): Errors =>
     const client = `${path}.webhookClientConfig`
     return [
       ...(Json.isObject(webhook.clientConfig)
-        ? ClientConfig.mistakes(client, webhook.clientConfig)
+        ? ClientConfig.validate(client, webhook.clientConfig)
         : [FieldError.required(client, "required when strategy is set to Webhook")]),
       ...ofReviewVersions(webhook.conversionReviewVersions, webhookOf(before).conversionReviewVersions)
     ]
@@ -58,7 +58,7 @@ const ofReviewVersions = (value: Json.Json | undefined, before: Json.Json | unde
     ...versions.flatMap((version, index) => {
       const field = `${at}[${index}]`
       if (versions.indexOf(version) < index) return [FieldError.invalid(field, version, "duplicate version")]
-      return Format.dnsLabel1035(String(version)).map((mistake) => FieldError.invalid(field, version, mistake))
+      return Format.dnsLabel1035(String(version)).map((error) => FieldError.invalid(field, version, error))
     }),
     ...(isRecognized ? [] : [FieldError.invalid(at, versions, `must include at least one of ${accepted.join(", ")}`)])
   ]

@@ -220,14 +220,14 @@ const ofSchema = (validation: Json.JsonObject | undefined, statusEnabled: boolea
   const structural = readable ? Structural.validate(read, at) : []
   const defaults = readable && structural.length === 0 ? DefaultValidation.validate(schema, at) : []
   const sound = readable && structural.length === 0 && defaults.length === 0
-  const mistakes = OpenApi.validate(read, at, sound ? new Types(Expression.environment()) : undefined)
+  const errors = OpenApi.validate(read, at, sound ? new Types(Expression.environment()) : undefined)
   return [
     ...(statusEnabled ? ofRoot(read, at) : []),
     ...(read.nullable === true ? [FieldError.forbidden(`${at}.nullable`, "nullable cannot be true at the root")] : []),
     ...structural,
     ...defaults,
-    ...mistakes.schema,
-    ...mistakes.rules
+    ...errors.schema,
+    ...errors.rules
   ]
 }
 

@@ -14,8 +14,8 @@ import * as Topology from "./Topology.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
 
-/** Mistakes of schemas, and of their rules, which come last. */
-export interface Mistakes {
+/** Errors of schemas, and of their rules, which come last. */
+export interface SchemaErrors {
   readonly schema: Errors
   readonly rules: Errors
 }
@@ -38,17 +38,17 @@ interface Typed {
   readonly schema: Schema
 }
 
-/** The mistakes in a schema. Without `types`, rules are not looked at: the schema is wrong otherwise. */
-export const validate = (schema: Json.JsonObject, path: string, types: Types | undefined): Mistakes => {
+/** The errors in a schema. Without `types`, rules are not looked at: the schema is wrong otherwise. */
+export const validate = (schema: Json.JsonObject, path: string, types: Types | undefined): SchemaErrors => {
   const typed = types === undefined ? undefined : { types, schema: Schemas.schemaOf(schema) }
   // The whole is declared first, as a resource: its parts are the same types then.
   if (typed !== undefined) typed.types.of(typed.schema, true)
   return at(schema, { path, root: true, insideMeta: false, noDefaults: undefined, uncorrelated: undefined, typed })
 }
 
-const at = (schema: Json.JsonObject, place: Place): Mistakes => {
+const at = (schema: Json.JsonObject, place: Place): SchemaErrors => {
   const below = children(schema, place).map(([child, where]) => at(child, where))
-  const mistakes = [
+  const errors = [
     ...plain(schema, place),
     ...exclusive(schema, place.path),
     ...below.flatMap((one) => one.schema),
@@ -56,8 +56,8 @@ const at = (schema: Json.JsonObject, place: Place): Mistakes => {
     ...ofRules(schema, place.path)
   ]
   return {
-    schema: mistakes,
-    rules: [...below.flatMap((one) => one.rules), ...(mistakes.length === 0 ? compiled(schema, place) : [])]
+    schema: errors,
+    rules: [...below.flatMap((one) => one.rules), ...(errors.length === 0 ? compiled(schema, place) : [])]
   }
 }
 

@@ -5,11 +5,11 @@ import { shownItems } from "./Internal.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
 
-/** A mistake of a member that may be missing, which is told differently. */
+/** An error of a member that may be missing, which is told differently. */
 const requiredOrInvalid = (path: string, value: string, detail: string): FieldError.FieldError =>
   value === "" ? FieldError.required(path, detail) : FieldError.invalid(path, value, detail)
 
-/** The mistakes of one schema, not of those in it. */
+/** The errors of one schema, not of those in it. */
 export const validate = (schema: Json.JsonObject, path: string): Errors => {
   const type = Json.text(schema.type) ?? ""
   const mapType = Json.text(schema["x-kubernetes-map-type"])

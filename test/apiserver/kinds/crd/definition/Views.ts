@@ -7,7 +7,7 @@ import * as Internal from "./Internal.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
 
-/** The mistakes of subresources. */
+/** The errors of subresources. */
 export const ofSubresources = (subresources: Json.JsonObject | undefined, path: string): Errors => {
   const scale = subresources?.scale
   if (!Json.isObject(scale)) return []
@@ -38,7 +38,7 @@ const ofScalePath = (
 const columnTypes = ["boolean", "date", "integer", "number", "string"]
 const columnFormats = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"]
 
-/** The mistakes of columns. */
+/** The errors of columns. */
 export const ofColumns = ({ columns }: Internal.Version, path: string): Errors =>
   columns.flatMap((column, index) => {
     const at = `${path}[${index}]`
@@ -62,7 +62,7 @@ export const ofColumns = ({ columns }: Internal.Version, path: string): Errors =
 
 const maxSelectableFields = 8
 
-/** The mistakes of selectable fields. */
+/** The errors of selectable fields. */
 export const ofSelectableFields = (
   { selectableFields }: Internal.Version,
   validation: Json.JsonObject | undefined,
@@ -71,7 +71,7 @@ export const ofSelectableFields = (
   if (selectableFields.length === 0) return []
   const schema = Schemas.schemaOf(Internal.openApi(validation))
   const seen = new Set<string>()
-  const mistakes = selectableFields.flatMap(({ jsonPath }, index): Errors => {
+  const errors = selectableFields.flatMap(({ jsonPath }, index): Errors => {
     const at = `${path}[${index}].jsonPath`
     const text = Json.text(jsonPath) ?? ""
     if (text === "") return [FieldError.required(at)]
@@ -90,9 +90,9 @@ export const ofSelectableFields = (
     ]
   })
   return seen.size <= maxSelectableFields
-    ? mistakes
+    ? errors
     : [
-        ...mistakes,
+        ...errors,
         FieldError.make("FieldValueTooMany", path, seen.size, `must have at most ${maxSelectableFields} items`)
       ]
 }

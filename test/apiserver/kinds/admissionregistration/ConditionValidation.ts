@@ -25,8 +25,8 @@ function* tooLong(field: string, value: string, most: number): Errors {
   }
 }
 
-/** The mistakes of a list of conditions. */
-export function* mistakes(field: string, value: JsonValue | undefined): Errors {
+/** The errors of a list of conditions. */
+export function* validate(field: string, value: JsonValue | undefined): Errors {
   const seen = new Set<string>()
   for (const [index, condition] of Json.objects(value).entries()) {
     const at = `${field}[${index}]`
