@@ -200,9 +200,7 @@ export const create = ({ registry, verbs }: ApiServer.ApiServer, wanted: Readonl
     for (const object of objects) {
       const kind = registry.named(Json.text(object.apiVersion) ?? "", Json.text(object.kind) ?? "")
       if (kind === undefined) continue
-      yield* Step.settle(Step.make(), () =>
-        verbs.create(kind, namespaceOf(object), object, { now, manager: "homeostat" })
-      )
+      yield* Step.run(Step.make(), () => verbs.create(kind, namespaceOf(object), object, { now, manager: "homeostat" }))
     }
   }).pipe(Effect.orDie)
 

@@ -22,10 +22,10 @@ const scheme = "bearer "
 export const make = (serviceAccounts: Tokens.ServiceAccountTokens): Authentication => {
   const users = new Map<string, User.User>()
   const check: Authentication["check"] = (token, audiences, now) => {
-    const asked = audiences.length === 0 ? [serviceAccounts.issuer] : audiences
+    const requested = audiences.length === 0 ? [serviceAccounts.issuer] : audiences
     const user = users.get(token)
-    if (user !== undefined) return { user, audiences: asked }
-    return serviceAccounts.check(token, asked, now)
+    if (user !== undefined) return { user, audiences: requested }
+    return serviceAccounts.check(token, requested, now)
   }
   return {
     serviceAccounts,

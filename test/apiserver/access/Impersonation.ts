@@ -214,13 +214,13 @@ const check = (
 ): Failure.Failure | undefined => {
   const { user } = request
   const constrained = mode.name !== "legacy"
-  const asked = checks.map(({ never, ...resource }) => ({
+  const requests = checks.map(({ never, ...resource }) => ({
     never,
     request: { user, verb: constrained ? `impersonate:${mode.name}` : "impersonate", resource, path: "" }
   }))
   const all = constrained
-    ? [{ never: undefined, request: { ...request, verb: `impersonate-on:${mode.name}:${request.verb}` } }, ...asked]
-    : asked
+    ? [{ never: undefined, request: { ...request, verb: `impersonate-on:${mode.name}:${request.verb}` } }, ...requests]
+    : requests
   for (const { never, request } of all) {
     if (never !== undefined) return forbidden(request, never)
     const { allowed, reason } = authorizer.authorize(request)

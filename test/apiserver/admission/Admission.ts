@@ -10,9 +10,9 @@ import * as Mutation from "./Mutation.ts"
 import * as Plugins from "./Plugins.ts"
 import type { UpdateStatus } from "./plugins/ResourceQuota.ts"
 import { Reinvocation } from "./Reinvocation.ts"
+import type { ServerState, WriteOptions } from "./ServerState.ts"
 import * as ValidatingPolicies from "./ValidatingPolicies.ts"
 import * as Webhooks from "./Webhooks.ts"
-import type { World, WriteOptions } from "./World.ts"
 
 const storages = [
   "mutatingadmissionpolicybindings",
@@ -22,39 +22,39 @@ const storages = [
 ].map((plural) => `admissionregistration.k8s.io/${plural}`)
 
 /** The options of a write with its admission. The plugin ResourceQuota replaces the status of quotas by `updateStatus`. */
-export const admitted = (world: World, options: WriteOptions, updateStatus: UpdateStatus): WriteOptions => {
-  const hasOthers = storages.some((storage) => world.store.list(storage).length > 0)
+export const admitted = (state: ServerState, options: WriteOptions, updateStatus: UpdateStatus): WriteOptions => {
+  const hasOthers = storages.some((storage) => state.store.list(storage).length > 0)
   return {
     ...options,
     mutate: (attributes) =>
-      (hasOthers ? mutated(world, attributes, options) : Plugins.mutate(attributes.object, attributes, options)) ??
+      (hasOthers ? mutated(state, attributes, options) : Plugins.mutate(attributes.object, attributes, options)) ??
       undefined,
     admit: (attributes) => {
-      Plugins.validate(world, attributes, options)
+      Plugins.validate(state, attributes, options)
       if (hasOthers) {
-        ValidatingPolicies.check(world, attributes, options)
-        Webhooks.validate(world, attributes, options)
+        ValidatingPolicies.check(state, attributes, options)
+        Webhooks.validate(state, attributes, options)
       }
-      Plugins.charge(world, attributes, options, updateStatus)
+      Plugins.charge(state, attributes, options, updateStatus)
     }
   }
 }
 
-const mutated = (world: World, attributes: Attributes, options: WriteOptions): JsonObject | null => {
+const mutated = (state: ServerState, attributes: Attributes, options: WriteOptions): JsonObject | null => {
   const reinvocation = new Reinvocation()
   const round = (given: JsonObject | null): JsonObject | null => {
     const byPlugins = Plugins.mutate(given, attributes, options)
     const byPolicies = MutatingPolicies.mutate(
-      world,
+      state,
       { ...attributes, object: byPlugins },
       options,
       reinvocation.policies
     )
-    return Webhooks.mutate(world, { ...attributes, object: byPolicies }, options, reinvocation.webhooks)
+    return Webhooks.mutate(state, { ...attributes, object: byPolicies }, options, reinvocation.webhooks)
   }
   const first = round(attributes.object)
   if (!reinvocation.isNeeded) return first
   reinvocation.isSecond = true
   const last = round(first)
-  return last === null ? null : Mutation.settled(attributes, last, options)
+  return last === null ? null : Mutation.validated(attributes, last, options)
 }

@@ -8,17 +8,17 @@ import * as Json from "../model/Json.ts"
 import type { Kind } from "../model/Kind.ts"
 import * as User from "../model/User.ts"
 import * as Matching from "./Matching.ts"
-import type { World, WriteOptions } from "./World.ts"
+import type { ServerState, WriteOptions } from "./ServerState.ts"
 
 const optionsKinds = { CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE: "DeleteOptions" } as const
 
 const optionsOf = (
   { deleteOptions, operation }: Attributes.Attributes,
-  { asked, dryRun }: WriteOptions
+  { dryRun, query }: WriteOptions
 ): JsonObject => ({
   apiVersion: "meta.k8s.io/v1",
   kind: optionsKinds[operation],
-  ...(operation === "DELETE" ? deleteOptions : asked),
+  ...(operation === "DELETE" ? deleteOptions : query),
   ...(dryRun && { dryRun: ["All"] })
 })
 
@@ -44,7 +44,7 @@ export const requestOf = (attributes: Attributes.Attributes, matched: Kind, opti
 
 /** The values that the expressions of a policy see. */
 export const inputOf = (
-  world: World,
+  state: ServerState,
   attributes: Attributes.Attributes,
   matched: Kind,
   params: JsonObject | null,
@@ -58,7 +58,7 @@ export const inputOf = (
     object: convert(object),
     oldObject: convert(oldObject),
     request: requestOf(attributes, matched, options),
-    namespaceObject: exposed(Matching.storedNamespace(world, attributes.namespace)),
+    namespaceObject: exposed(Matching.storedNamespace(state, attributes.namespace)),
     params,
     authorizer: Authorizer.of(user, authorizer?.authorize, {
       group: resource.group,

@@ -6,7 +6,7 @@ import type { JsonObject, Json as JsonValue } from "../model/Json.ts"
 import * as Json from "../model/Json.ts"
 import type { Kind } from "../model/Kind.ts"
 import * as Matching from "./Matching.ts"
-import type { World } from "./World.ts"
+import type { ServerState } from "./ServerState.ts"
 
 /** An expression and its program. */
 export interface Expression {
@@ -32,17 +32,17 @@ export const compilerOf = (spec: JsonObject, composed: boolean): Expressions.Com
 
 /** The version of the resource that `matchResources` match; undefined: they do not match. Without rules they match every resource. */
 export const matchedBy = (
-  world: World,
+  state: ServerState,
   value: JsonValue | undefined,
   attributes: Attributes.Attributes
 ): Kind | undefined => {
   const resources = Json.object(value)
   const { excludeResourceRules, matchPolicy, resourceRules } = resources
-  if (!Matching.selects(world, resources, attributes)) return undefined
-  if (Matching.matched(world, excludeResourceRules, matchPolicy, attributes) !== undefined) return undefined
+  if (!Matching.selects(state, resources, attributes)) return undefined
+  if (Matching.matched(state, excludeResourceRules, matchPolicy, attributes) !== undefined) return undefined
   return Json.list(resourceRules).length === 0
     ? attributes.resource
-    : Matching.matched(world, resourceRules, matchPolicy, attributes)
+    : Matching.matched(state, resourceRules, matchPolicy, attributes)
 }
 
 /** Evaluates an expression. Returns its value, or the error in the words of a kube-apiserver. */

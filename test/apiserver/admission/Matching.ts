@@ -4,7 +4,7 @@ import * as Attributes from "../model/Attributes.ts"
 import type { JsonObject, Json as JsonValue } from "../model/Json.ts"
 import * as Json from "../model/Json.ts"
 import type { Kind } from "../model/Kind.ts"
-import type { World } from "./World.ts"
+import type { ServerState } from "./ServerState.ts"
 
 const group = "admissionregistration.k8s.io"
 
@@ -15,12 +15,12 @@ const labelsOf = (object: JsonObject | null): { readonly [name: string]: string 
   Json.texts(Json.at(object ?? undefined, "metadata", "labels"))
 
 /** The stored Namespace with this name, if there is one. */
-export const storedNamespace = ({ store }: Pick<World, "store">, name: string): JsonObject | undefined =>
+export const storedNamespace = ({ store }: Pick<ServerState, "store">, name: string): JsonObject | undefined =>
   name === "" ? undefined : store.get("/namespaces", "", name)
 
 /** Whether a `namespaceSelector` matches. It matches all objects that are in no namespace. */
 const matchesNamespace = (
-  world: World,
+  state: ServerState,
   selector: JsonValue | undefined,
   attributes: Attributes.Attributes
 ): boolean => {
@@ -28,7 +28,7 @@ const matchesNamespace = (
   const namespace = Attributes.namespaceOf(attributes)
   if (Check.isEmptySelector(selector) || (namespace === "" && !Attributes.isNamespaces(resource))) return true
   const written = Attributes.isNamespaces(resource) && subresource === "" && operation !== "DELETE"
-  return Check.selects(selector, labelsOf(written ? object : (storedNamespace(world, namespace) ?? null)))
+  return Check.selects(selector, labelsOf(written ? object : (storedNamespace(state, namespace) ?? null)))
 }
 
 /** Whether an `objectSelector` matches the object, or matched it before. */
@@ -37,8 +37,8 @@ const matchesObject = (selector: JsonValue | undefined, { object, oldObject }: A
   [object, oldObject].some((one) => one !== null && Check.selects(selector, labelsOf(one)))
 
 /** Whether `namespaceSelector` and `objectSelector` match. */
-export const selects = (world: World, selectors: JsonObject, attributes: Attributes.Attributes): boolean =>
-  matchesNamespace(world, selectors.namespaceSelector, attributes) &&
+export const selects = (state: ServerState, selectors: JsonObject, attributes: Attributes.Attributes): boolean =>
+  matchesNamespace(state, selectors.namespaceSelector, attributes) &&
   matchesObject(selectors.objectSelector, attributes)
 
 /**
@@ -46,7 +46,7 @@ export const selects = (world: World, selectors: JsonObject, attributes: Attribu
  * another version than that of the request.
  */
 export const matched = (
-  world: World,
+  state: ServerState,
   rules: JsonValue | undefined,
   matchPolicy: JsonValue | undefined,
   attributes: Attributes.Attributes
@@ -55,7 +55,7 @@ export const matched = (
   const { resource } = attributes
   if (given.some((rule) => matches(rule, resource, attributes))) return resource
   if (matchPolicy === "Exact") return undefined
-  const others = world.registry.kinds().filter((kind) => kind.storage === resource.storage && kind !== resource)
+  const others = state.registry.kinds().filter((kind) => kind.storage === resource.storage && kind !== resource)
   for (const rule of given) {
     const found = others.find((kind) => matches(rule, kind, attributes))
     if (found !== undefined) return found

@@ -18,7 +18,7 @@ import * as Request from "./AdmissionRequest.ts"
 import * as Evaluation from "./Evaluation.ts"
 import * as Policies from "./Policies.ts"
 import type * as Reinvocation from "./Reinvocation.ts"
-import type { World, WriteOptions } from "./World.ts"
+import type { ServerState, WriteOptions } from "./ServerState.ts"
 
 /** A policy with its expressions. */
 interface Compiled extends Policies.Policy {
@@ -48,7 +48,7 @@ const policies = Policies.make(
 
 /** The object of a request after the mutations of one round; the same object if no policy mutates it. Throws a Failure if a policy fails. */
 export const mutate = (
-  world: World,
+  state: ServerState,
   attributes: Attributes.Attributes,
   options: WriteOptions,
   calls: Reinvocation.Calls
@@ -57,7 +57,7 @@ export const mutate = (
   let { object } = attributes
   let mutated = false
   calls.begin(object)
-  for (const invocation of [...policies.all(world, attributes)]) {
+  for (const invocation of [...policies.all(state, attributes)]) {
     const { binding, policy } = invocation
     if ("problem" in invocation) {
       refusals.push({ message: denied(policy, binding, invocation.problem), reason: "Forbidden" })
@@ -68,7 +68,7 @@ export const mutate = (
     const refuse = (message: string): void => {
       if (!policy.ignores) refusals.push({ message: denied(policy, binding, message), reason: "Invalid" })
     }
-    const inputOf = () => Request.inputOf(world, { ...attributes, object }, matched, params, options)
+    const inputOf = () => Request.inputOf(state, { ...attributes, object }, matched, params, options)
     const met = Evaluation.conditionsMet(policy.conditions, Request.conditionInput(inputOf(), attributes))
     if (met !== true && met !== false) refuse(met.problem)
     if (met !== true || calls.skips(key)) continue
@@ -153,11 +153,11 @@ const applied = (kind: Type.Schemed, object: JsonObject, value: unknown): Mutate
 const atomics = (type: Type.Type, value: JsonValue, path: string): ReadonlyArray<string> => {
   if (Json.isObject(value) && type.map !== undefined) {
     const { atomic, fields } = type.map
-    const below = Object.entries(value).flatMap(([name, member = null]) => {
+    const nested = Object.entries(value).flatMap(([name, member = null]) => {
       const field = fields.get(name)
       return field === undefined ? [] : atomics(field.type, member, `${path}.${name}`)
     })
-    return [...(atomic ? [path] : []), ...below]
+    return [...(atomic ? [path] : []), ...nested]
   }
   if (!Json.isList(value) || type.list === undefined) return []
   const { atomic, element } = type.list

@@ -10,8 +10,8 @@ import * as Json from "../model/Json.ts"
 import * as JsonText from "../model/JsonText.ts"
 import * as Metadata from "../model/ObjectMetaValidation.ts"
 import { quote } from "../model/Quote.ts"
+import type { ServerState, WriteOptions } from "./ServerState.ts"
 import * as Webhook from "./Webhook.ts"
-import type { World, WriteOptions } from "./World.ts"
 
 /** The object with the patch of a webhook (base64); undefined: the patch is empty. Throws a Failure (500), or `Unusable`. */
 export const patched = (
@@ -56,7 +56,7 @@ const goName = (value: JsonValue): string => (typeof value === "boolean" ? "bool
 
 /** Decodes an object as the body of a request. Throws a Failure (500). */
 export const decoded = (
-  { registry }: World,
+  { registry }: ServerState,
   { kind, resource }: Attributes.Attributes,
   object: JsonObject,
   { warn }: WriteOptions
@@ -74,7 +74,7 @@ export const decoded = (
 }
 
 /** Checks the namespace, owners and managers of a changed object. Throws a Failure (400) if its namespace is another one. */
-export const settled = (
+export const validated = (
   { kind, namespace, object, resource }: Attributes.Attributes,
   next: JsonObject,
   { warn }: WriteOptions
@@ -82,8 +82,8 @@ export const settled = (
   if (kind !== undefined) return next
   const draft = Json.copy(next)
   const metadata = Metadata.of(draft)
-  Metadata.place(resource, metadata, namespace)
-  Metadata.dedupeOwners(metadata, warn, true)
+  Metadata.ensureNamespace(resource, metadata, namespace)
+  Metadata.dedupOwnerReferences(metadata, warn, true)
   if (Managers.written(metadata.managedFields) !== undefined) return draft
   warn(
     ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests"

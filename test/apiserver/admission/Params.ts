@@ -4,10 +4,10 @@ import * as Attributes from "../model/Attributes.ts"
 import type { JsonObject, Json as JsonValue } from "../model/Json.ts"
 import * as Json from "../model/Json.ts"
 import { apiVersionOf, type Kind } from "../model/Kind.ts"
-import type { World } from "./World.ts"
+import type { ServerState } from "./ServerState.ts"
 
 /** The kind of the params; undefined: the policy has no `paramKind`; a text: the error for an unknown kind. */
-export const kindOf = ({ registry }: World, value: JsonValue | undefined): Kind | string | undefined => {
+export const kindOf = ({ registry }: ServerState, value: JsonValue | undefined): Kind | string | undefined => {
   if (!Json.isObject(value)) return undefined
   const apiVersion = Json.text(value.apiVersion) ?? ""
   const kind = Json.text(value.kind) ?? ""
@@ -20,7 +20,7 @@ export const kindOf = ({ registry }: World, value: JsonValue | undefined): Kind 
 
 /** The params of a binding; a text: the error for missing or misplaced params. The policy is evaluated for each of them. */
 export const collect = (
-  { store }: World,
+  { store }: ServerState,
   kind: Kind | undefined,
   value: JsonValue | undefined,
   attributes: Attributes.Attributes

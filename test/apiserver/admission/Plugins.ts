@@ -5,7 +5,7 @@ import { copy, type JsonObject } from "../model/Json.ts"
 import * as LimitRanger from "./plugins/LimitRanger.ts"
 import * as PodSecurity from "./plugins/PodSecurity.ts"
 import * as ResourceQuota from "./plugins/ResourceQuota.ts"
-import type { World, WriteOptions } from "./World.ts"
+import type { ServerState, WriteOptions } from "./ServerState.ts"
 
 const isPod = ({ group, plural }: Attributes["resource"]): boolean => group === "" && plural === "pods"
 
@@ -27,15 +27,15 @@ export const mutate = <A extends JsonObject | null>(
 }
 
 /** Throws a Failure if a plugin denies the write, before policies and webhooks do. */
-export const validate = (world: World, attributes: Attributes, writing: WriteOptions): void => {
+export const validate = (state: ServerState, attributes: Attributes, writing: WriteOptions): void => {
   LimitRanger.validate(attributes, writing)
-  PodSecurity.validate(world, attributes, writing)
+  PodSecurity.validate(state, attributes, writing)
 }
 
 /** The same for the plugin that comes after policies and webhooks. */
 export const charge = (
-  world: World,
+  state: ServerState,
   attributes: Attributes,
   options: WriteOptions,
   updateStatus: ResourceQuota.UpdateStatus
-): void => ResourceQuota.check(world, attributes, options, updateStatus)
+): void => ResourceQuota.check(state, attributes, options, updateStatus)

@@ -8,7 +8,7 @@ import * as ObjectMeta from "../model/ObjectMeta.ts"
 import * as Evaluation from "./Evaluation.ts"
 import * as Matching from "./Matching.ts"
 import * as Params from "./Params.ts"
-import type { World } from "./World.ts"
+import type { ServerState } from "./ServerState.ts"
 
 /** A policy with its expressions, compiled once. */
 export interface Policy {
@@ -38,17 +38,17 @@ export interface Misconfiguration<P extends Policy> {
 
 /** Validating or mutating policies. */
 export interface Policies<P extends Policy> {
-  readonly all: (world: World, attributes: Attributes.Attributes) => Iterable<Invocation<P> | Misconfiguration<P>>
+  readonly all: (state: ServerState, attributes: Attributes.Attributes) => Iterable<Invocation<P> | Misconfiguration<P>>
 }
 
 /** The policies and bindings that are stored there. `compile` gets the spec of a policy. */
-export const make = <Own>(
+export const make = <Compiled>(
   policies: string,
   bindings: string,
-  compile: (spec: JsonObject) => Own
-): Policies<Policy & Own> => {
-  const known = new WeakMap<JsonObject, Policy & Own>()
-  const compiled = (stored: JsonObject): Policy & Own => {
+  compile: (spec: JsonObject) => Compiled
+): Policies<Policy & Compiled> => {
+  const known = new WeakMap<JsonObject, Policy & Compiled>()
+  const compiled = (stored: JsonObject): Policy & Compiled => {
     const found = known.get(stored)
     if (found !== undefined) return found
     const spec = Json.object(stored.spec)
@@ -63,27 +63,27 @@ export const make = <Own>(
     return made
   }
   return {
-    *all(world, attributes) {
-      const bound = world.store.list(bindings)
+    *all(state, attributes) {
+      const bound = state.store.list(bindings)
       if (bound.length === 0 || Matching.isExempt(attributes)) return
-      for (const stored of world.store.list(policies)) {
+      for (const stored of state.store.list(policies)) {
         const name = ObjectMeta.nameOf(stored)
         const own = bound.filter((binding) => Json.at(binding, "spec", "policyName") === name)
-        if (own.length > 0) yield* invocations(world, compiled(stored), own, attributes)
+        if (own.length > 0) yield* invocations(state, compiled(stored), own, attributes)
       }
     }
   }
 }
 
 function* invocations<P extends Policy>(
-  world: World,
+  state: ServerState,
   policy: P,
   bound: ReadonlyArray<JsonObject>,
   attributes: Attributes.Attributes
 ): Iterable<Invocation<P> | Misconfiguration<P>> {
-  const matched = Evaluation.matchedBy(world, policy.spec.matchConstraints, attributes)
+  const matched = Evaluation.matchedBy(state, policy.spec.matchConstraints, attributes)
   if (matched === undefined) return
-  const paramKind = Params.kindOf(world, policy.spec.paramKind)
+  const paramKind = Params.kindOf(state, policy.spec.paramKind)
   if (typeof paramKind === "string") {
     const problem = `failed to configure policy: ${paramKind}`
     if (!policy.ignores) yield { policy, binding: undefined, problem }
@@ -92,9 +92,9 @@ function* invocations<P extends Policy>(
   for (const one of bound) {
     const bindingSpec = Json.object(one.spec)
     const { matchResources, paramRef } = bindingSpec
-    if (matchResources !== undefined && Evaluation.matchedBy(world, matchResources, attributes) === undefined) continue
+    if (matchResources !== undefined && Evaluation.matchedBy(state, matchResources, attributes) === undefined) continue
     const binding = ObjectMeta.nameOf(one)
-    const found = Params.collect(world, paramKind, paramRef, attributes)
+    const found = Params.collect(state, paramKind, paramRef, attributes)
     if (typeof found !== "string") {
       for (const params of found) yield { policy, binding, bindingSpec, matched, params }
     } else if (!policy.ignores) yield { policy, binding, problem: `failed to configure binding: ${found}` }

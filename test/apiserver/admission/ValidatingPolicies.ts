@@ -7,7 +7,7 @@ import * as Json from "../model/Json.ts"
 import * as Request from "./AdmissionRequest.ts"
 import * as Evaluation from "./Evaluation.ts"
 import * as Policies from "./Policies.ts"
-import type { World, WriteOptions } from "./World.ts"
+import type { ServerState, WriteOptions } from "./ServerState.ts"
 
 /** A policy with its expressions. */
 interface Compiled extends Policies.Policy {
@@ -28,9 +28,9 @@ interface Denial {
 }
 
 /** Throws a Failure if a policy denies the request. Warns if a policy only warns. */
-export const check = (world: World, attributes: Attributes.Attributes, options: WriteOptions): void => {
+export const check = (state: ServerState, attributes: Attributes.Attributes, options: WriteOptions): void => {
   // All policies are evaluated: each of them may warn.
-  const [denied] = [...denials(world, attributes, options)]
+  const [denied] = [...denials(state, attributes, options)]
   if (denied !== undefined) throw denied
 }
 
@@ -59,8 +59,12 @@ const policies = Policies.make(
   }
 )
 
-function* denials(world: World, attributes: Attributes.Attributes, options: WriteOptions): Iterable<Failure.Failure> {
-  for (const invocation of policies.all(world, attributes)) {
+function* denials(
+  state: ServerState,
+  attributes: Attributes.Attributes,
+  options: WriteOptions
+): Iterable<Failure.Failure> {
+  for (const invocation of policies.all(state, attributes)) {
     const { binding, policy } = invocation
     if ("problem" in invocation) {
       yield failureOf(attributes, policy, binding, { message: invocation.problem })
@@ -68,7 +72,7 @@ function* denials(world: World, attributes: Attributes.Attributes, options: Writ
     }
     const { bindingSpec, matched, params } = invocation
     const actions = Json.list(bindingSpec.validationActions)
-    const input = Request.inputOf(world, attributes, matched, params, options)
+    const input = Request.inputOf(state, attributes, matched, params, options)
     const { annotations, decisions } = evaluate(policy, input, Request.conditionInput(input, attributes))
     for (const denial of decisions) {
       if (actions.includes("Deny")) yield failureOf(attributes, policy, binding, denial)

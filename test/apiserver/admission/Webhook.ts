@@ -13,7 +13,7 @@ import { quote } from "../model/Quote.ts"
 import * as Envelope from "../webhook/Envelope.ts"
 import * as Evaluation from "./Evaluation.ts"
 import * as Matching from "./Matching.ts"
-import type { World } from "./World.ts"
+import type { ServerState } from "./ServerState.ts"
 
 /** A webhook. */
 export interface Webhook {
@@ -43,7 +43,7 @@ const virtual: ReadonlySet<string> = new Set(["authentication.k8s.io", "authoriz
 
 /** All webhooks that may be called for a write: none for one of webhooks and policies themselves. */
 export const all = (
-  { store }: World,
+  { store }: ServerState,
   phase: keyof typeof storages,
   attributes: Attributes.Attributes
 ): ReadonlyArray<Webhook> => {
@@ -76,9 +76,9 @@ const webhookOf = (id: string, mutating: boolean, read: JsonObject): Webhook => 
 }
 
 /** The version of the resource that the webhook wants; undefined: the write is none of its business. */
-export const matched = (world: World, { read }: Webhook, attributes: Attributes.Attributes): Kind | undefined =>
-  Matching.selects(world, read, attributes)
-    ? Matching.matched(world, read.rules, read.matchPolicy, attributes)
+export const matched = (state: ServerState, { read }: Webhook, attributes: Attributes.Attributes): Kind | undefined =>
+  Matching.selects(state, read, attributes)
+    ? Matching.matched(state, read.rules, read.matchPolicy, attributes)
     : undefined
 
 /** Whether all match conditions hold, or why that cannot be decided. */

@@ -14,8 +14,8 @@ import type { Answered } from "../webhook/Outside.ts"
 import * as Request from "./AdmissionRequest.ts"
 import * as Mutation from "./Mutation.ts"
 import type * as Reinvocation from "./Reinvocation.ts"
+import type { ServerState, WriteOptions } from "./ServerState.ts"
 import * as Webhook from "./Webhook.ts"
-import type { World, WriteOptions } from "./World.ts"
 
 /** A webhook that a write concerns. */
 interface Call {
@@ -30,24 +30,24 @@ interface Call {
  * or does not answer, and `Step.Pending`.
  */
 export const mutate = (
-  world: World,
+  state: ServerState,
   attributes: Attributes.Attributes,
   options: WriteOptions,
   calls: Reinvocation.Calls
 ): JsonObject | null => {
-  const hooks = Webhook.all(world, "mutating", attributes)
+  const hooks = Webhook.all(state, "mutating", attributes)
   if (hooks.length === 0) return attributes.object
   const given =
     attributes.object === null ? null : { ...attributes.object, ...typeOf(attributes.kind ?? attributes.resource) }
   let object: JsonObject | null = given
   calls.begin(given)
   for (const hook of hooks) {
-    const call = callOf(world, hook, { ...attributes, object }, options)
+    const call = callOf(state, hook, { ...attributes, object }, options)
     if (call === undefined || calls.skips(hook.id)) continue
-    const next = changed(call, asked(world, call, options, calls.round), options)
+    const next = changed(call, answerOf(state, call, options, calls.round), options)
     if (next !== undefined) {
       const back = Attributes.converted(next, call.matched, attributes.resource)
-      const complete = Mutation.decoded(world, attributes, back ?? next, options)
+      const complete = Mutation.decoded(state, attributes, back ?? next, options)
       calls.patched(attributes.resource, object, complete)
       object = complete
     }
@@ -58,16 +58,16 @@ export const mutate = (
 }
 
 /** Throws a Failure if a webhook refuses a write that is ready, or does not answer, and `Step.Pending`. */
-export const validate = (world: World, attributes: Attributes.Attributes, options: WriteOptions): void => {
-  const hooks = Webhook.all(world, "validating", attributes)
+export const validate = (state: ServerState, attributes: Attributes.Attributes, options: WriteOptions): void => {
+  const hooks = Webhook.all(state, "validating", attributes)
   if (hooks.length === 0) return
-  const calls = hooks.flatMap((hook) => callOf(world, hook, attributes, options) ?? [])
+  const calls = hooks.flatMap((hook) => callOf(state, hook, attributes, options) ?? [])
   if (calls.length === 0) return
   for (const { hook } of calls) checkDryRun(hook, options)
   const reviews = calls.map((call) => ({ call, review: reviewOf(call, options) }))
   const answers = Step.ask(JSON.stringify(reviews.map(({ call, review }) => [call.hook.id, review])), () =>
     Effect.all(
-      reviews.map(({ call: { hook }, review }) => world.outside.post(hook.clientConfig, review, hook.seconds)),
+      reviews.map(({ call: { hook }, review }) => state.outside.post(hook.clientConfig, review, hook.seconds)),
       { concurrency: "unbounded" }
     )
   )
@@ -84,14 +84,14 @@ export const validate = (world: World, attributes: Attributes.Attributes, option
 }
 
 const callOf = (
-  world: World,
+  state: ServerState,
   hook: Webhook.Webhook,
   attributes: Attributes.Attributes,
   options: WriteOptions
 ): Call | undefined => {
-  const matched = Webhook.matched(world, hook, attributes)
+  const matched = Webhook.matched(state, hook, attributes)
   if (matched === undefined) return undefined
-  const input = Request.inputOf(world, attributes, matched, null, options)
+  const input = Request.inputOf(state, attributes, matched, null, options)
   const met = Webhook.conditionsMet(hook, Request.conditionInput(input, attributes))
   if (met === false) return undefined
   if (met !== true) throw Failure.forbidden(attributes.resource, attributes.name, met.problem)
@@ -114,12 +114,12 @@ const reviewOf = ({ attributes, hook, matched }: Call, options: WriteOptions) =>
   }
 })
 
-const asked = (world: World, call: Call, options: WriteOptions, round: number): Answered => {
+const answerOf = (state: ServerState, call: Call, options: WriteOptions, round: number): Answered => {
   const { hook } = call
   checkDryRun(hook, options)
   const review = reviewOf(call, options)
   return Step.ask(JSON.stringify([round, hook.id, review]), () =>
-    world.outside.post(hook.clientConfig, review, hook.seconds)
+    state.outside.post(hook.clientConfig, review, hook.seconds)
   )
 }
 

@@ -49,19 +49,19 @@ const isLeaf = (node: DraftObject): boolean => !branches.has(node) && isEmpty(no
 
 /** Whether the field is in the set. */
 export const has = (set: FieldSet, path: Path): boolean => {
-  const node = path.reduce<FieldSet | undefined>((at, element) => at && below(at, element), set)
+  const node = path.reduce<FieldSet | undefined>((at, element) => at && child(at, element), set)
   return path.length > 0 && node !== undefined && isField(node)
 }
 
 /** Whether the step leads from the set to a field of the set. */
 export const hasStep = (set: FieldSet, element: string): boolean => {
-  const node = below(set, element)
+  const node = child(set, element)
   return node !== undefined && isField(node)
 }
 
 /** The fields below a step; undefined where there are none. */
 export const children = (set: FieldSet, element: string): FieldSet | undefined => {
-  const node = below(set, element)
+  const node = child(set, element)
   return node !== undefined && hasChildren(node) ? node : undefined
 }
 
@@ -71,8 +71,8 @@ export const union = (one: FieldSet, other: FieldSet): FieldSet => {
   if (isEmpty(one)) return other
   const made: DraftNode = {}
   for (const element in one) {
-    const mine = below(one, element)
-    const theirs = below(other, element)
+    const mine = child(one, element)
+    const theirs = child(other, element)
     if (mine !== undefined) made[element] = theirs === undefined ? mine : joined(mine, theirs)
   }
   let isMore = false
@@ -87,7 +87,7 @@ export const union = (one: FieldSet, other: FieldSet): FieldSet => {
 /** The fields of both. */
 export const intersection = (one: FieldSet, other: FieldSet): FieldSet =>
   pick(one, (element, mine) => {
-    const theirs = below(other, element)
+    const theirs = child(other, element)
     if (theirs === undefined) return undefined
     return node(isField(mine) && isField(theirs), intersection(withoutSelf(mine), withoutSelf(theirs)))
   })
@@ -95,7 +95,7 @@ export const intersection = (one: FieldSet, other: FieldSet): FieldSet =>
 /** The fields of the first that are not in the second; those below a field of the second stay. */
 export const difference = (one: FieldSet, other: FieldSet): FieldSet =>
   pick(one, (element, mine) => {
-    const theirs = below(other, element)
+    const theirs = child(other, element)
     if (theirs === undefined) return mine
     return node(isField(mine) && !isField(theirs), difference(withoutSelf(mine), withoutSelf(theirs)))
   })
@@ -103,14 +103,17 @@ export const difference = (one: FieldSet, other: FieldSet): FieldSet =>
 /** The fields of the first that neither are in the second nor lie below a field of it. */
 export const recursiveDifference = (one: FieldSet, other: FieldSet): FieldSet =>
   pick(one, (element, mine) => {
-    const theirs = below(other, element)
+    const theirs = child(other, element)
     if (theirs === undefined) return mine
     if (isField(theirs)) return undefined
     return node(isField(mine), recursiveDifference(withoutSelf(mine), theirs))
   })
 
 /** Makes a node of what a function gives for each step: nothing, or what is below the step. */
-export const pick = (set: FieldSet, choose: (element: string, below: FieldSet) => FieldSet | undefined): FieldSet => {
+export const pick = (
+  set: FieldSet,
+  choose: (element: string, children: FieldSet) => FieldSet | undefined
+): FieldSet => {
   const made: DraftNode = {}
   let changed = false
   for (const element in set) {
@@ -127,9 +130,9 @@ export const pick = (set: FieldSet, choose: (element: string, below: FieldSet) =
 }
 
 /** The node of a step: a field or not, with fields below or not; nothing if it is neither. */
-export const node = (isField: boolean, below: FieldSet): FieldSet | undefined => {
-  if (isEmpty(below)) return isField ? empty : undefined
-  return isField ? { [self]: empty, ...below } : below
+export const node = (isField: boolean, children: FieldSet): FieldSet | undefined => {
+  if (isEmpty(children)) return isField ? empty : undefined
+  return isField ? { [self]: empty, ...children } : children
 }
 
 /** Whether the node is a field of the set, and does not only lead to others. */
@@ -170,7 +173,7 @@ type DraftNode = { [element: string]: Json | undefined }
 
 const self = "."
 
-const sorted = (set: FieldSet, inside: (below: FieldSet) => FieldSet = (same) => same): FieldSet => {
+const sorted = (set: FieldSet, inside: (children: FieldSet) => FieldSet = (same) => same): FieldSet => {
   const elements = Object.keys(set)
   if (elements.length > 1) elements.sort(PathElement.compare)
   const made: DraftNode = {}
@@ -178,7 +181,7 @@ const sorted = (set: FieldSet, inside: (below: FieldSet) => FieldSet = (same) =>
   return made
 }
 
-const below = (set: FieldSet, element: string): FieldSet | undefined => {
+const child = (set: FieldSet, element: string): FieldSet | undefined => {
   const found = element === self ? undefined : set[element]
   return J.isObject(found) ? found : undefined
 }
@@ -206,7 +209,7 @@ const nodeOf = (written: JsonObject): FieldSet => {
     const element = PathElement.canonical(name)
     if (element === undefined) continue
     const inner = nodeOf(J.object(written[name]))
-    const known = below(made, element)
+    const known = child(made, element)
     made[element] = known === undefined ? inner : joined(known, inner)
   }
   return node(marked, made) ?? empty

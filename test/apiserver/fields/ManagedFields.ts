@@ -104,7 +104,7 @@ export const applied = (write: Apply, live: JsonObject | undefined, intent: Json
 }
 
 /** `next`, with the times of `live` if the two differ in nothing but the times of their managers: then nothing is to be written. */
-export const settled = (live: JsonObject, next: JsonObject): JsonObject => {
+export const ignoreTimestamps = (live: JsonObject, next: JsonObject): JsonObject => {
   const before = J.objects(Managers.entriesOf(live))
   const after = J.objects(Managers.entriesOf(next))
   const same =

@@ -49,12 +49,12 @@ const gatherItems = (set: DraftObject, type: ListType, items: ReadonlyArray<Json
 }
 
 const put = (set: DraftObject, element: string, type: Type, value: Json, isOwn: boolean): void => {
-  const below: DraftObject = {}
-  const isField = gather(below, type, value) || isOwn
-  if (FieldSet.isEmpty(below)) {
+  const children: DraftObject = {}
+  const isField = gather(children, type, value) || isOwn
+  if (FieldSet.isEmpty(children)) {
     if (isField) set[element] = {}
     return
   }
-  if (isField) below["."] = {}
-  set[element] = below
+  if (isField) children["."] = {}
+  set[element] = children
 }

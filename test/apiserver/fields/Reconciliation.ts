@@ -8,7 +8,7 @@ import { isUnknown, memberOf, type Type } from "./Type.ts"
 /** The fields as the schema has them now: of what has become one value since they were written, the whole is owned. */
 export const reconciled = (type: Type, fields: FieldSet.FieldSet): FieldSet.FieldSet => {
   if (sound.get(fields) === type) return fields
-  const made = reconciledBelow(type, fields)
+  const made = reconciledChildren(type, fields)
   sound.set(made, type)
   return made
 }
@@ -16,21 +16,21 @@ export const reconciled = (type: Type, fields: FieldSet.FieldSet): FieldSet.Fiel
 /** The type by which a set was found to be in form. Sets stay the same from revision to revision. */
 const sound = new WeakMap<FieldSet.FieldSet, Type>()
 
-const reconciledBelow = (type: Type, fields: FieldSet.FieldSet): FieldSet.FieldSet =>
-  FieldSet.pick(fields, (element, below) => {
+const reconciledChildren = (type: Type, fields: FieldSet.FieldSet): FieldSet.FieldSet =>
+  FieldSet.pick(fields, (element, children) => {
     const inner = typeBelow(type, element)
-    if (inner === undefined || FieldSet.isEmpty(below)) return below
-    return isAtomic(inner) ? FieldSet.empty : reconciledBelow(inner, below)
+    if (inner === undefined || FieldSet.isEmpty(children)) return children
+    return isAtomic(inner) ? FieldSet.empty : reconciledChildren(inner, children)
   })
 
 /** The set with every member that the schema names and that has fields of the set below it. */
 export const withNamedFields = (type: Type | undefined, fields: FieldSet.FieldSet): FieldSet.FieldSet =>
-  FieldSet.pick(fields, (element, below) => {
-    if (FieldSet.isEmpty(below)) return below
+  FieldSet.pick(fields, (element, children) => {
+    if (FieldSet.isEmpty(children)) return children
     const name = PathElement.fieldOf(element)
     const isNamed = name !== undefined && type?.map?.fields.has(name) === true
-    const inner = withNamedFields(typeInside(type, element), FieldSet.withoutSelf(below))
-    return FieldSet.node(isNamed || FieldSet.isField(below), inner)
+    const inner = withNamedFields(typeInside(type, element), FieldSet.withoutSelf(children))
+    return FieldSet.node(isNamed || FieldSet.isField(children), inner)
   })
 
 /** The form that fields are looked for in: that of an object where there is one. */

@@ -43,6 +43,6 @@ const removeItems = (type: ListType, items: ReadonlyArray<Json>, fields: FieldSe
 
 const removePart = (element: string, type: Type, value: Json, fields: FieldSet.FieldSet): Json | undefined => {
   if (FieldSet.hasStep(fields, element)) return undefined
-  const below = FieldSet.children(fields, element)
-  return below === undefined ? value : remove(type, value, below)
+  const children = FieldSet.children(fields, element)
+  return children === undefined ? value : remove(type, value, children)
 }

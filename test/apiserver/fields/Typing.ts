@@ -41,7 +41,7 @@ const note = ({ errors }: Walk, message: string): void => {
 }
 
 /** Paths are made on the way back, and only where there is an error: mostly there is none. */
-const visitBelow = ({ errors }: Walk, elementOf: () => string, look: () => void): void => {
+const visitChild = ({ errors }: Walk, elementOf: () => string, look: () => void): void => {
   const before = errors.length
   look()
   if (errors.length === before) return
@@ -86,7 +86,7 @@ const visitMembers = (walk: Walk, type: MapType, value: JsonObject): void => {
     const member = value[name]
     if (member === undefined) continue
     const known = type.fields.get(name)?.type ?? type.element
-    visitBelow(
+    visitChild(
       walk,
       () => PathElement.ofField(name),
       () => (known === undefined ? note(walk, "field not declared in schema") : visit(walk, known, member))
@@ -108,7 +108,7 @@ const visitItems = (walk: Walk, type: ListType, items: ReadonlyArray<Json>): voi
       note(walk, `duplicate entries for key ${PathElement.shown(step.element)}`)
     }
     if (!type.atomic) seen.add(step.element)
-    visitBelow(
+    visitChild(
       walk,
       () => step.element,
       () => visit(walk, type.element, item)

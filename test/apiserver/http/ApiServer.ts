@@ -13,7 +13,7 @@ import * as BootstrapPolicy from "../access/BootstrapPolicy.ts"
 import * as Impersonation from "../access/Impersonation.ts"
 import * as RbacAuthorizer from "../access/RbacAuthorizer.ts"
 import * as ServiceAccountTokens from "../access/ServiceAccountTokens.ts"
-import type { World } from "../admission/World.ts"
+import type { ServerState } from "../admission/ServerState.ts"
 import { kinds as builtInKinds } from "../kinds/BuiltInKinds.ts"
 import { names } from "../kinds/Names.ts"
 import type { Kind } from "../model/Kind.ts"
@@ -30,10 +30,10 @@ import * as Access from "./AccessFilter.ts"
 import * as Bootstrap from "./Bootstrap.ts"
 import * as Exchange from "./Exchange.ts"
 import * as Path from "./Path.ts"
+import type { Logs, RequestScope } from "./RequestScope.ts"
 import type * as Resources from "./Resources.ts"
 import * as Root from "./Root.ts"
 import * as Routes from "./Routes.ts"
-import type { Logs, Server } from "./Server.ts"
 
 export type { HttpRequest, HttpResponse } from "./Exchange.ts"
 
@@ -91,7 +91,7 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
     const store = Store.make({ history: options.history, saved: initial(options, now) })
     const authorizer = RbacAuthorizer.make(store)
     const authentication = Authentication.make(ServiceAccountTokens.make(store, seed, issuer))
-    const world: World = {
+    const state: ServerState = {
       store,
       authorizer,
       authentication,
@@ -100,9 +100,9 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
       identity: Identity.make(seed),
       definitions: new Map()
     }
-    const verbs = Verbs.make(world)
-    const server: Server = {
-      world,
+    const verbs = Verbs.make(state)
+    const scope: RequestScope = {
+      state,
       verbs,
       watches: Watch.shared(),
       builtInGroups: new Set(names.map(({ group }) => group)),
@@ -111,23 +111,23 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
       address: options.address ?? "127.0.0.1:6443",
       logs: undefined
     }
-    const definition = world.registry.named("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-    if (definition !== undefined) CustomDefinitions.reconcile(world, definition, now)
-    Bootstrap.fill(world, verbs, now)
+    const definition = state.registry.named("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    if (definition !== undefined) CustomDefinitions.reconcile(state, definition, now)
+    Bootstrap.fill(state, verbs, now)
     return {
-      handle: (request) => handle(server, request),
-      store: world.store,
+      handle: (request) => handle(scope, request),
+      store: state.store,
       verbs,
-      registry: world.registry,
+      registry: state.registry,
       addToken: (token, user) => authentication.addToken(token, complete(user)),
       serveLogs: (logs) => {
-        server.logs = logs
+        scope.logs = logs
       },
-      saved: world.store.saved,
+      saved: state.store.saved,
       restore: (saved) =>
         Effect.map(Clock.currentTimeMillis, (now) => {
           store.restore(saved)
-          if (definition !== undefined) CustomDefinitions.reconcile(world, definition, now)
+          if (definition !== undefined) CustomDefinitions.reconcile(state, definition, now)
         })
     }
   })
@@ -139,7 +139,7 @@ const initial = ({ kinds, saved }: Options, now: number): Store.Saved | undefine
   return saved === undefined ? bootstrap : { ...saved, storages: { ...bootstrap.storages, ...saved.storages } }
 }
 
-const handle = (server: Server, request: Exchange.HttpRequest): Effect.Effect<Exchange.HttpResponse> =>
+const handle = (scope: RequestScope, request: Exchange.HttpRequest): Effect.Effect<Exchange.HttpResponse> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const warnings = new Set<string>()
     const refuse = (error: unknown) =>
@@ -148,8 +148,8 @@ const handle = (server: Server, request: Exchange.HttpRequest): Effect.Effect<Ex
     const decide = () => {
       warnings.clear()
       const target = Path.target(request.path)
-      const user = request.user ?? server.world.authentication.userOf(request.headers.authorization, now) ?? server.user
-      return answered(server, { request, target, user, now, warnings })
+      const user = request.user ?? scope.state.authentication.userOf(request.headers.authorization, now) ?? scope.user
+      return answered(scope, { request, target, user, now, warnings })
     }
     const done = (answer: Resources.Answer) => (Effect.isEffect(answer) ? answer : Effect.succeed(answer))
     const refused = Effect.catchAll((error: unknown) => Effect.succeed(refuse(error)))
@@ -162,16 +162,16 @@ const handle = (server: Server, request: Exchange.HttpRequest): Effect.Effect<Ex
     }
   })
 
-const answered = (server: Server, exchange: Exchange.Exchange) => {
+const answered = (scope: RequestScope, exchange: Exchange.Exchange) => {
   const parts = Path.parts(exchange.target.path)
   if (parts === undefined) return Exchange.text(400, "400 Bad Request")
   const resource = Path.resource(parts)
   const user = Access.allowed(
-    { authorizer: server.world.authorizer, impersonation: server.impersonation },
+    { authorizer: scope.state.authorizer, impersonation: scope.impersonation },
     exchange,
     resource
   )
   const allowed = user === exchange.user ? exchange : { ...exchange, user }
-  if (resource === undefined) return Root.answer(server, allowed, parts)
-  return Routes.answer(server, allowed, resource) ?? Exchange.nothing
+  if (resource === undefined) return Root.answer(scope, allowed, parts)
+  return Routes.answer(scope, allowed, resource) ?? Exchange.nothing
 }

@@ -2,7 +2,7 @@
  * What every cluster has from the start.
  */
 
-import type { World } from "../admission/World.ts"
+import type { ServerState } from "../admission/ServerState.ts"
 import type { JsonObject } from "../model/Json.ts"
 import type { Verbs } from "../rest/Verbs.ts"
 
@@ -22,17 +22,17 @@ const kubernetes: JsonObject = {
 }
 
 /** Makes what is not there. */
-export const fill = (world: World, verbs: Verbs, now: number): void => {
-  const namespace = world.registry.find("", "v1", "namespaces")
-  const service = world.registry.find("", "v1", "services")
+export const fill = (state: ServerState, verbs: Verbs, now: number): void => {
+  const namespace = state.registry.find("", "v1", "namespaces")
+  const service = state.registry.find("", "v1", "services")
   const options = { now, manager: "kube-apiserver" }
   if (namespace === undefined) return
   for (const name of namespaces) {
-    if (world.store.get(namespace.storage, "", name) === undefined) {
+    if (state.store.get(namespace.storage, "", name) === undefined) {
       verbs.create(namespace, "", { metadata: { name } }, options)
     }
   }
-  if (service !== undefined && world.store.get(service.storage, "default", "kubernetes") === undefined) {
+  if (service !== undefined && state.store.get(service.storage, "default", "kubernetes") === undefined) {
     verbs.create(service, "default", kubernetes, options)
   }
 }

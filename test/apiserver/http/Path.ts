@@ -55,14 +55,14 @@ export const parts = (path: string): ReadonlyArray<string> | undefined => {
 export const resource = (parts: ReadonlyArray<string>): ResourcePath | undefined => {
   const [prefix = "", first = "", second = ""] = parts
   const all = parts.slice(0, parts.findLastIndex((part) => part !== "") + 1)
-  if (prefix === "api" && all.length >= 3) return below("", first, all.slice(2))
-  return prefix === "apis" && first !== "" && all.length >= 4 ? below(first, second, all.slice(3)) : undefined
+  if (prefix === "api" && all.length >= 3) return resourcePath("", first, all.slice(2))
+  return prefix === "apis" && first !== "" && all.length >= 4 ? resourcePath(first, second, all.slice(3)) : undefined
 }
 
 /** What may stand behind the name of a namespace without being a resource inside of it. */
 const namespaceSubresources: ReadonlySet<string> = new Set(["status", "finalize"])
 
-const below = (group: string, version: string, all: ReadonlyArray<string>): ResourcePath | undefined => {
+const resourcePath = (group: string, version: string, all: ReadonlyArray<string>): ResourcePath | undefined => {
   const watch = all[0] === "watch"
   const [first = "", second = "", third = "", ...others] = watch ? all.slice(1) : all
   if (first === "") return undefined

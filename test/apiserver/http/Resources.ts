@@ -20,11 +20,11 @@ import * as Watch from "../rest/Watch.ts"
 import * as Step from "../storage/Step.ts"
 import * as Exchange from "./Exchange.ts"
 import type { ResourcePath } from "./Path.ts"
-import type { Server } from "./Server.ts"
+import type { RequestScope } from "./RequestScope.ts"
 
 /** A request about objects of a kind. */
 export interface ResourceRequest {
-  readonly server: Server
+  readonly scope: RequestScope
   readonly exchange: Exchange.Exchange
   readonly kind: Kind
   readonly path: ResourcePath
@@ -35,15 +35,15 @@ export type Answer = Exchange.HttpResponse | Effect.Effect<Exchange.HttpResponse
 
 /** GET of one object. */
 export const get = (request: ResourceRequest): Answer => {
-  const { exchange, kind, path, server } = request
+  const { exchange, kind, path, scope } = request
   const accepted = acceptedBy(request)
   const view = View.make(kind, accepted, exchange.target.query)
   const required = Query.revision(exchange.target.query.get("resourceVersion") ?? "", Failure.plain) ?? 0
-  return after(server, required, () =>
+  return after(scope, required, () =>
     Exchange.answer(
       exchange,
       200,
-      View.object(view, server.verbs.get(kind, path.namespace, path.name), exchange.now),
+      View.object(view, scope.verbs.get(kind, path.namespace, path.name), exchange.now),
       accepted
     )
   )
@@ -51,7 +51,7 @@ export const get = (request: ResourceRequest): Answer => {
 
 /** GET of many objects, or a watch. */
 export const list = (request: ResourceRequest, watches: boolean): Answer => {
-  const { exchange, kind, path, server } = request
+  const { exchange, kind, path, scope } = request
   const { query } = exchange.target
   const wantsWatch = watches || isWatch(query)
   const accepted = acceptedBy(request, wantsWatch)
@@ -59,11 +59,11 @@ export const list = (request: ResourceRequest, watches: boolean): Answer => {
   const selection = Selection.make(kind, path.namespace, path.name, options)
   const view = View.make(kind, accepted, query)
   if (options.watch) return watch(request, { view, selection, options })
-  return after(server, List.required(options), () =>
+  return after(scope, List.required(options), () =>
     Exchange.answer(
       exchange,
       200,
-      View.list(view, List.page(server.world.store, kind, selection, options), exchange.now),
+      View.list(view, List.page(scope.state.store, kind, selection, options), exchange.now),
       accepted
     )
   )
@@ -78,10 +78,10 @@ const isWatch = (query: URLSearchParams): boolean => {
 const watchSeconds = 1800
 
 const watch = (
-  { exchange, kind, server }: ResourceRequest,
+  { exchange, kind, scope }: ResourceRequest,
   chosen: Pick<Watch.Request, "view" | "selection" | "options">
 ): Answer => {
-  const { identity, registry, store } = server.world
+  const { identity, registry, store } = scope.state
   const request: Watch.Request = {
     ...chosen,
     now: exchange.now,
@@ -91,8 +91,8 @@ const watch = (
   const { format } = request.view.accepted
   const streamed = (body: Watch.Streamed) =>
     Exchange.streamed(exchange, body, Negotiation.streamType(format), format === "protobuf")
-  const open = () => streamed(Watch.open(store, server.watches, request))
-  const opened = after(server, Watch.required(request.options), open)
+  const open = () => streamed(Watch.open(store, scope.watches, request))
+  const opened = after(scope, Watch.required(request.options), open)
   // A watch that cannot begin says so as a watch.
   return Effect.isEffect(opened)
     ? Effect.catchAll(opened, (failure) => Effect.succeed(streamed(Watch.failed(request.view.accepted, failure))))
@@ -101,19 +101,19 @@ const watch = (
 
 /** POST. */
 export const create = (request: ResourceRequest): Answer => {
-  const { exchange, kind, path, server } = request
+  const { exchange, kind, path, scope } = request
   const accepted = acceptedBy(request)
   const format = Negotiation.bodyFormat(exchange.request.headers["content-type"], kind.custom)
   const body = Exchange.bodyOf(exchange)
   const query = Query.write(exchange.target.query, "Create")
   const object = decode(request, body, format, query)
-  const made = server.verbs.create(kind, path.namespace, object, writeOptions(exchange, query))
+  const made = scope.verbs.create(kind, path.namespace, object, writeOptions(exchange, query))
   return Exchange.answer(exchange, 201, View.object(viewOf(request, accepted), made, exchange.now), accepted)
 }
 
 /** PUT. */
 export const update = (request: ResourceRequest): Answer => {
-  const { exchange, kind, path, server } = request
+  const { exchange, kind, path, scope } = request
   if (path.name === "") throw Failure.badRequest("name must be provided")
   const accepted = acceptedBy(request)
   const body = Exchange.bodyOf(exchange)
@@ -121,20 +121,20 @@ export const update = (request: ResourceRequest): Answer => {
   const format = Negotiation.bodyFormat(exchange.request.headers["content-type"], kind.custom)
   const object = decode(request, body, format, query)
   const options = writeOptions(exchange, query)
-  const changed = server.verbs.update(kind, path.subresource, path.namespace, path.name, object, options)
+  const changed = scope.verbs.update(kind, path.subresource, path.namespace, path.name, object, options)
   const shown = View.object(viewOf(request, accepted), changed.object, exchange.now)
   return Exchange.answer(exchange, changed.created ? 201 : 200, shown, accepted)
 }
 
 /** PATCH. */
 export const patch = (request: ResourceRequest): Answer => {
-  const { exchange, kind, path, server } = request
+  const { exchange, kind, path, scope } = request
   const type = Negotiation.patchType(exchange.request.headers["content-type"], kind.custom)
   if (path.name === "") throw Failure.badRequest("name must be provided")
   const accepted = acceptedBy(request)
   const text = Decode.textOf(Exchange.bodyOf(exchange))
   const query = Query.write(exchange.target.query, "Patch", type === "apply")
-  const changed = server.verbs.patch(
+  const changed = scope.verbs.patch(
     kind,
     path.subresource,
     path.namespace,
@@ -148,38 +148,38 @@ export const patch = (request: ResourceRequest): Answer => {
 
 /** DELETE of one object. */
 export const remove = (request: ResourceRequest): Answer => {
-  const { exchange, kind, path, server } = request
+  const { exchange, kind, path, scope } = request
   const accepted = acceptedBy(request)
   const options = deleteOptionsOf(request)
-  const { answer, gone } = server.verbs.delete(kind, path.namespace, path.name, options, deleting(exchange, options))
+  const { answer, gone } = scope.verbs.delete(kind, path.namespace, path.name, options, deleting(exchange, options))
   const status = !gone && options.orphanDependents === false ? 202 : 200
   return Exchange.answer(exchange, status, View.object(viewOf(request, accepted), answer, exchange.now), accepted)
 }
 
 /** DELETE of many objects. */
 export const removeAll = (request: ResourceRequest): Answer => {
-  const { exchange, kind, path, server } = request
+  const { exchange, kind, path, scope } = request
   const accepted = acceptedBy(request)
   const listed = Query.list(exchange.target.query)
   const selection = Selection.make(kind, path.namespace, "", listed)
   const options = deleteOptionsOf(request)
   Query.checkDeletion(options)
   Delete.warnOfOrphans(kind, options, { warn: Exchange.warn(exchange) })
-  const page = Step.once(() => List.page(server.world.store, kind, selection, listed))
+  const page = Step.once(() => List.page(scope.state.store, kind, selection, listed))
   for (const object of page.items) {
     const [namespace, name] = [ObjectMeta.namespaceOf(object), ObjectMeta.nameOf(object)]
     const each = { ...deleting(exchange, options), collection: true }
-    Step.once(() => server.verbs.delete(kind, namespace, name, options, each))
+    Step.once(() => scope.verbs.delete(kind, namespace, name, options, each))
   }
   return Exchange.answer(exchange, 200, View.list(viewOf(request, accepted), page, exchange.now), accepted)
 }
 
 /** DeleteOptions from the body, or from the query where there is none. Throws a Failure (400, 413, 415). */
-const deleteOptionsOf = ({ exchange, server }: ResourceRequest): Json.JsonObject => {
+const deleteOptionsOf = ({ exchange, scope }: ResourceRequest): Json.JsonObject => {
   const body = Exchange.bodyOf(exchange)
   if (!Exchange.hasBody(exchange)) return Query.deletion(exchange.target.query)
   const format = Negotiation.bodyFormat(exchange.request.headers["content-type"], false)
-  return DeleteOptions.decode(body, format, server.world.registry.knows)
+  return DeleteOptions.decode(body, format, scope.state.registry.knows)
 }
 
 const deleting = (exchange: Exchange.Exchange, options: Json.JsonObject) => ({
@@ -188,7 +188,7 @@ const deleting = (exchange: Exchange.Exchange, options: Json.JsonObject) => ({
 
 /** The object of a body. */
 export const decode = (
-  { exchange, kind, server }: Pick<ResourceRequest, "exchange" | "kind" | "server">,
+  { exchange, kind, scope }: Pick<ResourceRequest, "exchange" | "kind" | "scope">,
   body: string | Uint8Array | undefined,
   format: Negotiation.Format,
   { fieldValidation }: Pick<Query.WriteQuery, "fieldValidation">
@@ -196,7 +196,7 @@ export const decode = (
   Decode.object(kind, body, format, {
     fieldValidation,
     warn: Exchange.warn(exchange),
-    knows: server.world.registry.knows
+    knows: scope.state.registry.knows
   })
 
 /** Who writes, by the query and the request. */
@@ -205,14 +205,14 @@ export const writeOptions = (
   { dryRun, fieldManager }: Pick<Query.WriteQuery, "dryRun" | "fieldManager">
 ) => ({
   manager: fieldManager === "" ? agentOf(exchange) : fieldManager,
-  asked: askedOf(exchange.target.query),
+  query: queryOf(exchange.target.query),
   dryRun,
   now: exchange.now,
   user: exchange.user,
   warn: Exchange.warn(exchange)
 })
 
-const askedOf = (query: URLSearchParams) =>
+const queryOf = (query: URLSearchParams) =>
   Object.fromEntries(
     ["fieldManager", "fieldValidation"].flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : []))
   )
@@ -241,8 +241,8 @@ const viewOf = ({ exchange, kind }: ResourceRequest, accepted: Negotiation.Accep
 const patience = Duration.seconds(3)
 
 /** The answer, once the server has come to a revision. */
-const after = (server: Server, revision: number, answer: () => Exchange.HttpResponse): Answer => {
-  const { store } = server.world
+const after = (scope: RequestScope, revision: number, answer: () => Exchange.HttpResponse): Answer => {
+  const { store } = scope.state
   if (revision <= store.revision) return answer()
   const reached = Effect.async<void>((resume) => {
     // It may have come between the question and this fiber.
@@ -259,6 +259,6 @@ const after = (server: Server, revision: number, answer: () => Exchange.HttpResp
       duration: patience,
       onTimeout: () => Failure.tooLargeVersion(revision, store.revision)
     }),
-    Effect.flatMap(() => Effect.mapError(Step.settle(Step.make(), answer), Step.failureOf))
+    Effect.flatMap(() => Effect.mapError(Step.run(Step.make(), answer), Step.failureOf))
   )
 }

@@ -10,7 +10,7 @@ import * as Discovery from "./openapi/Discovery.ts"
 import * as OpenApi from "./openapi/OpenApi.ts"
 import * as OpenApiV2 from "./openapi/OpenApiV2.ts"
 import * as Unserved from "./openapi/Unserved.ts"
-import type { Server } from "./Server.ts"
+import type { RequestScope } from "./RequestScope.ts"
 
 /** What the server says that it is. */
 const version: JsonObject = {
@@ -33,14 +33,14 @@ const checks = ["ping", "log", "etcd"]
 
 /** Answers a request that is about no object. */
 export const answer = (
-  server: Server,
+  scope: RequestScope,
   exchange: Exchange.Exchange,
   parts: ReadonlyArray<string>
 ): Exchange.HttpResponse => {
   const [first, second, third] = parts
   switch (first) {
     case undefined:
-      return json(exchange, { paths: paths(server) })
+      return json(exchange, { paths: paths(scope) })
     case "version":
       if (exchange.request.method !== "GET" && exchange.request.method !== "HEAD") throw Failure.noSuchMethod()
       return parts.length === 1 ? json(exchange, version) : Exchange.nothing
@@ -50,15 +50,15 @@ export const answer = (
       return health(exchange, first, second)
     case "openapi":
       if (second === "v2" && parts.length === 2) return OpenApiV2.answer(exchange.request.headers.accept)
-      return second === "v3" ? openApi(server, exchange) : Exchange.nothing
+      return second === "v3" ? openApi(scope, exchange) : Exchange.nothing
     case "api":
-      if (second === undefined) return groups(server, exchange, "api")
-      return parts.length === 2 ? ofVersion(server, exchange, "", second) : Exchange.nothing
+      if (second === undefined) return groups(scope, exchange, "api")
+      return parts.length === 2 ? ofVersion(scope, exchange, "", second) : Exchange.nothing
     case "apis":
-      if (second === undefined) return groups(server, exchange, "apis")
+      if (second === undefined) return groups(scope, exchange, "apis")
       if (second === "") return Exchange.nothing
-      if (third === undefined) return ofGroup(server, exchange, second)
-      return parts.length === 3 ? ofVersion(server, exchange, second, third) : Exchange.nothing
+      if (third === undefined) return ofGroup(scope, exchange, second)
+      return parts.length === 3 ? ofVersion(scope, exchange, second, third) : Exchange.nothing
     default:
       Unserved.checkPath(exchange.target.path)
       return Exchange.nothing
@@ -80,8 +80,11 @@ const health = ({ target: { path, query } }: Exchange.Exchange, name: string, ch
   )
 }
 
-const openApi = (server: Server, { now, request: { headers }, target }: Exchange.Exchange): Exchange.HttpResponse =>
-  OpenApi.answer(server.world.registry.kinds(), {
+const openApi = (
+  scope: RequestScope,
+  { now, request: { headers }, target }: Exchange.Exchange
+): Exchange.HttpResponse =>
+  OpenApi.answer(scope.state.registry.kinds(), {
     path: target.path,
     hash: target.query.get("hash") ?? undefined,
     accept: headers.accept,
@@ -89,24 +92,24 @@ const openApi = (server: Server, { now, request: { headers }, target }: Exchange
     now
   })
 
-const groups = (server: Server, exchange: Exchange.Exchange, root: "api" | "apis"): Exchange.HttpResponse => {
-  const kinds = server.world.registry.kinds()
+const groups = (scope: RequestScope, exchange: Exchange.Exchange, root: "api" | "apis"): Exchange.HttpResponse => {
+  const kinds = scope.state.registry.kinds()
   const form = Discovery.formOf(exchange.request.headers.accept)
   if (form === undefined) {
     throw Failure.notAcceptable(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"])
   }
-  if (form.aggregated) return aggregated(server, exchange, root, form.format)
-  const list = root === "api" ? Discovery.apiVersions(server.address) : Discovery.apiGroupList(kinds)
+  if (form.aggregated) return aggregated(scope, exchange, root, form.format)
+  const list = root === "api" ? Discovery.apiVersions(scope.address) : Discovery.apiGroupList(kinds)
   return shown(exchange, list, form.format, {})
 }
 
 const aggregated = (
-  server: Server,
+  scope: RequestScope,
   exchange: Exchange.Exchange,
   root: "api" | "apis",
   format: Discovery.Form["format"]
 ): Exchange.HttpResponse => {
-  const list = Discovery.aggregated(server.world.registry.kinds(), root)
+  const list = Discovery.aggregated(scope.state.registry.kinds(), root)
   const etag = Discovery.etag(list)
   const headers = { etag, vary: "Accept", "cache-control": "public" }
   if (exchange.request.headers["if-none-match"] === etag) return { status: 304, headers, body: "" }
@@ -115,18 +118,23 @@ const aggregated = (
   return { ...answer, headers: { ...answer.headers, "content-type": type } }
 }
 
-const ofGroup = (server: Server, exchange: Exchange.Exchange, group: string): Exchange.HttpResponse => {
-  const found = Discovery.apiGroup(server.world.registry.kinds(), group)
+const ofGroup = (scope: RequestScope, exchange: Exchange.Exchange, group: string): Exchange.HttpResponse => {
+  const found = Discovery.apiGroup(scope.state.registry.kinds(), group)
   if (found !== undefined) return list(exchange, found)
   Unserved.checkGroup(group)
   return Exchange.nothing
 }
 
-const ofVersion = (server: Server, exchange: Exchange.Exchange, group: string, version = ""): Exchange.HttpResponse => {
-  const found = Discovery.apiResourceList(server.world.registry.kinds(), group, version)
+const ofVersion = (
+  scope: RequestScope,
+  exchange: Exchange.Exchange,
+  group: string,
+  version = ""
+): Exchange.HttpResponse => {
+  const found = Discovery.apiResourceList(scope.state.registry.kinds(), group, version)
   if (found !== undefined) return list(exchange, found)
   Unserved.checkGroup(group, version)
-  if (server.builtInGroups.has(group)) throw Failure.noSuchPath()
+  if (scope.builtInGroups.has(group)) throw Failure.noSuchPath()
   return Exchange.nothing
 }
 
@@ -149,7 +157,7 @@ const shown = (
   return { ...answer, headers: { ...answer.headers, ...headers } }
 }
 
-const paths = ({ world: { registry } }: Server): ReadonlyArray<string> =>
+const paths = ({ state: { registry } }: RequestScope): ReadonlyArray<string> =>
   [
     ...new Set([
       ...registry

@@ -8,29 +8,29 @@ import * as Query from "../rest/Query.ts"
 import type * as Exchange from "./Exchange.ts"
 import * as Unserved from "./openapi/Unserved.ts"
 import type { ResourcePath } from "./Path.ts"
+import type { RequestScope } from "./RequestScope.ts"
 import * as Resources from "./Resources.ts"
-import type { Server } from "./Server.ts"
 import * as Subresources from "./Subresources.ts"
 
 /** Answers a request about objects; undefined: there is no such path. Throws a Failure. */
 export const answer = (
-  server: Server,
+  scope: RequestScope,
   exchange: Exchange.Exchange,
   path: ResourcePath
 ): Resources.Answer | undefined => {
-  const kind = server.world.registry.find(path.group, path.version, path.plural)
+  const kind = scope.state.registry.find(path.group, path.version, path.plural)
   if (kind === undefined) {
     Unserved.check(path)
-    return missing(server, path.group)
+    return missing(scope, path.group)
   }
   const { method } = exchange.request
   const collection = path.name === ""
   if (method === "HEAD" && !kind.custom) throw Failure.noSuchMethod()
   const verb = verbOf(method, collection)
-  if (!isThere(kind, path, verb)) return missing(server, path.group)
+  if (!isThere(kind, path, verb)) return missing(scope, path.group)
   if (kind.deprecation !== undefined) exchange.warnings.add(kind.deprecation)
   Query.checkTimeout(exchange.target.query)
-  const request = { server, exchange, kind, path }
+  const request = { scope, exchange, kind, path }
   if (path.subresource !== "") return Subresources.answer(request, method)
   if (path.watch) return Resources.list(request, true)
   if (verb === undefined || !allows(kind, path, verb)) {
@@ -55,8 +55,8 @@ export const answer = (
 }
 
 /** Built-in APIs say in a Status that there is no such path; of what else is not there nobody answers. */
-const missing = (server: Server, group: string): undefined => {
-  if (server.builtInGroups.has(group)) throw Failure.noSuchPath()
+const missing = (scope: RequestScope, group: string): undefined => {
+  if (scope.builtInGroups.has(group)) throw Failure.noSuchPath()
   return undefined
 }
 

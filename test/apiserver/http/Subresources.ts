@@ -69,7 +69,7 @@ const refusedMethod = (kind: Kind, method: string): Failure.Failure =>
   kind.custom ? Failure.methodNotAllowed(kind, verbs.get(method) ?? "") : Failure.noSuchMethod()
 
 const ofScale = (request: Resources.ResourceRequest, method: string): Resources.Answer => {
-  const { exchange, kind, path, server } = request
+  const { exchange, kind, path, scope } = request
   const { query } = exchange.target
   const target = { kind, namespace: path.namespace, name: path.name, subresource: "" }
   const accepted = Resources.acceptedBy(request)
@@ -80,7 +80,7 @@ const ofScale = (request: Resources.ResourceRequest, method: string): Resources.
       View.object(View.make(scaleKind(kind), accepted, query), scale, exchange.now),
       accepted
     )
-  if (method === "GET" || method === "HEAD") return answer(Scale.get(server.world, target))
+  if (method === "GET" || method === "HEAD") return answer(Scale.get(scope.state, target))
   const body = Exchange.bodyOf(exchange)
   const { headers } = exchange.request
   if (method === "PUT") {
@@ -88,7 +88,7 @@ const ofScale = (request: Resources.ResourceRequest, method: string): Resources.
     const format = Negotiation.bodyFormat(headers["content-type"], kind.custom)
     const decode = () => Resources.decode({ ...request, kind: scaleKind(kind) }, body, format, options)
     const next = kind.custom ? unregistered(decode) : decode()
-    return answer(Scale.change(server.world, target, () => next, complete(request, options)))
+    return answer(Scale.change(scope.state, target, () => next, complete(request, options)))
   }
   if (method !== "PATCH") throw refusedMethod(kind, method)
   const type = Negotiation.patchType(headers["content-type"], kind.custom)
@@ -102,15 +102,15 @@ const ofScale = (request: Resources.ResourceRequest, method: string): Resources.
   if (type === "apply") {
     const intent = Json.object(Decode.parse(text, "yaml").value)
     return answer(
-      Scale.change(server.world, target, () => intent, { ...patchOptions, applies: { force: options.force === true } })
+      Scale.change(scope.state, target, () => intent, { ...patchOptions, applies: { force: options.force === true } })
     )
   }
   const patch = Body.read(type, text)
   return answer(
     Scale.change(
-      server.world,
+      scope.state,
       target,
-      (live) => Patch.changed(server.world, scaleKind(kind), live, patch, patchOptions),
+      (live) => Patch.changed(scope.state, scaleKind(kind), live, patch, patchOptions),
       patchOptions
     )
   )
@@ -133,12 +133,12 @@ const unregistered = <A>(decode: () => A): A => {
 const scaleKind = (kind: Kind): Kind => ({ ...kind, ...ScaleManagers.kind(), columns: [] })
 
 const complete = (
-  { exchange, server }: Resources.ResourceRequest,
+  { exchange, scope }: Resources.ResourceRequest,
   query: Pick<Query.WriteQuery, "dryRun" | "fieldManager">
 ) =>
-  Verbs.admitted(server.world, {
+  Verbs.admitted(scope.state, {
     ...Resources.writeOptions(exchange, query),
-    stored: server.world.store.list
+    stored: scope.state.store.list
   })
 
 /** A body that is created at an object, and answered by a Status. */
@@ -159,7 +159,7 @@ const posted =
   }
 
 const token = (request: Resources.ResourceRequest): Resources.Answer => {
-  const { exchange, kind, path, server } = request
+  const { exchange, kind, path, scope } = request
   const accepted = Resources.acceptedBy(request)
   const format = Negotiation.bodyFormat(exchange.request.headers["content-type"], request.kind.custom)
   const query = Query.write(exchange.target.query, "Create")
@@ -170,20 +170,20 @@ const token = (request: Resources.ResourceRequest): Resources.Answer => {
     query
   )
   const options = complete(request, query)
-  const answer = TokenRequest.answer(server.world, kind, path.namespace, path.name, body, options)
+  const answer = TokenRequest.answer(scope.state, kind, path.namespace, path.name, body, options)
   return Exchange.answer(exchange, 201, answer, accepted)
 }
 
 const created: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }
 
-const logs = ({ exchange, kind, path, server }: Resources.ResourceRequest): Resources.Answer => {
-  const pod = server.verbs.get(kind, path.namespace, path.name)
+const logs = ({ exchange, kind, path, scope }: Resources.ResourceRequest): Resources.Answer => {
+  const pod = scope.verbs.get(kind, path.namespace, path.name)
   const options = PodLogs.of(pod, exchange.target.query)
   if ((Json.text(Json.at(pod, "spec", "nodeName")) ?? "") === "") {
     throw Failure.badRequest(`pod ${path.name} does not have a host assigned`)
   }
-  if (server.logs === undefined) throw Failure.notImplemented("logs without a kubelet")
-  return Effect.map(server.logs(pod, options), (body) =>
+  if (scope.logs === undefined) throw Failure.notImplemented("logs without a kubelet")
+  return Effect.map(scope.logs(pod, options), (body) =>
     typeof body === "string" ? Exchange.text(200, body) : Exchange.streamed(exchange, body, "text/plain")
   )
 }
@@ -197,14 +197,14 @@ const builtIn: {
 } = {
   "/pods/binding": {
     method: "POST",
-    answer: posted(Binding.named, ({ kind, path, server }, body, options) =>
-      Binding.bind(server.world, kind, path.namespace, path.name, body, options)
+    answer: posted(Binding.named, ({ kind, path, scope }, body, options) =>
+      Binding.bind(scope.state, kind, path.namespace, path.name, body, options)
     )
   },
   "/pods/eviction": {
     method: "POST",
-    answer: posted(Eviction.named, ({ kind, path, server }, body, options) =>
-      Eviction.evict(server.world, kind, path.namespace, path.name, body, options)
+    answer: posted(Eviction.named, ({ kind, path, scope }, body, options) =>
+      Eviction.evict(scope.state, kind, path.namespace, path.name, body, options)
     )
   },
   "/pods/log": { method: "GET", answer: logs },

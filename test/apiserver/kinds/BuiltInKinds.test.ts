@@ -17,12 +17,12 @@ const writing = (stored: { readonly [storage: string]: ReadonlyArray<Json.JsonOb
   stored: (storage) => stored[storage] ?? []
 })
 
-const created = (apiVersion: string, kind: string, object: Json.JsonObject, world = writing()): Json.JsonObject => {
+const created = (apiVersion: string, kind: string, object: Json.JsonObject, state = writing()): Json.JsonObject => {
   const draft = Json.copy({ ...object, apiVersion, kind })
   const { strategy } = kindOf(apiVersion, kind)
   strategy.default(draft)
-  strategy.admit?.(draft, null, world)
-  strategy.prepareForCreate(draft, world)
+  strategy.admit?.(draft, null, state)
+  strategy.prepareForCreate(draft, state)
   return draft
 }
 

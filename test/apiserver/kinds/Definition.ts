@@ -40,7 +40,7 @@ export interface Definition
 }
 
 /** What a kind says of the writing of its objects. */
-export interface Own {
+export interface StrategyOptions {
   /** The Go type, see `Shape`. */
   readonly shape: string
   readonly default?: (draft: DraftObject) => void
@@ -63,42 +63,42 @@ export interface Own {
 export const spec: ReadonlyArray<ReadonlyArray<string>> = [["spec"]]
 
 /** The strategy by which an object is created and updated. */
-export const strategy = (own: Own): Strategy => {
-  const shape = Shape.of(own.shape)
-  const { generation, status } = own
+export const strategy = (options: StrategyOptions): Strategy => {
+  const shape = Shape.of(options.shape)
+  const { generation, status } = options
   return {
     resetFields: status === undefined ? [] : [["status"]],
-    admit: own.admit,
+    admit: options.admit,
     default: (draft) => {
       Shape.canonicalize(shape, draft, "kept")
-      own.default?.(draft)
+      options.default?.(draft)
     },
     prepareForCreate: (draft, writing) => {
       if (status !== undefined) draft.status = Json.copy(status)
       if (generation !== undefined) Json.member(draft, "metadata").generation = 1
-      own.prepareForCreate?.(draft, writing)
+      options.prepareForCreate?.(draft, writing)
       Shape.canonicalize(shape, draft, "null")
     },
     prepareForUpdate: (draft, old, writing) => {
       if (status !== undefined) keep(draft, old, "status")
-      own.prepareForUpdate?.(draft, old, writing)
+      options.prepareForUpdate?.(draft, old, writing)
       Shape.canonicalize(shape, draft, "null")
       if (generation !== undefined) countGeneration(draft, old, generation)
     },
     validate: (object, writing) => {
-      for (const text of own.warnings?.(object) ?? []) writing.warn(text)
-      return [...(own.validate?.(object, writing) ?? [])]
+      for (const text of options.warnings?.(object) ?? []) writing.warn(text)
+      return [...(options.validate?.(object, writing) ?? [])]
     },
     validateUpdate: (object, old, writing) => {
-      for (const text of own.warnings?.(object, old) ?? []) writing.warn(text)
-      const validate = own.validateUpdate ?? ((object, _, writing) => own.validate?.(object, writing) ?? [])
+      for (const text of options.warnings?.(object, old) ?? []) writing.warn(text)
+      const validate = options.validateUpdate ?? ((object, _, writing) => options.validate?.(object, writing) ?? [])
       return [...validate(object, old, writing)]
     }
   }
 }
 
 /** What a kind says of the writing of its status. */
-export interface OwnStatus {
+export interface StatusStrategyOptions {
   /** What stays as it was, besides `spec`, as paths of member names. */
   readonly kept?: ReadonlyArray<ReadonlyArray<string>>
   readonly prepareForUpdate?: (draft: DraftObject, old: JsonObject, writing: Writing) => void
@@ -106,18 +106,18 @@ export interface OwnStatus {
 }
 
 /** The strategy of `/status` of a kind with that main strategy: everything but `status` stays as it was. */
-export const statusStrategy = (main: Strategy, shape: string, own: OwnStatus = {}): Strategy => {
-  const kept = [["spec"], ...(own.kept ?? [])]
+export const statusStrategy = (main: Strategy, shape: string, options: StatusStrategyOptions = {}): Strategy => {
+  const kept = [["spec"], ...(options.kept ?? [])]
   return {
     ...main,
     resetFields: kept,
     prepareForUpdate: (draft, old, writing) => {
       for (const path of kept) keep(draft, old, ...path)
-      own.prepareForUpdate?.(draft, old, writing)
+      options.prepareForUpdate?.(draft, old, writing)
       Shape.canonicalize(Shape.of(shape), draft, "null")
     },
     validate: () => [],
-    validateUpdate: (object, old, writing) => [...(own.validateUpdate?.(object, old, writing) ?? [])]
+    validateUpdate: (object, old, writing) => [...(options.validateUpdate?.(object, old, writing) ?? [])]
   }
 }
 

@@ -78,7 +78,7 @@ const namespace = kind("", "v1", "Namespace", "namespaces", {
 export const pod = kind("", "v1", "Pod", "pods", {
   deletedAs: "object",
   graceful: true,
-  gracePeriod: (object, asked) => (Json.at(object, "spec", "nodeName") === undefined ? 0 : (asked ?? 30)),
+  gracePeriod: (object, requested) => (Json.at(object, "spec", "nodeName") === undefined ? 0 : (requested ?? 30)),
   selectableFields: (object) => ({
     "spec.nodeName": "",
     "status.phase": String(Json.at(object, "status", "phase") ?? "")

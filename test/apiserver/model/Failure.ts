@@ -123,11 +123,11 @@ export const modified = "the object has been modified; please apply your changes
 export const expired = (message: string): Failure => new Failure({ code: 410, reason: "Expired", message })
 
 /** 504: a moment that has not come. */
-export const tooLargeVersion = (asked: number, current: number): Failure =>
+export const tooLargeVersion = (requested: number, current: number): Failure =>
   new Failure({
     code: 504,
     reason: "Timeout",
-    message: `Timeout: Too large resource version: ${asked}, current: ${current}`,
+    message: `Timeout: Too large resource version: ${requested}, current: ${current}`,
     details: {
       causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
       retryAfterSeconds: 1

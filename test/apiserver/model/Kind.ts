@@ -133,7 +133,7 @@ export interface Kind {
   /** Whether an object is marked as ending before it goes, even where it goes at once: pods. */
   readonly graceful?: boolean
   /** The seconds that an object is given to end when it is deleted; 0: it goes at once. */
-  readonly gracePeriod: (object: JsonObject, asked: number | undefined) => number
+  readonly gracePeriod: (object: JsonObject, requested: number | undefined) => number
   /** Strategies of other subresources that write the object as `/status` does: a Namespace's `finalize`. */
   readonly subresources?: { readonly [name: string]: Strategy }
   /** The answer to a DELETE that removes the object at once. */
@@ -167,7 +167,7 @@ export const allFromStorage = (
 ): ReadonlyArray<JsonObject> => (cached === undefined ? stored.map((object) => fromStorage(object)) : cached(stored))
 
 /** Asks for what a webhook makes of an object that is about to be stored, as nothing can be asked after that. */
-export const foresee = (kind: Kind, stored: JsonObject): void => {
+export const convertAhead = (kind: Kind, stored: JsonObject): void => {
   if (kind.cached !== undefined) kind.fromStorage(stored)
 }
 

@@ -24,14 +24,14 @@ export const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 export const of = (draft: Json.DraftObject): Json.DraftObject => Json.member(draft, "metadata")
 
 /** Forgets what only the server sets. */
-export const wipe = (metadata: Json.DraftObject): void => {
+export const wipeSystemFields = (metadata: Json.DraftObject): void => {
   for (const field of ["creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"]) {
     delete metadata[field]
   }
 }
 
 /** Puts an object where the request says. Throws a Failure (400) when the object says otherwise. */
-export const place = (kind: Kind, metadata: Json.DraftObject, namespace: string): void => {
+export const ensureNamespace = (kind: Kind, metadata: Json.DraftObject, namespace: string): void => {
   if (!kind.namespaced) delete metadata.namespace
   else if (metadata.namespace === undefined || metadata.namespace === "") metadata.namespace = namespace
   else if (metadata.namespace !== namespace) {
@@ -40,13 +40,13 @@ export const place = (kind: Kind, metadata: Json.DraftObject, namespace: string)
 }
 
 /** Whether the name of the object is that of the request. Throws a Failure (400) when it is not. */
-export const checkName = (object: Json.JsonObject, asked: string): void => {
+export const checkName = (object: Json.JsonObject, requested: string): void => {
   const own = ObjectMeta.nameOf(object)
-  if (own === asked) return
+  if (own === requested) return
   throw Failure.badRequest(
     own === ""
-      ? `the name of the object (${asked} based on URL) was undeterminable: name must be provided`
-      : `the name of the object (${own}) does not match the name on the URL (${asked})`
+      ? `the name of the object (${requested} based on URL) was undeterminable: name must be provided`
+      : `the name of the object (${own}) does not match the name on the URL (${requested})`
   )
 }
 
@@ -58,7 +58,11 @@ export const checkSegment = (name: string): void => {
 }
 
 /** Names every owner once; says so if one was named twice, by the body or by what a patch has made of the object. */
-export const dedupeOwners = (metadata: Json.DraftObject, warn: (text: string) => void, patched = false): void => {
+export const dedupOwnerReferences = (
+  metadata: Json.DraftObject,
+  warn: (text: string) => void,
+  patched = false
+): void => {
   const owners = Json.objects(metadata.ownerReferences)
   const kept = new Map<string, Json.JsonObject>()
   const twice: Array<string> = []

@@ -2,7 +2,7 @@
  * `pods/binding`: how a scheduler puts a pod on a node.
  */
 
-import type { World, WriteOptions } from "../admission/World.ts"
+import type { ServerState, WriteOptions } from "../admission/ServerState.ts"
 import * as Conditions from "../model/Conditions.ts"
 import * as Failure from "../model/Failure.ts"
 import * as FieldError from "../model/FieldError.ts"
@@ -24,7 +24,7 @@ export const named = (): Pick<Kind, "group" | "version" | "kind" | "schema"> => 
 
 /** Puts a pod on the node that a Binding names. Throws a Failure. */
 export const bind = (
-  world: World,
+  state: ServerState,
   kind: Kind,
   namespace: string,
   name: string,
@@ -45,7 +45,7 @@ export const bind = (
   const errors = validate(Json.object(binding.target))
   if (errors.length > 0) throw Failure.invalid({ group: "", kind: "Binding", plural: "" }, name, errors)
   options.admit?.({ ...attributes, object: binding })
-  const pod = Read.get(world, kind, namespace, name)
+  const pod = Read.get(state, kind, namespace, name)
   Update.checkUid({ kind, namespace, name, subresource: "" }, pod, binding)
   const refusal = refusalOf(pod)
   if (refusal !== undefined) throw Failure.conflict({ ...kind, plural: "pods/binding" }, name, refusal)
@@ -57,7 +57,7 @@ export const bind = (
     if (Object.keys(added).length > 0) Object.assign(Json.member(Metadata.of(draft), field), added)
   }
   Conditions.set(draft, { type: "PodScheduled", status: "True", lastProbeTime: null }, options.now)
-  if (!options.dryRun) world.store.put(kind.storage, kind.toStorage(draft))
+  if (!options.dryRun) state.store.put(kind.storage, kind.toStorage(draft))
 }
 
 const validate = (target: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {

@@ -5,12 +5,12 @@
 
 import * as Escalation from "../access/Escalation.ts"
 import * as Admission from "../admission/NamespaceLifecycle.ts"
-import type { World, WriteOptions } from "../admission/World.ts"
+import type { ServerState, WriteOptions } from "../admission/ServerState.ts"
 import * as ManagedFields from "../fields/ManagedFields.ts"
 import * as Failure from "../model/Failure.ts"
 import type { FieldError } from "../model/FieldError.ts"
 import * as Json from "../model/Json.ts"
-import { foresee, type Kind, type Strategy, typeOf } from "../model/Kind.ts"
+import { convertAhead, type Kind, type Strategy, typeOf } from "../model/Kind.ts"
 import * as ObjectMeta from "../model/ObjectMeta.ts"
 import * as Metadata from "../model/ObjectMetaValidation.ts"
 import { timestamp } from "../model/Timestamp.ts"
@@ -22,7 +22,7 @@ const nameAttempts = 8
 
 /** Creates an object and gives it as it is stored (in the version of the kind). Throws a Failure. */
 export const create = (
-  world: World,
+  state: ServerState,
   kind: Kind,
   namespace: string,
   object: Json.JsonObject,
@@ -30,14 +30,14 @@ export const create = (
 ): Json.JsonObject => {
   const draft = Json.copy({ ...typeOf(kind), ...object })
   const metadata = Metadata.of(draft)
-  Metadata.wipe(metadata)
-  Metadata.place(kind, metadata, namespace)
+  Metadata.wipeSystemFields(metadata)
+  Metadata.ensureNamespace(kind, metadata, namespace)
   kind.strategy.default(draft)
-  Metadata.dedupeOwners(metadata, options.warn)
+  Metadata.dedupOwnerReferences(metadata, options.warn)
   const managed = ManagedFields.updated(
     {
       kind,
-      kindIn: (apiVersion) => world.registry.named(apiVersion, kind.kind),
+      kindIn: (apiVersion) => state.registry.named(apiVersion, kind.kind),
       manager: options.manager,
       subresource: undefined,
       resetFields: kind.strategy.resetFields,
@@ -46,38 +46,38 @@ export const create = (
     undefined,
     draft
   )
-  return insert(world, kind, namespace, managed, options)
+  return insert(state, kind, namespace, managed, options)
 }
 
 /** The rest of a creation, when it is known who manages what: also that of an apply, or a PUT, of what is not there. */
 export const insert = (
-  world: World,
+  state: ServerState,
   kind: Kind,
   namespace: string,
   managed: Json.JsonObject,
   options: WriteOptions,
   strategy: Pick<Strategy, "prepareForCreate"> = kind.strategy
 ): Json.JsonObject => {
-  Admission.checkCreate(world.store, kind, namespace, ObjectMeta.nameOf(managed))
-  CustomDefinitions.checkCreate(world, kind, ObjectMeta.nameOf(managed))
+  Admission.checkCreate(state.store, kind, namespace, ObjectMeta.nameOf(managed))
+  CustomDefinitions.checkCreate(state, kind, ObjectMeta.nameOf(managed))
   if (!kind.verbs.includes("get")) return answered(kind, managed, options)
   const prefixed = textOf(managed, "generateName") !== ""
   const generates = ObjectMeta.nameOf(managed) === "" && prefixed
-  const asked = {
+  const attributes = {
     operation: "CREATE",
     resource: kind,
     subresource: "",
     namespace: kind.namespaced ? namespace : "",
     oldObject: null
   } as const
-  const mutated = options.mutate?.({ ...asked, name: ObjectMeta.nameOf(managed), object: managed }) ?? managed
-  Escalation.check(options, kind, asked.namespace, mutated)
+  const mutated = options.mutate?.({ ...attributes, name: ObjectMeta.nameOf(managed), object: managed }) ?? managed
+  Escalation.check(options, kind, attributes.namespace, mutated)
   for (let attempt = 1; ; attempt++) {
-    const draft = prepared(world, kind, mutated, options, strategy)
+    const draft = prepared(state, kind, mutated, options, strategy)
     const name = ObjectMeta.nameOf(draft)
-    options.admit?.({ ...asked, name, object: { ...draft, ...typeOf(kind) } })
-    const found = world.store.get(kind.storage, kind.namespaced ? namespace : "", name)
-    if (found === undefined) return store(world, kind, draft, options)
+    options.admit?.({ ...attributes, name, object: { ...draft, ...typeOf(kind) } })
+    const found = state.store.get(kind.storage, kind.namespaced ? namespace : "", name)
+    if (found === undefined) return store(state, kind, draft, options)
     if (!prefixed) throw taken(kind, name, found)
     if (!generates || attempt === nameAttempts) throw notUnique(kind, name, found)
   }
@@ -85,7 +85,7 @@ export const insert = (
 
 /** A draft that is ready to be stored, with a name and all that the server gives it. */
 const prepared = (
-  world: World,
+  state: ServerState,
   kind: Kind,
   managed: Json.JsonObject,
   options: WriteOptions,
@@ -94,11 +94,11 @@ const prepared = (
   const draft = Json.copy(managed)
   const metadata = Metadata.of(draft)
   // Mutating webhooks see what a client has written to these fields in an apply or a PUT.
-  Metadata.wipe(metadata)
+  Metadata.wipeSystemFields(metadata)
   metadata.creationTimestamp = timestamp(options.now)
-  metadata.uid = world.identity.uid()
+  metadata.uid = state.identity.uid()
   const generateName = textOf(draft, "generateName")
-  if (ObjectMeta.nameOf(draft) === "" && generateName !== "") metadata.name = world.identity.name(generateName)
+  if (ObjectMeta.nameOf(draft) === "" && generateName !== "") metadata.name = state.identity.name(generateName)
   strategy.prepareForCreate(draft, options)
   const warnings: Array<string> = []
   const found = [...Metadata.validate(kind, draft), ...Metadata.unqualifiedFinalizers(kind, draft)]
@@ -110,7 +110,7 @@ const prepared = (
   return draft
 }
 
-const store = (world: World, kind: Kind, draft: Json.DraftObject, options: WriteOptions): Json.JsonObject => {
+const store = (state: ServerState, kind: Kind, draft: Json.DraftObject, options: WriteOptions): Json.JsonObject => {
   const metadata = Metadata.of(draft)
   const resourceVersion = textOf(draft, "resourceVersion")
   // One that is no number counts as none. Nobody looks at it where nothing is stored.
@@ -120,9 +120,9 @@ const store = (world: World, kind: Kind, draft: Json.DraftObject, options: Write
   if (!options.dryRun) delete metadata.resourceVersion
   const object = { ...draft, ...typeOf(kind) }
   const stored = kind.toStorage(object)
-  foresee(kind, stored)
+  convertAhead(kind, stored)
   if (!options.dryRun) ObjectSize.check(stored)
-  return kind.fromStorage(options.dryRun ? stored : world.store.put(kind.storage, stored))
+  return kind.fromStorage(options.dryRun ? stored : state.store.put(kind.storage, stored))
 }
 
 /** 422, about the kind that the object claims to be of. */

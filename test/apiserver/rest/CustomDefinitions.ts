@@ -3,7 +3,7 @@
  * deleted their objects are, before they are gone themselves.
  */
 
-import { internally, isKind, type World } from "../admission/World.ts"
+import { internally, isKind, type ServerState } from "../admission/ServerState.ts"
 import * as ManagedFields from "../fields/ManagedFields.ts"
 import { establish, kindsOf } from "../kinds/crd/CustomKinds.ts"
 import * as Conditions from "../model/Conditions.ts"
@@ -19,53 +19,53 @@ import * as Delete from "./Delete.ts"
 export const storage = "apiextensions.k8s.io/customresourcedefinitions"
 
 /** The definition of a custom kind, while there is one. */
-const definitionOf = (world: World, { group, plural }: Kind): Json.JsonObject | undefined =>
-  world.store.get(storage, "", `${plural}.${group}`)
+const definitionOf = (state: ServerState, { group, plural }: Kind): Json.JsonObject | undefined =>
+  state.store.get(storage, "", `${plural}.${group}`)
 
 /** Throws a Failure (403) for a new object of a kind that is about to end. */
-export const checkCreate = (world: World, kind: Kind, name: string): void => {
-  const definition = kind.custom ? definitionOf(world, kind) : undefined
+export const checkCreate = (state: ServerState, kind: Kind, name: string): void => {
+  const definition = kind.custom ? definitionOf(state, kind) : undefined
   if (definition !== undefined && ObjectMeta.isDeleting(definition)) {
     throw Failure.forbidden(kind, name, "create not allowed while custom resource definition is terminating")
   }
 }
 
 /** Draws the consequences of a write of an object of that kind. */
-export const reconcile = (world: World, kind: Kind, now: number): void => {
-  if (kind.storage === storage) reconcileAll(world, kind, now)
-  else if (kind.custom) reconcileObject(world, kind, now)
+export const reconcile = (state: ServerState, kind: Kind, now: number): void => {
+  if (kind.storage === storage) reconcileAll(state, kind, now)
+  else if (kind.custom) reconcileObject(state, kind, now)
 }
 
 /** The last object of a kind that is about to end takes the definition with it. */
-const reconcileObject = (world: World, kind: Kind, now: number): void => {
-  const definition = definitionOf(world, kind)
+const reconcileObject = (state: ServerState, kind: Kind, now: number): void => {
+  const definition = definitionOf(state, kind)
   if (definition === undefined || !ObjectMeta.isDeleting(definition)) return
-  if (world.store.list(kind.storage).length > 0) return
-  const own = world.registry.kinds().find((other) => isKind(other, "apiextensions.k8s.io", "CustomResourceDefinition"))
-  if (own !== undefined) reconcileAll(world, own, now)
+  if (state.store.list(kind.storage).length > 0) return
+  const own = state.registry.kinds().find((other) => isKind(other, "apiextensions.k8s.io", "CustomResourceDefinition"))
+  if (own !== undefined) reconcileAll(state, own, now)
 }
 
-const reconcileAll = (world: World, kind: Kind, now: number): void => {
-  for (const definition of world.store.list(storage)) {
-    const accepted = accept(world, kind, definition, now)
-    serve(world, accepted)
-    if (ObjectMeta.isDeleting(accepted)) terminate(world, kind, accepted, now)
+const reconcileAll = (state: ServerState, kind: Kind, now: number): void => {
+  for (const definition of state.store.list(storage)) {
+    const accepted = accept(state, kind, definition, now)
+    serve(state, accepted)
+    if (ObjectMeta.isDeleting(accepted)) terminate(state, kind, accepted, now)
   }
-  for (const name of world.definitions.keys()) {
-    if (world.store.get(storage, "", name) !== undefined) continue
-    world.definitions.delete(name)
-    world.registry.declare(name, [])
+  for (const name of state.definitions.keys()) {
+    if (state.store.get(storage, "", name) !== undefined) continue
+    state.definitions.delete(name)
+    state.registry.declare(name, [])
   }
 }
 
 /** Decides whether a definition may have its names, and writes that into its status. */
-const accept = (world: World, kind: Kind, definition: Json.JsonObject, now: number): Json.JsonObject => {
-  const others = world.store.list(storage).filter((other) => ObjectMeta.nameOf(other) !== ObjectMeta.nameOf(definition))
-  return write(world, kind, definition, establish(definition, others, now), now)
+const accept = (state: ServerState, kind: Kind, definition: Json.JsonObject, now: number): Json.JsonObject => {
+  const others = state.store.list(storage).filter((other) => ObjectMeta.nameOf(other) !== ObjectMeta.nameOf(definition))
+  return write(state, kind, definition, establish(definition, others, now), now)
 }
 
 const write = (
-  world: World,
+  state: ServerState,
   kind: Kind,
   definition: Json.JsonObject,
   next: Json.JsonObject,
@@ -77,51 +77,51 @@ const write = (
     definition,
     next
   )
-  return world.store.put(storage, managed)
+  return state.store.put(storage, managed)
 }
 
 /** Serves the kinds of an established definition, compiled anew only where what they are made of has changed. */
-const serve = (world: World, definition: Json.JsonObject): void => {
+const serve = (state: ServerState, definition: Json.JsonObject): void => {
   const name = ObjectMeta.nameOf(definition)
   const made = { spec: definition.spec ?? null, names: Json.at(definition, "status", "acceptedNames") ?? null }
   const served = Conditions.isTrue(definition, "Established")
-  const known = world.definitions.get(name)
+  const known = state.definitions.get(name)
   if (!served) {
-    world.definitions.set(name, { made: null, kinds: [] })
-    world.registry.declare(name, [])
+    state.definitions.set(name, { made: null, kinds: [] })
+    state.registry.declare(name, [])
     return
   }
   if (known !== undefined && Json.equal(known.made, made)) return
-  const kinds = kindsOf(definition, Conversion.of(definition, world.outside))
-  world.definitions.set(name, { made, kinds })
-  world.registry.declare(name, kinds)
+  const kinds = kindsOf(definition, Conversion.of(definition, state.outside))
+  state.definitions.set(name, { made, kinds })
+  state.registry.declare(name, kinds)
 }
 
 /** Deletes the objects of a definition; if none is left, the definition itself. */
-const terminate = (world: World, kind: Kind, definition: Json.JsonObject, now: number): void => {
-  const [served] = world.definitions.get(ObjectMeta.nameOf(definition))?.kinds ?? []
+const terminate = (state: ServerState, kind: Kind, definition: Json.JsonObject, now: number): void => {
+  const [served] = state.definitions.get(ObjectMeta.nameOf(definition))?.kinds ?? []
   const own = served === undefined ? undefined : asStored(served)
   if (own !== undefined) {
-    for (const object of world.store.list(own.storage)) {
+    for (const object of state.store.list(own.storage)) {
       if (!ObjectMeta.isDeleting(object)) {
-        Delete.remove(world, own, ObjectMeta.namespaceOf(object), ObjectMeta.nameOf(object), {}, internally(world, now))
+        Delete.remove(state, own, ObjectMeta.namespaceOf(object), ObjectMeta.nameOf(object), {}, internally(state, now))
       }
     }
-    if (world.store.list(own.storage).length > 0) {
+    if (state.store.list(own.storage).length > 0) {
       const draft = Json.copy(definition)
       Conditions.set(draft, terminating, now)
-      write(world, kind, definition, draft, now)
+      write(state, kind, definition, draft, now)
       return
     }
   }
   const others = ObjectMeta.finalizersOf(definition).filter((one) => one !== Metadata.cleanup)
   if (others.length === 0) {
-    world.store.remove(storage, "", ObjectMeta.nameOf(definition))
+    state.store.remove(storage, "", ObjectMeta.nameOf(definition))
     return
   }
   const draft = Json.copy(definition)
   Metadata.of(draft).finalizers = others
-  write(world, kind, definition, draft, now)
+  write(state, kind, definition, draft, now)
 }
 
 /** The kind whose objects are deleted in the versions in which they are stored: no webhook is asked. */

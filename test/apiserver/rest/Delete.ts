@@ -4,12 +4,12 @@
  */
 
 import * as Admission from "../admission/NamespaceLifecycle.ts"
-import { isKind, type World, type WriteOptions } from "../admission/World.ts"
+import { isKind, type ServerState, type WriteOptions } from "../admission/ServerState.ts"
 import * as EmptyObject from "../fields/EmptyObject.ts"
 import * as Conditions from "../model/Conditions.ts"
 import * as Failure from "../model/Failure.ts"
 import * as Json from "../model/Json.ts"
-import { foresee, type Kind } from "../model/Kind.ts"
+import { convertAhead, type Kind } from "../model/Kind.ts"
 import * as ObjectMeta from "../model/ObjectMeta.ts"
 import * as Metadata from "../model/ObjectMetaValidation.ts"
 import { timestamp } from "../model/Timestamp.ts"
@@ -36,7 +36,7 @@ interface Deletion {
 
 /** Deletes an object. `deleteOptions` are DeleteOptions. Throws a Failure. */
 export const remove = (
-  world: World,
+  state: ServerState,
   kind: Kind,
   namespace: string,
   name: string,
@@ -47,7 +47,7 @@ export const remove = (
   warnOfOrphans(kind, deleteOptions, options)
   Metadata.checkSegment(name)
   Admission.checkDelete(kind, name)
-  const stored = world.store.get(kind.storage, kind.namespaced ? namespace : "", name)
+  const stored = state.store.get(kind.storage, kind.namespaced ? namespace : "", name)
   if (stored === undefined) throw Failure.notFound(kind, name)
   const current = kind.fromStorage(stored)
   checkPreconditions(kind, name, current, Json.object(deleteOptions.preconditions))
@@ -64,14 +64,14 @@ export const remove = (
   options.mutate?.(attributes)
   options.admit?.(attributes)
   const deletion: Deletion = { kind, current, deleteOptions, options }
-  if (isKind(kind, "", "Namespace")) return removeNamespace(world, deletion)
+  if (isKind(kind, "", "Namespace")) return removeNamespace(state, deletion)
   if (isKind(kind, "apiextensions.k8s.io", "CustomResourceDefinition") && !ObjectMeta.isDeleting(current)) {
-    return removeDefinition(world, deletion)
+    return removeDefinition(state, deletion)
   }
-  return removeNow(world, deletion)
+  return removeNow(state, deletion)
 }
 
-const removeNow = (world: World, { deleteOptions, current, kind, options }: Deletion): Deleted => {
+const removeNow = (state: ServerState, { deleteOptions, current, kind, options }: Deletion): Deleted => {
   const grace = graceOf(kind, current, deleteOptions, options.now)
   if (grace === "pending") return { answer: answerOf(kind, current), gone: false }
   const draft = Json.copy(current)
@@ -81,7 +81,7 @@ const removeNow = (world: World, { deleteOptions, current, kind, options }: Dele
   if (finalizers.length > 0) metadata.finalizers = [...finalizers]
   else delete metadata.finalizers
   if (finalizers.length > 0 && grace === undefined) markEnded(metadata, options.now)
-  if (finalizers.length > 0 || (grace?.seconds ?? 0) > 0) return markDeleted(world, kind, draft, options)
+  if (finalizers.length > 0 || (grace?.seconds ?? 0) > 0) return markDeleted(state, kind, draft, options)
   // A kube-apiserver loses sight of the object on its way from taking the finalizers to taking the object.
   const lost = ObjectMeta.finalizersOf(current).length > 0
   if (options.dryRun) return { answer: lost ? nothingOf(kind) : answerOf(kind, draft), gone: true }
@@ -96,10 +96,13 @@ const removeNow = (world: World, { deleteOptions, current, kind, options }: Dele
       version
     )
   }
-  foresee(kind, world.store.get(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current)) ?? draft)
+  convertAhead(
+    kind,
+    state.store.get(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current)) ?? draft
+  )
   // A pod that goes at once is seen to be ending before it is gone.
-  if (grace !== undefined) world.store.put(kind.storage, kind.toStorage(draft))
-  const last = world.store.remove(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
+  if (grace !== undefined) state.store.put(kind.storage, kind.toStorage(draft))
+  const last = state.store.remove(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
   return { answer: answerOf(kind, last === undefined ? draft : kind.fromStorage(last)), gone: true }
 }
 
@@ -114,11 +117,11 @@ const nothingOf = (kind: Kind): Json.JsonObject => {
 }
 
 /** A namespace ends when its content is gone, and somebody has said so at `/finalize`. */
-const removeNamespace = (world: World, deletion: Deletion): Deleted => {
+const removeNamespace = (state: ServerState, deletion: Deletion): Deleted => {
   const { deleteOptions, current, kind, options } = deletion
   if (ObjectMeta.isDeleting(current)) {
     const waits = Json.list(Json.at(current, "spec", "finalizers")).length > 0
-    return waits ? { answer: current, gone: false } : removeNow(world, deletion)
+    return waits ? { answer: current, gone: false } : removeNow(state, deletion)
   }
   const draft = Json.copy(current)
   const metadata = Metadata.of(draft)
@@ -126,17 +129,17 @@ const removeNamespace = (world: World, deletion: Deletion): Deleted => {
   Json.member(draft, "status").phase = "Terminating"
   const finalizers = finalizersAfter(kind, ObjectMeta.finalizersOf(current), deleteOptions)
   if (finalizers.length > 0) metadata.finalizers = [...finalizers]
-  return markDeleted(world, kind, draft, options)
+  return markDeleted(state, kind, draft, options)
 }
 
 /** A definition ends when its objects have. */
-const removeDefinition = (world: World, { current, kind, options }: Deletion): Deleted => {
+const removeDefinition = (state: ServerState, { current, kind, options }: Deletion): Deleted => {
   const draft = Json.copy(current)
   const metadata = Metadata.of(draft)
   metadata.deletionTimestamp = timestamp(options.now)
   metadata.finalizers = [...new Set([...ObjectMeta.finalizersOf(current), Metadata.cleanup])]
   Conditions.set(draft, terminating, options.now)
-  return markDeleted(world, kind, draft, options)
+  return markDeleted(state, kind, draft, options)
 }
 
 const terminating: Conditions.Condition = {
@@ -147,11 +150,11 @@ const terminating: Conditions.Condition = {
 }
 
 /** The object stays, marked. When it was marked before, nothing changes. */
-const markDeleted = (world: World, kind: Kind, draft: Json.JsonObject, options: WriteOptions): Deleted => {
+const markDeleted = (state: ServerState, kind: Kind, draft: Json.JsonObject, options: WriteOptions): Deleted => {
   const next = kind.toStorage(draft)
-  foresee(kind, next)
-  const before = world.store.get(kind.storage, ObjectMeta.namespaceOf(draft), ObjectMeta.nameOf(draft))
-  const written = options.dryRun || Json.equal(next, before) ? next : world.store.put(kind.storage, next)
+  convertAhead(kind, next)
+  const before = state.store.get(kind.storage, ObjectMeta.namespaceOf(draft), ObjectMeta.nameOf(draft))
+  const written = options.dryRun || Json.equal(next, before) ? next : state.store.put(kind.storage, next)
   return { answer: kind.fromStorage(written), gone: false }
 }
 

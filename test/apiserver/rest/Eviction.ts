@@ -2,7 +2,7 @@
  * `pods/eviction`: a deletion of a pod that its PodDisruptionBudget has to allow.
  */
 
-import type { World, WriteOptions } from "../admission/World.ts"
+import type { ServerState, WriteOptions } from "../admission/ServerState.ts"
 import * as Conditions from "../model/Conditions.ts"
 import * as Failure from "../model/Failure.ts"
 import * as Json from "../model/Json.ts"
@@ -28,7 +28,7 @@ const budgets = "policy/poddisruptionbudgets"
 
 /** Deletes a pod as an Eviction asks. Throws a Failure, 429 when the budget does not allow it now. */
 export const evict = (
-  world: World,
+  state: ServerState,
   kind: Kind,
   namespace: string,
   name: string,
@@ -47,23 +47,23 @@ export const evict = (
   const eviction = given.mutate?.({ ...attributes, object: sent }) ?? sent
   if (ObjectMeta.nameOf(eviction) !== name)
     throw Failure.badRequest("name in URL does not match name in Eviction object")
-  const asked = Json.object(eviction.deleteOptions)
-  Query.checkDeletion(asked)
-  const options = { ...given, dryRun: given.dryRun || Json.list(asked.dryRun).length > 0 }
+  const deleteOptions = Json.object(eviction.deleteOptions)
+  Query.checkDeletion(deleteOptions)
+  const options = { ...given, dryRun: given.dryRun || Json.list(deleteOptions.dryRun).length > 0 }
   options.admit?.({ ...attributes, object: eviction })
-  const pod = Read.get(world, kind, namespace, name)
-  Delete.checkPreconditions(kind, name, pod, Json.object(asked.preconditions))
-  if (!endsAnyway(pod)) spend(world, namespace, pod, options)
+  const pod = Read.get(state, kind, namespace, name)
+  Delete.checkPreconditions(kind, name, pod, Json.object(deleteOptions.preconditions))
+  if (!endsAnyway(pod)) spend(state, namespace, pod, options)
   if (!options.dryRun) {
     const draft = Json.copy(pod)
     Conditions.set(draft, evicting, options.now)
-    world.store.put(kind.storage, kind.toStorage(draft))
+    state.store.put(kind.storage, kind.toStorage(draft))
   }
   // The mark is a change of its own: a resourceVersion that was asked for has been compared already.
-  const { preconditions: _, ...rest } = asked
+  const { preconditions: _, ...rest } = deleteOptions
   // Policies have been asked about the eviction already.
   const { admit: __, mutate: ___, ...unasked } = options
-  Delete.remove(world, kind, namespace, name, rest, unasked)
+  Delete.remove(state, kind, namespace, name, rest, unasked)
 }
 
 const evicting: Conditions.Condition = {
@@ -80,9 +80,9 @@ const endsAnyway = (pod: Json.JsonObject): boolean =>
   ["Succeeded", "Failed", "Pending"].includes(Json.text(Json.at(pod, "status", "phase")) ?? "")
 
 /** Takes the disruption from the budget of the pod, if it has one. */
-const spend = (world: World, namespace: string, pod: Json.JsonObject, options: WriteOptions): void => {
+const spend = (state: ServerState, namespace: string, pod: Json.JsonObject, options: WriteOptions): void => {
   const labels = Json.texts(Json.at(pod, "metadata", "labels"))
-  const [budget, ...more] = world.store
+  const [budget, ...more] = state.store
     .list(budgets, namespace)
     .filter((one) => LabelSelector.matches(LabelSelector.ofLabelSelector(Json.at(one, "spec", "selector")), labels))
   if (more.length > 0) {
@@ -98,7 +98,7 @@ const spend = (world: World, namespace: string, pod: Json.JsonObject, options: W
   const status = Json.member(draft, "status")
   status.disruptionsAllowed = (Json.number(status.disruptionsAllowed) ?? 0) - 1
   Json.member(status, "disruptedPods")[ObjectMeta.nameOf(pod)] = timestamp(options.now)
-  world.store.put(budgets, draft)
+  state.store.put(budgets, draft)
 }
 
 /** A pod that is not ready counts for nothing while enough others are, or always where the budget says so. */

@@ -2,7 +2,7 @@
  * PATCH: what a patch makes of an object is written like a PUT of it; what an apply states is merged by who manages what.
  */
 
-import type { World, WriteOptions } from "../admission/World.ts"
+import type { ServerState, WriteOptions } from "../admission/ServerState.ts"
 import * as Decode from "../codec/Decode.ts"
 import type { PatchType } from "../codec/Negotiation.ts"
 import * as Prune from "../codec/Prune.ts"
@@ -31,33 +31,38 @@ export interface Patch {
 }
 
 /** Changes an object. Throws a Failure. */
-export const patch = (world: World, target: Update.Target, change: Patch, options: PatchOptions): Update.Changed => {
-  if (change.type === "apply") return apply(world, target, change.text, options)
+export const patch = (
+  state: ServerState,
+  target: Update.Target,
+  change: Patch,
+  options: PatchOptions
+): Update.Changed => {
+  if (change.type === "apply") return apply(state, target, change.text, options)
   const body = Body.read(change.type, change.text)
-  const current = Update.live(world, target)
+  const current = Update.live(state, target)
   if (current === undefined) throw Failure.notFound(target.kind, target.name)
-  const draft = Json.copy(changed(world, target.kind, current, body, options))
+  const draft = Json.copy(changed(state, target.kind, current, body, options))
   const strategy = Update.strategyOf(target)
-  Metadata.place(target.kind, Metadata.of(draft), target.namespace)
+  Metadata.ensureNamespace(target.kind, Metadata.of(draft), target.namespace)
   Metadata.checkName(draft, target.name)
   Update.fill(strategy, draft)
-  Metadata.dedupeOwners(Metadata.of(draft), options.warn, true)
-  const managed = ManagedFields.updated(Update.writeOf(world, target, options), current, draft)
-  return Update.commit(world, target, current, managed, options)
+  Metadata.dedupOwnerReferences(Metadata.of(draft), options.warn, true)
+  const managed = ManagedFields.updated(Update.writeOf(state, target, options), current, draft)
+  return Update.commit(state, target, current, managed, options)
 }
 
 /** What a patch makes of an object, decoded as if it had been sent. Throws a Failure. */
 export const changed = (
-  { registry }: World,
+  { registry }: ServerState,
   kind: Kind,
   current: Json.JsonObject,
   body: Body.Patch,
   options: PatchOptions
 ): Json.JsonObject => Body.apply(kind, body, current, { ...options, knows: registry.knows })
 
-const apply = (world: World, target: Update.Target, text: string, options: PatchOptions): Update.Changed => {
+const apply = (state: ServerState, target: Update.Target, text: string, options: PatchOptions): Update.Changed => {
   const intent = intentOf(text, options)
-  const current = Update.live(world, target)
+  const current = Update.live(state, target)
   const uid = Json.text(Json.at(intent, "metadata", "uid")) ?? ""
   if (current === undefined && target.subresource !== "" && !target.kind.createOnUpdate)
     throw Failure.notFound(target.kind, target.name)
@@ -69,7 +74,7 @@ const apply = (world: World, target: Update.Target, text: string, options: Patch
     )
   }
   const write = {
-    ...Update.writeOf(world, target, options),
+    ...Update.writeOf(state, target, options),
     force: options.force,
     default: (draft: Json.DraftObject) => {
       if (!target.kind.custom) convertible(target.kind, draft)
@@ -78,15 +83,15 @@ const apply = (world: World, target: Update.Target, text: string, options: Patch
   }
   const applied = Json.copy(ManagedFields.applied(write, current, intent))
   const metadata = Metadata.of(applied)
-  Metadata.place(target.kind, metadata, target.namespace)
+  Metadata.ensureNamespace(target.kind, metadata, target.namespace)
   Metadata.checkName(applied, target.name)
-  Metadata.dedupeOwners(metadata, options.warn, true)
-  if (current !== undefined) return Update.commit(world, target, current, applied, options)
+  Metadata.dedupOwnerReferences(metadata, options.warn, true)
+  if (current !== undefined) return Update.commit(state, target, current, applied, options)
   // An apply that creates may carry one: it fails only where an object exists that has another.
   delete metadata.resourceVersion
   const strategy = Update.strategyOf(target)
   Update.checkCreation(target, options)
-  return { object: Create.insert(world, target.kind, target.namespace, applied, options, strategy), created: true }
+  return { object: Create.insert(state, target.kind, target.namespace, applied, options, strategy), created: true }
 }
 
 /** Throws a Failure (500) for what was merged and cannot become an object of Go's type: the schema of an apply knows less of types. */

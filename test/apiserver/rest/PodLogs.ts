@@ -27,24 +27,24 @@ export const of = (pod: Json.JsonObject, query: URLSearchParams): LogOptions => 
   }
 }
 
-const containerOf = (pod: Json.JsonObject, name: string, asked: string): string => {
+const containerOf = (pod: Json.JsonObject, name: string, given: string): string => {
   const named = (field: string) =>
     Json.list(Json.at(pod, "spec", field)).map((one) => Json.text(Json.at(Json.object(one), "name")) ?? "")
   const [first = "", ...others] = named("containers")
   const inits = named("initContainers")
-  if (asked === "") {
+  if (given === "") {
     if (others.length === 0) return first
     const all = `[${[first, ...others].join(" ")}]`
     const choice = inits.length === 0 ? all : `${all} or one of the init containers: [${inits.join(" ")}]`
     throw Failure.badRequest(`a container name must be specified for pod ${name}, choose one of: ${choice}`)
   }
-  if ([first, ...others, ...inits].includes(asked)) return asked
-  throw Failure.badRequest(`container ${asked} is not valid for pod ${name}`)
+  if ([first, ...others, ...inits].includes(given)) return given
+  throw Failure.badRequest(`container ${given} is not valid for pod ${name}`)
 }
 
-const linesOf = (name: string, asked: string): number | undefined => {
-  if (asked === "") return undefined
-  const lines = Number(asked)
+const linesOf = (name: string, given: string): number | undefined => {
+  if (given === "") return undefined
+  const lines = Number(given)
   if (lines >= 0) return lines
   const error = FieldError.invalid("tailLines", lines, "must be greater than or equal to 0")
   throw Failure.invalid({ group: "", kind: "PodLogOptions", plural: "" }, name, [error])

@@ -2,7 +2,7 @@
  * `/scale`: how many replicas an object is to have and has, whatever its kind calls them.
  */
 
-import type { World, WriteOptions } from "../admission/World.ts"
+import type { ServerState, WriteOptions } from "../admission/ServerState.ts"
 import * as ManagedFields from "../fields/ManagedFields.ts"
 import * as ScaleManagers from "../fields/ScaleManagers.ts"
 import type { Attributes } from "../model/Attributes.ts"
@@ -15,8 +15,8 @@ import * as LabelSelector from "../storage/LabelSelector.ts"
 import * as Update from "./Update.ts"
 
 /** The Scale of an object. Throws a Failure (404, 500). */
-export const get = (world: World, target: Update.Target): Json.JsonObject => {
-  const { current, scale } = found(world, target)
+export const get = (state: ServerState, target: Update.Target): Json.JsonObject => {
+  const { current, scale } = found(state, target)
   if (target.kind.custom && Json.at(current, ...scale.specReplicas) === undefined) {
     throw Failure.internal(`the spec replicas field ".${scale.specReplicas.join(".")}" does not exist`)
   }
@@ -30,12 +30,12 @@ export type Change = (live: Json.JsonObject) => Json.JsonObject
  * Changes the replicas of an object. A Scale without a resourceVersion is not compared. Throws a Failure.
  */
 export const change = (
-  world: World,
+  state: ServerState,
   target: Update.Target,
   make: Change,
   options: WriteOptions & { readonly applies?: { readonly force: boolean } }
 ): Json.JsonObject => {
-  const { current, scale } = found(world, target)
+  const { current, scale } = found(state, target)
   const { kind, name, namespace } = target
   const live = withManagers(beforeChange(kind, scale, current), ScaleManagers.entriesOf(kind, current))
   const write = {
@@ -54,9 +54,9 @@ export const change = (
       ? ManagedFields.updated(write, live, ScaleManagers.canonical(made))
       : ManagedFields.applied({ ...write, ...options.applies, default: ScaleManagers.reading(kind) }, live, made)
   const placed = Json.copy(next)
-  Metadata.place({ ...kind, namespaced: kind.namespaced }, Metadata.of(placed), namespace)
+  Metadata.ensureNamespace({ ...kind, namespaced: kind.namespaced }, Metadata.of(placed), namespace)
   Metadata.checkName(placed, name)
-  const asked = {
+  const attributes = {
     operation: "UPDATE",
     resource: kind,
     kind: ScaleManagers.kind(),
@@ -65,7 +65,7 @@ export const change = (
     name,
     oldObject: scaleOf(kind, scale, current)
   } as const
-  const changed = options.mutate?.({ ...asked, object: { ...placed, ...typeOf(asked.kind) } }) ?? next
+  const changed = options.mutate?.({ ...attributes, object: { ...placed, ...typeOf(attributes.kind) } }) ?? next
   const main = { ...target, subresource: "" }
   Update.checkUid(main, current, changed)
   const replicas = Json.number(Json.at(changed, "spec", "replicas")) ?? 0
@@ -82,17 +82,20 @@ export const change = (
   const version = Json.text(Json.at(changed, "metadata", "resourceVersion")) ?? ""
   if (version !== "") Metadata.of(draft).resourceVersion = version
   const { admit, mutate: _, ...others } = options
-  const { object } = Update.commit(world, main, current, draft, {
+  const { object } = Update.commit(state, main, current, draft, {
     ...others,
     ...(admit !== undefined && {
-      admit: ({ object }: Attributes) => admit({ ...asked, object: scaleOf(kind, scale, object ?? draft) })
+      admit: ({ object }: Attributes) => admit({ ...attributes, object: scaleOf(kind, scale, object ?? draft) })
     })
   })
   return scaleOf(kind, scale, object)
 }
 
-const found = (world: World, target: Update.Target): { readonly current: Json.JsonObject; readonly scale: Scale } => {
-  const current = Update.live(world, target)
+const found = (
+  state: ServerState,
+  target: Update.Target
+): { readonly current: Json.JsonObject; readonly scale: Scale } => {
+  const current = Update.live(state, target)
   if (target.kind.scale === undefined || current === undefined) throw Failure.notFound(target.kind, target.name)
   return { current, scale: target.kind.scale }
 }

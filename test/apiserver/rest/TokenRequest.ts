@@ -3,7 +3,7 @@
  */
 
 import type { Claims, Reference } from "../access/ServiceAccountTokens.ts"
-import type { World, WriteOptions } from "../admission/World.ts"
+import type { ServerState, WriteOptions } from "../admission/ServerState.ts"
 import * as ManagedFields from "../fields/ManagedFields.ts"
 import * as Shape from "../kinds/Shape.ts"
 import * as Failure from "../model/Failure.ts"
@@ -29,7 +29,7 @@ const defaultSeconds = 3600
 
 /** Answers a TokenRequest with a token. Throws a Failure. */
 export const answer = (
-  world: World,
+  state: ServerState,
   accounts: Kind,
   namespace: string,
   name: string,
@@ -43,21 +43,21 @@ export const answer = (
   if (!["", namespace].includes(namespaceOf(sent))) {
     throw Failure.badRequest("the namespace of the provided object does not match the namespace sent on the request")
   }
-  const account = Read.get(world, accounts, namespace, name)
-  const { tokens, now } = { tokens: world.authentication.serviceAccounts, now: options.now }
+  const account = Read.get(state, accounts, namespace, name)
+  const { tokens, now } = { tokens: state.authentication.serviceAccounts, now: options.now }
   const spec = J.object(sent.spec)
-  const asked = J.list(spec.audiences).filter((item): item is string => typeof item === "string")
-  const audiences = asked.length === 0 ? [tokens.issuer] : asked
+  const requested = J.list(spec.audiences).filter((item): item is string => typeof item === "string")
+  const audiences = requested.length === 0 ? [tokens.issuer] : requested
   const seconds = J.number(spec.expirationSeconds) ?? defaultSeconds
   checkSeconds(seconds)
   const reference = J.isObject(spec.boundObjectRef) ? spec.boundObjectRef : undefined
-  const bound = reference === undefined ? {} : boundTo(world, namespace, name, reference)
+  const bound = reference === undefined ? {} : boundTo(state, namespace, name, reference)
   const draft = {
     kind: kind.kind,
     apiVersion: `${kind.group}/${kind.version}`,
     metadata: { name, namespace, uid: uidOf(account), creationTimestamp: timestamp(now) },
     spec: {
-      ...(asked.length > 0 && { audiences }),
+      ...(requested.length > 0 && { audiences }),
       expirationSeconds: seconds,
       ...(reference && { boundObjectRef: reference })
     }
@@ -79,7 +79,7 @@ export const answer = (
     namespace,
     account: { name, uid: uidOf(account) },
     bound,
-    id: world.identity.uid(),
+    id: state.identity.uid(),
     now,
     seconds
   })
@@ -105,7 +105,7 @@ const checkSeconds = (seconds: number): void => {
 const plurals: { readonly [kind: string]: string } = { Pod: "pods", Node: "nodes", Secret: "secrets" }
 
 /** The object that the token lives no longer than, and its node. Throws a Failure. */
-const boundTo = (world: World, namespace: string, account: string, reference: JsonObject): Claims["bound"] => {
+const boundTo = (state: ServerState, namespace: string, account: string, reference: JsonObject): Claims["bound"] => {
   const [type, name, version] = [reference.kind, reference.name, reference.apiVersion].map((text) => J.text(text) ?? "")
   const plural = Object.hasOwn(plurals, type ?? "") && !version?.includes("/") ? plurals[type ?? ""] : undefined
   if (plural === undefined) {
@@ -113,7 +113,7 @@ const boundTo = (world: World, namespace: string, account: string, reference: Js
     throw Failure.badRequest(`cannot bind token to object of type ${group}, Kind=${type}`)
   }
   if (name === undefined || name === "") throw Failure.badRequest("Name parameter required.")
-  const object = world.store.get(`/${plural}`, plural === "nodes" ? "" : namespace, name)
+  const object = state.store.get(`/${plural}`, plural === "nodes" ? "" : namespace, name)
   if (object === undefined) throw Failure.notFound({ group: "", kind: type ?? "", plural }, name)
   if (plural === "pods" && J.at(object, "spec", "serviceAccountName") !== account) {
     throw Failure.badRequest(
@@ -129,6 +129,6 @@ const boundTo = (world: World, namespace: string, account: string, reference: Js
   if (plural !== "pods") return { [plural.slice(0, -1)]: bound }
   const node = J.text(J.at(object, "spec", "nodeName")) ?? ""
   if (node === "") return { pod: bound }
-  const found = world.store.get("/nodes", "", node)
+  const found = state.store.get("/nodes", "", node)
   return { pod: bound, node: { name: node, ...(found !== undefined && { uid: uidOf(found) }) } }
 }

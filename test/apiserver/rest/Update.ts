@@ -5,13 +5,13 @@
  */
 
 import * as Escalation from "../access/Escalation.ts"
-import { isKind, type World, type WriteOptions } from "../admission/World.ts"
+import { isKind, type ServerState, type WriteOptions } from "../admission/ServerState.ts"
 import * as ManagedFields from "../fields/ManagedFields.ts"
 import { forbidden, isPrivileged } from "../model/Authorizer.ts"
 import * as Failure from "../model/Failure.ts"
 import * as FieldError from "../model/FieldError.ts"
 import * as Json from "../model/Json.ts"
-import { foresee, type Kind, type Strategy, typeOf } from "../model/Kind.ts"
+import { convertAhead, type Kind, type Strategy, typeOf } from "../model/Kind.ts"
 import * as ObjectMeta from "../model/ObjectMeta.ts"
 import * as Metadata from "../model/ObjectMetaValidation.ts"
 import * as ObjectSize from "../storage/ObjectSize.ts"
@@ -42,7 +42,7 @@ export const strategyOf = ({ kind, name, subresource }: Target): Strategy => {
 }
 
 /** What managers are noted for when a target is written. */
-export const writeOf = ({ registry }: World, target: Target, options: WriteOptions): ManagedFields.Write => ({
+export const writeOf = ({ registry }: ServerState, target: Target, options: WriteOptions): ManagedFields.Write => ({
   kind: target.kind,
   kindIn: (apiVersion) => registry.named(apiVersion, target.kind.kind),
   manager: options.manager,
@@ -52,39 +52,39 @@ export const writeOf = ({ registry }: World, target: Target, options: WriteOptio
 })
 
 /** The live object in the version of its kind; undefined when there is none. Throws a Failure (400) for what can be no name. */
-export const live = (world: World, target: Target): Json.JsonObject | undefined => {
-  const stored = storedAs(world, target)
+export const live = (state: ServerState, target: Target): Json.JsonObject | undefined => {
+  const stored = storedAs(state, target)
   return stored === undefined ? undefined : (target.kind.forUpdate ?? target.kind.fromStorage)(stored)
 }
 
 /** An object as it is stored. Throws a Failure (400) for what can be no name. */
 export const storedAs = (
-  world: World,
+  state: ServerState,
   { kind, name, namespace }: Pick<Target, "kind" | "name" | "namespace">
 ): Json.JsonObject | undefined => {
   Metadata.checkSegment(name)
-  return world.store.get(kind.storage, kind.namespaced ? namespace : "", name)
+  return state.store.get(kind.storage, kind.namespaced ? namespace : "", name)
 }
 
 /** PUT: replaces an object, or its status. Throws a Failure. */
-export const update = (world: World, target: Target, object: Json.JsonObject, options: WriteOptions): Changed => {
+export const update = (state: ServerState, target: Target, object: Json.JsonObject, options: WriteOptions): Changed => {
   const { kind, name, namespace } = target
   const draft = Json.copy(object)
-  Metadata.place(kind, Metadata.of(draft), namespace)
+  Metadata.ensureNamespace(kind, Metadata.of(draft), namespace)
   Metadata.checkName(draft, name)
-  const current = live(world, target)
+  const current = live(state, target)
   const strategy = strategyOf(target)
   fill(strategy, draft)
-  Metadata.dedupeOwners(Metadata.of(draft), options.warn)
+  Metadata.dedupOwnerReferences(Metadata.of(draft), options.warn)
   if (current === undefined) {
     if (!kind.createOnUpdate) throw Failure.notFound(kind, name)
-    const managed = Json.copy(ManagedFields.updated(writeOf(world, target, options), undefined, draft))
+    const managed = Json.copy(ManagedFields.updated(writeOf(state, target, options), undefined, draft))
     if (!options.dryRun) delete Metadata.of(managed).resourceVersion
     checkCreation(target, options)
-    return { object: Create.insert(world, kind, namespace, managed, options, strategy), created: true }
+    return { object: Create.insert(state, kind, namespace, managed, options, strategy), created: true }
   }
   checkUid(target, current, draft)
-  return commit(world, target, current, ManagedFields.updated(writeOf(world, target, options), current, draft), options)
+  return commit(state, target, current, ManagedFields.updated(writeOf(state, target, options), current, draft), options)
 }
 
 /** Throws a Failure (403) if the user may not create the object that a PUT or an apply would create. */
@@ -106,15 +106,15 @@ export const fill = (strategy: Strategy, draft: Json.DraftObject): void => {
 
 /** Throws a Failure (409) when an object means another one that had the same name. */
 export const checkUid = ({ kind, name, namespace }: Target, current: Json.JsonObject, next: Json.JsonObject): void => {
-  const asked = Json.text(Json.at(next, "metadata", "uid")) ?? ""
+  const given = Json.text(Json.at(next, "metadata", "uid")) ?? ""
   const real = Json.text(Json.at(current, "metadata", "uid")) ?? ""
-  if (asked === "" || asked === real) return
-  throw Precondition.failed(kind, namespace, name, "UID", asked, real)
+  if (given === "" || given === real) return
+  throw Precondition.failed(kind, namespace, name, "UID", given, real)
 }
 
 /** Stores the next object instead of the current one. Its managers are known already. */
 export const commit = (
-  world: World,
+  state: ServerState,
   target: Target,
   current: Json.JsonObject,
   next: Json.JsonObject,
@@ -122,7 +122,7 @@ export const commit = (
 ): Changed => {
   const { kind } = target
   const strategy = strategyOf(target)
-  const asked = {
+  const attributes = {
     operation: "UPDATE",
     resource: kind,
     subresource: target.subresource,
@@ -130,8 +130,8 @@ export const commit = (
     name: target.name,
     oldObject: current
   } as const
-  const mutated = options.mutate?.({ ...asked, object: next }) ?? next
-  if (target.subresource === "") Escalation.check(options, kind, asked.namespace, mutated, current)
+  const mutated = options.mutate?.({ ...attributes, object: next }) ?? next
+  if (target.subresource === "") Escalation.check(options, kind, attributes.namespace, mutated, current)
   checkVersion(kind, target.name, current, mutated)
   const draft = Json.copy(mutated)
   const metadata = Metadata.of(draft)
@@ -151,31 +151,31 @@ export const commit = (
   })
   if (errors.length > 0) throw Create.invalid(kind, draft, errors)
   for (const warning of warnings) options.warn(warning)
-  const settled = ManagedFields.settled(current, { ...draft, ...typeOf(kind) })
-  options.admit?.({ ...asked, object: settled })
-  return { object: write(world, kind, current, settled, options), created: false }
+  const updated = ManagedFields.ignoreTimestamps(current, { ...draft, ...typeOf(kind) })
+  options.admit?.({ ...attributes, object: updated })
+  return { object: write(state, kind, current, updated, options), created: false }
 }
 
 const write = (
-  world: World,
+  state: ServerState,
   kind: Kind,
   current: Json.JsonObject,
   draft: Json.JsonObject,
   options: WriteOptions
 ): Json.JsonObject => {
   if (endsDeletion(kind, current, draft)) {
-    if (!options.dryRun) world.store.remove(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
+    if (!options.dryRun) state.store.remove(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
     return kind.forUpdate === undefined ? draft : kind.fromStorage(draft)
   }
   if (options.dryRun) return kind.fromStorage(kind.toStorage(draft))
   const stored = kind.toStorage(withoutSelfLink(draft))
-  foresee(kind, stored)
-  const before = world.store.get(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
+  convertAhead(kind, stored)
+  const before = state.store.get(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
   // The defaults that an object gets when it is read count as well: without them, as with them, it is written.
   const same = Json.equal(stored, before) && Json.equal(stored, kind.toStorage(current))
   if (same) return kind.fromStorage(before ?? stored)
   ObjectSize.check(stored)
-  return kind.fromStorage(world.store.put(kind.storage, stored))
+  return kind.fromStorage(state.store.put(kind.storage, stored))
 }
 
 /** What the API once filled in is not stored any more. */
@@ -193,16 +193,16 @@ const endsDeletion = (kind: Kind, current: Json.JsonObject, next: Json.JsonObjec
 }
 
 const checkVersion = (kind: Kind, name: string, current: Json.JsonObject, next: Json.JsonObject): void => {
-  const asked = Json.text(Json.at(next, "metadata", "resourceVersion")) ?? ""
-  if (!/^\d*$/.test(asked)) {
-    throw Failure.plain(`strconv.ParseUint: parsing ${JSON.stringify(asked)}: invalid syntax`)
+  const given = Json.text(Json.at(next, "metadata", "resourceVersion")) ?? ""
+  if (!/^\d*$/.test(given)) {
+    throw Failure.plain(`strconv.ParseUint: parsing ${JSON.stringify(given)}: invalid syntax`)
   }
-  if (asked === "" || /^0+$/.test(asked)) {
+  if (given === "" || /^0+$/.test(given)) {
     if (kind.unconditionalUpdate) return
     const error = FieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")
     throw Failure.invalid({ ...kind, kind: kind.plural }, name, [error])
   }
-  if (asked !== Json.at(current, "metadata", "resourceVersion")) throw Failure.conflict(kind, name, Failure.modified)
+  if (given !== Json.at(current, "metadata", "resourceVersion")) throw Failure.conflict(kind, name, Failure.modified)
 }
 
 const keep = (metadata: Json.DraftObject, before: Json.JsonObject, field: string): void => {

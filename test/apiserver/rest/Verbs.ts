@@ -3,7 +3,7 @@
  * server. All throw a Failure.
  */
 import * as Admission from "../admission/Admission.ts"
-import { internally, type World, type WriteOptions } from "../admission/World.ts"
+import { internally, type ServerState, type WriteOptions } from "../admission/ServerState.ts"
 import type { JsonObject } from "../model/Json.ts"
 import type { Kind } from "../model/Kind.ts"
 import * as Binding from "./Binding.ts"
@@ -37,7 +37,13 @@ export interface Verbs {
     options: Options & Partial<Patch.PatchOptions>
   ) => Update.Changed
   /** `asked` are DeleteOptions. */
-  readonly delete: (kind: Kind, namespace: string, name: string, asked: JsonObject, options: Options) => Delete.Deleted
+  readonly delete: (
+    kind: Kind,
+    namespace: string,
+    name: string,
+    deleteOptions: JsonObject,
+    options: Options
+  ) => Delete.Deleted
   /** Puts a pod on the node that a Binding names. */
   readonly bind: (pods: Kind, namespace: string, name: string, binding: JsonObject, options: Options) => void
   readonly get: (kind: Kind, namespace: string, name: string) => JsonObject
@@ -46,41 +52,45 @@ export interface Verbs {
 }
 
 /** The options of a write with its admission. */
-export const admitted = (world: World, options: WriteOptions): WriteOptions =>
-  Admission.admitted(world, options, (target, object) =>
-    Update.update(world, { ...target, subresource: "status" }, object, internally(world, options.now))
+export const admitted = (state: ServerState, options: WriteOptions): WriteOptions =>
+  Admission.admitted(state, options, (target, object) =>
+    Update.update(state, { ...target, subresource: "status" }, object, internally(state, options.now))
   )
 
 /** The verbs of a server. */
-export const make = (world: World): Verbs => {
+export const make = (state: ServerState): Verbs => {
   const complete = (options: Options): WriteOptions =>
-    admitted(world, { ...internally(world, options.now), ...options })
+    admitted(state, { ...internally(state, options.now), ...options })
   /** What a write of a custom kind, or of its definition, leads to belongs to the same step. */
-  const settled = <A>(kind: Kind, options: Options, result: A): A => {
-    if (options.dryRun !== true) CustomDefinitions.reconcile(world, kind, options.now)
+  const reconciled = <A>(kind: Kind, options: Options, result: A): A => {
+    if (options.dryRun !== true) CustomDefinitions.reconcile(state, kind, options.now)
     return result
   }
   return {
     create: (kind, namespace, object, options) =>
-      settled(kind, options, Create.create(world, kind, namespace, object, complete(options))),
+      reconciled(kind, options, Create.create(state, kind, namespace, object, complete(options))),
     update: (kind, subresource, namespace, name, object, options) =>
-      settled(kind, options, Update.update(world, { kind, namespace, name, subresource }, object, complete(options))),
-    patch: (kind, subresource, namespace, name, patch, options) =>
-      settled(
+      reconciled(
         kind,
         options,
-        Patch.patch(world, { kind, namespace, name, subresource }, patch, {
+        Update.update(state, { kind, namespace, name, subresource }, object, complete(options))
+      ),
+    patch: (kind, subresource, namespace, name, patch, options) =>
+      reconciled(
+        kind,
+        options,
+        Patch.patch(state, { kind, namespace, name, subresource }, patch, {
           fieldValidation: "Strict",
           force: false,
           ...options,
           ...complete(options)
         })
       ),
-    delete: (kind, namespace, name, asked, options) =>
-      settled(kind, options, Delete.remove(world, kind, namespace, name, asked, complete(options))),
+    delete: (kind, namespace, name, deleteOptions, options) =>
+      reconciled(kind, options, Delete.remove(state, kind, namespace, name, deleteOptions, complete(options))),
     bind: (pods, namespace, name, binding, options) =>
-      Binding.bind(world, pods, namespace, name, binding, complete(options)),
-    get: (kind, namespace, name) => Read.get(world, kind, namespace, name),
-    list: (kind, namespace) => Read.all(world, kind, namespace)
+      Binding.bind(state, pods, namespace, name, binding, complete(options)),
+    get: (kind, namespace, name) => Read.get(state, kind, namespace, name),
+    list: (kind, namespace) => Read.all(state, kind, namespace)
   }
 }

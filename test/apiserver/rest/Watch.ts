@@ -95,10 +95,10 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
   }, view.kind.storage)
   const end = (): void => {
     unsubscribe()
-    stay()
+    unregister()
     queue.end()
   }
-  const stay = request.whenDropped(end)
+  const unregister = request.whenDropped(end)
 
   const seconds = options.timeoutSeconds === undefined ? 0 : Math.max(0, options.timeoutSeconds)
   const endsAt = request.now + (seconds === 0 ? request.defaultSeconds : seconds) * 1000
@@ -112,7 +112,7 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
     }
     if (queue.size > 0) {
       if (view.kind.cached === undefined) return Effect.succeed(queue.take(now))
-      const step = Step.settle(Step.make(), () => queue.take(now))
+      const step = Step.run(Step.make(), () => queue.take(now))
       const told = Effect.catchAll(step, (error) =>
         Effect.sync(() => {
           end()

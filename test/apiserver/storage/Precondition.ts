@@ -10,7 +10,7 @@ export const failed = (
   namespace: string,
   name: string,
   what: "UID" | "ResourceVersion",
-  asked: string,
+  expected: string,
   real: string
 ): Failure.Failure => {
   const place = [...(kind.namespaced ? [namespace] : []), name].join("/")
@@ -18,6 +18,6 @@ export const failed = (
   return Failure.conflict(
     kind,
     name,
-    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${asked}, ${what} in object meta: ${real}`
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${expected}, ${what} in object meta: ${real}`
   )
 }

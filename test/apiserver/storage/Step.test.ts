@@ -26,7 +26,7 @@ test("a step runs again with each answer, and each call is made once", async () 
   const { ask, calls } = caller()
   let runs = 0
   const result = await Effect.runPromise(
-    Step.settle(Step.make(), () => {
+    Step.run(Step.make(), () => {
       runs++
       return [ask("a"), ask("b"), ask("a")]
     })
@@ -39,7 +39,7 @@ test("a step runs again with each answer, and each call is made once", async () 
 test("equal calls for two things that happen once are two calls", async () => {
   const { ask, calls } = caller()
   const body = () => [Step.once(() => ask("a")), Step.once(() => ask("a"))]
-  expect(await Effect.runPromise(Step.settle(Step.make(), body))).toEqual(["A", "A"])
+  expect(await Effect.runPromise(Step.run(Step.make(), body))).toEqual(["A", "A"])
   expect(calls).toEqual(["a", "a"])
 })
 
@@ -64,14 +64,14 @@ test("what happens once in a step is not repeated, whether it succeeds or fails"
     }
     return [first, outer, refused, once("last"), ask("b")]
   }
-  const result = await Effect.runPromise(Step.settle(Step.make(), body))
+  const result = await Effect.runPromise(Step.run(Step.make(), body))
   expect(result).toEqual(["first1", "inner2 A", "refused", "last4", "B"])
   expect(done).toEqual(["first", "inner", "refused", "last"])
 })
 
 test("steps that wait for answers at the same time do not share anything", async () => {
   const { ask, calls } = caller()
-  const one = Effect.suspend(() => Step.settle(Step.make(), () => [Step.once(() => calls.length), ask("a")]))
+  const one = Effect.suspend(() => Step.run(Step.make(), () => [Step.once(() => calls.length), ask("a")]))
   const results = await Effect.runPromise(Effect.all([one, one], { concurrency: "unbounded" }))
   expect(results.map(([, answer]) => answer)).toEqual(["A", "A"])
   expect(calls).toEqual(["a", "a"])

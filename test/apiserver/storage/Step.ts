@@ -14,7 +14,7 @@ export class Pending extends Error {
   readonly call: Effect.Effect<unknown>
 
   constructor(key: string, call: Effect.Effect<unknown>) {
-    super("this step needs the answer of a webhook: run it with Step.settle")
+    super("this step needs the answer of a webhook: run it with Step.run")
     this.key = key
     this.call = call
   }
@@ -85,7 +85,7 @@ export const once = <A>(make: () => A): A => {
 }
 
 /** Runs a step until it has all answers. Fails with what `body` throws besides `Pending`. */
-export const settle = <A>(step: Step, body: () => A): Effect.Effect<A, unknown> =>
+export const run = <A>(step: Step, body: () => A): Effect.Effect<A, unknown> =>
   Effect.suspend(() => {
     try {
       return Effect.succeed(attempt(step, body))
@@ -98,7 +98,7 @@ export const settle = <A>(step: Step, body: () => A): Effect.Effect<A, unknown> 
 export const answered = <A>(step: Step, { call, key }: Pending, body: () => A): Effect.Effect<A, unknown> =>
   Effect.flatMap(call, (answer) => {
     step.answers.set(key, answer)
-    return settle(step, body)
+    return run(step, body)
   })
 
 /** The Failure for an error. An unexpected error is an internal error of the server, without its stack. */

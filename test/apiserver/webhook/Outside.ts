@@ -145,13 +145,13 @@ const endpointOf = (
 
 const send = async (
   place: Place,
-  asked: string,
+  requested: string,
   body: string,
   review: Review,
   ca: Buffer,
   signal: AbortSignal
 ): Promise<Envelope.Outcome> => {
-  const { status, text, type } = await post(place, asked, body, ca, signal)
+  const { status, text, type } = await post(place, requested, body, ca, signal)
   return status >= 200 && status < 300
     ? Envelope.decode(text, review, type ?? json)
     : { problem: Envelope.refusal(status, text) }
@@ -165,12 +165,12 @@ interface Answer {
 
 const post = (
   { endpoint, host, url }: Place,
-  asked: string,
+  requested: string,
   body: string,
   ca: Buffer,
   signal: AbortSignal
 ): Promise<Answer> => {
-  const target = endpoint === undefined ? asked : asked.replace(/^https:\/\/[^/]*/, `https://${endpoint}`)
+  const target = endpoint === undefined ? requested : requested.replace(/^https:\/\/[^/]*/, `https://${endpoint}`)
   const options = {
     method: "POST",
     headers: {

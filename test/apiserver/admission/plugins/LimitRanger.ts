@@ -111,7 +111,8 @@ const violations = (
     errors.push(
       !requests.has(name)
         ? `${usage}.  No request is specified`
-        : (below(usage, "request", requests.get(name), bound) ?? below(usage, "limit", limits?.get(name), bound))
+        : (minConstraint(usage, "request", requests.get(name), bound) ??
+            minConstraint(usage, "limit", limits?.get(name), bound))
     )
   }
   for (const [name, bound] of bounds("max")) {
@@ -120,32 +121,37 @@ const violations = (
     const most = limits?.get(name)
     if (limits === undefined) {
       errors.push(
-        request === undefined ? `${usage}.  No request is specified` : above(usage, "request", request, bound)
+        request === undefined ? `${usage}.  No request is specified` : maxConstraint(usage, "request", request, bound)
       )
     } else if (most === undefined) errors.push(`${usage}.  No limit is specified`)
-    else errors.push(above(usage, "limit", most, bound) ?? above(usage, "request", request, bound))
+    else errors.push(maxConstraint(usage, "limit", most, bound) ?? maxConstraint(usage, "request", request, bound))
   }
   if (limits !== undefined) {
     for (const [name, bound] of bounds("maxLimitRequestRatio")) {
       errors.push(
-        ratio(`${name} max limit to request ratio per ${type} is ${bound}`, requests.get(name), limits.get(name), bound)
+        limitRequestRatioConstraint(
+          `${name} max limit to request ratio per ${type} is ${bound}`,
+          requests.get(name),
+          limits.get(name),
+          bound
+        )
       )
     }
   }
   return errors.flatMap((error) => (error === undefined ? [] : [error]))
 }
 
-const below = (usage: string, what: string, value: Quantity.Quantity | undefined, bound: string) =>
+const minConstraint = (usage: string, what: string, value: Quantity.Quantity | undefined, bound: string) =>
   value !== undefined && value.nanos < Quantity.amount(bound)
     ? `${usage}, but ${what} is ${Quantity.format(value)}`
     : undefined
 
-const above = (usage: string, what: string, value: Quantity.Quantity | undefined, bound: string) =>
+const maxConstraint = (usage: string, what: string, value: Quantity.Quantity | undefined, bound: string) =>
   value !== undefined && value.nanos > Quantity.amount(bound)
     ? `${usage}, but ${what} is ${Quantity.format(value)}`
     : undefined
 
-const ratio = (
+const limitRequestRatioConstraint = (
   usage: string,
   request: Quantity.Quantity | undefined,
   limit: Quantity.Quantity | undefined,

@@ -9,7 +9,7 @@ import * as FieldError from "../../model/FieldError.ts"
 import { at, equal, type JsonObject, object, objects, texts } from "../../model/Json.ts"
 import type { Writing } from "../../model/Kind.ts"
 import { nameOf } from "../../model/ObjectMeta.ts"
-import type { World } from "../World.ts"
+import type { ServerState } from "../ServerState.ts"
 import type { Template, Violation } from "./PodSecurityChecks.ts"
 import { type Level, latest, levels, violations } from "./PodSecurityStandards.ts"
 
@@ -83,7 +83,7 @@ const templates: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
 const templateOf = (holder: JsonObject): Template => ({ metadata: object(holder.metadata), spec: object(holder.spec) })
 
 /** Throws a Failure if a pod or a label of a namespace is not accepted; warns about pod templates and other pods. */
-export const validate = (world: World, attributes: Attributes, writing: Writing): void => {
+export const validate = (state: ServerState, attributes: Attributes, writing: Writing): void => {
   const { object: given, operation, resource, subresource } = attributes
   if (given === null || operation === "DELETE") return
   if (isNamespaces(resource)) {
@@ -94,7 +94,7 @@ export const validate = (world: World, attributes: Attributes, writing: Writing)
   const isPod = place === "pods"
   const path = templates.get(place)
   if (isPod ? ignored.has(subresource) : path === undefined || subresource !== "") return
-  const namespace = world.store.get("/namespaces", "", attributes.namespace)
+  const namespace = state.store.get("/namespaces", "", attributes.namespace)
   const { enforce, warn } = policyOf(namespace)
   if (enforce.level === "privileged" && warn.level === "privileged") return
   if (isPod && attributes.oldObject !== null && !isSignificant(given, attributes.oldObject)) return

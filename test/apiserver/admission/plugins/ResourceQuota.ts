@@ -12,7 +12,7 @@ import type { Kind } from "../../model/Kind.ts"
 import { nameOf } from "../../model/ObjectMeta.ts"
 import * as Quantity from "../../model/Quantity.ts"
 import { shownName } from "../AdmissionRequest.ts"
-import type { World, WriteOptions } from "../World.ts"
+import type { ServerState, WriteOptions } from "../ServerState.ts"
 
 const storage = "/resourcequotas"
 
@@ -45,14 +45,14 @@ export type UpdateStatus = (
 
 /** Throws a Failure (403) if a quota does not allow the write. Must be the last check, because it changes the status of quotas. */
 export const check = (
-  world: World,
+  state: ServerState,
   attributes: Attributes,
   options: WriteOptions,
   updateStatus: UpdateStatus
 ): void => {
   const { namespace, object: counted, oldObject, resource } = attributes
   if (namespace === "" || isNamespaces(resource) || counted === null || !isCounted(attributes)) return
-  const quotas = world.store.list(storage, namespace)
+  const quotas = state.store.list(storage, namespace)
   if (quotas.length === 0) return
   const usage = QuotaUsage.of(resource, counted, options.now)
   const before = oldObject === null ? undefined : QuotaUsage.of(resource, oldObject, options.now)
@@ -89,7 +89,7 @@ export const check = (
     return [{ quota, next }]
   })
   if (options.dryRun) return
-  const kind = world.registry.named("v1", "ResourceQuota")
+  const kind = state.registry.named("v1", "ResourceQuota")
   if (kind === undefined) return
   for (const { next, quota } of changed) {
     const used = Object.fromEntries([...next].map(([name, quantity]) => [name, Quantity.format(quantity)]))

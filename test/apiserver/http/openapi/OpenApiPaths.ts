@@ -15,21 +15,21 @@ export const pathsOf = (kind: Kind, names: DefinitionNames): JsonObject => {
   const collection = `${root}${kind.namespaced ? "/namespaces/{namespace}" : ""}/${kind.plural}`
   const made = (actions: ReadonlyArray<Action>) => actions.filter(({ verb }) => kind.verbs.includes(verb))
   const allNamespaces: ReadonlyArray<Action> = kind.namespaced ? [{ ...list, everywhere: true }] : []
-  const below = (
+  const subresourcePath = (
     name: string,
     actions: ReadonlyArray<Action>,
     as: Subject | undefined
   ): Iterable<readonly [string, ReadonlyArray<Action>]> => [
-    [`${collection}/{name}/${name}`, actions.map((action) => ({ ...action, below: name, as }))]
+    [`${collection}/{name}/${name}`, actions.map((action) => ({ ...action, subresource: name, as }))]
   ]
   const paths: ReadonlyArray<readonly [string, ReadonlyArray<Action>]> = [
     [`${root}/${kind.plural}`, made(allNamespaces)],
     [collection, made([list, post, deletecollection])],
     [`${collection}/{name}`, made([get, put, remove, patch])],
-    ...(kind.scale === undefined ? [] : below("scale", parts, scale)),
-    ...(kind.status === undefined ? [] : below("status", parts, undefined)),
+    ...(kind.scale === undefined ? [] : subresourcePath("scale", parts, scale)),
+    ...(kind.status === undefined ? [] : subresourcePath("status", parts, undefined)),
     ...(kind.otherSubresources ?? []).flatMap(({ name, verbs, ...of }) => [
-      ...below(
+      ...subresourcePath(
         name,
         verbs.flatMap((verb) => byVerb.get(verb) ?? []),
         of.kind === kind.kind ? undefined : { ...of, definition: nameOfKind(of.group, of.version, of.kind) ?? "" }
@@ -70,7 +70,7 @@ interface Action {
   readonly verb: Kind["verbs"][number]
   /** The first word of the operation's name. */
   readonly says: string
-  readonly below?: string
+  readonly subresource?: string
   readonly as?: Subject | undefined
   readonly everywhere?: boolean
 }
@@ -155,7 +155,10 @@ const operation = (
 }
 
 /** `patchAppsV1NamespacedDeploymentScale`. */
-const operationId = ({ group, kind, namespaced, version }: Kind, { action, below, everywhere, says }: Action): string =>
+const operationId = (
+  { group, kind, namespaced, version }: Kind,
+  { action, subresource, everywhere, says }: Action
+): string =>
   [
     says,
     identifier(group === "" ? "core" : group, true),
@@ -163,7 +166,7 @@ const operationId = ({ group, kind, namespaced, version }: Kind, { action, below
     action === "deletecollection" ? "Collection" : "",
     namespaced && everywhere !== true ? "Namespaced" : "",
     kind,
-    below === undefined ? "" : identifier(below, true),
+    subresource === undefined ? "" : identifier(subresource, true),
     everywhere === true ? "ForAllNamespaces" : ""
   ].join("")
 
@@ -175,8 +178,8 @@ const identifier = (name: string, capitalized: boolean): string => {
   return capitalized ? joined.slice(0, 1).toUpperCase() + joined.slice(1) : joined
 }
 
-const described = ({ custom, kind }: Kind, { action, below, says }: Action): string => {
-  const part = below === undefined ? "" : ` ${below} of`
+const described = ({ custom, kind }: Kind, { action, subresource, says }: Action): string => {
+  const part = subresource === undefined ? "" : ` ${subresource} of`
   switch (action) {
     case "list":
       return `${custom ? "list" : "list or watch"} objects of kind ${kind}`

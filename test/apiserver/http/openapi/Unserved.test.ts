@@ -39,13 +39,13 @@ const all: ReadonlyArray<Path> = [...Unserved.resources].flatMap(([groupVersion,
       if (verb === "watch") return []
       return [{ method, path: at === "object" ? `${collection}/none` : collection, name: plural, groupVersion, verb }]
     })
-    const below = subresources.flatMap(({ name, verbs }) =>
+    const subresourcePaths = subresources.flatMap(({ name, verbs }) =>
       verbs.map((verb): Path => {
         const method = methods[verb]?.[0] ?? ""
         return { method, path: `${collection}/none/${name}`, name: `${plural}/${name}`, groupVersion, verb }
       })
     )
-    return [...own, ...below]
+    return [...own, ...subresourcePaths]
   })
 )
 

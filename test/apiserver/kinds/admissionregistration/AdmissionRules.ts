@@ -51,16 +51,16 @@ const wordsOf = (value: JsonValue | undefined): ReadonlyArray<string> =>
 
 /** The errors of a rule with operations. */
 export function* rule(at: string, given: JsonObject): Errors {
-  const asked = wordsOf(given.operations)
-  if (asked.length === 0) yield FieldError.required(`${at}.operations`)
-  if (asked.length > 1 && asked.includes("*")) {
+  const chosen = wordsOf(given.operations)
+  if (chosen.length === 0) yield FieldError.required(`${at}.operations`)
+  if (chosen.length > 1 && chosen.includes("*")) {
     yield FieldError.invalid(
       `${at}.operations`,
       given.operations,
       "if '*' is present, must not specify other operations"
     )
   }
-  for (const [index, operation] of asked.entries()) yield* word(`${at}.operations[${index}]`, operation, operations)
+  for (const [index, operation] of chosen.entries()) yield* word(`${at}.operations[${index}]`, operation, operations)
   yield* listed(`${at}.apiGroups`, given.apiGroups, "API groups")
   yield* listed(`${at}.apiVersions`, given.apiVersions, "API versions")
   for (const [index, version] of wordsOf(given.apiVersions).entries()) {

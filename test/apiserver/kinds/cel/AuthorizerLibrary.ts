@@ -10,68 +10,68 @@ class Decision {
 }
 
 /** A user, and the authorizer that decides. */
-interface Asked {
+interface Subject {
   readonly user: User.User
   readonly authorize: (request: Access.AccessRequest) => Access.Decision
 }
 
 class PathCheck {
   constructor(
-    readonly asked: Asked,
+    readonly subject: Subject,
     readonly path: string
   ) {}
 
   check(verb: string): Decision {
-    const { authorize, user } = this.asked
+    const { authorize, user } = this.subject
     return new Decision(authorize({ user, verb, resource: undefined, path: this.path }))
   }
 }
 
 class ResourceCheck {
   constructor(
-    readonly asked: Asked,
+    readonly subject: Subject,
     readonly resource: Resource
   ) {}
 
   with(more: Partial<Resource>): ResourceCheck {
-    return new ResourceCheck(this.asked, { ...this.resource, ...more })
+    return new ResourceCheck(this.subject, { ...this.resource, ...more })
   }
 
   check(verb: string): Decision {
-    const { authorize, user } = this.asked
+    const { authorize, user } = this.subject
     return new Decision(authorize({ user, verb, resource: this.resource, path: "" }))
   }
 }
 
 class GroupCheck {
   constructor(
-    readonly asked: Asked,
+    readonly subject: Subject,
     readonly group: string
   ) {}
 
   resource(resource: string): ResourceCheck {
-    return new ResourceCheck(this.asked, { group: this.group, resource, subresource: "", namespace: "", name: "" })
+    return new ResourceCheck(this.subject, { group: this.group, resource, subresource: "", namespace: "", name: "" })
   }
 }
 
 class Authorizer {
   constructor(
-    readonly asked: Asked,
+    readonly subject: Subject,
     readonly own: Resource
   ) {}
 
   get requestResource(): ResourceCheck {
-    return new ResourceCheck(this.asked, this.own)
+    return new ResourceCheck(this.subject, this.own)
   }
 
   serviceAccount(namespace: string, name: string): Authorizer {
     const user = User.complete({ name: User.serviceAccountName(namespace, name), groups: [] })
-    return new Authorizer({ ...this.asked, user }, this.own)
+    return new Authorizer({ ...this.subject, user }, this.own)
   }
 }
 
 /** The value of `authorizer` for a request of the user about a resource. Without an authorizer, everything is allowed. */
-export const of = (user: User.User, authorize: Asked["authorize"] | undefined, resource: Resource): unknown =>
+export const of = (user: User.User, authorize: Subject["authorize"] | undefined, resource: Resource): unknown =>
   new Authorizer({ user, authorize: authorize ?? (() => ({ allowed: true, reason: "" })) }, resource)
 
 const prefix = "kubernetes.authorization"
@@ -93,8 +93,8 @@ export const register = (env: Environment): Environment => {
 }
 
 const functions: { readonly [signature: string]: (...args: never) => unknown } = {
-  "@Authorizer.path(string): @PathCheck": ({ asked }: Authorizer, path: string) => new PathCheck(asked, path),
-  "@Authorizer.group(string): @GroupCheck": ({ asked }: Authorizer, group: string) => new GroupCheck(asked, group),
+  "@Authorizer.path(string): @PathCheck": ({ subject }: Authorizer, path: string) => new PathCheck(subject, path),
+  "@Authorizer.group(string): @GroupCheck": ({ subject }: Authorizer, group: string) => new GroupCheck(subject, group),
   "@Authorizer.serviceAccount(string, string): @Authorizer": (self: Authorizer, namespace: string, name: string) =>
     self.serviceAccount(namespace, name),
   "@PathCheck.check(string): @Decision": (self: PathCheck, verb: string) => self.check(verb),

@@ -138,11 +138,11 @@ function* broken(node: Node, part: Part, warn: (text: string) => void): Iterable
     const member = value[name]
     if (child === undefined || member === undefined) continue
     const at = named === undefined ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
-    yield* broken(child, { value: member, old: Json.at(part.old, name), path: at, ...below(part, name) }, warn)
+    yield* broken(child, { value: member, old: Json.at(part.old, name), path: at, ...memberOf(part, name) }, warn)
   }
 }
 
-const below = ({ current, nearest }: Part, name: string): Pick<Part, "current" | "nearest"> => {
+const memberOf = ({ current, nearest }: Part, name: string): Pick<Part, "current" | "nearest"> => {
   if (current === undefined) return { current, nearest }
   // Whether apiVersion and kind have changed cannot be seen: both objects were made to be of one version.
   if (nearest === undefined && (name === "apiVersion" || name === "kind"))
@@ -197,8 +197,8 @@ const messageOf = (message: Compiled["message"], context: Expression.Context): s
 }
 
 const errorOf = (schema: Schema, { path, value }: Part, rule: Rule, detail: string): FieldError.FieldError => {
-  const below = rule.fieldPath === undefined ? undefined : FieldPath.parse(rule.fieldPath, schema)
-  const sub = below !== undefined && "path" in below ? below.path : undefined
+  const parsed = rule.fieldPath === undefined ? undefined : FieldPath.parse(rule.fieldPath, schema)
+  const sub = parsed !== undefined && "path" in parsed ? parsed.path : undefined
   const field = sub === undefined ? path : path === undefined ? sub : `${path}.${sub}`
   const isWhole = Json.isObject(value) || Json.isList(value)
   switch (rule.reason) {

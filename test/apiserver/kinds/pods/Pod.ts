@@ -154,11 +154,11 @@ export const pod: Definition = {
     const message = completed.get(phase)
     return message === undefined ? [] : [{ type: "Completed", status: "True", reason: phase, message }]
   },
-  gracePeriod: (object, asked) => {
+  gracePeriod: (object, requested) => {
     const phase = Json.at(object, "status", "phase")
     const scheduled = Json.text(specOf(object).nodeName) ?? ""
     if (scheduled === "" || phase === "Failed" || phase === "Succeeded") return 0
-    const period = asked ?? Json.number(specOf(object).terminationGracePeriodSeconds) ?? 0
+    const period = requested ?? Json.number(specOf(object).terminationGracePeriodSeconds) ?? 0
     return period < 0 ? 1 : period
   },
   selectableFields: (object) => {

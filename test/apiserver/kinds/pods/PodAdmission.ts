@@ -17,10 +17,10 @@ export const admit = (pod: DraftObject, old: JsonObject | null, writing: Writing
 }
 
 const prioritize = (spec: DraftObject, pod: JsonObject, writing: Writing): void => {
-  const asked = Json.text(spec.priorityClassName) ?? ""
+  const className = Json.text(spec.priorityClassName) ?? ""
   const classes = writing.stored("scheduling.k8s.io/priorityclasses")
-  const found = asked === "" ? chosen(classes) : named(classes, asked)
-  if (asked !== "" && found === undefined) throw refused(pod, `no PriorityClass with name ${asked} was found`)
+  const found = className === "" ? chosen(classes) : named(classes, className)
+  if (className !== "" && found === undefined) throw refused(pod, `no PriorityClass with name ${className} was found`)
   const value = Json.number(found?.value) ?? 0
   const policy = Json.text(found?.preemptionPolicy) ?? "PreemptLowerPriority"
   if (found !== undefined) spec.priorityClassName = Json.text(Json.at(found, "metadata", "name"))

@@ -12,7 +12,7 @@ import { timestamp } from "../../model/Timestamp.ts"
 import * as User from "../../model/User.ts"
 import { type Definition, type Errors, strategy } from "../Definition.ts"
 
-function* asked(spec: JsonObject): Errors {
+function* validateSpec(spec: JsonObject): Errors {
   const { nonResourceAttributes, resourceAttributes } = spec
   if (resourceAttributes !== undefined && nonResourceAttributes !== undefined) {
     yield FieldError.invalid(
@@ -34,7 +34,7 @@ function* askedOf(spec: JsonObject): Errors {
   if ((Json.text(spec.user) ?? "") === "" && Json.list(spec.groups).length === 0) {
     yield FieldError.invalid("spec.user", spec.user ?? "", "at least one of user or group must be specified")
   }
-  yield* asked(spec)
+  yield* validateSpec(spec)
 }
 
 const group = "authorization.k8s.io"
@@ -94,7 +94,7 @@ function* askedLocally(spec: JsonObject, object: JsonObject): Errors {
 
 /** The kinds. */
 export const reviews: ReadonlyArray<Definition> = [
-  ofAccess("SelfSubjectAccessReview", self, asked),
+  ofAccess("SelfSubjectAccessReview", self, validateSpec),
   ofAccess("SubjectAccessReview", named, askedOf),
   ofAccess("LocalSubjectAccessReview", named, askedLocally),
   {
@@ -132,8 +132,8 @@ export const reviews: ReadonlyArray<Definition> = [
       shape: "authentication/v1.TokenReview",
       prepareForCreate: (draft, { authentication, now }) => {
         const { audiences, token } = Json.object(draft.spec)
-        const asked = Json.list(audiences).filter((item): item is string => typeof item === "string")
-        draft.status = TokenReview.status(Json.text(token) ?? "", asked, authentication, now)
+        const requested = Json.list(audiences).filter((item): item is string => typeof item === "string")
+        draft.status = TokenReview.status(Json.text(token) ?? "", requested, authentication, now)
       },
       validate: (object) => {
         if ((Json.text(Json.at(object, "spec", "token")) ?? "") !== "") return []

@@ -23,8 +23,8 @@ export const taken = (services: ReadonlyArray<JsonObject>, except?: Json.Json): 
     for (const { nodePort, protocol } of Json.objects(Json.at(service, "spec", "ports"))) {
       if (nodePort !== undefined) ports.add(`${protocol}/${nodePort}`)
     }
-    const asked = Json.at(service, "spec", "healthCheckNodePort")
-    if (asked !== undefined) for (const protocol of protocols) ports.add(`${protocol}/${asked}`)
+    const port = Json.at(service, "spec", "healthCheckNodePort")
+    if (port !== undefined) for (const protocol of protocols) ports.add(`${protocol}/${port}`)
   }
   return { addresses, ports }
 }

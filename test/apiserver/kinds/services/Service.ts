@@ -160,13 +160,13 @@ const synchronize = (spec: DraftObject, before: JsonObject): void => {
 }
 
 const keepNodePorts = (spec: DraftObject, before: JsonObject): void => {
-  const asked = nodePortsOf(spec)
+  const requested = nodePortsOf(spec)
   const old = new Map<Json.Json | undefined, Json.Json | undefined>(
     Json.objects(before.ports).map(({ name, nodePort }) => [name, nodePort])
   )
   for (const port of drafts(spec, "ports")) {
     const number = Json.number(old.get(port.name))
-    if (port.nodePort === undefined && number !== undefined && !asked.has(number)) port.nodePort = number
+    if (port.nodePort === undefined && number !== undefined && !requested.has(number)) port.nodePort = number
   }
 }
 

@@ -130,8 +130,8 @@ function* claimChange(object: JsonObject, old: JsonObject): Errors {
       "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n"
     )
   }
-  const asked = size(object, "spec", "resources", "requests")
-  if (asked < size(old, "spec", "resources", "requests") && asked <= size(old, "status", "capacity")) {
+  const requested = size(object, "spec", "resources", "requests")
+  if (requested < size(old, "spec", "resources", "requests") && requested <= size(old, "status", "capacity")) {
     yield FieldError.forbidden("spec.resources.requests.storage", "field can not be less than status.capacity")
   }
   yield* Check.immutable("volumeMode", spec.volumeMode ?? null, before.volumeMode ?? null)

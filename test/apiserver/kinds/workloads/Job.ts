@@ -92,10 +92,10 @@ function* completions(given: JsonObject, before: JsonObject): Errors {
 /** The template of a Job that is suspended and has no Pods may still be moved to other nodes and given other resources. */
 function* template(given: JsonObject, before: JsonObject, old: JsonObject): Errors {
   const suspended = before.suspend === true
-  const idle =
+  const isInactive =
     (Json.at(old, "status", "startTime") === undefined || isSuspended(old)) &&
     (Json.number(Json.at(old, "status", "active")) ?? 0) === 0
-  if (!suspended || !idle) return yield* Check.immutable("spec.template", given.template, before.template)
+  if (!suspended || !isInactive) return yield* Check.immutable("spec.template", given.template, before.template)
   if (!Json.equal(movable(Json.object(given.template)), movable(Json.object(before.template)))) {
     yield FieldError.invalid("spec.template.spec", Json.at(given, "template", "spec"), "field is immutable")
   }

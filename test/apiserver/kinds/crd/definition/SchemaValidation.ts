@@ -47,17 +47,17 @@ export const validate = (schema: Json.JsonObject, path: string, types: Types | u
 }
 
 const at = (schema: Json.JsonObject, place: Place): SchemaErrors => {
-  const below = children(schema, place).map(([child, where]) => at(child, where))
+  const nested = children(schema, place).map(([child, where]) => at(child, where))
   const errors = [
     ...plain(schema, place),
     ...exclusive(schema, place.path),
-    ...below.flatMap((one) => one.schema),
+    ...nested.flatMap((one) => one.schema),
     ...Topology.validate(schema, place.path),
     ...ofRules(schema, place.path)
   ]
   return {
     schema: errors,
-    rules: [...below.flatMap((one) => one.rules), ...(errors.length === 0 ? compiled(schema, place) : [])]
+    rules: [...nested.flatMap((one) => one.rules), ...(errors.length === 0 ? compiled(schema, place) : [])]
   }
 }
 

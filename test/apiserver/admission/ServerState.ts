@@ -14,7 +14,7 @@ import type { Store } from "../storage/Store.ts"
 import type { Outside } from "../webhook/Outside.ts"
 
 /** The state of a server. */
-export interface World {
+export interface ServerState {
   readonly store: Store
   readonly registry: Registry
   readonly identity: Identity
@@ -33,7 +33,7 @@ export interface WriteOptions extends Writing {
   /** The field manager. */
   readonly manager: string
   /** The query parameters of a request, as far as it has them. */
-  readonly asked?: { readonly fieldManager?: string; readonly fieldValidation?: string } | undefined
+  readonly query?: { readonly fieldManager?: string; readonly fieldValidation?: string } | undefined
   /** Whether everything is done but the writing. */
   readonly dryRun: boolean
   /** Whether the request is about a collection. */
@@ -51,15 +51,15 @@ export interface WriteOptions extends Writing {
 export const system: User = { name: "system:apiserver", groups: ["system:masters"] }
 
 /** The options of a write by Kubernetes itself. */
-export const internally = (world: World, now: number): WriteOptions => ({
+export const internally = (state: ServerState, now: number): WriteOptions => ({
   manager: "kube-apiserver",
   dryRun: false,
   now,
   user: system,
-  authorizer: world.authorizer,
-  authentication: world.authentication,
+  authorizer: state.authorizer,
+  authentication: state.authentication,
   warn: () => undefined,
-  stored: world.store.list
+  stored: state.store.list
 })
 
 /** Whether it is that kind, in whichever version. */

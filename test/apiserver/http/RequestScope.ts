@@ -3,7 +3,7 @@
  */
 import type { Effect } from "effect"
 import type { Impersonation } from "../access/Impersonation.ts"
-import type { World } from "../admission/World.ts"
+import type { ServerState } from "../admission/ServerState.ts"
 import type { Failure } from "../model/Failure.ts"
 import type { JsonObject } from "../model/Json.ts"
 import type { User } from "../model/User.ts"
@@ -15,8 +15,8 @@ import type { Shared, Streamed } from "../rest/Watch.ts"
 export type Logs = (pod: JsonObject, options: LogOptions) => Effect.Effect<string | Streamed, Failure>
 
 /** A server. */
-export interface Server {
-  readonly world: World
+export interface RequestScope {
+  readonly state: ServerState
   readonly verbs: Verbs
   readonly watches: Shared
   /** The groups of built-in kinds, whether or not all of theirs are served. */
