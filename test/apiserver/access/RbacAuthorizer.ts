@@ -83,11 +83,11 @@ const resolve = (store: Store, user: User, namespace: string): Grants => {
   const missing: Array<MissingRole> = []
   const visit = (bindings: ReadonlyArray<JsonObject>): void => {
     for (const binding of bindings) {
-      const place = namespaceOf(binding)
-      const subject = J.objects(binding.subjects).find((each) => appliesTo(each, user, place))
+      const bindingNamespace = namespaceOf(binding)
+      const subject = J.objects(binding.subjects).find((each) => appliesTo(each, user, bindingNamespace))
       if (subject === undefined) continue
       const roleRef = J.object(binding.roleRef)
-      const role = roleOf(store, roleRef, place)
+      const role = roleOf(store, roleRef, bindingNamespace)
       const [kind, name] = [J.text(roleRef.kind) ?? "", J.text(roleRef.name) ?? ""]
       if (role === undefined) missing.push({ kind, name })
       else grants.push({ source: describe(binding, kind, name, subject), rules: PolicyRule.ofRole(role) })
@@ -106,8 +106,8 @@ const appliesTo = (subject: JsonObject, user: User, namespace: string): boolean 
     case "Group":
       return user.groups.includes(name)
     case "ServiceAccount": {
-      const place = J.text(subject.namespace) || namespace
-      return place !== "" && user.name === `system:serviceaccount:${place}:${name}`
+      const subjectNamespace = J.text(subject.namespace) || namespace
+      return subjectNamespace !== "" && user.name === `system:serviceaccount:${subjectNamespace}:${name}`
     }
     default:
       return false

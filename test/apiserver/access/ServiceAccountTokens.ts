@@ -134,8 +134,8 @@ const verdict = (store: Store, claims: JsonObject, wanted: ReadonlyArray<string>
     return failed(`token audiences ${inGo(audiences)} is invalid for the target audiences ${inGo(wanted)}`)
   }
   if ((J.number(claims.exp) ?? 0) * 1000 <= now) return failed("service account token has expired")
-  const { namespace: place, node, pod, secret, serviceaccount } = J.object(claims["kubernetes.io"])
-  const namespace = J.text(place) ?? ""
+  const { namespace: claimed, node, pod, secret, serviceaccount } = J.object(claims["kubernetes.io"])
+  const namespace = J.text(claimed) ?? ""
   const nameOf = (reference: JsonObject[string]) => J.text(J.at(reference, "name")) ?? ""
   const uidOf = (reference: JsonObject[string]) => J.text(J.at(reference, "uid"))
   const account = store.get("/serviceaccounts", namespace, nameOf(serviceaccount))
@@ -148,9 +148,9 @@ const verdict = (store: Store, claims: JsonObject, wanted: ReadonlyArray<string>
     ["/pods", namespace, pod],
     ["/secrets", namespace, secret]
   ] as const
-  for (const [storage, place, reference] of bound) {
+  for (const [storage, scope, reference] of bound) {
     if (reference === undefined) continue
-    const object = store.get(storage, place, nameOf(reference))
+    const object = store.get(storage, scope, nameOf(reference))
     if (object === undefined || J.at(object, "metadata", "uid") !== uidOf(reference)) {
       return failed("service account token has been invalidated")
     }

@@ -92,8 +92,8 @@ export const mutate = (
 }
 
 const keyOf = ({ binding, params, policy }: Policies.Invocation<Compiled>): string => {
-  const place = params === null ? "" : `${ObjectMeta.namespaceOf(params)}/${ObjectMeta.nameOf(params)}`
-  return `${policy.name} ${binding} ${place}`
+  const key = params === null ? "" : `${ObjectMeta.namespaceOf(params)}/${ObjectMeta.nameOf(params)}`
+  return `${policy.name} ${binding} ${key}`
 }
 
 type Mutated = { readonly object: JsonObject } | { readonly problem: string }

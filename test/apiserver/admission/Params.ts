@@ -34,13 +34,13 @@ export const collect = (
   if (!kind.namespaced && own !== "") {
     return "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
   }
-  const place = kind.namespaced ? namespace : ""
+  const paramNamespace = kind.namespaced ? namespace : ""
   const name = Json.text(value.name) ?? ""
-  const named = name === "" ? undefined : store.get(kind.storage, place, name)
+  const named = name === "" ? undefined : store.get(kind.storage, paramNamespace, name)
   const found =
     name === ""
       ? store
-          .list(kind.storage, kind.namespaced ? place : undefined)
+          .list(kind.storage, kind.namespaced ? paramNamespace : undefined)
           .filter((one) => Check.selects(value.selector, Json.texts(Json.at(one, "metadata", "labels"))))
       : named === undefined
         ? []

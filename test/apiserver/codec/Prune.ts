@@ -48,7 +48,7 @@ interface Strict {
 }
 
 /** Where a value is. */
-interface Place {
+interface Position {
   /** `spec.containers[0].image`. */
   readonly path: string
   /** The Go struct that has the field, and the field's path in Go's words. Empty at the root. */
@@ -56,14 +56,14 @@ interface Place {
   readonly field: string
 }
 
-const root: Place = { path: "", struct: "", field: "" }
+const root: Position = { path: "", struct: "", field: "" }
 
-const object = (schema: Schema, value: JsonObject, place: Place, strict: Strict): DraftObject => {
+const object = (schema: Schema, value: JsonObject, position: Position, strict: Strict): DraftObject => {
   const pruned: DraftObject = {}
   const struct = GoType.nameOf(schema)
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue
-    const path = memberPath(place.path, name)
+    const path = memberPath(position.path, name)
     const known = fieldOf(schema, name)
     if (known === undefined) {
       strict.errors.push(fieldError("unknown", path))
@@ -74,8 +74,8 @@ const object = (schema: Schema, value: JsonObject, place: Place, strict: Strict)
       if (strict.duplicates.has(duplicate)) strict.errors.push(duplicate)
     }
     const field =
-      schema.properties === undefined ? place.field : memberPath(place.field, GoType.fieldPath(struct, name))
-    const inside = schema.properties === undefined ? place.struct : struct
+      schema.properties === undefined ? position.field : memberPath(position.field, GoType.fieldPath(struct, name))
+    const inside = schema.properties === undefined ? position.struct : struct
     J.put(pruned, name, decoded(known, member, { path, struct: inside, field }, strict))
   }
   return pruned
@@ -86,22 +86,22 @@ const fieldOf = (schema: Schema, name: string): Schema | undefined => {
   return typeof schema.additionalProperties === "object" ? schema.additionalProperties : undefined
 }
 
-const decoded = (schema: Schema, value: Json, place: Place, strict: Strict): Draft => {
+const decoded = (schema: Schema, value: Json, position: Position, strict: Strict): Draft => {
   if (value === null) return null
   const wrong = () =>
-    Failure.badRequest(strict.decoder === "text" ? ofText(value, schema, place) : ofValue(value, schema))
+    Failure.badRequest(strict.decoder === "text" ? ofText(value, schema, position) : ofValue(value, schema))
   const special = GoType.specialOf(schema)
-  if (special !== undefined) return specially(special, value, strict.decoder === "text" ? place : root)
+  if (special !== undefined) return specially(special, value, strict.decoder === "text" ? position : root)
   switch (schema.type) {
     case "array":
       if (!J.isList(value)) throw wrong()
       return value.map((item, index) =>
-        decoded(schema.items ?? {}, item, { ...place, path: `${place.path}[${index}]` }, strict)
+        decoded(schema.items ?? {}, item, { ...position, path: `${position.path}[${index}]` }, strict)
       )
     case "object":
       if (schema.properties === undefined && typeof schema.additionalProperties !== "object") return J.copy(value)
       if (!J.isObject(value)) throw wrong()
-      return object(schema, value, place, strict)
+      return object(schema, value, position, strict)
     case "string":
       if (typeof value !== "string") throw wrong()
       return schema.format === "byte" ? checked(value, base64Error(value, strict)) : value
@@ -126,7 +126,7 @@ const base64Error = (value: string, { decoder }: Strict): string | undefined => 
   return error === undefined || decoder === "text" ? error : `error decoding from json: ${error}`
 }
 
-const specially = (special: GoType.Special, value: Json, place: Place): Draft => {
+const specially = (special: GoType.Special, value: Json, position: Position): Draft => {
   switch (special) {
     case "Quantity": {
       if (typeof value !== "string" && typeof value !== "number") throw Failure.badRequest(Quantity.wrongFormat)
@@ -136,9 +136,9 @@ const specially = (special: GoType.Special, value: Json, place: Place): Draft =>
     }
     case "IntOrString":
       if (typeof value === "string" || (typeof value === "number" && isInteger(value, "int32"))) return value
-      throw Failure.badRequest(ofText(value, int32, place))
+      throw Failure.badRequest(ofText(value, int32, position))
     default:
-      if (typeof value !== "string") throw Failure.badRequest(ofText(value, text, place))
+      if (typeof value !== "string") throw Failure.badRequest(ofText(value, text, position))
       return checked(value, GoTime.parseError(value, special === "Time" ? GoTime.seconds : GoTime.microseconds))
   }
 }
@@ -157,7 +157,7 @@ const isInteger = (value: number, format: string | undefined): boolean =>
 const bits = (format: string | undefined): number => (format === "int32" ? 31 : 63)
 
 /** What the decoder of texts says of a value of a wrong type. */
-const ofText = (value: Json, schema: Schema, { field, struct }: Place): string => {
+const ofText = (value: Json, schema: Schema, { field, struct }: Position): string => {
   const found = typeof value === "number" && schema.type === "integer" ? `number ${value}` : typeOf(value)
   const target = field === "" ? "value" : `struct field ${struct}.${field}`
   return `json: cannot unmarshal ${found} into Go ${target} of type ${GoType.written(schema)}`

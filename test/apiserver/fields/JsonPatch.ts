@@ -78,31 +78,31 @@ const perform = (document: Draft, operation: JsonObject, copied: { bytes: number
   const value = J.copy(operation.value ?? null)
   switch (operation.op) {
     case "add":
-      add(place(document, path), value)
+      add(targetAt(document, path), value)
       return document
     case "remove":
-      remove(place(document, path))
+      remove(targetAt(document, path))
       return document
     case "replace":
       if (path === "") return whole(value)
-      replace(place(document, path), value)
+      replace(targetAt(document, path), value)
       return document
     case "move": {
-      const source = place(document, from(operation))
+      const source = targetAt(document, from(operation))
       const moved = get(source) ?? null
       remove(source)
-      add(place(document, path), moved)
+      add(targetAt(document, path), moved)
       return document
     }
     case "copy": {
-      const source = get(place(document, from(operation))) ?? null
+      const source = get(targetAt(document, from(operation))) ?? null
       copied.bytes += JSON.stringify(source).length
       if (copied.bytes > mostCopied) throw impossible()
-      add(place(document, path), J.copy(source))
+      add(targetAt(document, path), J.copy(source))
       return document
     }
     case "test":
-      if (!J.equal(path === "" ? document : (get(place(document, path)) ?? null), value)) throw impossible()
+      if (!J.equal(path === "" ? document : (get(targetAt(document, path)) ?? null), value)) throw impossible()
       return document
     default:
       throw impossible()
@@ -121,47 +121,47 @@ const whole = (value: Draft): Draft => {
 }
 
 /** Where an operation is done: a member of an object, or an item of a list. */
-type Place =
+type Target =
   | { readonly object: DraftObject; readonly key: string }
   | { readonly list: Array<Draft>; readonly key: string }
 
-const place = (document: Draft, path: string): Place => {
+const targetAt = (document: Draft, path: string): Target => {
   const [before, ...keys] = path.split("/")
   const [first, ...rest] = keys.map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"))
   if (before === undefined || first === undefined) throw impossible()
   return rest.reduce((from, key) => inside(get(from), key), inside(document, first))
 }
 
-const inside = (container: Draft | undefined, key: string): Place => {
+const inside = (container: Draft | undefined, key: string): Target => {
   if (Array.isArray(container)) return { list: container, key }
   if (typeof container === "object" && container !== null) return { object: container, key }
   throw impossible()
 }
 
 /** What is there; undefined for a member that an object does not have. */
-const get = (place: Place): Draft | undefined => {
-  if ("list" in place) return place.list[existing(place)]
-  return Object.hasOwn(place.object, place.key) ? place.object[place.key] : undefined
+const get = (target: Target): Draft | undefined => {
+  if ("list" in target) return target.list[existing(target)]
+  return Object.hasOwn(target.object, target.key) ? target.object[target.key] : undefined
 }
 
-const add = (place: Place, value: Draft): void => {
-  if ("object" in place) J.put(place.object, place.key, value)
-  else if (place.key === "-") place.list.push(value)
-  else place.list.splice(index(place.key, place.list.length + 1), 0, value)
+const add = (target: Target, value: Draft): void => {
+  if ("object" in target) J.put(target.object, target.key, value)
+  else if (target.key === "-") target.list.push(value)
+  else target.list.splice(index(target.key, target.list.length + 1), 0, value)
 }
 
-const replace = (place: Place, value: Draft): void => {
-  if ("object" in place) J.put(place.object, place.key, value)
-  else place.list[existing(place)] = value
+const replace = (target: Target, value: Draft): void => {
+  if ("object" in target) J.put(target.object, target.key, value)
+  else target.list[existing(target)] = value
 }
 
-const remove = (place: Place): void => {
-  if ("list" in place) place.list.splice(existing(place), 1)
-  else if (Object.hasOwn(place.object, place.key)) delete place.object[place.key]
+const remove = (target: Target): void => {
+  if ("list" in target) target.list.splice(existing(target), 1)
+  else if (Object.hasOwn(target.object, target.key)) delete target.object[target.key]
   else throw impossible()
 }
 
-const existing = ({ key, list }: Extract<Place, { list: unknown }>): number => index(key, list.length)
+const existing = ({ key, list }: Extract<Target, { list: unknown }>): number => index(key, list.length)
 
 /** An index into a list of so many; a negative one is counted from its end. */
 const index = (key: string, length: number): number => {

@@ -104,14 +104,14 @@ const mergeItems = (
   mergeKey: string,
   mergeItem: Options["mergeItem"]
 ): Array<Draft> => {
-  const places = new Map<Json | undefined, number>()
-  const known = (item: Draft, place: number): void => {
+  const indexes = new Map<Json | undefined, number>()
+  const known = (item: Draft, index: number): void => {
     const key = J.at(item, mergeKey)
-    if (!places.has(key)) places.set(key, place)
+    if (!indexes.has(key)) indexes.set(key, index)
   }
   items.forEach(known)
   for (const change of changes) {
-    const at = places.get(Order.keyOf(change, mergeKey)) ?? items.length
+    const at = indexes.get(Order.keyOf(change, mergeKey)) ?? items.length
     const found = items[at]
     if (isObject(found) && isObject(change)) items[at] = mergeItem(found, change)
     else known(change, items.push(change) - 1)

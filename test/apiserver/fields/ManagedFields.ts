@@ -265,9 +265,9 @@ const refuseUntyped = (
   const errors = Typing.validate(type, object, repeated)
   if (errors.length === 0) return
   const metadata = J.object(object.metadata)
-  const place = `${J.text(metadata.namespace) ?? ""}/${J.text(metadata.name) ?? ""}`
+  const key = `${J.text(metadata.namespace) ?? ""}/${J.text(metadata.name) ?? ""}`
   throw Failure.plain(
-    `failed to create typed ${role} object (${place}; ${shownKind(object)}): ${Typing.sentence(errors)}`
+    `failed to create typed ${role} object (${key}; ${shownKind(object)}): ${Typing.sentence(errors)}`
   )
 }
 

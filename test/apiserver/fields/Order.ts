@@ -17,17 +17,17 @@ export const arranged = (
   live: ReadonlyArray<Json>,
   mergeKey: string | undefined
 ): Array<Draft> => {
-  const places = { wanted: placesOf(wanted, mergeKey), live: placesOf(live, mergeKey) }
+  const positions = { wanted: placesOf(wanted, mergeKey), live: placesOf(live, mergeKey) }
   const placed = items.map((item) => ({ item, key: keyOf(item, mergeKey) }))
   const named = sorted(
-    placed.filter(({ key }) => places.wanted.has(key)),
-    places.wanted
+    placed.filter(({ key }) => positions.wanted.has(key)),
+    positions.wanted
   )
   const others = sorted(
-    placed.filter(({ key }) => !places.wanted.has(key)),
-    places.live
+    placed.filter(({ key }) => !positions.wanted.has(key)),
+    positions.live
   )
-  return interleaved(others, named, places.live).map(({ item }) => item)
+  return interleaved(others, named, positions.live).map(({ item }) => item)
 }
 
 /** Makes sure that the items of the patch come in the order that is wanted, and that it names all of them. */
@@ -63,16 +63,16 @@ interface Placed {
 type Places = ReadonlyMap<Json, number>
 
 const placesOf = (items: ReadonlyArray<Json>, mergeKey: string | undefined): Places => {
-  const places = new Map<Json, number>()
+  const positions = new Map<Json, number>()
   for (const [index, item] of items.entries()) {
     const key = keyOf(item, mergeKey)
-    if (!places.has(key)) places.set(key, index)
+    if (!positions.has(key)) positions.set(key, index)
   }
-  return places
+  return positions
 }
 
-const sorted = (items: ReadonlyArray<Placed>, places: Places): ReadonlyArray<Placed> =>
-  items.toSorted((one, other) => (places.get(one.key) ?? 0) - (places.get(other.key) ?? 0))
+const sorted = (items: ReadonlyArray<Placed>, positions: Places): ReadonlyArray<Placed> =>
+  items.toSorted((one, other) => (positions.get(one.key) ?? 0) - (positions.get(other.key) ?? 0))
 
 /** One list of two, each of which keeps its order. */
 const interleaved = (
@@ -83,10 +83,10 @@ const interleaved = (
   const result: Array<Placed> = []
   let next = 0
   for (const item of named) {
-    const place = live.get(item.key)
-    for (let other = others[next]; other !== undefined && place !== undefined; other = others[next]) {
-      const otherPlace = live.get(other.key)
-      if (otherPlace === undefined || otherPlace >= place) break
+    const position = live.get(item.key)
+    for (let other = others[next]; other !== undefined && position !== undefined; other = others[next]) {
+      const otherPosition = live.get(other.key)
+      if (otherPosition === undefined || otherPosition >= position) break
       result.push(other)
       next++
     }

@@ -101,9 +101,9 @@ const convertible = (kind: Kind, merged: Json.JsonObject): void => {
   } catch (error) {
     if (!(error instanceof Failure.Failure)) throw error
     const type = `${apiVersionOf(kind).includes("/") ? "" : "/"}${apiVersionOf(kind)}, Kind=${kind.kind}`
-    const place = `${ObjectMeta.namespaceOf(merged)}/${ObjectMeta.nameOf(merged)}`
+    const key = `${ObjectMeta.namespaceOf(merged)}/${ObjectMeta.nameOf(merged)}`
     throw Failure.plain(
-      `failed to convert new object (${place}; ${type}) to proper version: unable to convert unstructured object to ${type}: ${error.message}`
+      `failed to convert new object (${key}; ${type}) to proper version: unable to convert unstructured object to ${type}: ${error.message}`
     )
   }
 }

@@ -13,8 +13,8 @@ export const failed = (
   expected: string,
   real: string
 ): Failure.Failure => {
-  const place = [...(kind.namespaced ? [namespace] : []), name].join("/")
-  const key = `/registry/${kind.custom ? `${kind.group}/` : ""}${kind.plural}/${place}`
+  const objectKey = [...(kind.namespaced ? [namespace] : []), name].join("/")
+  const key = `/registry/${kind.custom ? `${kind.group}/` : ""}${kind.plural}/${objectKey}`
   return Failure.conflict(
     kind,
     name,

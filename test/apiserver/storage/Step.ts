@@ -55,24 +55,24 @@ export const attempt = <A>(step: Step, body: () => A): A => {
  * two equal objects asks about each. Throws `Pending`.
  */
 export const ask = <A>(key: string, call: () => Effect.Effect<A>): A => {
-  const place = `${current?.next ?? 0} ${key}`
-  if (current?.answers.has(place)) return current.answers.get(place) as A
-  throw new Pending(place, call())
+  const position = `${current?.next ?? 0} ${key}`
+  if (current?.answers.has(position)) return current.answers.get(position) as A
+  throw new Pending(position, call())
 }
 
 /** What `make` returned, or threw, in the first run of the step that came that far. Outside of steps: calls `make`. */
 export const once = <A>(make: () => A): A => {
   const step = current
   if (step === undefined) return make()
-  const place = step.next++
-  const known = step.made[place]
+  const position = step.next++
+  const known = step.made[position]
   if (known !== undefined) {
     step.next = known.next
     if ("error" in known.outcome) throw known.outcome.error
     return known.outcome.value as A
   }
   const done = (outcome: Made["outcome"]): void => {
-    step.made[place] = { outcome, next: step.next }
+    step.made[position] = { outcome, next: step.next }
   }
   try {
     const value = make()

@@ -117,7 +117,7 @@ export const make = (options: Options = {}): Store => {
   const select = (shelf: Shelf, namespace: string | undefined): ReadonlyArray<JsonObject> => {
     const { keys, objects } = shelf
     const [from, to] =
-      namespace === undefined ? [0, keys.length] : [place(keys, `${namespace}/`), place(keys, `${namespace}0`)]
+      namespace === undefined ? [0, keys.length] : [indexOf(keys, `${namespace}/`), indexOf(keys, `${namespace}0`)]
     const selected: Array<JsonObject> = []
     for (let index = from; index < to; index++) {
       const stored = objects.get(keys[index] ?? "")
@@ -133,7 +133,7 @@ export const make = (options: Options = {}): Store => {
     revision++
     const stored = at(revision, written)
     shelf.objects.set(key, stored)
-    if (previous === undefined) shelf.keys.splice(place(shelf.keys, key), 0, key)
+    if (previous === undefined) shelf.keys.splice(indexOf(shelf.keys, key), 0, key)
     record(shelf, {
       revision,
       type: previous === undefined ? "ADDED" : "MODIFIED",
@@ -152,7 +152,7 @@ export const make = (options: Options = {}): Store => {
     revision++
     const last = at(revision, previous)
     shelf.objects.delete(key)
-    shelf.keys.splice(place(shelf.keys, key), 1)
+    shelf.keys.splice(indexOf(shelf.keys, key), 1)
     record(shelf, { revision, type: "DELETED", storage, object: last, previous })
     return last
   }
@@ -230,7 +230,7 @@ const at = (revision: number, written: JsonObject): JsonObject => ({
 const byCode = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 
 /** Where a key is in the order, or would be. */
-const place = (keys: ReadonlyArray<string>, key: string): number =>
+const indexOf = (keys: ReadonlyArray<string>, key: string): number =>
   lowest(keys.length, (index) => (keys[index] ?? "") >= key)
 
 const firstAfter = (log: ReadonlyArray<Change>, revision: number): number =>

@@ -57,17 +57,17 @@ export const make = (
   post: (clientConfig, review, seconds) =>
     Effect.gen(function* () {
       const uid = yield* uuid
-      const place = placeOf(store, services, clientConfig)
-      const url = `${place.url}?timeout=${seconds}s`
-      if ("problem" in place) return { uid, outcome: { problem: `Post ${JSON.stringify(url)}: ${place.problem}` } }
+      const address = addressOf(store, services, clientConfig)
+      const url = `${address.url}?timeout=${seconds}s`
+      if ("problem" in address) return { uid, outcome: { problem: `Post ${JSON.stringify(url)}: ${address.problem}` } }
       const body = JSON.stringify({ ...review, request: { uid, ...review.request } })
-      const own = inside(place.url)
+      const own = inside(address.url)
       const sent: Effect.Effect<Envelope.Outcome, string> =
         own === undefined
           ? Effect.tryPromise({
               try: (signal) =>
-                send(place, url, body, review, Buffer.from(Json.text(clientConfig.caBundle) ?? "", "base64"), signal),
-              catch: (error) => `Post ${JSON.stringify(url)}: ${reasonOf(error, place)}`
+                send(address, url, body, review, Buffer.from(Json.text(clientConfig.caBundle) ?? "", "base64"), signal),
+              catch: (error) => `Post ${JSON.stringify(url)}: ${reasonOf(error, address)}`
             })
           : Effect.match(own(JSON.parse(body)), {
               onSuccess: (answer) => Envelope.decode(JSON.stringify(answer), review, json),
@@ -94,7 +94,7 @@ const uuid: Effect.Effect<string> = Effect.map(
 )
 
 /** The address to connect to, and the host name that its certificate must have. */
-interface Place {
+interface Address {
   /** The URL in messages. For a Service, its host is the name of the Service. */
   readonly url: string
   readonly host: string
@@ -102,9 +102,9 @@ interface Place {
   readonly endpoint: string | undefined
 }
 
-type Lost = Pick<Place, "url"> & { readonly problem: string }
+type Lost = Pick<Address, "url"> & { readonly problem: string }
 
-const placeOf = (store: Store, services: Services, { service, url }: Json.JsonObject): Place | Lost => {
+const addressOf = (store: Store, services: Services, { service, url }: Json.JsonObject): Address | Lost => {
   if (!Json.isObject(service)) {
     const text = Json.text(url) ?? ""
     return { url: text, host: URL.parse(text)?.host ?? "", endpoint: undefined }
@@ -144,14 +144,14 @@ const endpointOf = (
 }
 
 const send = async (
-  place: Place,
+  address: Address,
   requested: string,
   body: string,
   review: Review,
   ca: Buffer,
   signal: AbortSignal
 ): Promise<Envelope.Outcome> => {
-  const { status, text, type } = await post(place, requested, body, ca, signal)
+  const { status, text, type } = await post(address, requested, body, ca, signal)
   return status >= 200 && status < 300
     ? Envelope.decode(text, review, type ?? json)
     : { problem: Envelope.refusal(status, text) }
@@ -164,7 +164,7 @@ interface Answer {
 }
 
 const post = (
-  { endpoint, host, url }: Place,
+  { endpoint, host, url }: Address,
   requested: string,
   body: string,
   ca: Buffer,
@@ -203,7 +203,7 @@ const isClosed = (error: Error): boolean => "code" in error && (error.code === "
 const json = "application/json"
 
 /** The error of Go for a failed connection. */
-const reasonOf = (error: unknown, { endpoint, url }: Place): string => {
+const reasonOf = (error: unknown, { endpoint, url }: Address): string => {
   const code = error instanceof Error && "code" in error ? String(error.code) : ""
   const host = endpoint ?? URL.parse(url)?.host ?? ""
   if (code === "ECONNREFUSED" || code === "ConnectionRefused") return `dial tcp ${host}: connect: connection refused`

@@ -90,9 +90,9 @@ export const validate = (state: ServerState, attributes: Attributes, writing: Wr
     if (subresource === "") ofNamespace(attributes, given, writing)
     return
   }
-  const place = resource.group === "" ? resource.plural : `${resource.group}/${resource.plural}`
-  const isPod = place === "pods"
-  const path = templates.get(place)
+  const groupResource = resource.group === "" ? resource.plural : `${resource.group}/${resource.plural}`
+  const isPod = groupResource === "pods"
+  const path = templates.get(groupResource)
   if (isPod ? ignored.has(subresource) : path === undefined || subresource !== "") return
   const namespace = state.store.get("/namespaces", "", attributes.namespace)
   const { enforce, warn } = policyOf(namespace)

@@ -28,13 +28,13 @@ const only = (amounts: Amounts, names: { readonly has: (name: string) => boolean
 /** Whether a write can change the usage of its kind. */
 const isCounted = ({ object: now, oldObject, operation, resource, subresource }: Attributes): boolean => {
   if (now === null || operation === "DELETE") return false
-  const place = resource.group === "" ? resource.plural : ""
-  if (place === "persistentvolumeclaims" && subresource === "status") return true
-  if (place === "pods" && subresource === "resize") return true
+  const coreResource = resource.group === "" ? resource.plural : ""
+  if (coreResource === "persistentvolumeclaims" && subresource === "status") return true
+  if (coreResource === "pods" && subresource === "resize") return true
   if (subresource !== "") return false
-  if (operation === "CREATE" || place === "services" || place === "persistentvolumeclaims") return true
+  if (operation === "CREATE" || coreResource === "services" || coreResource === "persistentvolumeclaims") return true
   const deadline = (pod: JsonObject | null) => typeof at(pod ?? undefined, "spec", "activeDeadlineSeconds") === "number"
-  return place === "pods" && deadline(now) !== deadline(oldObject)
+  return coreResource === "pods" && deadline(now) !== deadline(oldObject)
 }
 
 /** Replaces the status of an object. */

@@ -66,21 +66,21 @@ const complaint = (source: string, error: unknown): string => {
   if (operator === undefined) return located(source, at, summary.replace(/^.*, (?=expected type)/, ""))
   const name = operator === "in" ? "@in" : `_${operator}_`
   const end = isNode(node) ? (childrenOf(node)[0]?.range.end ?? at) : at
-  const place = Math.max(source.indexOf(operator, end), at)
-  return located(source, place, `found no matching overload for '${name}' applied to '(${left}, ${right})'`)
+  const offset = Math.max(source.indexOf(operator, end), at)
+  return located(source, offset, `found no matching overload for '${name}' applied to '(${left}, ${right})'`)
 }
 
 /** A function that there is not, or not for such values. */
 const calledWrongly = (source: string, at: number, [, receiver, name = "", given = ""]: RegExpExecArray): string => {
-  const place = Math.max(source.indexOf(`${name}(`, at) + name.length, at)
+  const offset = Math.max(source.indexOf(`${name}(`, at) + name.length, at)
   known ??= new Set(
     environment()
       .getDefinitions()
       .functions.map((one) => one.name)
   )
-  if (!known.has(name)) return located(source, place, `undeclared reference to '${name}' (in container '')`)
+  if (!known.has(name)) return located(source, offset, `undeclared reference to '${name}' (in container '')`)
   const applied = receiver === undefined ? `(${given})` : `${receiver}.(${given})`
-  return located(source, place, `found no matching overload for '${name}' applied to '${applied}'`)
+  return located(source, offset, `found no matching overload for '${name}' applied to '${applied}'`)
 }
 
 let known: ReadonlySet<string> | undefined

@@ -27,9 +27,9 @@ export function* of(path: string, pod: JsonObject): Warnings {
   }
   const containers = [...containersOf(`${path}spec`, spec)]
   yield* ofAnnotations(path, pod, containers)
-  for (const [place, container] of containers) {
-    yield* fractions(`${place}.resources`, Json.object(container.resources))
-    yield* hidden(`${place}.env`, Json.objects(container.env))
+  for (const [path, container] of containers) {
+    yield* fractions(`${path}.resources`, Json.object(container.resources))
+    yield* hidden(`${path}.env`, Json.objects(container.env))
   }
   yield* ports(containers)
   yield* portNames(containers)
@@ -90,7 +90,7 @@ const deprecatedLabels: ReadonlyMap<string, string> = new Map([
   ["beta.kubernetes.io/instance-type", 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead']
 ])
 
-type Container = readonly [place: string, container: JsonObject]
+type Container = readonly [path: string, container: JsonObject]
 
 function* containersOf(path: string, spec: JsonObject): Iterable<Container> {
   for (const name of ["initContainers", "containers", "ephemeralContainers"]) {
@@ -136,14 +136,14 @@ function* hidden(path: string, variables: ReadonlyArray<JsonObject>): Warnings {
 
 function* ports(containers: ReadonlyArray<Container>): Warnings {
   const seen = new Map<string, Array<Container>>()
-  for (const [place, port] of portsOf(containers)) {
+  for (const [path, port] of portsOf(containers)) {
     const key = `${port.containerPort}/${port.protocol}`
     const others = seen.get(key) ?? []
     for (const [other, before] of others) {
       const how = clash(port, before)
-      if (how !== undefined) yield `${place}: ${how} port definition with ${other}`
+      if (how !== undefined) yield `${path}: ${how} port definition with ${other}`
     }
-    seen.set(key, [...others, [place, port]])
+    seen.set(key, [...others, [path, port]])
   }
 }
 
@@ -157,18 +157,18 @@ const clash = (port: JsonObject, other: JsonObject): string | undefined => {
 
 function* portNames(containers: ReadonlyArray<Container>): Warnings {
   const seen = new Map<Json.Json, string>()
-  for (const [place, { name = "" }] of portsOf(containers)) {
+  for (const [path, { name = "" }] of portsOf(containers)) {
     const other = seen.get(name)
     if (name === "") continue
-    if (other === undefined) seen.set(name, place)
+    if (other === undefined) seen.set(name, path)
     else {
-      yield `${place}: duplicate port name ${JSON.stringify(name)} with ${other}, services and probes that select ports by name will use ${other}`
+      yield `${path}: duplicate port name ${JSON.stringify(name)} with ${other}, services and probes that select ports by name will use ${other}`
     }
   }
 }
 
 function* portsOf(containers: ReadonlyArray<Container>): Iterable<Container> {
-  for (const [place, container] of containers) {
-    for (const [index, port] of Json.objects(container.ports).entries()) yield [`${place}.ports[${index}]`, port]
+  for (const [path, container] of containers) {
+    for (const [index, port] of Json.objects(container.ports).entries()) yield [`${path}.ports[${index}]`, port]
   }
 }

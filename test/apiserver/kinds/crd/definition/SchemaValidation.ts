@@ -21,7 +21,7 @@ export interface SchemaErrors {
 }
 
 /** What is known on the way down. */
-interface Place {
+interface Position {
   readonly path: string
   readonly root: boolean
   readonly insideMeta: boolean
@@ -46,36 +46,36 @@ export const validate = (schema: Json.JsonObject, path: string, types: Types | u
   return at(schema, { path, root: true, insideMeta: false, noDefaults: undefined, uncorrelated: undefined, typed })
 }
 
-const at = (schema: Json.JsonObject, place: Place): SchemaErrors => {
-  const nested = children(schema, place).map(([child, where]) => at(child, where))
+const at = (schema: Json.JsonObject, position: Position): SchemaErrors => {
+  const nested = children(schema, position).map(([child, where]) => at(child, where))
   const errors = [
-    ...plain(schema, place),
-    ...exclusive(schema, place.path),
+    ...plain(schema, position),
+    ...exclusive(schema, position.path),
     ...nested.flatMap((one) => one.schema),
-    ...Topology.validate(schema, place.path),
-    ...ofRules(schema, place.path)
+    ...Topology.validate(schema, position.path),
+    ...ofRules(schema, position.path)
   ]
   return {
     schema: errors,
-    rules: [...nested.flatMap((one) => one.rules), ...(errors.length === 0 ? compiled(schema, place) : [])]
+    rules: [...nested.flatMap((one) => one.rules), ...(errors.length === 0 ? compiled(schema, position) : [])]
   }
 }
 
 const meta: ReadonlySet<string> = new Set(["metadata", "kind", "apiVersion"])
 
-const children = (schema: Json.JsonObject, place: Place): ReadonlyArray<readonly [Json.JsonObject, Place]> => {
-  const { path, typed } = place
-  const inner = { ...place, root: false }
+const children = (schema: Json.JsonObject, position: Position): ReadonlyArray<readonly [Json.JsonObject, Position]> => {
+  const { path, typed } = position
+  const inner = { ...position, root: false }
   const untyped = { ...inner, typed: undefined }
-  const isRoot = place.root || schema["x-kubernetes-embedded-resource"] === true
-  const found: Array<readonly [Json.JsonObject, Place]> = []
-  const add = (child: Json.Json | undefined, where: Place) => {
+  const isRoot = position.root || schema["x-kubernetes-embedded-resource"] === true
+  const found: Array<readonly [Json.JsonObject, Position]> = []
+  const add = (child: Json.Json | undefined, where: Position) => {
     if (Json.isObject(child)) found.push([child, where])
   }
   add(schema.additionalProperties, {
     ...inner,
     path: `${path}.additionalProperties`,
-    noDefaults: place.insideMeta ? "inside additionalProperties applying to object metadata" : place.noDefaults,
+    noDefaults: position.insideMeta ? "inside additionalProperties applying to object metadata" : position.noDefaults,
     typed: typedAt(typed, typed && Schemas.valuesOf(typed.schema))
   })
   for (const [name, property] of Object.entries(Json.object(schema.properties))) {
@@ -83,8 +83,8 @@ const children = (schema: Json.JsonObject, place: Place): ReadonlyArray<readonly
     add(property, {
       ...inner,
       path: `${path}.properties[${name}]`,
-      insideMeta: place.insideMeta || inMeta,
-      noDefaults: place.root && inMeta ? `in top-level ${name}` : place.noDefaults,
+      insideMeta: position.insideMeta || inMeta,
+      noDefaults: position.root && inMeta ? `in top-level ${name}` : position.noDefaults,
       typed: typedAt(typed, typed && Schemas.propertyOf(typed.schema, name))
     })
   }
@@ -98,7 +98,7 @@ const children = (schema: Json.JsonObject, place: Place): ReadonlyArray<readonly
     add(one, { ...untyped, path: `${path}.definitions[${name}]` })
   }
   const isMapList = schema["x-kubernetes-list-type"] === "map"
-  const items = { ...inner, uncorrelated: isMapList ? place.uncorrelated : (place.uncorrelated ?? path) }
+  const items = { ...inner, uncorrelated: isMapList ? position.uncorrelated : (position.uncorrelated ?? path) }
   add(schema.items, { ...items, path: `${path}.items`, typed: typedAt(typed, typed?.schema.items) })
   Json.list(schema.items).forEach((one, index) => {
     add(one, { ...items, path: `${path}.items[${index}]`, typed: undefined })
@@ -114,7 +114,7 @@ const types = ["array", "boolean", "integer", "number", "object", "string"]
 const isPresent = (value: Json.Json | undefined): boolean => value !== undefined && value !== null
 
 /** What OpenAPI knows and a CRD's schema does not. */
-const plain = (schema: Json.JsonObject, { insideMeta, noDefaults, path }: Place): Errors => {
+const plain = (schema: Json.JsonObject, { insideMeta, noDefaults, path }: Position): Errors => {
   const type = Json.text(schema.type) ?? ""
   const unsupported = (name: string, is: boolean) =>
     is ? [FieldError.forbidden(`${path}.${name}`, `${name} is not supported`)] : []
@@ -209,21 +209,21 @@ const ofTexts = (rule: string, message: string, path: string): Errors => {
   return [FieldError.required(`${path}.message`, "message must be specified if rule contains line breaks")]
 }
 
-const compiled = (schema: Json.JsonObject, place: Place): Errors => {
+const compiled = (schema: Json.JsonObject, position: Position): Errors => {
   const rules = Json.objects(schema["x-kubernetes-validations"])
-  const { path, typed } = place
+  const { path, typed } = position
   if (rules.length === 0 || typed === undefined) return []
   const type = typed.types.of(typed.schema)
   if (type === undefined) {
     const detail = "internal error: failed to retrieve type information for x-kubernetes-validations"
     return [FieldError.make("InternalError", `${path}.x-kubernetes-validations`, undefined, detail)]
   }
-  return compiledRules(rules, typed, type, place)
+  return compiledRules(rules, typed, type, position)
 }
 
-const compiledRules = (rules: ReadonlyArray<Json.JsonObject>, typed: Typed, type: Type, place: Place): Errors =>
+const compiledRules = (rules: ReadonlyArray<Json.JsonObject>, typed: Typed, type: Type, position: Position): Errors =>
   Rules.compileAt(typed.schema, type, typed.types).flatMap(({ message, program, rule }, index) => {
-    const path = `${place.path}.x-kubernetes-validations[${index}]`
+    const path = `${position.path}.x-kubernetes-validations[${index}]`
     const shown = shownRule(rules[index] ?? {})
     if ("problem" in program)
       return [FieldError.invalid(`${path}.rule`, shown, `compilation failed: ${program.problem}`)]
@@ -231,7 +231,7 @@ const compiledRules = (rules: ReadonlyArray<Json.JsonObject>, typed: Typed, type
       return [FieldError.invalid(`${path}.rule`, shown, "cel expression must evaluate to a bool")]
     return [
       ...ofMessage(message, `${path}.messageExpression`, shown),
-      ...ofOldSelf(program.usesOldSelf, rule.rule, rule.optionalOldSelf, path, place.uncorrelated)
+      ...ofOldSelf(program.usesOldSelf, rule.rule, rule.optionalOldSelf, path, position.uncorrelated)
     ]
   })
 
