@@ -8,7 +8,7 @@ import * as Failure from "../model/Failure.ts"
 import type { JsonObject, Json as JsonValue } from "../model/Json.ts"
 import * as Json from "../model/Json.ts"
 import * as JsonText from "../model/JsonText.ts"
-import * as Metadata from "../model/ObjectMetaValidation.ts"
+import * as ObjectMeta from "../model/ObjectMeta.ts"
 import { quote } from "../model/Quote.ts"
 import type { ServerState, WriteOptions } from "./ServerState.ts"
 import * as Webhook from "./Webhook.ts"
@@ -81,9 +81,9 @@ export const validated = (
 ): JsonObject => {
   if (kind !== undefined) return next
   const draft = Json.copy(next)
-  const metadata = Metadata.of(draft)
-  Metadata.ensureNamespace(resource, metadata, namespace)
-  Metadata.dedupOwnerReferences(metadata, warn, true)
+  const metadata = ObjectMeta.draftOf(draft)
+  ObjectMeta.ensureNamespace(resource, metadata, namespace)
+  ObjectMeta.dedupOwnerReferences(metadata, warn, true)
   if (Managers.written(metadata.managedFields) !== undefined) return draft
   warn(
     ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests"

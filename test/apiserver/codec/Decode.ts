@@ -2,7 +2,7 @@
  * From the body of a request to an object of a kind, with what kube-apiserver says of bodies that are none.
  */
 
-import * as ObjectMeta from "../kinds/crd/CustomObjectMeta.ts"
+import * as CustomObjectMeta from "../kinds/crd/CustomObjectMeta.ts"
 import * as EmbeddedResource from "../kinds/crd/EmbeddedResource.ts"
 import * as CustomPrune from "../kinds/crd/Pruning.ts"
 import * as Failure from "../model/Failure.ts"
@@ -211,7 +211,7 @@ const pruned = (kind: Kind, value: JsonObject, options: Prune.Options): Prune.Pr
       : { value: J.copy(value), errors: [] }
   }
   const metadata = value.metadata ?? null
-  const error = ObjectMeta.misread(metadata) ?? timeError(metadata)
+  const error = CustomObjectMeta.misread(metadata) ?? timeError(metadata)
   if (error !== undefined) throw Failure.badRequest(error)
   const embedded = EmbeddedResource.unreadable(kind.schema, value)
   if (embedded !== undefined) throw Failure.badRequest(FieldError.sentence(embedded))

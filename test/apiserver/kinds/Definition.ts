@@ -83,7 +83,7 @@ export const strategy = (options: StrategyOptions): Strategy => {
       if (status !== undefined) keep(draft, old, "status")
       options.prepareForUpdate?.(draft, old, writing)
       Shape.canonicalize(shape, draft, "null")
-      if (generation !== undefined) countGeneration(draft, old, generation)
+      if (generation !== undefined) bumpGeneration(draft, old, generation)
     },
     validate: (object, writing) => {
       for (const text of options.warnings?.(object) ?? []) writing.warn(text)
@@ -151,7 +151,7 @@ export const part = (draft: DraftObject | undefined, name: string): DraftObject 
 const isDraft = (value: Json.Draft | undefined): value is DraftObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const countGeneration = (draft: DraftObject, old: JsonObject, counted: ReadonlyArray<ReadonlyArray<string>>): void => {
+const bumpGeneration = (draft: DraftObject, old: JsonObject, counted: ReadonlyArray<ReadonlyArray<string>>): void => {
   const before = Json.number(Json.at(old, "metadata", "generation")) ?? 0
   const changed = counted.some((path) => !Json.equal(Json.at(draft, ...path), Json.at(old, ...path)))
   const metadata = Json.member(draft, "metadata")

@@ -1,8 +1,22 @@
 /**
- * What is read of the metadata of objects, and the references by which one owns another.
+ * The metadata of objects: its fields, the references to owners, and the fields that the server sets.
  */
 
-import { at, type DraftObject, type Json, type JsonObject, list, object, objects, text, texts } from "./Json.ts"
+import * as Failure from "./Failure.ts"
+import {
+  at,
+  copy,
+  type DraftObject,
+  type Json,
+  type JsonObject,
+  list,
+  member,
+  object,
+  objects,
+  text,
+  texts
+} from "./Json.ts"
+import type { Kind } from "./Kind.ts"
 
 /** The name. */
 export const nameOf = (of: JsonObject): string => text(at(of, "metadata", "name")) ?? ""
@@ -95,3 +109,68 @@ export const createdAt = (of: JsonObject): number => millisOf(at(of, "metadata",
 
 /** The start of the generated names of what an owner makes: a dash is added where the name leaves room for it. */
 export const prefixOf = (owner: string): string => (owner.length < 253 ? `${owner}-` : owner)
+
+/** The finalizer by which the garbage collector keeps an owner until its dependents are gone. */
+export const foregroundDeletion = "foregroundDeletion"
+/** The finalizer by which it keeps an owner until its dependents know of it no more. */
+export const orphan = "orphan"
+
+/** The finalizer by which a CustomResourceDefinition stays until its objects are gone. */
+export const cleanup = "customresourcecleanup.apiextensions.k8s.io"
+
+/** The metadata of an object that is being made. */
+export const draftOf = (draft: DraftObject): DraftObject => member(draft, "metadata")
+
+/** Forgets what only the server sets. */
+export const wipeSystemFields = (metadata: DraftObject): void => {
+  for (const field of ["creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"]) {
+    delete metadata[field]
+  }
+}
+
+/** Puts an object where the request says. Throws a Failure (400) when the object says otherwise. */
+export const ensureNamespace = (kind: Kind, metadata: DraftObject, namespace: string): void => {
+  if (!kind.namespaced) delete metadata.namespace
+  else if (metadata.namespace === undefined || metadata.namespace === "") metadata.namespace = namespace
+  else if (metadata.namespace !== namespace) {
+    throw Failure.badRequest("the namespace of the provided object does not match the namespace sent on the request")
+  }
+}
+
+/** Whether the name of the object is that of the request. Throws a Failure (400) when it is not. */
+export const checkName = (object: JsonObject, requested: string): void => {
+  const own = nameOf(object)
+  if (own === requested) return
+  throw Failure.badRequest(
+    own === ""
+      ? `the name of the object (${requested} based on URL) was undeterminable: name must be provided`
+      : `the name of the object (${own}) does not match the name on the URL (${requested})`
+  )
+}
+
+/** Names every owner once; says so if one was named twice, by the body or by what a patch has made of the object. */
+export const dedupOwnerReferences = (metadata: DraftObject, warn: (text: string) => void, patched = false): void => {
+  const owners = objects(metadata.ownerReferences)
+  const kept = new Map<string, JsonObject>()
+  const twice: Array<string> = []
+  for (const owner of owners) {
+    const written = JSON.stringify(ownerAsGo(owner))
+    if (kept.has(written)) twice.push(text(owner.uid) ?? "")
+    else kept.set(written, owner)
+  }
+  if (twice.length === 0) return
+  metadata.ownerReferences = [...kept.values()].map((owner) => copy(owner))
+  warn(
+    `.metadata.ownerReferences contains duplicate entries${patched ? " after mutating admission happens" : ""}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${twice.join(", ")}`
+  )
+}
+
+/** In the order in which Go's type has its fields. */
+export const ownerAsGo = ({ apiVersion, blockOwnerDeletion, controller, kind, name, uid }: JsonObject): JsonObject => ({
+  apiVersion,
+  kind,
+  name,
+  uid,
+  controller,
+  blockOwnerDeletion
+})

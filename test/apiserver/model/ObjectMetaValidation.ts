@@ -1,6 +1,6 @@
 /**
- * The rules of ObjectMeta that all kinds share: what a client may not set, what the server fills in, and what is wrong with
- * names, labels, annotations, owners and finalizers, in the order and the words of apimachinery's `ValidateObjectMeta`.
+ * The validation of names, labels, annotations, owners and finalizers, in the order and the words of apimachinery's
+ * `ValidateObjectMeta`.
  */
 
 import * as Failure from "./Failure.ts"
@@ -12,70 +12,11 @@ import type { Kind } from "./Kind.ts"
 import * as ObjectMeta from "./ObjectMeta.ts"
 import { quote } from "./Quote.ts"
 
-/** The finalizer by which the garbage collector keeps an owner until its dependents are gone. */
-export const foregroundDeletion = "foregroundDeletion"
-/** The finalizer by which it keeps an owner until its dependents know of it no more. */
-export const orphan = "orphan"
-
-/** The finalizer by which a CustomResourceDefinition stays until its objects are gone. */
-export const cleanup = "customresourcecleanup.apiextensions.k8s.io"
-
-/** The metadata of an object that is being made. */
-export const of = (draft: Json.DraftObject): Json.DraftObject => Json.member(draft, "metadata")
-
-/** Forgets what only the server sets. */
-export const wipeSystemFields = (metadata: Json.DraftObject): void => {
-  for (const field of ["creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"]) {
-    delete metadata[field]
-  }
-}
-
-/** Puts an object where the request says. Throws a Failure (400) when the object says otherwise. */
-export const ensureNamespace = (kind: Kind, metadata: Json.DraftObject, namespace: string): void => {
-  if (!kind.namespaced) delete metadata.namespace
-  else if (metadata.namespace === undefined || metadata.namespace === "") metadata.namespace = namespace
-  else if (metadata.namespace !== namespace) {
-    throw Failure.badRequest("the namespace of the provided object does not match the namespace sent on the request")
-  }
-}
-
-/** Whether the name of the object is that of the request. Throws a Failure (400) when it is not. */
-export const checkName = (object: Json.JsonObject, requested: string): void => {
-  const own = ObjectMeta.nameOf(object)
-  if (own === requested) return
-  throw Failure.badRequest(
-    own === ""
-      ? `the name of the object (${requested} based on URL) was undeterminable: name must be provided`
-      : `the name of the object (${own}) does not match the name on the URL (${requested})`
-  )
-}
-
 /** Throws a Failure (400) for a name in a path that would lead somewhere else. */
 export const checkSegment = (name: string): void => {
   const errors = segment(name, false)
   if (errors.length === 0) return
   throw Failure.badRequest(`Name parameter invalid: ${quote(name)}: ${errors.join(";")}`)
-}
-
-/** Names every owner once; says so if one was named twice, by the body or by what a patch has made of the object. */
-export const dedupOwnerReferences = (
-  metadata: Json.DraftObject,
-  warn: (text: string) => void,
-  patched = false
-): void => {
-  const owners = Json.objects(metadata.ownerReferences)
-  const kept = new Map<string, Json.JsonObject>()
-  const twice: Array<string> = []
-  for (const owner of owners) {
-    const written = JSON.stringify(ownerAsGo(owner))
-    if (kept.has(written)) twice.push(Json.text(owner.uid) ?? "")
-    else kept.set(written, owner)
-  }
-  if (twice.length === 0) return
-  metadata.ownerReferences = [...kept.values()].map((owner) => Json.copy(owner))
-  warn(
-    `.metadata.ownerReferences contains duplicate entries${patched ? " after mutating admission happens" : ""}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${twice.join(", ")}`
-  )
 }
 
 /** What is wrong with the metadata of an object, new or changed. */
@@ -134,7 +75,7 @@ export const unqualifiedFinalizers = (kind: Kind, object: Json.JsonObject): Read
       )
 
 const isQualified = (finalizer: string): boolean =>
-  finalizer.includes("/") || [orphan, foregroundDeletion, "kubernetes"].includes(finalizer)
+  finalizer.includes("/") || [ObjectMeta.orphan, ObjectMeta.foregroundDeletion, "kubernetes"].includes(finalizer)
 
 /** What is wrong with a change of metadata. */
 export const validateUpdate = (object: Json.JsonObject, old: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
@@ -249,7 +190,7 @@ const validateOwnerReferences = (owners: Json.Json | undefined): ReadonlyArray<F
       errors.push(
         FieldError.invalid(
           "metadata.ownerReferences",
-          all.map(ownerAsGo),
+          all.map(ObjectMeta.ownerAsGo),
           `Only one reference can have Controller set to true. Found "true" in references for ${first} and ${controller}`
         )
       )
@@ -258,23 +199,6 @@ const validateOwnerReferences = (owners: Json.Json | undefined): ReadonlyArray<F
     return errors
   })
 }
-
-/** In the order in which Go's type has its fields. */
-const ownerAsGo = ({
-  apiVersion,
-  blockOwnerDeletion,
-  controller,
-  kind,
-  name,
-  uid
-}: Json.JsonObject): Json.JsonObject => ({
-  apiVersion,
-  kind,
-  name,
-  uid,
-  controller,
-  blockOwnerDeletion
-})
 
 const validateOwnerReference = (owner: Json.JsonObject, field: string): ReadonlyArray<FieldError.FieldError> => {
   const apiVersion = Json.text(owner.apiVersion) ?? ""
@@ -288,7 +212,7 @@ const validateOwnerReference = (owner: Json.JsonObject, field: string): Readonly
       : []),
     ...missing.map((name) => FieldError.required(`${field}.${name}`, "must not be empty")),
     ...(apiVersion === "v1" && kind === "Event"
-      ? [FieldError.invalid(field, ownerAsGo(owner), "/v1, Kind=Event is disallowed from being an owner")]
+      ? [FieldError.invalid(field, ObjectMeta.ownerAsGo(owner), "/v1, Kind=Event is disallowed from being an owner")]
       : [])
   ]
 }
@@ -297,8 +221,15 @@ const validateFinalizers = (value: Json.Json | undefined): ReadonlyArray<FieldEr
   const all = Json.list(value).filter((item) => typeof item === "string")
   const field = "metadata.finalizers"
   const names = all.flatMap((one) => Format.labelKey(one).map((error) => FieldError.invalid(field, one, error)))
-  return all.includes(orphan) && all.includes(foregroundDeletion)
-    ? [...names, FieldError.invalid(field, all, `finalizer ${orphan} and ${foregroundDeletion} cannot be both set`)]
+  return all.includes(ObjectMeta.orphan) && all.includes(ObjectMeta.foregroundDeletion)
+    ? [
+        ...names,
+        FieldError.invalid(
+          field,
+          all,
+          `finalizer ${ObjectMeta.orphan} and ${ObjectMeta.foregroundDeletion} cannot be both set`
+        )
+      ]
     : names
 }
 

@@ -9,7 +9,6 @@ import * as FieldError from "../model/FieldError.ts"
 import * as Json from "../model/Json.ts"
 import type { Kind } from "../model/Kind.ts"
 import * as ObjectMeta from "../model/ObjectMeta.ts"
-import * as Metadata from "../model/ObjectMetaValidation.ts"
 import { schemaNamed } from "../model/OpenApiDefinitions.ts"
 import * as Read from "./Read.ts"
 import * as Update from "./Update.ts"
@@ -54,7 +53,7 @@ export const bind = (
   delete Json.member(draft, "status").nominatedNodeName
   for (const field of ["annotations", "labels"]) {
     const added = Json.texts(Json.at(binding, "metadata", field))
-    if (Object.keys(added).length > 0) Object.assign(Json.member(Metadata.of(draft), field), added)
+    if (Object.keys(added).length > 0) Object.assign(Json.member(ObjectMeta.draftOf(draft), field), added)
   }
   Conditions.set(draft, { type: "PodScheduled", status: "True", lastProbeTime: null }, options.now)
   if (!options.dryRun) state.store.put(kind.storage, kind.toStorage(draft))

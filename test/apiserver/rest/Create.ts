@@ -12,7 +12,7 @@ import type { FieldError } from "../model/FieldError.ts"
 import * as Json from "../model/Json.ts"
 import { convertAhead, type Kind, type Strategy, typeOf } from "../model/Kind.ts"
 import * as ObjectMeta from "../model/ObjectMeta.ts"
-import * as Metadata from "../model/ObjectMetaValidation.ts"
+import * as ObjectMetaValidation from "../model/ObjectMetaValidation.ts"
 import { timestamp } from "../model/Timestamp.ts"
 import * as ObjectSize from "../storage/ObjectSize.ts"
 import * as CustomDefinitions from "./CustomDefinitions.ts"
@@ -29,11 +29,11 @@ export const create = (
   options: WriteOptions
 ): Json.JsonObject => {
   const draft = Json.copy({ ...typeOf(kind), ...object })
-  const metadata = Metadata.of(draft)
-  Metadata.wipeSystemFields(metadata)
-  Metadata.ensureNamespace(kind, metadata, namespace)
+  const metadata = ObjectMeta.draftOf(draft)
+  ObjectMeta.wipeSystemFields(metadata)
+  ObjectMeta.ensureNamespace(kind, metadata, namespace)
   kind.strategy.default(draft)
-  Metadata.dedupOwnerReferences(metadata, options.warn)
+  ObjectMeta.dedupOwnerReferences(metadata, options.warn)
   const managed = ManagedFields.updated(
     {
       kind,
@@ -92,16 +92,19 @@ const prepared = (
   strategy: Pick<Strategy, "prepareForCreate">
 ): Json.DraftObject => {
   const draft = Json.copy(managed)
-  const metadata = Metadata.of(draft)
+  const metadata = ObjectMeta.draftOf(draft)
   // Mutating webhooks see what a client has written to these fields in an apply or a PUT.
-  Metadata.wipeSystemFields(metadata)
+  ObjectMeta.wipeSystemFields(metadata)
   metadata.creationTimestamp = timestamp(options.now)
   metadata.uid = state.identity.uid()
   const generateName = textOf(draft, "generateName")
   if (ObjectMeta.nameOf(draft) === "" && generateName !== "") metadata.name = state.identity.name(generateName)
   strategy.prepareForCreate(draft, options)
   const warnings: Array<string> = []
-  const found = [...Metadata.validate(kind, draft), ...Metadata.unqualifiedFinalizers(kind, draft)]
+  const found = [
+    ...ObjectMetaValidation.validate(kind, draft),
+    ...ObjectMetaValidation.unqualifiedFinalizers(kind, draft)
+  ]
   const writing = { ...options, warn: (text: string) => warnings.push(text) }
   const errors = [...found, ...kind.strategy.validate(draft, writing, found)]
   if (errors.length > 0) throw invalid(kind, draft, errors)
@@ -111,7 +114,7 @@ const prepared = (
 }
 
 const store = (state: ServerState, kind: Kind, draft: Json.DraftObject, options: WriteOptions): Json.JsonObject => {
-  const metadata = Metadata.of(draft)
+  const metadata = ObjectMeta.draftOf(draft)
   const resourceVersion = textOf(draft, "resourceVersion")
   // One that is no number counts as none. Nobody looks at it where nothing is stored.
   if (!options.dryRun && /^\d+$/.test(resourceVersion) && !/^0+$/.test(resourceVersion)) {

@@ -11,7 +11,6 @@ import * as Failure from "../model/Failure.ts"
 import * as Json from "../model/Json.ts"
 import type { Kind } from "../model/Kind.ts"
 import * as ObjectMeta from "../model/ObjectMeta.ts"
-import * as Metadata from "../model/ObjectMetaValidation.ts"
 import * as Conversion from "../webhook/Conversion.ts"
 import * as Delete from "./Delete.ts"
 
@@ -114,13 +113,13 @@ const terminate = (state: ServerState, kind: Kind, definition: Json.JsonObject, 
       return
     }
   }
-  const others = ObjectMeta.finalizersOf(definition).filter((one) => one !== Metadata.cleanup)
+  const others = ObjectMeta.finalizersOf(definition).filter((one) => one !== ObjectMeta.cleanup)
   if (others.length === 0) {
     state.store.remove(storage, "", ObjectMeta.nameOf(definition))
     return
   }
   const draft = Json.copy(definition)
-  Metadata.of(draft).finalizers = others
+  ObjectMeta.draftOf(draft).finalizers = others
   write(state, kind, definition, draft, now)
 }
 

@@ -11,7 +11,7 @@ import * as Failure from "../model/Failure.ts"
 import * as Json from "../model/Json.ts"
 import { convertAhead, type Kind } from "../model/Kind.ts"
 import * as ObjectMeta from "../model/ObjectMeta.ts"
-import * as Metadata from "../model/ObjectMetaValidation.ts"
+import * as ObjectMetaValidation from "../model/ObjectMetaValidation.ts"
 import { timestamp } from "../model/Timestamp.ts"
 import * as Precondition from "../storage/Precondition.ts"
 import * as Query from "./Query.ts"
@@ -45,7 +45,7 @@ export const remove = (
 ): Deleted => {
   Query.checkDeletion(deleteOptions)
   warnOfOrphans(kind, deleteOptions, options)
-  Metadata.checkSegment(name)
+  ObjectMetaValidation.checkSegment(name)
   Admission.checkDelete(kind, name)
   const stored = state.store.get(kind.storage, kind.namespaced ? namespace : "", name)
   if (stored === undefined) throw Failure.notFound(kind, name)
@@ -75,7 +75,7 @@ const removeNow = (state: ServerState, { deleteOptions, current, kind, options }
   const grace = graceOf(kind, current, deleteOptions, options.now)
   if (grace === "pending") return { answer: answerOf(kind, current), gone: false }
   const draft = Json.copy(current)
-  const metadata = Metadata.of(draft)
+  const metadata = ObjectMeta.draftOf(draft)
   if (grace !== undefined) mark(metadata, grace)
   const finalizers = finalizersAfter(kind, ObjectMeta.finalizersOf(current), deleteOptions)
   if (finalizers.length > 0) metadata.finalizers = [...finalizers]
@@ -124,7 +124,7 @@ const removeNamespace = (state: ServerState, deletion: Deletion): Deleted => {
     return waits ? { answer: current, gone: false } : removeNow(state, deletion)
   }
   const draft = Json.copy(current)
-  const metadata = Metadata.of(draft)
+  const metadata = ObjectMeta.draftOf(draft)
   metadata.deletionTimestamp = timestamp(options.now)
   Json.member(draft, "status").phase = "Terminating"
   const finalizers = finalizersAfter(kind, ObjectMeta.finalizersOf(current), deleteOptions)
@@ -135,9 +135,9 @@ const removeNamespace = (state: ServerState, deletion: Deletion): Deleted => {
 /** A definition ends when its objects have. */
 const removeDefinition = (state: ServerState, { current, kind, options }: Deletion): Deleted => {
   const draft = Json.copy(current)
-  const metadata = Metadata.of(draft)
+  const metadata = ObjectMeta.draftOf(draft)
   metadata.deletionTimestamp = timestamp(options.now)
-  metadata.finalizers = [...new Set([...ObjectMeta.finalizersOf(current), Metadata.cleanup])]
+  metadata.finalizers = [...new Set([...ObjectMeta.finalizersOf(current), ObjectMeta.cleanup])]
   Conditions.set(draft, terminating, options.now)
   return markDeleted(state, kind, draft, options)
 }
@@ -256,8 +256,9 @@ const finalizersAfter = (
   deleteOptions: DeleteOptionsJson
 ): ReadonlyArray<string> => {
   const policy = policyOf(kind, finalizers, deleteOptions)
-  const wanted = policy === "Orphan" ? [Metadata.orphan] : policy === "Foreground" ? [Metadata.foregroundDeletion] : []
-  const others = finalizers.filter((one) => one !== Metadata.orphan && one !== Metadata.foregroundDeletion)
+  const wanted =
+    policy === "Orphan" ? [ObjectMeta.orphan] : policy === "Foreground" ? [ObjectMeta.foregroundDeletion] : []
+  const others = finalizers.filter((one) => one !== ObjectMeta.orphan && one !== ObjectMeta.foregroundDeletion)
   const next = [...others, ...wanted]
   // As sets: who is named twice stays named twice.
   return new Set(next).symmetricDifference(new Set(finalizers)).size === 0 ? finalizers : next
@@ -285,7 +286,7 @@ const policyOf = (kind: Kind, finalizers: ReadonlyArray<string>, deleteOptions: 
   if (propagationPolicy === "Orphan" || propagationPolicy === "Foreground" || propagationPolicy === "Background") {
     return propagationPolicy
   }
-  const noted = finalizers.find((one) => one === Metadata.orphan || one === Metadata.foregroundDeletion)
-  if (noted !== undefined) return noted === Metadata.orphan ? "Orphan" : "Foreground"
+  const noted = finalizers.find((one) => one === ObjectMeta.orphan || one === ObjectMeta.foregroundDeletion)
+  if (noted !== undefined) return noted === ObjectMeta.orphan ? "Orphan" : "Foreground"
   return kind.dependents === "orphaned" ? "Orphan" : "Background"
 }

@@ -11,7 +11,6 @@ import * as Failure from "../model/Failure.ts"
 import * as Json from "../model/Json.ts"
 import { apiVersionOf, type Kind } from "../model/Kind.ts"
 import * as ObjectMeta from "../model/ObjectMeta.ts"
-import * as Metadata from "../model/ObjectMetaValidation.ts"
 import * as Create from "./Create.ts"
 import * as Body from "./PatchBody.ts"
 import type { FieldValidation } from "./Query.ts"
@@ -43,10 +42,10 @@ export const patch = (
   if (current === undefined) throw Failure.notFound(target.kind, target.name)
   const draft = Json.copy(changed(state, target.kind, current, body, options))
   const strategy = Update.strategyOf(target)
-  Metadata.ensureNamespace(target.kind, Metadata.of(draft), target.namespace)
-  Metadata.checkName(draft, target.name)
+  ObjectMeta.ensureNamespace(target.kind, ObjectMeta.draftOf(draft), target.namespace)
+  ObjectMeta.checkName(draft, target.name)
   Update.fill(strategy, draft)
-  Metadata.dedupOwnerReferences(Metadata.of(draft), options.warn, true)
+  ObjectMeta.dedupOwnerReferences(ObjectMeta.draftOf(draft), options.warn, true)
   const managed = ManagedFields.updated(Update.writeOf(state, target, options), current, draft)
   return Update.commit(state, target, current, managed, options)
 }
@@ -82,10 +81,10 @@ const apply = (state: ServerState, target: Update.Target, text: string, options:
     }
   }
   const applied = Json.copy(ManagedFields.applied(write, current, intent))
-  const metadata = Metadata.of(applied)
-  Metadata.ensureNamespace(target.kind, metadata, target.namespace)
-  Metadata.checkName(applied, target.name)
-  Metadata.dedupOwnerReferences(metadata, options.warn, true)
+  const metadata = ObjectMeta.draftOf(applied)
+  ObjectMeta.ensureNamespace(target.kind, metadata, target.namespace)
+  ObjectMeta.checkName(applied, target.name)
+  ObjectMeta.dedupOwnerReferences(metadata, options.warn, true)
   if (current !== undefined) return Update.commit(state, target, current, applied, options)
   // An apply that creates may carry one: it fails only where an object exists that has another.
   delete metadata.resourceVersion

@@ -10,7 +10,7 @@ import * as Failure from "../model/Failure.ts"
 import * as FieldError from "../model/FieldError.ts"
 import * as Json from "../model/Json.ts"
 import { type Kind, type Scale, typeOf } from "../model/Kind.ts"
-import * as Metadata from "../model/ObjectMetaValidation.ts"
+import * as ObjectMeta from "../model/ObjectMeta.ts"
 import * as LabelSelector from "../storage/LabelSelector.ts"
 import * as Update from "./Update.ts"
 
@@ -54,8 +54,8 @@ export const change = (
       ? ManagedFields.updated(write, live, ScaleManagers.canonical(made))
       : ManagedFields.applied({ ...write, ...options.applies, default: ScaleManagers.reading(kind) }, live, made)
   const placed = Json.copy(next)
-  Metadata.ensureNamespace({ ...kind, namespaced: kind.namespaced }, Metadata.of(placed), namespace)
-  Metadata.checkName(placed, name)
+  ObjectMeta.ensureNamespace({ ...kind, namespaced: kind.namespaced }, ObjectMeta.draftOf(placed), namespace)
+  ObjectMeta.checkName(placed, name)
   const attributes = {
     operation: "UPDATE",
     resource: kind,
@@ -80,7 +80,7 @@ export const change = (
   const draft = Json.copy(withManagers(current, ScaleManagers.entriesAfter(kind, current, changed)))
   setAt(draft, scale.specReplicas, replicas)
   const version = Json.text(Json.at(changed, "metadata", "resourceVersion")) ?? ""
-  if (version !== "") Metadata.of(draft).resourceVersion = version
+  if (version !== "") ObjectMeta.draftOf(draft).resourceVersion = version
   const { admit, mutate: _, ...others } = options
   const { object } = Update.commit(state, main, current, draft, {
     ...others,

@@ -13,7 +13,7 @@ import * as FieldError from "../model/FieldError.ts"
 import * as Json from "../model/Json.ts"
 import { convertAhead, type Kind, type Strategy, typeOf } from "../model/Kind.ts"
 import * as ObjectMeta from "../model/ObjectMeta.ts"
-import * as Metadata from "../model/ObjectMetaValidation.ts"
+import * as ObjectMetaValidation from "../model/ObjectMetaValidation.ts"
 import * as ObjectSize from "../storage/ObjectSize.ts"
 import * as Precondition from "../storage/Precondition.ts"
 import * as Create from "./Create.ts"
@@ -62,7 +62,7 @@ export const storedAs = (
   state: ServerState,
   { kind, name, namespace }: Pick<Target, "kind" | "name" | "namespace">
 ): Json.JsonObject | undefined => {
-  Metadata.checkSegment(name)
+  ObjectMetaValidation.checkSegment(name)
   return state.store.get(kind.storage, kind.namespaced ? namespace : "", name)
 }
 
@@ -70,16 +70,16 @@ export const storedAs = (
 export const update = (state: ServerState, target: Target, object: Json.JsonObject, options: WriteOptions): Changed => {
   const { kind, name, namespace } = target
   const draft = Json.copy(object)
-  Metadata.ensureNamespace(kind, Metadata.of(draft), namespace)
-  Metadata.checkName(draft, name)
+  ObjectMeta.ensureNamespace(kind, ObjectMeta.draftOf(draft), namespace)
+  ObjectMeta.checkName(draft, name)
   const current = live(state, target)
   const strategy = strategyOf(target)
   fill(strategy, draft)
-  Metadata.dedupOwnerReferences(Metadata.of(draft), options.warn)
+  ObjectMeta.dedupOwnerReferences(ObjectMeta.draftOf(draft), options.warn)
   if (current === undefined) {
     if (!kind.createOnUpdate) throw Failure.notFound(kind, name)
     const managed = Json.copy(ManagedFields.updated(writeOf(state, target, options), undefined, draft))
-    if (!options.dryRun) delete Metadata.of(managed).resourceVersion
+    if (!options.dryRun) delete ObjectMeta.draftOf(managed).resourceVersion
     checkCreation(target, options)
     return { object: Create.insert(state, kind, namespace, managed, options, strategy), created: true }
   }
@@ -99,9 +99,9 @@ export const checkCreation = ({ kind, name, namespace, subresource }: Target, op
 
 /** Fills in defaults. An empty list of managers is no list to be dropped: it says that all of them are to be forgotten. */
 export const fill = (strategy: Strategy, draft: Json.DraftObject): void => {
-  const { managedFields } = Metadata.of(draft)
+  const { managedFields } = ObjectMeta.draftOf(draft)
   strategy.default(draft)
-  if (Array.isArray(managedFields) && managedFields.length === 0) Metadata.of(draft).managedFields = []
+  if (Array.isArray(managedFields) && managedFields.length === 0) ObjectMeta.draftOf(draft).managedFields = []
 }
 
 /** Throws a Failure (409) when an object means another one that had the same name. */
@@ -134,7 +134,7 @@ export const commit = (
   if (target.subresource === "") Escalation.check(options, kind, attributes.namespace, mutated, current)
   checkVersion(kind, target.name, current, mutated)
   const draft = Json.copy(mutated)
-  const metadata = Metadata.of(draft)
+  const metadata = ObjectMeta.draftOf(draft)
   const before = Json.object(current.metadata)
   keep(metadata, before, "generation")
   strategy.prepareForUpdate(draft, current, options)
@@ -222,12 +222,12 @@ const validateUpdate = (
   current: Json.JsonObject,
   options: WriteOptions
 ): ReadonlyArray<FieldError.FieldError> => {
-  const ofChange = Metadata.validateUpdate(draft, current)
+  const ofChange = ObjectMetaValidation.validateUpdate(draft, current)
   const errors = [
-    ...Metadata.validateExisting(kind, draft),
+    ...ObjectMetaValidation.validateExisting(kind, draft),
     ...ofChange,
-    ...Metadata.revalidate(kind, draft),
-    ...(kind.custom ? ofChange : Metadata.unqualifiedFinalizers(kind, draft)),
+    ...ObjectMetaValidation.revalidate(kind, draft),
+    ...(kind.custom ? ofChange : ObjectMetaValidation.unqualifiedFinalizers(kind, draft)),
     ...strategy.validateUpdate(draft, current, options, ofChange)
   ]
   return kind.custom ? errors : distinct(errors)

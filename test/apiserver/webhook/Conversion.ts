@@ -8,7 +8,7 @@ import * as Failure from "../model/Failure.ts"
 import * as FieldError from "../model/FieldError.ts"
 import * as GoText from "../model/GoText.ts"
 import * as Json from "../model/Json.ts"
-import * as Metadata from "../model/ObjectMetaValidation.ts"
+import * as ObjectMetaValidation from "../model/ObjectMetaValidation.ts"
 import * as Step from "../storage/Step.ts"
 import * as Envelope from "./Envelope.ts"
 import type { Answered, Outside } from "./Outside.ts"
@@ -130,7 +130,7 @@ const textsError = (field: "labels" | "annotations", value: Json.Json | undefine
     if (typeof one === "string") continue
     return `metadata.${field}[${key}] must be a string, but is ${GoText.typeName(one ?? null)} in converted object`
   }
-  const errors = Metadata.validateTexts(field, value)
+  const errors = ObjectMetaValidation.validateTexts(field, value)
   const sentences = errors.map(FieldError.sentence)
   return sentences.length > 1 ? `[${sentences.join(", ")}]` : sentences[0]
 }

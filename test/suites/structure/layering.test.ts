@@ -180,6 +180,15 @@ test("two modules of the API server do not have the same name", () => {
   expect(twice.map((same) => same.map(({ file }) => file))).toEqual([])
 })
 
+/** Words for which Kubernetes has its own: validate, subresource, prepareForUpdate, generation, position. */
+const replaced =
+  /\b(?:const|function\*?|interface|type|class|readonly) (?:\w*[mM]istakes?|below|grow|settled?|stay|[pP]lace|Own|Asked|idle|[wW]orld)\b/g
+
+test("the API server uses the words of Kubernetes", () => {
+  const found = server.flatMap(({ file, text }) => (text.match(replaced) ?? []).map((word) => `${file}: ${word}`))
+  expect(found).toEqual([])
+})
+
 test("observability imports only the runtime", () => {
   const wrong = arrows.filter(
     ({ file, target }) => file.startsWith("observability/") && !/^(observability|runtime)\//.test(target)

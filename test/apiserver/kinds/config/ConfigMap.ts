@@ -3,7 +3,7 @@ import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
 import type { JsonObject, Json as JsonValue } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
-import * as Metadata from "../../model/ObjectMetaValidation.ts"
+import * as ObjectMetaValidation from "../../model/ObjectMetaValidation.ts"
 import * as Check from "../Check.ts"
 import { type Definition, type Errors, fill, keep, strategy } from "../Definition.ts"
 
@@ -52,7 +52,7 @@ export const configMap: Definition = {
     validate: validateConfig,
     *validateUpdate(object, old) {
       yield* immutable(object, old, ["data", "binaryData"])
-      yield* Metadata.validate({ namespaced: true }, object)
+      yield* ObjectMetaValidation.validate({ namespaced: true }, object)
       yield* validateConfig(object)
     }
   }),
@@ -113,7 +113,7 @@ export const secret: Definition = {
     *validateUpdate(object, old) {
       yield* Check.immutable("type", object.type, old.type)
       yield* immutable(object, old, ["data"])
-      yield* Metadata.validate({ namespaced: true }, object)
+      yield* ObjectMetaValidation.validate({ namespaced: true }, object)
       yield* validateSecret(object)
     }
   }),

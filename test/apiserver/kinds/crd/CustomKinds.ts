@@ -7,7 +7,7 @@ import * as Json from "../../model/Json.ts"
 import type { Kind, Scale, Verb } from "../../model/Kind.ts"
 import type { Schema } from "../../model/Schema.ts"
 import * as Rules from "../cel/Rules.ts"
-import * as ObjectMeta from "./CustomObjectMeta.ts"
+import * as CustomObjectMeta from "./CustomObjectMeta.ts"
 import * as CustomStrategy from "./CustomStrategy.ts"
 import * as Defaults from "./Defaults.ts"
 import * as Columns from "./PrinterColumns.ts"
@@ -49,7 +49,7 @@ const rootSchema = (version: Json.JsonObject): Schema => {
 /** The schema as it is served: with apiVersion, kind and metadata, whether the CRD mentions them or not. */
 const served = (schema: Schema): Schema => ({
   ...schema,
-  properties: { ...schema.properties, apiVersion: text, kind: text, metadata: ObjectMeta.objectMeta }
+  properties: { ...schema.properties, apiVersion: text, kind: text, metadata: CustomObjectMeta.objectMeta }
 })
 
 const text: Schema = { type: "string" }

@@ -3,9 +3,9 @@
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
 import * as Json from "../../model/Json.ts"
-import * as Metadata from "../../model/ObjectMetaValidation.ts"
+import * as ObjectMetaValidation from "../../model/ObjectMetaValidation.ts"
 import type { Schema } from "../../model/Schema.ts"
-import * as ObjectMeta from "./CustomObjectMeta.ts"
+import * as CustomObjectMeta from "./CustomObjectMeta.ts"
 import * as Schemas from "./Schemas.ts"
 import { sorted } from "./Sorted.ts"
 
@@ -70,11 +70,11 @@ const kindProblem = (text: string): string | undefined => {
 const ofMetadata = (value: Json.Json | undefined, path: string): ReadonlyArray<FieldError.FieldError> => {
   if (value === undefined) return []
   const wrong = misread(value, path)
-  return wrong.length > 0 ? wrong : Metadata.validateEmbedded(Json.object(value), path)
+  return wrong.length > 0 ? wrong : ObjectMetaValidation.validateEmbedded(Json.object(value), path)
 }
 
 const misread = (value: Json.Json | undefined, path: string): ReadonlyArray<FieldError.FieldError> => {
-  const problem = value === undefined || value === null ? undefined : ObjectMeta.misread(value)
+  const problem = value === undefined || value === null ? undefined : CustomObjectMeta.misread(value)
   return problem === undefined ? [] : [FieldError.invalid(path, sorted(value), problem)]
 }
 

@@ -5,7 +5,7 @@
  */
 import * as Json from "../../model/Json.ts"
 import type { Schema } from "../../model/Schema.ts"
-import * as ObjectMeta from "./CustomObjectMeta.ts"
+import * as CustomObjectMeta from "./CustomObjectMeta.ts"
 import * as Schemas from "./Schemas.ts"
 
 /** A pruned value, and the paths of what is gone, sorted: `spec.foo`, `spec.list[0].bar`. */
@@ -21,8 +21,8 @@ export const prune = (schema: Schema, resource: Json.JsonObject): Pruned => {
   const inResource: Array<string> = []
   const embedded: Array<string> = []
   if (Json.isObject(value.metadata)) {
-    pruneAt(value.metadata, ObjectMeta.objectMeta, "metadata", inMetadata)
-    value.metadata = ObjectMeta.asGo(Json.object(value.metadata))
+    pruneAt(value.metadata, CustomObjectMeta.objectMeta, "metadata", inMetadata)
+    value.metadata = CustomObjectMeta.asGo(Json.object(value.metadata))
   }
   pruneAt(value, { ...schema, "x-kubernetes-embedded-resource": true }, "", inResource)
   dropNulls(value, schema)
@@ -89,7 +89,7 @@ const dropNulls = (value: Json.Draft, schema: Schema | undefined): void => {
   }
 }
 
-/** Metadata of embedded resources is ObjectMeta. */
+/** Metadata of embedded resources is CustomObjectMeta. */
 const coerce = (value: Json.Draft, schema: Schema | undefined, path: string, unknown: Array<string>): void => {
   if (schema === undefined || typeof value !== "object" || value === null) return
   if (Array.isArray(value)) {
@@ -100,8 +100,8 @@ const coerce = (value: Json.Draft, schema: Schema | undefined, path: string, unk
   }
   const { metadata } = value
   if (schema["x-kubernetes-embedded-resource"] === true && (metadata === null || Json.isObject(metadata))) {
-    pruneAt(metadata, ObjectMeta.objectMeta, child(path, "metadata"), unknown)
-    value.metadata = ObjectMeta.asGo(Json.object(value.metadata))
+    pruneAt(metadata, CustomObjectMeta.objectMeta, child(path, "metadata"), unknown)
+    value.metadata = CustomObjectMeta.asGo(Json.object(value.metadata))
   }
   for (const name of Object.keys(value)) {
     const member = value[name]
