@@ -1,5 +1,5 @@
 /**
- * `bun run pack`: the runtime, observability, the testkit and kubemem as tarballs in `dist/packages`, for a project outside of this
+ * `bun run pack`: the runtime, observability, the API server, the testkit and kubemem as tarballs in `dist/packages`, for a project outside of this
  * repository.
  *
  * `kubemem` is one file of JavaScript. The others have sources for Bun and declarations for TypeScript, as `files` of their package.json

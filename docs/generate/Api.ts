@@ -169,7 +169,8 @@ const section = (heading: string, comment: string, found: Found, entry: Entry): 
     .join("\n\n")
 }
 
-const pathOf = (source: string): string => source.replace(/^(runtime|observability)\/src\/|^test\/cluster\//, "")
+const pathOf = (source: string): string =>
+  source.replace(/^(runtime|observability)\/src\/|^test\/(cluster\/|(?=apiserver\/))/, "")
 
 /** An export of a module, with its comment. */
 interface Exported {

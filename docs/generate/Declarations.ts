@@ -222,6 +222,7 @@ const mentionsOf = (text: string): ReadonlyArray<string> => [
 /** The source of a module that another imports, if it is one of these packages'. */
 const moduleNamed = (from: string, specifier: string): string | undefined => {
   if (specifier.startsWith(".")) return join(dirname(from), specifier)
-  const own = /^@homeostat\/runtime(?:\/(.+))?$/.exec(specifier)
-  return own === null ? undefined : `runtime/src/${own[1] ?? "index"}.ts`
+  const own = /^@homeostat\/(runtime|apiserver)(?:\/(.+))?$/.exec(specifier)
+  if (own === null) return undefined
+  return `${own[1] === "runtime" ? packages.runtime : packages["test/apiserver"]}/${own[2] ?? "index"}.ts`
 }

@@ -45,7 +45,10 @@ export const isDeleting = (of: JsonObject): boolean => at(of, "metadata", "delet
 export const keyOf = (namespace: string, name: string): string => (namespace === "" ? name : `${namespace}/${name}`)
 
 /** `namespace/name`: the key in the store, and of most controllers. */
-export const keyOfObject = (of: JsonObject): string => keyOf(namespaceOf(of), nameOf(of))
+export const keyOfObject = (of: JsonObject): string => {
+  const { name, namespace } = object(of.metadata)
+  return keyOf(text(namespace) ?? "", text(name) ?? "")
+}
 
 /** The namespace and the name of a key. */
 export const ofKey = (key: string): readonly [namespace: string, name: string] => {

@@ -26,7 +26,7 @@ const publicTestkit = Api.pages
   .flatMap((name) => files(`test/cluster/**/${name.slice("testkit/".length)}.ts`))
 
 const programs = files("{test,controllers}/*.ts")
-  .concat(files("test/{demo,cluster}/**/*.ts"))
+  .concat(files("test/{demo,apiserver,cluster}/**/*.ts"))
   .filter((file) => !/\.(test|fixture)\.ts$/.test(file))
 
 /** Messages of the API server, word for word. */
