@@ -12,7 +12,7 @@ import type { UpdateStatus } from "./plugins/ResourceQuota.ts"
 import { Reinvocation } from "./Reinvocation.ts"
 import type { ServerState, WriteOptions } from "./ServerState.ts"
 import * as ValidatingPolicies from "./ValidatingPolicies.ts"
-import * as Webhooks from "./Webhooks.ts"
+import * as WebhookDispatcher from "./WebhookDispatcher.ts"
 
 const storages = [
   "mutatingadmissionpolicybindings",
@@ -33,7 +33,7 @@ export const admitted = (state: ServerState, options: WriteOptions, updateStatus
       Plugins.validate(state, attributes, options)
       if (hasOthers) {
         ValidatingPolicies.check(state, attributes, options)
-        Webhooks.validate(state, attributes, options)
+        WebhookDispatcher.validate(state, attributes, options)
       }
       Plugins.charge(state, attributes, options, updateStatus)
     }
@@ -50,7 +50,7 @@ const mutated = (state: ServerState, attributes: Attributes, options: WriteOptio
       options,
       reinvocation.policies
     )
-    return Webhooks.mutate(state, { ...attributes, object: byPolicies }, options, reinvocation.webhooks)
+    return WebhookDispatcher.mutate(state, { ...attributes, object: byPolicies }, options, reinvocation.webhooks)
   }
   const first = round(attributes.object)
   if (!reinvocation.isNeeded) return first

@@ -1,7 +1,7 @@
 /** The AdmissionRequest of a request, and the other variables of expressions. */
 
+import type * as AdmissionExpressions from "../kinds/cel/AdmissionExpressions.ts"
 import * as Authorizer from "../kinds/cel/AuthorizerLibrary.ts"
-import type * as Expressions from "../kinds/cel/Expressions.ts"
 import * as Attributes from "../model/Attributes.ts"
 import type { JsonObject } from "../model/Json.ts"
 import * as Json from "../model/Json.ts"
@@ -49,7 +49,7 @@ export const inputOf = (
   matched: Kind,
   params: JsonObject | null,
   options: WriteOptions
-): Expressions.Input => {
+): AdmissionExpressions.Input => {
   const { object, oldObject, resource, subresource } = attributes
   const { authorizer, user } = options
   const convert = (one: JsonObject | null) =>
@@ -71,7 +71,10 @@ export const inputOf = (
 }
 
 /** The values that match conditions see: without the namespace, and with the resource of the request. */
-export const conditionInput = (input: Expressions.Input, { resource }: Attributes.Attributes): Expressions.Input => ({
+export const conditionInput = (
+  input: AdmissionExpressions.Input,
+  { resource }: Attributes.Attributes
+): AdmissionExpressions.Input => ({
   ...input,
   request: { ...input.request, resource: Attributes.resourceOf(resource) },
   namespaceObject: null

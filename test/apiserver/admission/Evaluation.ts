@@ -1,6 +1,6 @@
 /** The resources, match conditions and expressions of policies: the same for validating and mutating policies. */
 
-import * as Expressions from "../kinds/cel/Expressions.ts"
+import * as AdmissionExpressions from "../kinds/cel/AdmissionExpressions.ts"
 import type * as Attributes from "../model/Attributes.ts"
 import type { JsonObject, Json as JsonValue } from "../model/Json.ts"
 import * as Json from "../model/Json.ts"
@@ -11,12 +11,12 @@ import type { ServerState } from "./ServerState.ts"
 /** An expression and its program. */
 export interface Expression {
   readonly source: string
-  readonly compiled: Expressions.Compiled
+  readonly compiled: AdmissionExpressions.Compiled
 }
 
 /** The match conditions of a policy or a webhook. */
 export const conditionsOf = (spec: JsonObject): ReadonlyArray<Expression> => {
-  const compiler = Expressions.compiler({ composed: false, params: Json.isObject(spec.paramKind) })
+  const compiler = AdmissionExpressions.compiler({ composed: false, params: Json.isObject(spec.paramKind) })
   return Json.objects(spec.matchConditions).map(({ expression }) => {
     const source = String(expression)
     return { source, compiled: compiler.compile(source, ["bool"]) }
@@ -24,8 +24,8 @@ export const conditionsOf = (spec: JsonObject): ReadonlyArray<Expression> => {
 }
 
 /** A compiler that knows the variables of a policy. */
-export const compilerOf = (spec: JsonObject, composed: boolean): Expressions.Compiler => {
-  const compiler = Expressions.compiler({ composed, params: Json.isObject(spec.paramKind) })
+export const compilerOf = (spec: JsonObject, composed: boolean): AdmissionExpressions.Compiler => {
+  const compiler = AdmissionExpressions.compiler({ composed, params: Json.isObject(spec.paramKind) })
   for (const { expression, name } of Json.objects(spec.variables)) compiler.declare(String(name), String(expression))
   return compiler
 }
@@ -46,7 +46,10 @@ export const matchedBy = (
 }
 
 /** Evaluates an expression. Returns its value, or the error in the words of a kube-apiserver. */
-export const evaluated = ({ compiled, source }: Expression, activation: Expressions.Activation): Expressions.Result => {
+export const evaluated = (
+  { compiled, source }: Expression,
+  activation: AdmissionExpressions.Activation
+): AdmissionExpressions.Result => {
   if ("problem" in compiled) return { problem: `compilation error: ${compiled.problem}` }
   const result = compiled.evaluate(activation)
   return "problem" in result ? { problem: `expression '${source}' resulted in error: ${result.problem}` } : result
@@ -55,10 +58,10 @@ export const evaluated = ({ compiled, source }: Expression, activation: Expressi
 /** Whether all match conditions hold, or the errors. A condition that does not hold decides, even if another condition fails. */
 export const conditionsMet = (
   conditions: ReadonlyArray<Expression>,
-  input: Expressions.Input
+  input: AdmissionExpressions.Input
 ): boolean | { readonly problem: string } => {
   if (conditions.length === 0) return true
-  const activation = Expressions.activate(input)
+  const activation = AdmissionExpressions.activate(input)
   const problems = new Set<string>()
   for (const condition of conditions) {
     const result = evaluated(condition, activation)

@@ -1,12 +1,12 @@
 /** Evaluates MutatingAdmissionPolicies for a request. They change its object. */
 
-import * as Prune from "../codec/Prune.ts"
+import * as UnknownFields from "../codec/UnknownFields.ts"
 import { jsonPatch } from "../fields/JsonPatch.ts"
 import * as Merge from "../fields/Merge.ts"
 import * as Type from "../fields/Type.ts"
 import * as Typing from "../fields/Typing.ts"
+import * as AdmissionExpressions from "../kinds/cel/AdmissionExpressions.ts"
 import * as Constructors from "../kinds/cel/Constructors.ts"
-import * as Expressions from "../kinds/cel/Expressions.ts"
 import * as Attributes from "../model/Attributes.ts"
 import * as Failure from "../model/Failure.ts"
 import type { JsonObject, Json as JsonValue } from "../model/Json.ts"
@@ -103,11 +103,11 @@ const mutatedBy = (
   attributes: Attributes.Attributes,
   matched: Kind,
   mutation: Compiled["mutations"][number],
-  input: Expressions.Input
+  input: AdmissionExpressions.Input
 ): Mutated => {
   const { object } = input
   if (object === null) return { problem: "there is no object" }
-  const result = Evaluation.evaluated(mutation, Expressions.activate(input))
+  const result = Evaluation.evaluated(mutation, AdmissionExpressions.activate(input))
   if ("problem" in result) return result
   const own = attributes.kind === undefined ? matched : { custom: false, ...attributes.kind }
   const changed = mutation.applies ? applied(own, object, result.value) : patched(own, object, result.value)
@@ -208,9 +208,9 @@ const decoded = ({ custom, schema }: Type.Schemed, object: JsonObject): JsonObje
   return value
 }
 
-const pruned = (schema: Schema, object: JsonObject): Prune.Pruned => {
+const pruned = (schema: Schema, object: JsonObject): UnknownFields.Pruned => {
   try {
-    return Prune.prune(schema, object)
+    return UnknownFields.prune(schema, object)
   } catch (error) {
     throw error instanceof Failure.Failure ? Failure.internal(error.message) : error
   }

@@ -11,11 +11,11 @@ import * as JsonText from "../model/JsonText.ts"
 import * as ObjectMeta from "../model/ObjectMeta.ts"
 import { quote } from "../model/Quote.ts"
 import type { ServerState, WriteOptions } from "./ServerState.ts"
-import * as Webhook from "./Webhook.ts"
+import * as WebhookAccessor from "./WebhookAccessor.ts"
 
 /** The object with the patch of a webhook (base64); undefined: the patch is empty. Throws a Failure (500), or `Unusable`. */
 export const patched = (
-  { name, reviewVersion }: Webhook.Webhook,
+  { name, reviewVersion }: WebhookAccessor.Webhook,
   object: JsonObject | null,
   patch: string,
   patchType: JsonValue | undefined
@@ -29,7 +29,7 @@ export const patched = (
   }
   // A kube-apiserver ignores the patch type of v1beta1.
   if (patchType !== "JSONPatch" && reviewVersion === "v1") {
-    throw new Webhook.Unusable(`unsupported patch type ${quote(String(patchType))}`)
+    throw new WebhookAccessor.Unusable(`unsupported patch type ${quote(String(patchType))}`)
   }
   try {
     return Json.object(jsonPatch(object, operations))
@@ -41,7 +41,7 @@ export const patched = (
 
 const operationsOf = (patch: string): ReadonlyArray<JsonValue> => {
   const undecodable = (problem: string) =>
-    new Webhook.Unusable(`received undecodable patch in webhook response: ${problem}`)
+    new WebhookAccessor.Unusable(`received undecodable patch in webhook response: ${problem}`)
   try {
     const { value } = JsonText.parse(Buffer.from(patch, "base64").toString())
     if (Json.isList(value)) return value

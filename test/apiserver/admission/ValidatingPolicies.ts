@@ -1,6 +1,6 @@
 /** Evaluates ValidatingAdmissionPolicies for a request. They may deny it. */
 
-import * as Expressions from "../kinds/cel/Expressions.ts"
+import * as AdmissionExpressions from "../kinds/cel/AdmissionExpressions.ts"
 import type * as Attributes from "../model/Attributes.ts"
 import * as Failure from "../model/Failure.ts"
 import * as Json from "../model/Json.ts"
@@ -16,7 +16,7 @@ interface Compiled extends Policies.Policy {
 }
 
 interface Validation extends Evaluation.Expression {
-  readonly messageExpression: Expressions.Compiled | undefined
+  readonly messageExpression: AdmissionExpressions.Compiled | undefined
   readonly message: string
   readonly reason: string
 }
@@ -93,11 +93,15 @@ interface Evaluated {
 
 const nothing: Evaluated = { decisions: [], annotations: [] }
 
-const evaluate = (policy: Compiled, input: Expressions.Input, condition: Expressions.Input): Evaluated => {
+const evaluate = (
+  policy: Compiled,
+  input: AdmissionExpressions.Input,
+  condition: AdmissionExpressions.Input
+): Evaluated => {
   const met = Evaluation.conditionsMet(policy.conditions, condition)
   if (met === false) return nothing
   if (met !== true) return policy.ignores ? nothing : { decisions: [{ message: met.problem }], annotations: [] }
-  const activation = Expressions.activate(input)
+  const activation = AdmissionExpressions.activate(input)
   const decisions = policy.validations.flatMap((validation): ReadonlyArray<Denial> => {
     const result = Evaluation.evaluated(validation, activation)
     if ("problem" in result) return policy.ignores ? [] : [{ message: result.problem }]
@@ -114,7 +118,10 @@ const evaluate = (policy: Compiled, input: Expressions.Input, condition: Express
 /** The maximum length of a message, in bytes. */
 const mostMessage = 5 * 1024
 
-const messageOf = ({ message, messageExpression, source }: Validation, activation: Expressions.Activation): string => {
+const messageOf = (
+  { message, messageExpression, source }: Validation,
+  activation: AdmissionExpressions.Activation
+): string => {
   const result =
     messageExpression === undefined || "problem" in messageExpression
       ? undefined

@@ -15,7 +15,7 @@ import { apiVersionOf, type Kind } from "../model/Kind.ts"
 import type { Format } from "./Negotiation.ts"
 import { internalGroup } from "./PartialMetadata.ts"
 import * as Protobuf from "./Protobuf.ts"
-import * as Prune from "./Prune.ts"
+import * as UnknownFields from "./UnknownFields.ts"
 import * as Yaml from "./Yaml.ts"
 
 /** What is done about unknown and duplicate fields: `?fieldValidation=`. */
@@ -204,10 +204,10 @@ const checkVersion = (kind: Kind, named: JsonObject): void => {
 }
 
 /** Without unknown fields. An object of another version than the path's is not looked into: it is about to be refused. */
-const pruned = (kind: Kind, value: JsonObject, options: Prune.Options): Prune.Pruned => {
+const pruned = (kind: Kind, value: JsonObject, options: UnknownFields.Options): UnknownFields.Pruned => {
   if (!kind.custom) {
     return value.apiVersion === apiVersionOf(kind)
-      ? Prune.prune(kind.schema, value, options)
+      ? UnknownFields.prune(kind.schema, value, options)
       : { value: J.copy(value), errors: [] }
   }
   const metadata = value.metadata ?? null

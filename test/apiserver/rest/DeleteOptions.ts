@@ -4,7 +4,7 @@
 import * as Decode from "../codec/Decode.ts"
 import type { Format } from "../codec/Negotiation.ts"
 import * as Protobuf from "../codec/Protobuf.ts"
-import * as Prune from "../codec/Prune.ts"
+import * as UnknownFields from "../codec/UnknownFields.ts"
 import * as Failure from "../model/Failure.ts"
 import * as Json from "../model/Json.ts"
 import { schemaNamed } from "../model/OpenApiDefinitions.ts"
@@ -30,7 +30,10 @@ export const decode = (
     )
   }
   const said = Object.entries(value).filter(([, member]) => member !== null)
-  return Prune.prune(schemaNamed("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"), Object.fromEntries(said)).value
+  return UnknownFields.prune(
+    schemaNamed("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"),
+    Object.fromEntries(said)
+  ).value
 }
 
 const parse = (body: string | Uint8Array | undefined, format: Format): Json.Json => {

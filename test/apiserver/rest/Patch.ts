@@ -5,7 +5,7 @@
 import type { ServerState, WriteOptions } from "../admission/ServerState.ts"
 import * as Decode from "../codec/Decode.ts"
 import type { PatchType } from "../codec/Negotiation.ts"
-import * as Prune from "../codec/Prune.ts"
+import * as UnknownFields from "../codec/UnknownFields.ts"
 import * as ManagedFields from "../fields/ManagedFields.ts"
 import * as Failure from "../model/Failure.ts"
 import * as Json from "../model/Json.ts"
@@ -96,7 +96,7 @@ const apply = (state: ServerState, target: Update.Target, text: string, options:
 /** Throws a Failure (500) for what was merged and cannot become an object of Go's type: the schema of an apply knows less of types. */
 const convertible = (kind: Kind, merged: Json.JsonObject): void => {
   try {
-    Prune.prune(kind.schema, merged, { decoder: "values" })
+    UnknownFields.prune(kind.schema, merged, { decoder: "values" })
   } catch (error) {
     if (!(error instanceof Failure.Failure)) throw error
     const type = `${apiVersionOf(kind).includes("/") ? "" : "/"}${apiVersionOf(kind)}, Kind=${kind.kind}`

@@ -1,6 +1,6 @@
 /** The envelope of answers of webhooks, a review: decoded and checked in the words of client-go. */
 import * as Decode from "../codec/Decode.ts"
-import * as Prune from "../codec/Prune.ts"
+import * as UnknownFields from "../codec/UnknownFields.ts"
 import * as Failure from "../model/Failure.ts"
 import * as Json from "../model/Json.ts"
 import * as Documents from "../model/OpenApiDefinitions.ts"
@@ -27,7 +27,7 @@ export const decode = (text: string, expected: Type, contentType: string): Outco
     if (error !== undefined) return { problem: error }
     const review = Json.object(value)
     const problem = typeError(review, expected)
-    return problem === undefined ? { review: Prune.prune(schemaOf(expected), review).value } : { problem }
+    return problem === undefined ? { review: UnknownFields.prune(schemaOf(expected), review).value } : { problem }
   } catch (error) {
     if (!(error instanceof Failure.Failure)) throw error
     return { problem: error.message }

@@ -5,7 +5,7 @@
 import { expect, test } from "bun:test"
 import * as Defaults from "@homeostat/apiserver/kinds/crd/Defaults"
 import * as Prune from "@homeostat/apiserver/kinds/crd/Pruning"
-import { schemaOf } from "@homeostat/apiserver/kinds/crd/Schemas"
+import { schemaOf } from "@homeostat/apiserver/kinds/crd/StructuralSchema"
 import * as Validation from "@homeostat/apiserver/kinds/crd/Validation"
 import * as FieldError from "@homeostat/apiserver/model/FieldError"
 import type * as Json from "@homeostat/apiserver/model/Json"

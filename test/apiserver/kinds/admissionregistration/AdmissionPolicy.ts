@@ -5,7 +5,7 @@ import * as Format from "../../model/Format.ts"
 import type { JsonObject, Json as JsonValue } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
 import * as Check from "../Check.ts"
-import * as Expressions from "../cel/Expressions.ts"
+import * as AdmissionExpressions from "../cel/AdmissionExpressions.ts"
 import { type Definition, type Errors, spec as ofSpec, statusStrategy, strategy } from "../Definition.ts"
 import * as Rules from "./AdmissionRules.ts"
 import * as ConditionValidation from "./ConditionValidation.ts"
@@ -69,7 +69,7 @@ const reserved: ReadonlySet<string> = new Set(
   )
 )
 
-function* variables(given: JsonObject, compiler: Expressions.Compiler): Errors {
+function* variables(given: JsonObject, compiler: AdmissionExpressions.Compiler): Errors {
   for (const [index, variable] of Json.objects(given.variables).entries()) {
     const at = `spec.variables[${index}]`
     const name = Json.text(variable.name) ?? ""
@@ -89,7 +89,7 @@ function* variables(given: JsonObject, compiler: Expressions.Compiler): Errors {
 
 const reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"]
 
-function* validation(at: string, given: JsonObject, compiler: Expressions.Compiler): Errors {
+function* validation(at: string, given: JsonObject, compiler: AdmissionExpressions.Compiler): Errors {
   const source = Json.text(given.expression) ?? ""
   if (isBlank(source)) yield FieldError.required(`${at}.expression`, "expression is not specified")
   else yield* Rules.expression(`${at}.expression`, source, compiler.compile(source, ["bool"]))
@@ -111,7 +111,7 @@ function* validation(at: string, given: JsonObject, compiler: Expressions.Compil
 const mostAnnotations = 20
 const mostExpressionBytes = 5 * 1024
 
-function* annotations(object: JsonObject, compiler: Expressions.Compiler): Errors {
+function* annotations(object: JsonObject, compiler: AdmissionExpressions.Compiler): Errors {
   const given = Json.objects(specOf(object).auditAnnotations)
   if (given.length > mostAnnotations) {
     const detail = `must not have more than ${mostAnnotations} auditAnnotations`
@@ -143,7 +143,7 @@ const either = "validations or auditAnnotations must contain at least one item"
 function* validating(object: JsonObject, old: JsonObject | undefined): Errors {
   yield* common(object, old)
   const given = specOf(object)
-  const compiler = Expressions.compiler({
+  const compiler = AdmissionExpressions.compiler({
     composed: Json.list(given.variables).length > 0,
     params: Json.isObject(given.paramKind)
   })
@@ -163,7 +163,7 @@ const patchTypes = { ApplyConfiguration: "applyConfiguration", JSONPatch: "jsonP
 function* mutating(object: JsonObject, old: JsonObject | undefined): Errors {
   yield* common(object, old)
   const given = specOf(object)
-  const compiler = Expressions.compiler({ composed: true, params: Json.isObject(given.paramKind) })
+  const compiler = AdmissionExpressions.compiler({ composed: true, params: Json.isObject(given.paramKind) })
   yield* variables(given, compiler)
   const mutations = Json.objects(given.mutations)
   if (mutations.length === 0) yield FieldError.required("spec.mutations", "mutations must contain at least one item")
@@ -171,7 +171,7 @@ function* mutating(object: JsonObject, old: JsonObject | undefined): Errors {
   yield* Check.word("spec.reinvocationPolicy", given.reinvocationPolicy, ["IfNeeded", "Never"])
 }
 
-function* mutation(at: string, given: JsonObject, compiler: Expressions.Compiler): Errors {
+function* mutation(at: string, given: JsonObject, compiler: AdmissionExpressions.Compiler): Errors {
   const { patchType } = given
   if (patchType !== "ApplyConfiguration" && patchType !== "JSONPatch") {
     return yield* Check.word(`${at}.patchType`, patchType, Object.keys(patchTypes))

@@ -5,7 +5,7 @@ import * as Format from "../../model/Format.ts"
 import type { Draft, DraftObject, JsonObject, Json as JsonValue } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
 import * as Check from "../Check.ts"
-import * as Expressions from "../cel/Expressions.ts"
+import * as AdmissionExpressions from "../cel/AdmissionExpressions.ts"
 import { drafts, type Errors, part } from "../Definition.ts"
 
 /** The group of all six kinds. */
@@ -164,7 +164,7 @@ export function* matchConditions(field: string, value: JsonValue | undefined, pa
     yield FieldError.make("FieldValueTooMany", field, given.length, detail)
   }
   const seen = new Set<string>()
-  const compiler = Expressions.compiler({ composed: false, params })
+  const compiler = AdmissionExpressions.compiler({ composed: false, params })
   for (const [index, condition] of given.entries()) {
     const at = `${field}[${index}]`
     const source = (Json.text(condition.expression) ?? "").trim()
@@ -182,7 +182,7 @@ export function* matchConditions(field: string, value: JsonValue | undefined, pa
 }
 
 /** Why an expression cannot be compiled, if so. */
-export function* expression(field: string, source: string, compiled: Expressions.Compiled): Errors {
+export function* expression(field: string, source: string, compiled: AdmissionExpressions.Compiled): Errors {
   if ("problem" in compiled) yield FieldError.invalid(field, source, compiled.problem)
 }
 

@@ -2,7 +2,7 @@
 import { type Environment, Optional } from "@marcbachmann/cel-js"
 import * as Format from "../../model/Format.ts"
 import * as Quantities from "../../model/Quantity.ts"
-import * as Formats from "../crd/Formats.ts"
+import * as OpenApiFormats from "../crd/OpenApiFormats.ts"
 import { failure } from "./Value.ts"
 
 /** Adds the types and functions. */
@@ -126,11 +126,11 @@ const formats: { readonly [name: string]: (text: string) => ReadonlyArray<string
   dns1123SubdomainPrefix: (text) => Format.dnsSubdomain(text.replace(/-$/, "a")),
   dns1035LabelPrefix: (text) => Format.dnsLabel1035(text.replace(/-$/, "a")),
   labelValue: (text) => Format.labelValue(text),
-  uri: (text) => orNone(`parse ${JSON.stringify(text)}: invalid URI for request`)(Formats.has("uri", text)),
-  uuid: (text) => orNone("does not match the UUID format")(Formats.has("uuid", text)),
-  byte: (text) => orNone("invalid base64")(Formats.has("byte", text)),
-  date: (text) => orNone("invalid date")(Formats.has("date", text)),
-  datetime: (text) => orNone("invalid datetime")(Formats.has("datetime", text))
+  uri: (text) => orNone(`parse ${JSON.stringify(text)}: invalid URI for request`)(OpenApiFormats.has("uri", text)),
+  uuid: (text) => orNone("does not match the UUID format")(OpenApiFormats.has("uuid", text)),
+  byte: (text) => orNone("invalid base64")(OpenApiFormats.has("byte", text)),
+  date: (text) => orNone("invalid date")(OpenApiFormats.has("date", text)),
+  datetime: (text) => orNone("invalid datetime")(OpenApiFormats.has("datetime", text))
 }
 
 const functions: { readonly [signature: string]: (...args: never) => unknown } = {

@@ -6,7 +6,7 @@ import { type ASTNode, Environment, type EvaluationError, type ParseError } from
 import * as RegularExpression from "../crd/RegularExpression.ts"
 import * as Network from "./Addresses.ts"
 import * as Amounts from "./Amounts.ts"
-import * as Lists from "./Lists.ts"
+import * as ListLibrary from "./ListLibrary.ts"
 import * as Logic from "./Logic.ts"
 import * as Macros from "./Macros.ts"
 import * as Strings from "./Strings.ts"
@@ -28,7 +28,7 @@ export interface Context {
 
 /** An environment without variables, to which types may be added. */
 export const environment = (): Environment => {
-  base ??= [Lists.register, Strings.register, Network.register, Amounts.register, Macros.register].reduce(
+  base ??= [ListLibrary.register, Strings.register, Network.register, Amounts.register, Macros.register].reduce(
     (env, register) => register(env),
     new Environment({ enableOptionalTypes: true, homogeneousAggregateLiterals: true })
   )

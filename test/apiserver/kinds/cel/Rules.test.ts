@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import type { Json, JsonObject } from "../../model/Json.ts"
-import { schemaOf } from "../crd/Schemas.ts"
+import { schemaOf } from "../crd/StructuralSchema.ts"
 import * as Rules from "./Rules.ts"
 
 const properties: JsonObject = {

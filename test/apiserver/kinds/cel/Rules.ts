@@ -9,9 +9,9 @@ import * as Json from "../../model/Json.ts"
 import type { Rule, Schema } from "../../model/Schema.ts"
 import { type Correlation, itemLike } from "../crd/Correlation.ts"
 import * as FieldPath from "../crd/FieldPath.ts"
-import * as Schemas from "../crd/Schemas.ts"
+import * as StructuralSchema from "../crd/StructuralSchema.ts"
+import { type Type, Types } from "./DeclTypes.ts"
 import * as Expression from "./Expression.ts"
-import { type Type, Types } from "./Types.ts"
 
 /** The rules of a schema, wherever in it they stand. */
 export interface Rules {
@@ -93,7 +93,7 @@ const nodeOf = (schema: Schema, types: Types, root?: boolean): Node | undefined 
     const node = nodeOf(property, types)
     if (node !== undefined) properties.set(name, node)
   }
-  const values = Schemas.valuesOf(schema)
+  const values = StructuralSchema.valuesOf(schema)
   const rules = schema["x-kubernetes-validations"] === undefined ? [] : compileAt(schema, type, types)
   return {
     schema,

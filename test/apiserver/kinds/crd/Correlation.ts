@@ -4,7 +4,7 @@
  */
 import * as Json from "../../model/Json.ts"
 import type { Schema } from "../../model/Schema.ts"
-import * as Schemas from "./Schemas.ts"
+import * as StructuralSchema from "./StructuralSchema.ts"
 
 /** A value and what it was before. */
 export class Correlation {
@@ -21,7 +21,11 @@ export class Correlation {
   key(name: string): Correlation | undefined {
     return this.#child(name, () => {
       if (!Json.isObject(this.value) || !Json.isObject(this.old)) return undefined
-      return correlated(Json.at(this.value, name), Json.at(this.old, name), Schemas.memberOf(this.schema, name))
+      return correlated(
+        Json.at(this.value, name),
+        Json.at(this.old, name),
+        StructuralSchema.memberOf(this.schema, name)
+      )
     })
   }
 

@@ -12,7 +12,7 @@ import * as CustomStrategy from "./CustomStrategy.ts"
 import * as Defaults from "./Defaults.ts"
 import * as Columns from "./PrinterColumns.ts"
 import * as Prune from "./Pruning.ts"
-import * as Schemas from "./Schemas.ts"
+import * as StructuralSchema from "./StructuralSchema.ts"
 
 export { definition, definitionStatus, establish } from "./DefinitionStrategy.ts"
 
@@ -42,7 +42,7 @@ const versionName = (version: Json.JsonObject): string => Json.text(version.name
 
 /** The schema of a version with what every object has. */
 const rootSchema = (version: Json.JsonObject): Schema => {
-  const schema = Schemas.schemaOf(Json.at(version, "schema", "openAPIV3Schema"))
+  const schema = StructuralSchema.schemaOf(Json.at(version, "schema", "openAPIV3Schema"))
   return { ...schema, type: "object" }
 }
 

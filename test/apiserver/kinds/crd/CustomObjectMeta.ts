@@ -4,7 +4,7 @@
  */
 import * as Json from "../../model/Json.ts"
 import type { Schema } from "../../model/Schema.ts"
-import * as Schemas from "./Schemas.ts"
+import * as StructuralSchema from "./StructuralSchema.ts"
 
 const text: Schema = { type: "string" }
 const integer: Schema = { type: "integer", format: "int64" }
@@ -111,7 +111,7 @@ const misreadAt = (value: Json.Json | undefined, schema: Schema, struct: string,
   if (Json.isList(value)) return first(value, (item) => misreadAt(item, schema.items ?? {}, struct, path))
   if (!Json.isObject(value)) return undefined
   return first(Object.entries(value), ([name, member]) => {
-    const named = Schemas.propertyOf(schema, name)
+    const named = StructuralSchema.propertyOf(schema, name)
     if (named !== undefined)
       return misreadAt(member, named, structs[path] ?? struct, path === "" ? name : `${path}.${name}`)
     const values = schema.additionalProperties

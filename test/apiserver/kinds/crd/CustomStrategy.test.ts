@@ -3,7 +3,7 @@ import * as Json from "../../model/Json.ts"
 import type { Writing } from "../../model/Kind.ts"
 import * as Rules from "../cel/Rules.ts"
 import * as CustomStrategy from "./CustomStrategy.ts"
-import { schemaOf } from "./Schemas.ts"
+import { schemaOf } from "./StructuralSchema.ts"
 
 const schema = schemaOf({
   type: "object",

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import * as Json from "../../model/Json.ts"
 import * as Defaults from "./Defaults.ts"
-import { schemaOf } from "./Schemas.ts"
+import { schemaOf } from "./StructuralSchema.ts"
 
 const inner = { type: "object", properties: { a: { type: "string", default: "A" } } }
 const schema = schemaOf({

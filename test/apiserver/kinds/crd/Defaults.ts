@@ -4,7 +4,7 @@
  */
 import * as Json from "../../model/Json.ts"
 import type { Schema } from "../../model/Schema.ts"
-import * as Schemas from "./Schemas.ts"
+import * as StructuralSchema from "./StructuralSchema.ts"
 
 /** Fills in defaults, in place. */
 export const fill = (value: Json.Draft, schema: Schema | undefined): void => {
@@ -23,7 +23,7 @@ export const fill = (value: Json.Draft, schema: Schema | undefined): void => {
     if (value[name] === undefined || isNullInPlaceOfValue(value[name], member)) value[name] = made
   }
   for (const name of Object.keys(value)) {
-    const known = Schemas.memberOf(schema, name)
+    const known = StructuralSchema.memberOf(schema, name)
     if (isNullInPlaceOfValue(value[name], known)) value[name] = defaultOf(known) ?? null
     fill(value[name] ?? null, known)
   }
@@ -39,7 +39,7 @@ const defaultOf = (schema: Schema | undefined): Json.Draft | undefined =>
 const hasDefaults = (schema: Schema): boolean => {
   const known = defaulting.get(schema)
   if (known !== undefined) return known
-  const values = Schemas.valuesOf(schema)
+  const values = StructuralSchema.valuesOf(schema)
   const inside = [...Object.values(schema.properties ?? {}), ...(schema.items ? [schema.items] : [])]
   if (values !== undefined) inside.push(values)
   const found = inside.some((one) => one.default !== undefined || hasDefaults(one))

@@ -6,8 +6,8 @@ import * as Json from "../../model/Json.ts"
 import * as ObjectMetaValidation from "../../model/ObjectMetaValidation.ts"
 import type { Schema } from "../../model/Schema.ts"
 import * as CustomObjectMeta from "./CustomObjectMeta.ts"
-import * as Schemas from "./Schemas.ts"
 import { sorted } from "./Sorted.ts"
+import * as StructuralSchema from "./StructuralSchema.ts"
 
 /** What is wrong with the embedded resources anywhere in a value. */
 export const validate = (schema: Schema, value: Json.Json, path = ""): ReadonlyArray<FieldError.FieldError> =>
@@ -25,9 +25,9 @@ const judged = (schema: Schema, value: Json.Json, path: string, judge: Judge): R
   return [
     ...(schema["x-kubernetes-embedded-resource"] === true ? judge(value, path) : []),
     ...Object.entries(value).flatMap(([name, member = null]) => {
-      const known = Schemas.propertyOf(schema, name)
+      const known = StructuralSchema.propertyOf(schema, name)
       if (known !== undefined) return judged(known, member, child(path, name), judge)
-      const values = Schemas.valuesOf(schema)
+      const values = StructuralSchema.valuesOf(schema)
       return values === undefined ? [] : judged(values, member, `${path}[${name}]`, judge)
     })
   ]
@@ -82,7 +82,7 @@ const misread = (value: Json.Json | undefined, path: string): ReadonlyArray<Fiel
 const hasEmbedded = (schema: Schema): boolean => {
   const known = embedding.get(schema)
   if (known !== undefined) return known
-  const values = Schemas.valuesOf(schema)
+  const values = StructuralSchema.valuesOf(schema)
   const inside = [...Object.values(schema.properties ?? {}), ...(schema.items ? [schema.items] : [])]
   if (values !== undefined) inside.push(values)
   const found = schema["x-kubernetes-embedded-resource"] === true || inside.some(hasEmbedded)

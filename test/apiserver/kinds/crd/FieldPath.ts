@@ -3,7 +3,7 @@
  * have to lead to a field of the schema.
  */
 import type { Schema } from "../../model/Schema.ts"
-import * as Schemas from "./Schemas.ts"
+import * as StructuralSchema from "./StructuralSchema.ts"
 
 /** Where a path leads, or why it leads nowhere. */
 export type Parsed =
@@ -26,7 +26,7 @@ export const parse = (text: string, schema: Schema, { brackets = true } = {}): P
     if (opening === "[" && quoted === undefined) return { problem: `expected single quoted string but got ${token}` }
     const name = opening === "[" ? (quoted ?? "").replace(/\\(.)/g, "$1") : token
     const named = here.properties !== undefined
-    const next = named ? Schemas.propertyOf(here, name) : Schemas.valuesOf(here)
+    const next = named ? StructuralSchema.propertyOf(here, name) : StructuralSchema.valuesOf(here)
     if (next === undefined) return { problem: "does not refer to a valid field" }
     path = named ? (path === "" ? name : `${path}.${name}`) : `${path}[${name}]`
     root = root === "" ? name : root

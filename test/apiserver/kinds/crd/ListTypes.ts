@@ -2,8 +2,8 @@
 import * as FieldError from "../../model/FieldError.ts"
 import * as Json from "../../model/Json.ts"
 import type { Schema } from "../../model/Schema.ts"
-import * as Schemas from "./Schemas.ts"
 import { sorted } from "./Sorted.ts"
+import * as StructuralSchema from "./StructuralSchema.ts"
 
 /** The items that are there twice, anywhere in the value. */
 export const duplicates = (schema: Schema, value: Json.Json, path = ""): ReadonlyArray<FieldError.FieldError> => {
@@ -16,10 +16,10 @@ export const duplicates = (schema: Schema, value: Json.Json, path = ""): Readonl
     ]
   }
   if (!Json.isObject(value)) return []
-  const values = Schemas.valuesOf(schema)
+  const values = StructuralSchema.valuesOf(schema)
   return Object.entries(value).flatMap(([name, member = null]) => [
     ...(values === undefined ? [] : duplicates(values, member, `${path}[${name}]`)),
-    ...inMember(Schemas.propertyOf(schema, name), member, path === "" ? name : `${path}.${name}`)
+    ...inMember(StructuralSchema.propertyOf(schema, name), member, path === "" ? name : `${path}.${name}`)
   ])
 }
 
@@ -61,7 +61,7 @@ const hasLists = (schema: Schema): boolean => {
   const known = listing.get(schema)
   if (known !== undefined) return known
   const type = schema["x-kubernetes-list-type"]
-  const values = Schemas.valuesOf(schema)
+  const values = StructuralSchema.valuesOf(schema)
   const inside = [...Object.values(schema.properties ?? {}), ...(schema.items ? [schema.items] : [])]
   if (values !== undefined) inside.push(values)
   const found = type === "set" || type === "map" || inside.some(hasLists)

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import type * as Json from "../../model/Json.ts"
 import * as Prune from "./Pruning.ts"
-import { schemaOf } from "./Schemas.ts"
+import { schemaOf } from "./StructuralSchema.ts"
 
 const schema = schemaOf({
   type: "object",

@@ -6,7 +6,7 @@
 import * as Json from "../../model/Json.ts"
 import type { Schema } from "../../model/Schema.ts"
 import * as CustomObjectMeta from "./CustomObjectMeta.ts"
-import * as Schemas from "./Schemas.ts"
+import * as StructuralSchema from "./StructuralSchema.ts"
 
 /** A pruned value, and the paths of what is gone, sorted: `spec.foo`, `spec.list[0].bar`. */
 export interface Pruned {
@@ -53,12 +53,12 @@ const pruneAt = (value: Json.Draft, schema: Schema | undefined, path: string, un
   }
   for (const name of Object.keys(value)) {
     if (schema?.["x-kubernetes-embedded-resource"] === true && meta.has(name)) continue
-    const known = schema === undefined ? undefined : Schemas.propertyOf(schema, name)
+    const known = schema === undefined ? undefined : StructuralSchema.propertyOf(schema, name)
     const member = value[name]
     if (member === undefined) continue
     if (known !== undefined) pruneAt(member, known, child(path, name), unknown)
     else if (schema?.additionalProperties !== undefined) {
-      const values = Schemas.valuesOf(schema)
+      const values = StructuralSchema.valuesOf(schema)
       // `additionalProperties: true` lets in scalars of every name, and of objects nothing that is inside.
       pruneAt(member, values, child(path, name), unknown)
     } else if (!keeps) {
@@ -81,7 +81,7 @@ const dropNulls = (value: Json.Draft, schema: Schema | undefined): void => {
     return
   }
   for (const name of Object.keys(value)) {
-    const known = Schemas.memberOf(schema, name)
+    const known = StructuralSchema.memberOf(schema, name)
     const member = value[name]
     if (member === null && known !== undefined && known.nullable !== true && known.default === undefined) {
       delete value[name]
@@ -105,6 +105,6 @@ const coerce = (value: Json.Draft, schema: Schema | undefined, path: string, unk
   }
   for (const name of Object.keys(value)) {
     const member = value[name]
-    if (member !== undefined) coerce(member, Schemas.memberOf(schema, name), child(path, name), unknown)
+    if (member !== undefined) coerce(member, StructuralSchema.memberOf(schema, name), child(path, name), unknown)
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import * as FieldError from "../../model/FieldError.ts"
 import type { Json, JsonObject } from "../../model/Json.ts"
 import { Correlation } from "./Correlation.ts"
-import { schemaOf } from "./Schemas.ts"
+import { schemaOf } from "./StructuralSchema.ts"
 import * as Validation from "./Validation.ts"
 
 const spec = (x: JsonObject) =>

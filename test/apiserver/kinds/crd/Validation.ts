@@ -6,10 +6,10 @@ import * as FieldError from "../../model/FieldError.ts"
 import * as Json from "../../model/Json.ts"
 import type { Schema } from "../../model/Schema.ts"
 import type { Correlation } from "./Correlation.ts"
-import * as Formats from "./Formats.ts"
+import * as OpenApiFormats from "./OpenApiFormats.ts"
 import * as RegularExpression from "./RegularExpression.ts"
-import * as Schemas from "./Schemas.ts"
 import { sorted } from "./Sorted.ts"
+import * as StructuralSchema from "./StructuralSchema.ts"
 
 /** What is wrong with a value. With `before`, what was wrong already and has not changed is passed over. */
 export const validate = (
@@ -109,7 +109,7 @@ const typesOf = (schema: Schema): string =>
 
 /** The format, where it means something for the type. */
 const formatOf = ({ format, type }: Schema): string | undefined =>
-  format !== undefined && Formats.isKnown(type, format) ? format : undefined
+  format !== undefined && OpenApiFormats.isKnown(type, format) ? format : undefined
 
 const checkType = (schema: Schema, type: string, value: Json.Json, path: string, result: Result): void => {
   const [is, goFormat] = typeOf(value)
@@ -158,9 +158,9 @@ const checkString = (schema: Schema, value: string, path: string, result: Result
     result.add("FieldValueInvalid", path, `${at} match '${pattern}'`, value)
   }
   const format = formatOf(schema)
-  if (format === undefined || Formats.has(format, value) === undefined) return
+  if (format === undefined || OpenApiFormats.has(format, value) === undefined) return
   result.matches++
-  if (Formats.has(format, value) === false) {
+  if (OpenApiFormats.has(format, value) === false) {
     result.add(
       "FieldValueTypeInvalid",
       path,
@@ -256,11 +256,11 @@ const checkObject: Check<Json.JsonObject> = (schema, value, path, result, before
 }
 
 const checkMembers: Check<Json.JsonObject> = (schema, value, path, result, before) => {
-  const values = Schemas.valuesOf(schema)
+  const values = StructuralSchema.valuesOf(schema)
   for (const name in value) {
     const member = value[name]
     if (member === undefined) continue
-    const known = Schemas.propertyOf(schema, name)
+    const known = StructuralSchema.propertyOf(schema, name)
     if (known !== undefined) {
       // Whether apiVersion and kind have changed cannot be seen: both objects were made to be of one version.
       const own = path === "" && (name === "apiVersion" || name === "kind") ? undefined : before?.key(name)

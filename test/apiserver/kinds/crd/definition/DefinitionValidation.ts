@@ -3,15 +3,15 @@
 import * as FieldError from "../../../model/FieldError.ts"
 import * as Format from "../../../model/Format.ts"
 import * as Json from "../../../model/Json.ts"
+import { Types } from "../../cel/DeclTypes.ts"
 import * as Expression from "../../cel/Expression.ts"
-import { Types } from "../../cel/Types.ts"
-import * as Schemas from "../Schemas.ts"
+import * as StructuralSchema from "../StructuralSchema.ts"
 import * as ConversionValidation from "./ConversionValidation.ts"
 import * as DefaultValidation from "./DefaultValidation.ts"
 import * as Internal from "./Internal.ts"
 import * as OpenApi from "./SchemaValidation.ts"
 import * as Structural from "./Structural.ts"
-import * as Views from "./Views.ts"
+import * as ViewValidation from "./ViewValidation.ts"
 import * as Walk from "./Walk.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
@@ -81,9 +81,9 @@ const ofSpec = (spec: Internal.Spec, before?: Internal.Spec): Errors => [
     spec.versions.some((version) => hasStatus(spec, version)),
     "spec.validation"
   ),
-  ...Views.ofSubresources(spec.common.subresources, "spec.subresources"),
-  ...Views.ofColumns(spec.common, "spec.additionalPrinterColumns"),
-  ...Views.ofSelectableFields(spec.common, spec.common.schema, "spec.selectableFields"),
+  ...ViewValidation.ofSubresources(spec.common.subresources, "spec.subresources"),
+  ...ViewValidation.ofColumns(spec.common, "spec.additionalPrinterColumns"),
+  ...ViewValidation.ofSelectableFields(spec.common, spec.common.schema, "spec.selectableFields"),
   ...ConversionValidation.validate(spec, before)
 ]
 
@@ -127,9 +127,9 @@ const ofVersion = (version: Internal.Version, spec: Internal.Spec, path: string)
     ...(problems.length > 0 ? [FieldError.invalid(`${path}.name`, version.name, problems.join(","))] : []),
     ...ofDeprecation(version.read, `${path}.deprecationWarning`),
     ...ofSchema(version.schema, hasStatus(spec, version), `${path}.schema`),
-    ...Views.ofSubresources(version.subresources, `${path}.subresources`),
-    ...Views.ofColumns(version, `${path}.additionalPrinterColumns`),
-    ...Views.ofSelectableFields(version, version.schema, `${path}.selectableFields`)
+    ...ViewValidation.ofSubresources(version.subresources, `${path}.subresources`),
+    ...ViewValidation.ofColumns(version, `${path}.additionalPrinterColumns`),
+    ...ViewValidation.ofSelectableFields(version, version.schema, `${path}.selectableFields`)
   ]
 }
 
@@ -215,7 +215,7 @@ const ofSchema = (validation: Json.JsonObject | undefined, statusEnabled: boolea
   const read = Internal.openApi(validation)
   if (read === undefined) return []
   const at = `${path}.openAPIV3Schema`
-  const schema = Schemas.schemaOf(read)
+  const schema = StructuralSchema.schemaOf(read)
   const readable = !Structural.isUnreadable(read)
   const structural = readable ? Structural.validate(read, at) : []
   const defaults = readable && structural.length === 0 ? DefaultValidation.validate(schema, at) : []

@@ -5,10 +5,10 @@
 import * as FieldError from "../../../model/FieldError.ts"
 import * as Json from "../../../model/Json.ts"
 import type { Schema } from "../../../model/Schema.ts"
+import type { Type, Types } from "../../cel/DeclTypes.ts"
 import * as Rules from "../../cel/Rules.ts"
-import type { Type, Types } from "../../cel/Types.ts"
 import * as FieldPath from "../FieldPath.ts"
-import * as Schemas from "../Schemas.ts"
+import * as StructuralSchema from "../StructuralSchema.ts"
 import { shownRule } from "./Internal.ts"
 import * as Topology from "./Topology.ts"
 
@@ -40,7 +40,7 @@ interface Typed {
 
 /** The errors in a schema. Without `types`, rules are not looked at: the schema is wrong otherwise. */
 export const validate = (schema: Json.JsonObject, path: string, types: Types | undefined): SchemaErrors => {
-  const typed = types === undefined ? undefined : { types, schema: Schemas.schemaOf(schema) }
+  const typed = types === undefined ? undefined : { types, schema: StructuralSchema.schemaOf(schema) }
   // The whole is declared first, as a resource: its parts are the same types then.
   if (typed !== undefined) typed.types.of(typed.schema, true)
   return at(schema, { path, root: true, insideMeta: false, noDefaults: undefined, uncorrelated: undefined, typed })
@@ -76,7 +76,7 @@ const children = (schema: Json.JsonObject, position: Position): ReadonlyArray<re
     ...inner,
     path: `${path}.additionalProperties`,
     noDefaults: position.insideMeta ? "inside additionalProperties applying to object metadata" : position.noDefaults,
-    typed: typedAt(typed, typed && Schemas.valuesOf(typed.schema))
+    typed: typedAt(typed, typed && StructuralSchema.valuesOf(typed.schema))
   })
   for (const [name, property] of Object.entries(Json.object(schema.properties))) {
     const inMeta = isRoot && meta.has(name)
@@ -85,7 +85,7 @@ const children = (schema: Json.JsonObject, position: Position): ReadonlyArray<re
       path: `${path}.properties[${name}]`,
       insideMeta: position.insideMeta || inMeta,
       noDefaults: position.root && inMeta ? `in top-level ${name}` : position.noDefaults,
-      typed: typedAt(typed, typed && Schemas.propertyOf(typed.schema, name))
+      typed: typedAt(typed, typed && StructuralSchema.propertyOf(typed.schema, name))
     })
   }
   add(schema.not, { ...untyped, path: `${path}.not` })
@@ -192,7 +192,7 @@ const ofRule = (rule: Json.JsonObject, schema: Json.JsonObject, path: string): E
     ...(hasNewlines(fieldPath)
       ? [FieldError.invalid(`${path}.fieldPath`, fieldPath, "must not contain line breaks")]
       : []),
-    ...(fieldPath !== "" && "problem" in FieldPath.parse(fieldPath, Schemas.schemaOf(schema))
+    ...(fieldPath !== "" && "problem" in FieldPath.parse(fieldPath, StructuralSchema.schemaOf(schema))
       ? [FieldError.invalid(`${path}.fieldPath`, fieldPath, "must be a valid path")]
       : [])
   ]

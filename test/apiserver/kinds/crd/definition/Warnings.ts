@@ -1,6 +1,6 @@
 /** What a client is warned of who writes a CRD that is valid: formats that nobody checks, and sets of what is no scalar. */
 import * as Json from "../../../model/Json.ts"
-import * as Formats from "../Formats.ts"
+import * as OpenApiFormats from "../OpenApiFormats.ts"
 import * as Walk from "./Walk.ts"
 
 /** The warnings of a CRD. */
@@ -13,7 +13,7 @@ export const of = (crd: Json.JsonObject): ReadonlyArray<string> => {
 
 const formatWarning = (schema: Json.JsonObject): ReadonlyArray<string> => {
   const format = Json.text(schema.format) ?? ""
-  if (format === "" || Formats.isKnown(Json.text(schema.type), format)) return []
+  if (format === "" || OpenApiFormats.isKnown(Json.text(schema.type), format)) return []
   return [`unrecognized format ${JSON.stringify(format)}`]
 }
 

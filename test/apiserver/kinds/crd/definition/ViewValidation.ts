@@ -2,7 +2,7 @@
 import * as FieldError from "../../../model/FieldError.ts"
 import * as Json from "../../../model/Json.ts"
 import * as FieldPath from "../FieldPath.ts"
-import * as Schemas from "../Schemas.ts"
+import * as StructuralSchema from "../StructuralSchema.ts"
 import * as Internal from "./Internal.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
@@ -69,7 +69,7 @@ export const ofSelectableFields = (
   path: string
 ): Errors => {
   if (selectableFields.length === 0) return []
-  const schema = Schemas.schemaOf(Internal.openApi(validation))
+  const schema = StructuralSchema.schemaOf(Internal.openApi(validation))
   const seen = new Set<string>()
   const errors = selectableFields.flatMap(({ jsonPath }, index): Errors => {
     const at = `${path}[${index}].jsonPath`

@@ -5,7 +5,7 @@
 import { Environment } from "@marcbachmann/cel-js"
 import * as Json from "../../model/Json.ts"
 import type { Schema } from "../../model/Schema.ts"
-import * as Schemas from "../crd/Schemas.ts"
+import * as StructuralSchema from "../crd/StructuralSchema.ts"
 import { Message } from "./Value.ts"
 
 /** A type: its name in the environment, and how JSON becomes a value of it. */
@@ -60,7 +60,7 @@ export class Types {
   }
 
   #map(schema: Schema): Type | undefined {
-    const values = Schemas.valuesOf(schema)
+    const values = StructuralSchema.valuesOf(schema)
     if (values === undefined) return this.#object(schema, false)
     const value = this.#member(values)
     if (value === undefined) return undefined

@@ -15,11 +15,11 @@ import * as Request from "./AdmissionRequest.ts"
 import * as Mutation from "./Mutation.ts"
 import type * as Reinvocation from "./Reinvocation.ts"
 import type { ServerState, WriteOptions } from "./ServerState.ts"
-import * as Webhook from "./Webhook.ts"
+import * as WebhookAccessor from "./WebhookAccessor.ts"
 
 /** A webhook that a write concerns. */
 interface Call {
-  readonly hook: Webhook.Webhook
+  readonly hook: WebhookAccessor.Webhook
   /** In the version that the webhook wants. */
   readonly attributes: Attributes.Attributes
   readonly matched: Kind
@@ -35,7 +35,7 @@ export const mutate = (
   options: WriteOptions,
   calls: Reinvocation.Calls
 ): JsonObject | null => {
-  const hooks = Webhook.all(state, "mutating", attributes)
+  const hooks = WebhookAccessor.all(state, "mutating", attributes)
   if (hooks.length === 0) return attributes.object
   const given =
     attributes.object === null ? null : { ...attributes.object, ...typeOf(attributes.kind ?? attributes.resource) }
@@ -59,7 +59,7 @@ export const mutate = (
 
 /** Throws a Failure if a webhook refuses a write that is ready, or does not answer, and `Step.Pending`. */
 export const validate = (state: ServerState, attributes: Attributes.Attributes, options: WriteOptions): void => {
-  const hooks = Webhook.all(state, "validating", attributes)
+  const hooks = WebhookAccessor.all(state, "validating", attributes)
   if (hooks.length === 0) return
   const calls = hooks.flatMap((hook) => callOf(state, hook, attributes, options) ?? [])
   if (calls.length === 0) return
@@ -85,20 +85,20 @@ export const validate = (state: ServerState, attributes: Attributes.Attributes, 
 
 const callOf = (
   state: ServerState,
-  hook: Webhook.Webhook,
+  hook: WebhookAccessor.Webhook,
   attributes: Attributes.Attributes,
   options: WriteOptions
 ): Call | undefined => {
-  const matched = Webhook.matched(state, hook, attributes)
+  const matched = WebhookAccessor.matched(state, hook, attributes)
   if (matched === undefined) return undefined
   const input = Request.inputOf(state, attributes, matched, null, options)
-  const met = Webhook.conditionsMet(hook, Request.conditionInput(input, attributes))
+  const met = WebhookAccessor.conditionsMet(hook, Request.conditionInput(input, attributes))
   if (met === false) return undefined
   if (met !== true) throw Failure.forbidden(attributes.resource, attributes.name, met.problem)
   return { hook, matched, attributes: { ...attributes, object: input.object, oldObject: input.oldObject } }
 }
 
-const checkDryRun = ({ name, sideEffects }: Webhook.Webhook, { dryRun }: WriteOptions): void => {
+const checkDryRun = ({ name, sideEffects }: WebhookAccessor.Webhook, { dryRun }: WriteOptions): void => {
   if (dryRun && sideEffects !== "None" && sideEffects !== "NoneOnDryRun") {
     throw Failure.badRequest(`admission webhook ${quote(name)} does not support dry run`)
   }
@@ -132,7 +132,7 @@ const changed = (call: Call, answer: Answered, options: WriteOptions): JsonObjec
   try {
     return Mutation.patched(hook, attributes.object, patch, response?.patchType)
   } catch (error) {
-    if (!(error instanceof Webhook.Unusable)) throw error
+    if (!(error instanceof WebhookAccessor.Unusable)) throw error
     return failing(hook, error.message)
   }
 }
@@ -140,16 +140,16 @@ const changed = (call: Call, answer: Answered, options: WriteOptions): JsonObjec
 /** The response of a webhook that allows the write; undefined: there is none, and the webhook's policy is to ignore that. */
 const verified = ({ hook }: Call, { outcome, uid }: Answered, options: WriteOptions): JsonObject | undefined => {
   if ("problem" in outcome) return failing(hook, `failed to call webhook: ${outcome.problem}`)
-  const problem = Webhook.responseError(hook, outcome.review, uid)
+  const problem = WebhookAccessor.responseError(hook, outcome.review, uid)
   if (problem !== undefined) return failing(hook, `received invalid webhook response: ${problem}`)
   const response = Json.object(outcome.review.response)
   for (const warning of Json.list(response.warnings)) {
     if (typeof warning === "string") (options.warnAlways ?? options.warn)(warning)
   }
-  if (response.allowed !== true) throw Webhook.denial(hook.name, Json.object(response.status))
+  if (response.allowed !== true) throw WebhookAccessor.denial(hook.name, Json.object(response.status))
   return response
 }
 
-const failing = (hook: Webhook.Webhook, reason: string): undefined => {
+const failing = (hook: WebhookAccessor.Webhook, reason: string): undefined => {
   if (!hook.ignored) throw Failure.internal(`failed calling webhook ${quote(hook.name)}: ${reason}`)
 }

@@ -2,7 +2,7 @@
  * Admission webhooks as their configurations describe them: by the names of the configurations, and then as they stand there.
  */
 
-import type * as Expressions from "../kinds/cel/Expressions.ts"
+import type * as AdmissionExpressions from "../kinds/cel/AdmissionExpressions.ts"
 import type * as Attributes from "../model/Attributes.ts"
 import * as Failure from "../model/Failure.ts"
 import type { JsonObject, Json as JsonValue } from "../model/Json.ts"
@@ -84,7 +84,7 @@ export const matched = (state: ServerState, { read }: Webhook, attributes: Attri
 /** Whether all match conditions hold, or why that cannot be decided. */
 export const conditionsMet = (
   { conditions, ignored }: Webhook,
-  input: Expressions.Input
+  input: AdmissionExpressions.Input
 ): ReturnType<typeof Evaluation.conditionsMet> => {
   const met = Evaluation.conditionsMet(conditions, input)
   return typeof met === "boolean" || !ignored ? met : false

@@ -7,8 +7,8 @@ import type { Json, JsonObject } from "../../model/Json.ts"
 import type { Schema } from "../../model/Schema.ts"
 import * as Authorizer from "./AuthorizerLibrary.ts"
 import * as Constructors from "./Constructors.ts"
+import { Types } from "./DeclTypes.ts"
 import * as Expression from "./Expression.ts"
-import { Types } from "./Types.ts"
 import { failure } from "./Value.ts"
 
 /** The variables that an expression may use besides `object`, `oldObject` and `request`. */
