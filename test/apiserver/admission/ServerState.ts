@@ -1,5 +1,5 @@
 /**
- * What the verbs work on, and what is known of whoever asks for one.
+ * The state of a server, and the options of a write to it.
  */
 
 import type { Authentication } from "../access/Authentication.ts"
@@ -13,7 +13,7 @@ import type { Identity } from "../storage/Identity.ts"
 import type { Store } from "../storage/Store.ts"
 import type { Outside } from "../webhook/Outside.ts"
 
-/** The state of a server. */
+/** The stored objects, the served kinds, and the services that the verbs use. */
 export interface ServerState {
   readonly store: Store
   readonly registry: Registry

@@ -1,5 +1,5 @@
 /**
- * A server from the inside: its state, what can be done with it, and what was chosen when it was made.
+ * The parts of a server that the handlers of its requests share.
  */
 import type { Effect } from "effect"
 import type { Impersonation } from "../access/Impersonation.ts"
@@ -14,7 +14,7 @@ import type { Shared, Streamed } from "../rest/Watch.ts"
 /** Gives what a container has written: of a pod that it knows. */
 export type Logs = (pod: JsonObject, options: LogOptions) => Effect.Effect<string | Streamed, Failure>
 
-/** A server. */
+/** The state of a server, its verbs, and its settings. */
 export interface RequestScope {
   readonly state: ServerState
   readonly verbs: Verbs
