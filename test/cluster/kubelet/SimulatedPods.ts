@@ -5,6 +5,7 @@
 
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Duration from "effect/Duration"
+import * as RestartPolicy from "./RestartPolicy.ts"
 
 /** On a pod: its image cannot be pulled. The value, if any, is the text of the registry's error. */
 export const imagePullError = "envtest/image-pull-error"
@@ -50,20 +51,32 @@ export interface Plan {
   readonly evicted?: { readonly after: Duration.DurationInput; readonly message: string } | undefined
 }
 
-/** The behaviour of a pod, for its containers without the init containers; undefined: the default. */
-export type Pods = (pod: Pod) => Plan | undefined
+/** The behaviour of a pod. */
+export interface PodPlan extends Plan {
+  /** The behaviour of single containers by name, in place of that of the pod. It can name init containers and sidecars. */
+  readonly containers?: { readonly [name: string]: Omit<Plan, "evicted"> } | undefined
+}
+
+/**
+ * The behaviour of a pod, for its containers without the init containers; undefined: the default. By default, an init container succeeds at
+ * once, and a sidecar (an init container with `restartPolicy: Always`) runs until the other containers have ended.
+ */
+export type Pods = (pod: Pod) => PodPlan | undefined
 
 /** Between two looks whether a container may start now. */
 export const patience = Duration.seconds(10)
 
 /**
- * The plan for the containers of a pod. Those of a Job's pods complete; so do all that come before the others.
+ * The plan for a container of a pod. Those of a Job's pods complete; so do all that come before the others.
  *
  * @internal
  */
-export const plan = (pod: Pod, times: Times, isInit: boolean, pods: Pods = () => undefined): Plan => {
-  if (isInit) return { ends: { after: 0, exitCode: 0 } }
+export const plan = (pod: Pod, container: string, times: Times, pods: Pods = () => undefined): Plan => {
   const asked = pods(pod)
+  const own = asked?.containers?.[container]
+  if (own !== undefined) return own
+  if (RestartPolicy.isSidecar(pod, container)) return {}
+  if (pod.spec?.initContainers?.some(({ name }) => name === container)) return { ends: { after: 0, exitCode: 0 } }
   if (asked !== undefined) return asked
   const crash = pod.metadata.annotations?.[crashLoop]
   if (crash !== undefined) {
