@@ -165,44 +165,65 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         )
       })
 
-    const seeing = (container: Environment.Container) => ({
-      started: see(container, { started: true }),
-      ready: (ready: boolean) => see(container, { ready })
-    })
+    const isMapped = ({ image = "" }: Environment.Container) => Program.find(node.images, image) !== undefined
 
-    /** Asks a program how it is, and ends it when it is not well any more: its restart is the policy's. */
-    const probe = (container: Environment.Container, process: Container.Running) =>
-      Probes.run(container, {
-        ...seeing(container),
-        unhealthy: (message) => tell({ type: "Warning", reason: "Unhealthy", message, container: container.name })
+    const failing = ({ name }: Environment.Container) => SimulatedPods.failing(pod, name, node.times, node.pods)
+
+    /** Open while a probe of a pretended container may fail. */
+    const troubled = yield* Effect.makeLatch()
+    const watchTrouble = ({ metadata: { annotations } }: Pod) =>
+      node.pods !== undefined || annotations?.[SimulatedPods.failingProbes] !== undefined
+        ? troubled.open
+        : troubled.close
+    yield* watchTrouble(first)
+
+    /** What holds of a container at its start. Without trouble, a pretended one with probes that need no time is well at once. */
+    const healthAtFirst = (container: Environment.Container): Probes.Health =>
+      isMapped(container) || Probes.isDelayed(container) || failing(container).length > 0
+        ? Probes.atFirst(container)
+        : { started: true, ready: true }
+
+    /** Asks a container how it is, and ends it when it is not well any more: its restart is the policy's. */
+    const probe = (container: Environment.Container, health: Probes.Health, process: Container.Running) => {
+      const { name } = container
+      const isProgram = isMapped(container)
+      const look = isProgram ? Probes.http(container) : Probes.pretended(() => failing(container))
+      return Probes.run(container, health, look, isProgram ? Effect.void : troubled.await, {
+        started: see(container, { started: true }),
+        ready: (ready) => see(container, { ready }),
+        unhealthy: (message) => tell({ type: "Warning", reason: "Unhealthy", message, container: name })
       }).pipe(
         // Who is to end anyway does so by the grace of the pod's deletion.
-        Effect.flatMap((message) =>
-          stopping
-            ? Effect.void
-            : Effect.zipRight(tell({ reason: "Killing", message, container: container.name }), process.stop(grace()))
-        )
+        Effect.flatMap(({ graceSeconds, kind }) => {
+          if (stopping) return Effect.void
+          const message = starts.has(name)
+            ? `Init container ${name} failed ${kind} probe`
+            : `Container ${name} failed ${kind} probe${RestartPolicy.restarts(first, container, 1) ? ", will be restarted" : ""}`
+          return Effect.zipRight(
+            tell({ reason: "Killing", message, container: name }),
+            process.stop(graceSeconds === undefined ? grace() : Duration.seconds(graceSeconds))
+          )
+        })
       )
+    }
 
     /** Tells of a container from its start to its end. */
     const attend = (container: Environment.Container, isInit: boolean, process: Container.Running) =>
       Effect.gen(function* () {
         const { image = "", name } = container
         const startedAt = yield* timestamp
-        const isProgram = Program.find(node.images, image) !== undefined
-        const isProbed = !isInit && (isProgram || Probes.isDelayed(container))
+        const health = healthAtFirst(container)
         const containerID = `embedded://${pod.metadata.uid}/${name}/${statusOf(container).restartCount}`
         yield* see(container, {
           imageID: image,
           containerID,
-          ...(isProbed ? Probes.atFirst(container) : { started: true, ready: !isInit }),
+          started: health.started,
+          ready: health.ready && !isInit,
           state: { running: { startedAt } }
         })
         yield* tell({ reason: "Created", message: "Container created", container: name })
         yield* tell({ reason: "Started", message: "Container started", container: name })
-        const probing = yield* Effect.fork(
-          !isProbed ? Effect.void : isProgram ? probe(container, process) : Probes.pretend(container, seeing(container))
-        )
+        const probing = yield* Effect.fork(Probes.isProbed(container) ? probe(container, health, process) : Effect.void)
         const { exitCode, message } = yield* Effect.ensuring(process.ended, Fiber.interrupt(probing))
         const terminated = {
           exitCode,
@@ -219,7 +240,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     /** Waits as long as a container is only to pretend that it can't be started. */
     const pretendToWait = (container: Environment.Container) =>
       Effect.gen(function* () {
-        if (Program.find(node.images, container.image ?? "") !== undefined) return
+        if (isMapped(container)) return
         let said = ""
         while (true) {
           const { waits } = SimulatedPods.plan(pod, container.name, node.times, node.pods)
@@ -291,9 +312,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
           return publish
         })
 
-    const isProgram = [...initContainers, ...containers].some(
-      ({ image = "" }) => Program.find(node.images, image) !== undefined
-    )
+    const isProgram = [...initContainers, ...containers].some(isMapped)
 
     const grace = () =>
       Duration.seconds(pod.metadata.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30)
@@ -420,7 +439,8 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
             return Effect.zipRight(Deferred.succeed(gone, undefined), Deferred.succeed(ending, "gone"))
           }
           pod = next
-          return next.metadata.deletionTimestamp === undefined ? Effect.void : Deferred.succeed(ending, "deleted")
+          const isDeleted = next.metadata.deletionTimestamp !== undefined
+          return isDeleted ? Deferred.succeed(ending, "deleted") : watchTrouble(next)
         })
     }
   })

@@ -16,6 +16,12 @@ export const crashLoop = "envtest/crash-loop"
 /** On a pod: it is evicted soon after its start. The value, if any, is the message. */
 export const evicted = "envtest/evict"
 
+/**
+ * On a pod: the probes of its containers that fail, such as `readiness` or `liveness,startup`. The kubelet looks at it with each probe, so a
+ * test can add it to a running pod and remove it again.
+ */
+export const failingProbes = "envtest/failing-probes"
+
 /** How long pretended containers take. */
 export interface Times {
   /** From the first event of a pod until its containers are ready. */
@@ -47,6 +53,11 @@ export interface Plan {
    * `FailedMount`, which only an Event reports. The kubelet checks it every ten seconds of the Clock.
    */
   readonly waits?: { readonly reason: string; readonly message: string } | undefined
+  /**
+   * The probes that fail, if the container has them. After `failureThreshold` failures, a container without readiness is not Ready, and one
+   * that does not live or start restarts. The kubelet asks for the plan with each probe. Default: none.
+   */
+  readonly failingProbes?: ReadonlyArray<"liveness" | "readiness" | "startup"> | undefined
   /** The kubelet evicts the whole pod, after this time. */
   readonly evicted?: { readonly after: Duration.DurationInput; readonly message: string } | undefined
 }
@@ -87,6 +98,16 @@ export const plan = (pod: Pod, container: string, times: Times, pods: Pods = () 
     ? { ends: { after: times.run, exitCode: 0 } }
     : {}
 }
+
+/**
+ * The probes of a container that fail now.
+ *
+ * @internal
+ */
+export const failing = (pod: Pod, container: string, times: Times, pods?: Pods): ReadonlyArray<string> => [
+  ...(plan(pod, container, times, pods).failingProbes ?? []),
+  ...(pod.metadata.annotations?.[failingProbes]?.match(/\w+/g) ?? [])
+]
 
 /**
  * When the kubelet evicts a pod, and what it says then; undefined: it does not.
