@@ -7,6 +7,7 @@ import { backup } from "../backup/Dialogues.ts"
 import { builtin } from "../builtin/Dialogues.ts"
 import { conformance } from "../conformance/Dialogues.ts"
 import { stories } from "../controllers/Recorded.ts"
+import { costs } from "../costs/Dialogues.ts"
 import { crd } from "../crd/Dialogues.ts"
 import { requests } from "../kubectl/Captured.ts"
 import { kubectl } from "../kubectl/Recorded.ts"
@@ -24,6 +25,7 @@ export const dialogues: ReadonlyArray<Dialogues.Suite> = [
   backup,
   builtin,
   conformance,
+  costs,
   crd,
   patch,
   plugins,

@@ -6,6 +6,8 @@ import { type ASTNode, Environment, type EvaluationError, type ParseError } from
 import * as RegularExpression from "../RegularExpression.ts"
 import * as Network from "./Addresses.ts"
 import * as Amounts from "./Amounts.ts"
+import type { Declared } from "./cost/Declared.ts"
+import * as Estimate from "./cost/Estimate.ts"
 import * as Lists from "./Lists.ts"
 import * as Logic from "./Logic.ts"
 import * as Macros from "./Macros.ts"
@@ -17,6 +19,8 @@ export interface Program {
   readonly type: string
   /** Whether it looks at the object as it was before. */
   readonly usesOldSelf: boolean
+  /** The greatest cost of its evaluation. `root` is the type of its variables, if a schema limits them. */
+  readonly greatestCost: (root: Declared | undefined) => number
   /** What it gives, or the complaint. */
   readonly evaluate: (context: Context) => { readonly value: unknown } | { readonly problem: string }
 }
@@ -44,7 +48,12 @@ export const compile = (env: Environment, source: string): Program | { readonly 
     if (strange !== undefined) return { problem: located(source, strange.node.pos, strange.text) }
     const { error, type = "dyn", valid } = parsed.check()
     if (!valid) return { problem: complaint(source, error) }
-    return { type, usesOldSelf: uses.has("oldSelf"), evaluate: (context) => evaluate(parsed, context) }
+    return {
+      type,
+      usesOldSelf: uses.has("oldSelf"),
+      greatestCost: (root) => Estimate.greatestCost(parsed.ast, root),
+      evaluate: (context) => evaluate(parsed, context)
+    }
   } catch (error) {
     return { problem: complaint(source, error) }
   }
