@@ -1,4 +1,5 @@
 /** The resources, match conditions and expressions of policies: the same for validating and mutating policies. */
+import * as Limits from "../crd/cel/cost/Limits.ts"
 import type { JsonObject, Json as JsonValue } from "../Json.ts"
 import * as Json from "../Json.ts"
 import type { Kind } from "../Kind.ts"
@@ -44,10 +45,17 @@ export const matchedBy = (
     : Matching.matched(world, resourceRules, matchPolicy, attributes)
 }
 
-/** Evaluates an expression. Returns its value, or the error in the words of a kube-apiserver. */
-export const evaluated = ({ compiled, source }: Expression, activation: Expressions.Activation): Expressions.Result => {
+/**
+ * Evaluates an expression. Returns its value, or the error in the words of a kube-apiserver. `isLast`: the expressions cost too much, and
+ * the others are not evaluated.
+ */
+export const evaluated = (
+  { compiled, source }: Expression,
+  activation: Expressions.Activation
+): { readonly value: unknown } | { readonly problem: string; readonly isLast?: boolean } => {
   if ("problem" in compiled) return { problem: `compilation error: ${compiled.problem}` }
   const result = compiled.evaluate(activation)
+  if (activation.left < 0) return { problem: Limits.exhausted, isLast: true }
   return "problem" in result ? { problem: `expression '${source}' resulted in error: ${result.problem}` } : result
 }
 
@@ -57,10 +65,11 @@ export const conditionsMet = (
   input: Expressions.Input
 ): boolean | { readonly problem: string } => {
   if (conditions.length === 0) return true
-  const activation = Expressions.activate(input)
+  const activation = Expressions.activate(input, Limits.perConditions)
   const problems = new Set<string>()
   for (const condition of conditions) {
     const result = evaluated(condition, activation)
+    if ("problem" in result && result.isLast === true) return result
     if ("problem" in result) problems.add(result.problem)
     else if (result.value === false) return false
   }
