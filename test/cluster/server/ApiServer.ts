@@ -32,7 +32,7 @@ import * as Step from "./Step.ts"
 import * as Store from "./Store.ts"
 import * as Verbs from "./Verbs.ts"
 import * as Watch from "./Watch.ts"
-import type { World } from "./World.ts"
+import type { Plugin, World } from "./World.ts"
 import * as Outside from "./webhook/Outside.ts"
 
 export type { HttpRequest, HttpResponse } from "./Exchange.ts"
@@ -49,6 +49,11 @@ export interface Options {
   readonly history?: number | undefined
   /** The user of a request without credentials. Default: an administrator. */
   readonly user?: User | undefined
+  /**
+   * The admission plugins to turn on besides those that are always on. `ServiceAccount` needs the ServiceAccount `default` in each namespace,
+   * which the controllers create. Default: none, as in envtest.
+   */
+  readonly admissionPlugins?: ReadonlyArray<Plugin> | undefined
   /** Where clients reach it, for `/api`: `127.0.0.1:6443`. */
   readonly address?: string | undefined
   /** Where the Services of webhooks are. Default: at their external names, or at one of their endpoints. */
@@ -95,6 +100,7 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
       store,
       authorizer,
       authentication,
+      plugins: new Set(options.admissionPlugins),
       outside: Outside.make(store, options.services, options.inside),
       registry: Registry.make(options.kinds ?? builtInKinds),
       identity: Identity.make(seed),

@@ -13,6 +13,9 @@ import type { Registry } from "./Registry.ts"
 import type { Store } from "./Store.ts"
 import type { Outside } from "./webhook/Outside.ts"
 
+/** An admission plugin that is off by default. */
+export type Plugin = "ServiceAccount"
+
 /** The state of a server. */
 export interface World {
   readonly store: Store
@@ -22,6 +25,8 @@ export interface World {
   readonly authorizer: RbacAuthorizer
   /** Recognizes users by their tokens. */
   readonly authentication: Authentication
+  /** The admission plugins that are off by default, and on here. */
+  readonly plugins: ReadonlySet<Plugin>
   /** The way to webhooks. */
   readonly outside: Outside
   /** What each CustomResourceDefinition declares, and what that was made of. */

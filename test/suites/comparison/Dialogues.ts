@@ -1,6 +1,7 @@
 /** Suites of dialogues, and their recordings. */
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
+import type * as ApiServer from "@homeostat/testkit/server/ApiServer"
 import type { Json } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import { Clock, Effect, Schedule } from "effect"
@@ -15,6 +16,10 @@ export interface Suite {
   /** Custom kinds that the dialogues use. */
   readonly definitions?: ReadonlyArray<CustomResourceDefinition> | undefined
   readonly dialogues: ReadonlyArray<Dialogue.Dialogue>
+  /** The control plane that the dialogues need; default: etcd and kube-apiserver. */
+  readonly plane?: Recording.Recorded["plane"]
+  /** The options of the embedded server; default: none. */
+  readonly server?: ApiServer.Options | undefined
   /** How many dialogues take place at a time; default 8. */
   readonly concurrency?: number | undefined
 }
@@ -80,6 +85,7 @@ export const live = (cluster: ControlPlane, dialogue: Dialogue.Dialogue) =>
 /** The suite for `bun run record`. */
 export const recorded = (suite: Suite): Recording.Recorded => ({
   name: suite.name,
+  plane: suite.plane,
   record: (cluster) =>
     Effect.gen(function* () {
       yield* cluster.install(...(suite.definitions ?? []))

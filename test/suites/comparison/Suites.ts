@@ -1,5 +1,6 @@
 /** The suites whose answers of a real control plane are recorded. */
 import { access } from "../access/Dialogues.ts"
+import { accounts } from "../accounts/Dialogues.ts"
 import { admission } from "../admission/Dialogues.ts"
 import { regressions } from "../agreement/Dialogues.ts"
 import { apply } from "../apply/Dialogues.ts"
@@ -33,7 +34,7 @@ export const dialogues: ReadonlyArray<Dialogues.Suite> = [
 ]
 
 export const suites: ReadonlyArray<Recorded> = [
-  ...dialogues.map(Dialogues.recorded),
+  ...[...dialogues, accounts].map(Dialogues.recorded),
   documents,
   kubectl,
   requests,

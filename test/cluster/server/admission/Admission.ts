@@ -25,8 +25,9 @@ export const admitted = (world: World, options: WriteOptions): WriteOptions => {
   return {
     ...options,
     mutate: (attributes) =>
-      (hasOthers ? mutated(world, attributes, options) : Plugins.mutate(attributes.object, attributes, options)) ??
-      undefined,
+      (hasOthers
+        ? mutated(world, attributes, options)
+        : Plugins.mutate(world, attributes.object, attributes, options)) ?? undefined,
     admit: (attributes) => {
       Plugins.validate(world, attributes, options)
       if (hasOthers) {
@@ -41,7 +42,7 @@ export const admitted = (world: World, options: WriteOptions): WriteOptions => {
 const mutated = (world: World, attributes: Attributes, options: WriteOptions): JsonObject | null => {
   const reinvocation = new Reinvocation()
   const round = (given: JsonObject | null): JsonObject | null => {
-    const byPlugins = Plugins.mutate(given, attributes, options)
+    const byPlugins = Plugins.mutate(world, given, attributes, options)
     const byPolicies = MutatingPolicies.mutate(
       world,
       { ...attributes, object: byPlugins },

@@ -2,6 +2,7 @@
 import * as FieldError from "../../FieldError.ts"
 import type { JsonObject } from "../../Json.ts"
 import * as Json from "../../Json.ts"
+import * as ObjectMeta from "../../ObjectMeta.ts"
 import { type Definition, type Errors, fill, keep, statusStrategy, strategy } from "../Definition.ts"
 import * as Format from "../Format.ts"
 
@@ -81,11 +82,21 @@ export const namespace: Definition = {
   unconditionalUpdate: true
 }
 
+const mountable = "kubernetes.io/enforce-mountable-secrets"
+
 /** v1 ServiceAccount. */
 export const serviceAccount: Definition = {
   group: "",
   version: "v1",
   kind: "ServiceAccount",
-  strategy: strategy({ shape: "core/v1.ServiceAccount" }),
+  strategy: strategy({
+    shape: "core/v1.ServiceAccount",
+    *warnings(account, old) {
+      const isNew = old === undefined || ObjectMeta.annotationsOf(old)[mountable] === undefined
+      if (isNew && ObjectMeta.annotationsOf(account)[mountable] !== undefined) {
+        yield `metadata.annotations[${mountable}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`
+      }
+    }
+  }),
   unconditionalUpdate: true
 }

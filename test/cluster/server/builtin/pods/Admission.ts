@@ -1,6 +1,5 @@
 /**
  * The admission plugins of a kube-apiserver that change Pods: Priority and DefaultTolerationSeconds.
- * (The ServiceAccount plugin is off, as in envtest: no token is mounted.)
  */
 import * as Failure from "../../Failure.ts"
 import type { DraftObject, JsonObject } from "../../Json.ts"
