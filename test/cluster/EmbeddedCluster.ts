@@ -17,6 +17,7 @@ import type * as Scope from "effect/Scope"
 import * as Kubelet from "./kubelet/Kubelet.ts"
 import * as ApiServer from "./server/ApiServer.ts"
 import * as User from "./server/access/User.ts"
+import { clusterRoleAggregation } from "./server/controllers/ClusterRoleAggregation.ts"
 import * as Controllers from "./server/controllers/Controllers.ts"
 import * as Loop from "./server/controllers/Loop.ts"
 import * as Failure from "./server/Failure.ts"
@@ -31,7 +32,7 @@ import type * as Outside from "./server/webhook/Outside.ts"
 import * as Webhooks from "./Webhooks.ts"
 
 /** The parts of a cluster. */
-export interface Options extends Omit<ApiServer.Options, "inside"> {
+export interface Options extends Omit<ApiServer.Options, "aggregatedRoles" | "inside"> {
   /** CustomResourceDefinitions that it begins with: `Crd.of(Kind)`. */
   readonly crds?: ReadonlyArray<object> | undefined
   /** Kinds with several versions, which it begins with: it calls their conversions in this process. */
@@ -111,7 +112,11 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
     const controllers = Controllers.named(options.controllers, options)
     const { webhooks = [] } = options
     const endpoints = new Map<string, ReturnType<Outside.Inside>>()
-    const server = yield* ApiServer.make({ ...options, inside: (url) => endpoints.get(url) })
+    const server = yield* ApiServer.make({
+      ...options,
+      aggregatedRoles: controllers.includes(clusterRoleAggregation),
+      inside: (url) => endpoints.get(url)
+    })
     const { converted = [] } = options
     if (converted.length > 0) {
       const { endpoint, url } = Webhooks.conversion(converted)

@@ -54,6 +54,11 @@ export interface Options {
    * which the controllers create. Default: none, as in envtest.
    */
   readonly admissionPlugins?: ReadonlyArray<Plugin> | undefined
+  /**
+   * Whether the ClusterRoles `admin`, `edit` and `view` have the rules that the clusterrole-aggregation-controller gives them. Default: they
+   * have them.
+   */
+  readonly aggregatedRoles?: boolean | undefined
   /** Where clients reach it, for `/api`: `127.0.0.1:6443`. */
   readonly address?: string | undefined
   /** Where the Services of webhooks are. Default: at their external names, or at one of their endpoints. */
@@ -139,9 +144,9 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
   })
 
 /** The objects of the store at the start: roles and bindings of served kinds, and a saved state. */
-const initial = ({ kinds, saved }: Options, now: number): Store.Saved | undefined => {
+const initial = ({ aggregatedRoles, kinds, saved }: Options, now: number): Store.Saved | undefined => {
   if (kinds !== undefined) return saved
-  const bootstrap = BootstrapPolicy.saved(now)
+  const bootstrap = BootstrapPolicy.saved(now, aggregatedRoles)
   return saved === undefined ? bootstrap : { ...saved, storages: { ...bootstrap.storages, ...saved.storages } }
 }
 

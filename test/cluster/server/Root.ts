@@ -43,7 +43,9 @@ export const answer = (
       return json(exchange, { paths: paths(server) })
     case "version":
       if (exchange.request.method !== "GET" && exchange.request.method !== "HEAD") throw Failure.noSuchMethod()
-      return parts.length === 1 ? json(exchange, version) : Exchange.nothing
+      if (parts.length > 1) return Exchange.nothing
+      checkRepresentation(exchange, ["application/json"])
+      return json(exchange, version)
     case "healthz":
     case "livez":
     case "readyz":
@@ -52,7 +54,10 @@ export const answer = (
       if (second === "v2" && parts.length === 2) return OpenApiV2.answer(exchange.request.headers.accept)
       return second === "v3" ? openApi(server, exchange) : Exchange.nothing
     case "api":
-      if (second === undefined) return groups(server, exchange, "api")
+      if (second === undefined) {
+        checkRepresentation(exchange, representations)
+        return groups(server, exchange, "api")
+      }
       return parts.length === 2 ? ofVersion(server, exchange, "", second) : Exchange.nothing
     case "apis":
       if (second === undefined) return groups(server, exchange, "apis")
@@ -63,6 +68,16 @@ export const answer = (
       Unserved.checkPath(exchange.target.path)
       return Exchange.nothing
   }
+}
+
+const representations = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
+
+/** The router of a kube-apiserver rejects a client that names none of the media types. It does not know ranges such as `application/*`. */
+const checkRepresentation = ({ request: { headers } }: Exchange.Exchange, available: ReadonlyArray<string>): void => {
+  const { accept = "" } = headers
+  const types = Negotiation.clausesOf(accept).map(({ type }) => type)
+  if (accept.trim() === "" || types.some((type) => type === "*/*" || available.includes(type))) return
+  throw Failure.noRepresentation(available)
 }
 
 const json = (exchange: Exchange.Exchange, value: JsonObject): Exchange.HttpResponse =>
@@ -93,7 +108,7 @@ const groups = (server: Server, exchange: Exchange.Exchange, root: "api" | "apis
   const kinds = server.world.registry.kinds()
   const form = Discovery.formOf(exchange.request.headers.accept)
   if (form === undefined) {
-    throw Failure.notAcceptable(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"])
+    throw Failure.notAcceptable(representations)
   }
   if (form.aggregated) return aggregated(server, exchange, root, form.format)
   const list = root === "api" ? Discovery.apiVersions(server.address) : Discovery.apiGroupList(kinds)
@@ -124,7 +139,10 @@ const ofGroup = (server: Server, exchange: Exchange.Exchange, group: string): Ex
 
 const ofVersion = (server: Server, exchange: Exchange.Exchange, group: string, version = ""): Exchange.HttpResponse => {
   const found = Discovery.apiResourceList(server.world.registry.kinds(), group, version)
-  if (found !== undefined) return list(exchange, found)
+  if (found !== undefined) {
+    if (server.builtInGroups.has(group)) checkRepresentation(exchange, representations)
+    return list(exchange, found)
+  }
   Unserved.checkGroup(group, version)
   if (server.builtInGroups.has(group)) throw Failure.noSuchPath()
   return Exchange.nothing
@@ -133,7 +151,7 @@ const ofVersion = (server: Server, exchange: Exchange.Exchange, group: string, v
 const list = (exchange: Exchange.Exchange, value: JsonObject): Exchange.HttpResponse => {
   const form = Discovery.formOf(exchange.request.headers.accept)
   if (form === undefined) {
-    throw Failure.notAcceptable(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"])
+    throw Failure.notAcceptable(representations)
   }
   return shown(exchange, value, form.format, {})
 }
