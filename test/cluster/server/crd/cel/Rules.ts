@@ -93,7 +93,7 @@ interface Node {
   readonly usesOldSelf: boolean
   readonly schema: Schema
   /** The sizes that its values may have. */
-  readonly declared: Declared.Declared | undefined
+  readonly declared: () => Declared.Declared | undefined
   readonly type: Type
   readonly rules: ReadonlyArray<Compiled>
   readonly items: Node | undefined
@@ -115,7 +115,7 @@ const nodeOf = (schema: Schema, types: Types, root?: boolean): Node | undefined 
   const rules = schema["x-kubernetes-validations"] === undefined ? [] : compileAt(schema, type, types)
   return {
     schema,
-    declared: root === undefined ? Declared.of(schema) : Declared.of(schema, root),
+    declared: () => (root === undefined ? Declared.of(schema) : Declared.of(schema, root)),
     type,
     rules,
     usesOldSelf: rules.some(({ program }) => "usesOldSelf" in program && program.usesOldSelf),

@@ -8,7 +8,7 @@ export interface Budget {
   /** Evaluates an expression, and takes its cost. Gives undefined if there is not enough for it. */
   readonly evaluate: (
     program: Expression.Program,
-    declared: Declared | undefined,
+    declared: () => Declared | undefined,
     context: Expression.Context
   ) => Expression.Result | undefined
   /** Whether no more rules are evaluated. */
@@ -19,8 +19,8 @@ export interface Budget {
 
 const estimates = new WeakMap<Expression.Program, number>()
 
-const greatestCost = (program: Expression.Program, declared: Declared | undefined): number => {
-  const known = estimates.get(program) ?? program.greatestCost(declared)
+const greatestCost = (program: Expression.Program, declared: () => Declared | undefined): number => {
+  const known = estimates.get(program) ?? program.greatestCost(declared())
   estimates.set(program, known)
   return known
 }
