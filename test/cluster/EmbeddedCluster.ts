@@ -24,6 +24,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import { clusterRoleAggregation } from "./controllers/ClusterRoleAggregation.ts"
 import * as Controllers from "./controllers/Controllers.ts"
 import * as Loop from "./controllers/Loop.ts"
 import * as Kubelet from "./kubelet/Kubelet.ts"
@@ -31,7 +32,7 @@ import * as Memory from "./Memory.ts"
 import * as Webhooks from "./Webhooks.ts"
 
 /** The parts of a cluster. */
-export interface Options extends Omit<ApiServer.Options, "inside"> {
+export interface Options extends Omit<ApiServer.Options, "aggregatedRoles" | "inside"> {
   /** CustomResourceDefinitions that it begins with: `Crd.of(Kind)`. */
   readonly crds?: ReadonlyArray<object> | undefined
   /** Kinds with several versions, which it begins with: it calls their conversions in this process. */
@@ -111,7 +112,11 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
     const controllers = Controllers.named(options.controllers, options)
     const { webhooks = [] } = options
     const endpoints = new Map<string, ReturnType<Outside.Inside>>()
-    const server = yield* ApiServer.make({ ...options, inside: (url) => endpoints.get(url) })
+    const server = yield* ApiServer.make({
+      ...options,
+      aggregatedRoles: controllers.includes(clusterRoleAggregation),
+      inside: (url) => endpoints.get(url)
+    })
     const { converted = [] } = options
     if (converted.length > 0) {
       const { endpoint, url } = Webhooks.conversion(converted)

@@ -6,7 +6,7 @@ import { live } from "./Test.ts"
 
 live("A new user may do nothing until a role allows it", () =>
   Effect.gen(function* () {
-    const plane = yield* EmbeddedControlPlane.start({})
+    const plane = yield* EmbeddedControlPlane.start({ controllers: ["clusterrole-aggregation-controller"] })
     const ann = yield* plane.addUser({ name: "ann", groups: ["devs"] })
     const list = plane.request("GET", "/api/v1/namespaces/default/pods", { as: ann })
     const refused = yield* list
@@ -24,5 +24,17 @@ live("A new user may do nothing until a role allows it", () =>
     expect((yield* list).status).toBe(200)
     expect((yield* plane.request("GET", "/api/v1/pods", { as: ann })).status).toBe(403)
     expect((yield* plane.request("GET", "/api/v1/pods")).status).toBe(200)
+  })
+)
+
+live("Only a controller gives the aggregated roles their rules, as in a kube-apiserver alone", () =>
+  Effect.gen(function* () {
+    const plane = yield* EmbeddedControlPlane.start({})
+    for (const name of ["admin", "edit", "view"]) {
+      const { body } = yield* plane.request("GET", `/apis/rbac.authorization.k8s.io/v1/clusterroles/${name}`)
+      const { metadata, rules } = JSON.parse(body)
+      const managers = metadata.managedFields.map((entry: { readonly manager: string }) => entry.manager)
+      expect({ managers, rules }).toEqual({ managers: ["kube-apiserver"], rules: null })
+    }
   })
 )

@@ -116,12 +116,12 @@ const harmless = new Set([
   ...["advertise-address", "allow-privileged", "anonymous-auth", "api-audiences", "etcd-prefix", "etcd-servers"],
   ...["insecure-port", "logging-format", "profiling", "service-account-issuer", "service-account-key-file"],
   ...["service-account-lookup", "service-account-signing-key-file", "service-cluster-ip-range", "storage-backend", "v"],
-  ...["disable-admission-plugins", "max-requests-inflight", "max-mutating-requests-inflight", "event-ttl"]
+  ...["max-requests-inflight", "max-mutating-requests-inflight", "event-ttl"]
 ])
 
 const known = new Set([
   ...["authorization-mode", "bind-address", "cert-dir", "client-ca-file", "secure-port", "tls-cert-file"],
-  ...["tls-private-key-file", "token-auth-file"]
+  ...["disable-admission-plugins", "tls-private-key-file", "token-auth-file"]
 ])
 
 const apiServer = (flags: Flags) =>
@@ -137,7 +137,9 @@ const apiServer = (flags: Flags) =>
       const message = `--secure-port: invalid value: "${port}" (must be a whole number from 0 to 65535)`
       return yield* new EnvtestError({ message })
     }
-    const { server } = yield* EmbeddedCluster.make({ controllers: [], kubelet: false })
+    const disabled = (flags.get("disable-admission-plugins") ?? "").split(",")
+    const admissionPlugins = (["ServiceAccount"] as const).filter((name) => !disabled.includes(name))
+    const { server } = yield* EmbeddedCluster.make({ admissionPlugins, controllers: [], kubelet: false })
     const tokens = flags.get("token-auth-file")
     for (const { token, user } of tokens === undefined ? [] : yield* Users.read(tokens)) server.addToken(token, user)
     const clientCa = flags.get("client-ca-file")

@@ -17,17 +17,25 @@ const revision = 100
 
 /**
  * The content of a store in which nothing has been written yet. The objects have uids that their names give them, so that they are the
- * same in each cluster.
+ * same in each cluster. Without `isAggregated`, the ClusterRoles that a controller aggregates have no rules.
  */
-export const saved = (now: number): Saved => ({
+export const saved = (now: number, isAggregated = true): Saved => ({
   revision,
   storages: Object.fromEntries(
     Object.entries(objects).map(([plural, all]) => [
       storageOf(plural),
-      all.map((object) => stamped(plural, object, timestamp(now)))
+      all.map((object) => stamped(plural, isAggregated ? object : unfilled(object), timestamp(now)))
     ])
   )
 })
+
+/** A role as a kube-apiserver creates it. */
+const unfilled = (role: JsonObject): JsonObject => {
+  if (role.aggregationRule === undefined) return role
+  const metadata = J.object(role.metadata)
+  const managedFields = J.objects(metadata.managedFields).filter(({ manager }) => manager === "kube-apiserver")
+  return { ...role, metadata: { ...metadata, managedFields }, rules: null }
+}
 
 const stamped = (plural: string, object: JsonObject, time: string): JsonObject => {
   const { annotations, labels, managedFields, name, namespace } = J.object(object.metadata)

@@ -27,8 +27,9 @@ export const admitted = (state: ServerState, options: WriteOptions, updateStatus
   return {
     ...options,
     mutate: (attributes) =>
-      (hasOthers ? mutated(state, attributes, options) : Plugins.mutate(attributes.object, attributes, options)) ??
-      undefined,
+      (hasOthers
+        ? mutated(state, attributes, options)
+        : Plugins.mutate(state, attributes.object, attributes, options)) ?? undefined,
     admit: (attributes) => {
       Plugins.validate(state, attributes, options)
       if (hasOthers) {
@@ -43,7 +44,7 @@ export const admitted = (state: ServerState, options: WriteOptions, updateStatus
 const mutated = (state: ServerState, attributes: Attributes, options: WriteOptions): JsonObject | null => {
   const reinvocation = new Reinvocation()
   const round = (given: JsonObject | null): JsonObject | null => {
-    const byPlugins = Plugins.mutate(given, attributes, options)
+    const byPlugins = Plugins.mutate(state, given, attributes, options)
     const byPolicies = MutatingPolicies.mutate(
       state,
       { ...attributes, object: byPlugins },

@@ -1,6 +1,7 @@
 /** The resources, match conditions and expressions of policies: the same for validating and mutating policies. */
 
 import * as AdmissionExpressions from "../kinds/cel/AdmissionExpressions.ts"
+import * as CostLimits from "../kinds/cel/cost/CostLimits.ts"
 import type * as Attributes from "../model/Attributes.ts"
 import type { JsonObject, Json as JsonValue } from "../model/Json.ts"
 import * as Json from "../model/Json.ts"
@@ -45,13 +46,17 @@ export const matchedBy = (
     : Matching.matched(state, resourceRules, matchPolicy, attributes)
 }
 
-/** Evaluates an expression. Returns its value, or the error in the words of a kube-apiserver. */
+/**
+ * Evaluates an expression. Returns its value, or the error in the words of a kube-apiserver. `isLast`: the expressions cost too much, and
+ * the others are not evaluated.
+ */
 export const evaluated = (
   { compiled, source }: Expression,
   activation: AdmissionExpressions.Activation
-): AdmissionExpressions.Result => {
+): { readonly value: unknown } | { readonly problem: string; readonly isLast?: boolean } => {
   if ("problem" in compiled) return { problem: `compilation error: ${compiled.problem}` }
   const result = compiled.evaluate(activation)
+  if (activation.left < 0) return { problem: CostLimits.exhausted, isLast: true }
   return "problem" in result ? { problem: `expression '${source}' resulted in error: ${result.problem}` } : result
 }
 
@@ -61,10 +66,11 @@ export const conditionsMet = (
   input: AdmissionExpressions.Input
 ): boolean | { readonly problem: string } => {
   if (conditions.length === 0) return true
-  const activation = AdmissionExpressions.activate(input)
+  const activation = AdmissionExpressions.activate(input, CostLimits.perConditions)
   const problems = new Set<string>()
   for (const condition of conditions) {
     const result = evaluated(condition, activation)
+    if ("problem" in result && result.isLast === true) return result
     if ("problem" in result) problems.add(result.problem)
     else if (result.value === false) return false
   }

@@ -5,12 +5,14 @@ import { copy, type JsonObject } from "../model/Json.ts"
 import * as LimitRanger from "./plugins/LimitRanger.ts"
 import * as PodSecurity from "./plugins/PodSecurity.ts"
 import * as ResourceQuota from "./plugins/ResourceQuota.ts"
+import * as ServiceAccount from "./plugins/ServiceAccount.ts"
 import type { ServerState, WriteOptions } from "./ServerState.ts"
 
 const isPod = ({ group, plural }: Attributes["resource"]): boolean => group === "" && plural === "pods"
 
 /** The object before policies and webhooks see it; the same object if its kind has no plugin. Throws a Failure. */
 export const mutate = <A extends JsonObject | null>(
+  { identity, plugins }: ServerState,
   object: A,
   attributes: Omit<Attributes, "object">,
   writing: WriteOptions
@@ -21,7 +23,10 @@ export const mutate = <A extends JsonObject | null>(
     return object
   }
   const draft = copy(object)
-  if (isPod(resource) && operation === "CREATE") LimitRanger.admit(draft, attributes, writing)
+  if (isPod(resource) && operation === "CREATE") {
+    LimitRanger.admit(draft, attributes, writing)
+    if (plugins.has("ServiceAccount")) ServiceAccount.admit(draft, attributes, identity, writing)
+  }
   admit(draft, oldObject, writing)
   return draft
 }

@@ -13,6 +13,9 @@ import type { Identity } from "../storage/Identity.ts"
 import type { Store } from "../storage/Store.ts"
 import type { Outside } from "../webhook/Outside.ts"
 
+/** An admission plugin that is off by default. */
+export type Plugin = "ServiceAccount"
+
 /** The stored objects, the served kinds, and the services that the verbs use. */
 export interface ServerState {
   readonly store: Store
@@ -22,6 +25,8 @@ export interface ServerState {
   readonly authorizer: Authorizer
   /** Recognizes users by their tokens. */
   readonly authentication: Authentication
+  /** The admission plugins that are off by default, and on here. */
+  readonly plugins: ReadonlySet<Plugin>
   /** The way to webhooks. */
   readonly outside: Outside
   /** What each CustomResourceDefinition declares, and what that was made of. */

@@ -1,6 +1,7 @@
 /** Evaluates ValidatingAdmissionPolicies for a request. They may deny it. */
 
 import * as AdmissionExpressions from "../kinds/cel/AdmissionExpressions.ts"
+import * as CostLimits from "../kinds/cel/cost/CostLimits.ts"
 import type * as Attributes from "../model/Attributes.ts"
 import * as Failure from "../model/Failure.ts"
 import * as Json from "../model/Json.ts"
@@ -102,18 +103,30 @@ const evaluate = (
   if (met === false) return nothing
   if (met !== true) return policy.ignores ? nothing : { decisions: [{ message: met.problem }], annotations: [] }
   const activation = AdmissionExpressions.activate(input)
-  const decisions = policy.validations.flatMap((validation): ReadonlyArray<Denial> => {
+  const decisions: Array<Denial> = []
+  for (const validation of policy.validations) {
     const result = Evaluation.evaluated(validation, activation)
-    if ("problem" in result) return policy.ignores ? [] : [{ message: result.problem }]
-    if (result.value === true) return []
-    return [{ message: messageOf(validation, activation), reason: validation.reason }]
-  })
-  const annotations = policy.annotations.flatMap((annotation): ReadonlyArray<Denial> => {
-    const result = Evaluation.evaluated(annotation, activation)
-    return "problem" in result && !policy.ignores ? [{ message: result.problem }] : []
-  })
+    if ("problem" in result && result.isLast === true) return failed(policy, result.problem)
+    if ("problem" in result) decisions.push(...failed(policy, result.problem).decisions)
+    else if (result.value !== true) {
+      const message = messageOf(validation, activation)
+      if (typeof message === "string") decisions.push({ message, reason: validation.reason })
+      else decisions.push(...failed(policy, message.problem).decisions)
+    }
+  }
+  const audit = AdmissionExpressions.activate(input)
+  const annotations: Array<Denial> = []
+  for (const annotation of policy.annotations) {
+    const result = Evaluation.evaluated(annotation, audit)
+    if ("problem" in result && result.isLast === true) return failed(policy, result.problem)
+    if ("problem" in result && !policy.ignores) annotations.push({ message: result.problem })
+  }
   return { decisions, annotations }
 }
+
+/** The decision of a policy with an error. */
+const failed = ({ ignores }: Compiled, problem: string): Evaluated =>
+  ignores ? nothing : { decisions: [{ message: problem }], annotations: [] }
 
 /** The maximum length of a message, in bytes. */
 const mostMessage = 5 * 1024
@@ -121,11 +134,12 @@ const mostMessage = 5 * 1024
 const messageOf = (
   { message, messageExpression, source }: Validation,
   activation: AdmissionExpressions.Activation
-): string => {
+): string | { readonly problem: string } => {
   const result =
     messageExpression === undefined || "problem" in messageExpression
       ? undefined
       : messageExpression.evaluate(activation)
+  if (activation.left < 0) return { problem: `failed messageExpression: ${CostLimits.exhausted}` }
   const text = result !== undefined && "value" in result && typeof result.value === "string" ? result.value.trim() : ""
   if (text !== "" && !text.includes("\n") && Buffer.byteLength(text) <= mostMessage) return text
   return message === "" ? `failed expression: ${source.trim()}` : message

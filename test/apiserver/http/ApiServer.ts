@@ -13,7 +13,7 @@ import * as BootstrapPolicy from "../access/BootstrapPolicy.ts"
 import * as Impersonation from "../access/Impersonation.ts"
 import * as RbacAuthorizer from "../access/RbacAuthorizer.ts"
 import * as ServiceAccountTokens from "../access/ServiceAccountTokens.ts"
-import type { ServerState } from "../admission/ServerState.ts"
+import type { Plugin, ServerState } from "../admission/ServerState.ts"
 import { kinds as builtInKinds } from "../kinds/BuiltInKinds.ts"
 import { names } from "../kinds/Names.ts"
 import type { Kind } from "../model/Kind.ts"
@@ -49,6 +49,16 @@ export interface Options {
   readonly history?: number | undefined
   /** The user of a request without credentials. Default: an administrator. */
   readonly user?: User | undefined
+  /**
+   * The admission plugins to turn on besides those that are always on. `ServiceAccount` needs the ServiceAccount `default` in each namespace,
+   * which the controllers create. Default: none, as in envtest.
+   */
+  readonly admissionPlugins?: ReadonlyArray<Plugin> | undefined
+  /**
+   * Whether the ClusterRoles `admin`, `edit` and `view` have the rules that the clusterrole-aggregation-controller gives them. Default: they
+   * have them.
+   */
+  readonly aggregatedRoles?: boolean | undefined
   /** Where clients reach it, for `/api`: `127.0.0.1:6443`. */
   readonly address?: string | undefined
   /** Where the Services of webhooks are. Default: at their external names, or at one of their endpoints. */
@@ -95,6 +105,7 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
       store,
       authorizer,
       authentication,
+      plugins: new Set(options.admissionPlugins),
       outside: Outside.make(store, options.services, options.inside),
       registry: Registry.make(options.kinds ?? builtInKinds),
       identity: Identity.make(seed),
@@ -133,9 +144,9 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
   })
 
 /** The objects of the store at the start: roles and bindings of served kinds, and a saved state. */
-const initial = ({ kinds, saved }: Options, now: number): Store.Saved | undefined => {
+const initial = ({ aggregatedRoles, kinds, saved }: Options, now: number): Store.Saved | undefined => {
   if (kinds !== undefined) return saved
-  const bootstrap = BootstrapPolicy.saved(now)
+  const bootstrap = BootstrapPolicy.saved(now, aggregatedRoles)
   return saved === undefined ? bootstrap : { ...saved, storages: { ...bootstrap.storages, ...saved.storages } }
 }
 

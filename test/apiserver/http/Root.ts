@@ -43,7 +43,9 @@ export const answer = (
       return json(exchange, { paths: paths(scope) })
     case "version":
       if (exchange.request.method !== "GET" && exchange.request.method !== "HEAD") throw Failure.noSuchMethod()
-      return parts.length === 1 ? json(exchange, version) : Exchange.nothing
+      if (parts.length > 1) return Exchange.nothing
+      checkRepresentation(exchange, ["application/json"])
+      return json(exchange, version)
     case "healthz":
     case "livez":
     case "readyz":
@@ -52,7 +54,10 @@ export const answer = (
       if (second === "v2" && parts.length === 2) return OpenApiV2.answer(exchange.request.headers.accept)
       return second === "v3" ? openApi(scope, exchange) : Exchange.nothing
     case "api":
-      if (second === undefined) return groups(scope, exchange, "api")
+      if (second === undefined) {
+        checkRepresentation(exchange, representations)
+        return groups(scope, exchange, "api")
+      }
       return parts.length === 2 ? ofVersion(scope, exchange, "", second) : Exchange.nothing
     case "apis":
       if (second === undefined) return groups(scope, exchange, "apis")
@@ -63,6 +68,16 @@ export const answer = (
       Unserved.checkPath(exchange.target.path)
       return Exchange.nothing
   }
+}
+
+const representations = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
+
+/** The router of a kube-apiserver rejects a client that names none of the media types. It does not know ranges such as `application/*`. */
+const checkRepresentation = ({ request: { headers } }: Exchange.Exchange, available: ReadonlyArray<string>): void => {
+  const { accept = "" } = headers
+  const types = Negotiation.clausesOf(accept).map(({ type }) => type)
+  if (accept.trim() === "" || types.some((type) => type === "*/*" || available.includes(type))) return
+  throw Failure.noRepresentation(available)
 }
 
 const json = (exchange: Exchange.Exchange, value: JsonObject): Exchange.HttpResponse =>
@@ -96,7 +111,7 @@ const groups = (scope: RequestScope, exchange: Exchange.Exchange, root: "api" | 
   const kinds = scope.state.registry.kinds()
   const form = Discovery.formOf(exchange.request.headers.accept)
   if (form === undefined) {
-    throw Failure.notAcceptable(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"])
+    throw Failure.notAcceptable(representations)
   }
   if (form.aggregated) return aggregated(scope, exchange, root, form.format)
   const list = root === "api" ? Discovery.apiVersions(scope.address) : Discovery.apiGroupList(kinds)
@@ -132,7 +147,10 @@ const ofVersion = (
   version = ""
 ): Exchange.HttpResponse => {
   const found = Discovery.apiResourceList(scope.state.registry.kinds(), group, version)
-  if (found !== undefined) return list(exchange, found)
+  if (found !== undefined) {
+    if (scope.builtInGroups.has(group)) checkRepresentation(exchange, representations)
+    return list(exchange, found)
+  }
   Unserved.checkGroup(group, version)
   if (scope.builtInGroups.has(group)) throw Failure.noSuchPath()
   return Exchange.nothing
@@ -141,7 +159,7 @@ const ofVersion = (
 const list = (exchange: Exchange.Exchange, value: JsonObject): Exchange.HttpResponse => {
   const form = Discovery.formOf(exchange.request.headers.accept)
   if (form === undefined) {
-    throw Failure.notAcceptable(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"])
+    throw Failure.notAcceptable(representations)
   }
   return shown(exchange, value, form.format, {})
 }

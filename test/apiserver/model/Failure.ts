@@ -98,6 +98,15 @@ export const notAcceptable = (accepted: ReadonlyArray<string>): Failure =>
     message: `only the following media types are accepted: ${accepted.join(", ")}`
   })
 
+/** 406 of a path that does not negotiate further: the client accepts none of its media types. */
+export const noRepresentation = (available: ReadonlyArray<string>): Failure =>
+  new Failure({
+    code: 406,
+    reason: "NotAcceptable",
+    message: `406: Not Acceptable\n\nAvailable representations: ${available.join(", ")}`,
+    details: {}
+  })
+
 /** 409: there is one of that name. */
 export const alreadyExists = (kind: Named, name: string): Failure =>
   new Failure({

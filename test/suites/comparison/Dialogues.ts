@@ -1,5 +1,6 @@
 /** Suites of dialogues, and their recordings. */
 
+import type * as ApiServer from "@homeostat/apiserver/http/ApiServer"
 import type { Json } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -16,6 +17,10 @@ export interface Suite {
   /** Custom kinds that the dialogues use. */
   readonly definitions?: ReadonlyArray<CustomResourceDefinition> | undefined
   readonly dialogues: ReadonlyArray<Dialogue.Dialogue>
+  /** The control plane that the dialogues need; default: etcd and kube-apiserver. */
+  readonly plane?: Recording.Recorded["plane"]
+  /** The options of the embedded server; default: none. */
+  readonly server?: ApiServer.Options | undefined
   /** How many dialogues take place at a time; default 8. */
   readonly concurrency?: number | undefined
 }
@@ -81,6 +86,7 @@ export const live = (cluster: ControlPlane, dialogue: Dialogue.Dialogue) =>
 /** The suite for `bun run record`. */
 export const recorded = (suite: Suite): Recording.Recorded => ({
   name: suite.name,
+  plane: suite.plane,
   record: (cluster) =>
     Effect.gen(function* () {
       yield* cluster.install(...(suite.definitions ?? []))

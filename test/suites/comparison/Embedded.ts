@@ -13,9 +13,9 @@ const beginning = Date.parse("2027-03-04T05:06:07Z")
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 /** An embedded server with the custom kinds of a suite. */
-export const make = ({ definitions = [] }: Pick<Dialogues.Suite, "definitions">) =>
+export const make = ({ definitions = [], server: options }: Pick<Dialogues.Suite, "definitions" | "server">) =>
   Effect.gen(function* () {
-    const server = Server.embedded(yield* ApiServer.make({ seed: 1 }))
+    const server = Server.embedded(yield* ApiServer.make({ ...options, seed: 1 }))
     for (const definition of definitions) {
       const body = JSON.parse(JSON.stringify(definition)) as Json
       const { body: answer, status } = yield* server({ method: "POST", path: definitionsPath, body }, beginning)

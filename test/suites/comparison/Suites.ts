@@ -1,5 +1,6 @@
 /** The suites whose answers of a real control plane are recorded. */
 import { access } from "../access/Dialogues.ts"
+import { accounts } from "../accounts/Dialogues.ts"
 import { admission } from "../admission/Dialogues.ts"
 import { regressions } from "../agreement/Dialogues.ts"
 import { apply } from "../apply/Dialogues.ts"
@@ -7,6 +8,7 @@ import { backup } from "../backup/Dialogues.ts"
 import { builtin } from "../builtin/Dialogues.ts"
 import { conformance } from "../conformance/Dialogues.ts"
 import { stories } from "../controllers/Recorded.ts"
+import { costs } from "../costs/Dialogues.ts"
 import { crd } from "../crd/Dialogues.ts"
 import { requests } from "../kubectl/Captured.ts"
 import { kubectl } from "../kubectl/Recorded.ts"
@@ -24,6 +26,7 @@ export const dialogues: ReadonlyArray<Dialogues.Suite> = [
   backup,
   builtin,
   conformance,
+  costs,
   crd,
   patch,
   plugins,
@@ -31,7 +34,7 @@ export const dialogues: ReadonlyArray<Dialogues.Suite> = [
 ]
 
 export const suites: ReadonlyArray<Recorded> = [
-  ...dialogues.map(Dialogues.recorded),
+  ...[...dialogues, accounts].map(Dialogues.recorded),
   documents,
   kubectl,
   requests,

@@ -56,6 +56,43 @@ describe.concurrent("A. Discovery and negotiation", () => {
     )
   )
 
+  conformance(215, "paths without objects reject a client that accepts none of their media types", {}, (scene) =>
+    Effect.gen(function* () {
+      const seen: Array<unknown> = []
+      for (const path of ["/version", "/api", "/api/v1", "/apis", "/apis/apps/v1", "/openapi/v2", "/healthz"]) {
+        for (const accept of [
+          "application/vnd.kubernetes.protobuf",
+          "text/plain",
+          "text/html, application/*",
+          "application/yaml"
+        ]) {
+          const { body, status } = yield* scene.request("GET", path, { accept })
+          if (status !== 200) seen.push([path, accept, status, Json.at(body, "message")])
+        }
+      }
+      const all = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+      const none = (available: string) => `406: Not Acceptable\n\nAvailable representations: ${available}`
+      const [text, range] = ["text/plain", "text/html, application/*"]
+      expect(seen).toEqual([
+        // In protobuf and in YAML.
+        ["/version", "application/vnd.kubernetes.protobuf", 406, undefined],
+        ["/version", text, 406, none("application/json")],
+        ["/version", range, 406, none("application/json")],
+        ["/version", "application/yaml", 406, undefined],
+        ["/api", text, 406, none(all)],
+        ["/api", range, 406, none(all)],
+        ["/api/v1", text, 406, none(all)],
+        ["/api/v1", range, 406, none(all)],
+        ["/apis", text, 406, `only the following media types are accepted: ${all}`],
+        ["/apis/apps/v1", text, 406, none(all)],
+        ["/apis/apps/v1", range, 406, none(all)],
+        ["/openapi/v2", "application/vnd.kubernetes.protobuf", 406, undefined],
+        ["/openapi/v2", text, 406, undefined],
+        ["/openapi/v2", "application/yaml", 406, undefined]
+      ])
+    })
+  )
+
   conformance(2, "GET /apis as plain JSON, or as the removed v2beta1, is the list of groups", {}, (scene) =>
     eventually(
       Effect.gen(function* () {

@@ -12,6 +12,15 @@ describe("OpenAPI v2 is a document without kinds", () => {
     })
   })
 
+  test("for clients that accept it", () => {
+    for (const accept of [undefined, "*/*", "application/*", "text/html, application/json;q=0.9"]) {
+      expect(OpenApiV2.answer(accept).status).toBe(200)
+    }
+    for (const accept of ["application/vnd.kubernetes.protobuf", "application/yaml", "text/plain"]) {
+      expect(OpenApiV2.answer(accept)).toEqual({ status: 406, headers: {}, body: "" })
+    }
+  })
+
   test("in protobuf, as kubectl asks for it", () => {
     const { body, headers } = OpenApiV2.answer("application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
     expect(headers["content-type"]).toBe("application/com.github.proto-openapi.spec.v2.v1.0+protobuf")

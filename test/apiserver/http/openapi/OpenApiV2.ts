@@ -4,15 +4,19 @@
  */
 import type { Answer } from "./OpenApi.ts"
 
-/** Answers with the document: in JSON, or in protobuf for who asks for that. */
-export const answer = (accept = ""): Answer =>
-  accept.includes("proto-openapi.spec.v2")
+/** Answers with the document: in JSON, or in protobuf for who asks for that. 406 without a body: the client accepts neither. */
+export const answer = (accept = ""): Answer => {
+  if (accept.trim() !== "" && !/(?:^|[,\s])(?:application\/(?:json|\*)|\*\/\*)|proto-openapi\.spec\.v2/.test(accept)) {
+    return { status: 406, headers: {}, body: "" }
+  }
+  return accept.includes("proto-openapi.spec.v2")
     ? { status: 200, headers: { "content-type": protobuf, vary: "Accept" }, body: encoded }
     : {
         status: 200,
         headers: { "content-type": "application/json", vary: "Accept" },
         body: JSON.stringify({ swagger, info, paths: {} })
       }
+}
 
 const protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 

@@ -7,6 +7,7 @@ import type { Json, JsonObject } from "../../model/Json.ts"
 import type { Schema } from "../../model/Schema.ts"
 import * as Authorizer from "./AuthorizerLibrary.ts"
 import * as Constructors from "./Constructors.ts"
+import * as CostLimits from "./cost/CostLimits.ts"
 import { Types } from "./DeclTypes.ts"
 import * as Expression from "./Expression.ts"
 import { failure } from "./Value.ts"
@@ -38,6 +39,8 @@ export interface Activation {
   readonly context: { readonly [name: string]: unknown }
   /** The variables of the policy that have been evaluated. */
   readonly variables: Map<string, Result>
+  /** The cost that is left for the expressions; less than 0: they cost too much. */
+  left: number
 }
 
 /** A compiled expression. */
@@ -96,7 +99,9 @@ export const compiler = ({ composed, params }: { readonly composed: boolean; rea
         const { composition, program } = activation.context.namespaceObject === null && other ? other : strict
         if ("problem" in program) return program
         const own = composition === undefined ? {} : { variables: composition.values(activation) }
-        return program.evaluate({ ...activation.context, ...own })
+        const { cost, result } = program.measure({ ...activation.context, ...own })
+        activation.left -= cost
+        return result
       }
     }
   }
@@ -115,7 +120,10 @@ export const compiler = ({ composed, params }: { readonly composed: boolean; rea
 }
 
 /** The values of a request, for all expressions of a policy. */
-export const activate = ({ authorizer, namespaceObject, object, oldObject, params, request }: Input): Activation => ({
+export const activate = (
+  { authorizer, namespaceObject, object, oldObject, params, request }: Input,
+  left = CostLimits.perRequest
+): Activation => ({
   context: {
     object: dynamic(object),
     oldObject: dynamic(oldObject),
@@ -124,7 +132,8 @@ export const activate = ({ authorizer, namespaceObject, object, oldObject, param
     namespaceObject: types().namespace(namespaceObject),
     authorizer
   },
-  variables: new Map()
+  variables: new Map(),
+  left
 })
 
 /** A value whose type the evaluation finds out. */

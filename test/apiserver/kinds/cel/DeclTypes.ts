@@ -106,7 +106,7 @@ export class Types {
 }
 
 /** The name under which a field is known to expressions; undefined: it can't be named. */
-const identifier = (name: string): string | undefined => {
+export const identifier = (name: string): string | undefined => {
   if (!/^[a-zA-Z_.\-/][a-zA-Z0-9_.\-/]*$/.test(name)) return undefined
   if (reserved.has(name)) return `__${name}__`
   return name.replace(/__|[-./]/g, (found) => escapes[found] ?? found)

@@ -6,6 +6,10 @@ import { type ASTNode, Environment, type EvaluationError, type ParseError } from
 import * as RegularExpression from "../crd/RegularExpression.ts"
 import * as Network from "./Addresses.ts"
 import * as Amounts from "./Amounts.ts"
+import * as CostLimits from "./cost/CostLimits.ts"
+import type { Declared } from "./cost/Declared.ts"
+import * as Estimate from "./cost/Estimate.ts"
+import * as Meter from "./cost/Meter.ts"
 import * as ListLibrary from "./ListLibrary.ts"
 import * as Logic from "./Logic.ts"
 import * as Macros from "./Macros.ts"
@@ -17,9 +21,16 @@ export interface Program {
   readonly type: string
   /** Whether it looks at the object as it was before. */
   readonly usesOldSelf: boolean
+  /** The greatest cost of its evaluation. `root` is the type of its variables, if a schema limits them. */
+  readonly greatestCost: (root: Declared | undefined) => number
   /** What it gives, or the complaint. */
-  readonly evaluate: (context: Context) => { readonly value: unknown } | { readonly problem: string }
+  readonly evaluate: (context: Context) => Result
+  /** The same with its cost, which is limited. It takes longer. */
+  readonly measure: (context: Context) => Meter.Metered<Result>
 }
+
+/** What an expression gives, or the complaint. */
+export type Result = { readonly value: unknown } | { readonly problem: string }
 
 /** The variables. */
 export interface Context {
@@ -44,10 +55,32 @@ export const compile = (env: Environment, source: string): Program | { readonly 
     if (strange !== undefined) return { problem: located(source, strange.node.pos, strange.text) }
     const { error, type = "dyn", valid } = parsed.check()
     if (!valid) return { problem: complaint(source, error) }
-    return { type, usesOldSelf: uses.has("oldSelf"), evaluate: (context) => evaluate(parsed, context) }
+    let counted: ReturnType<Environment["parse"]> | undefined
+    return {
+      type,
+      usesOldSelf: uses.has("oldSelf"),
+      greatestCost: (root) => Estimate.greatestCost(parsed.ast, root),
+      evaluate: (context) => evaluate(parsed, context),
+      measure: (context) => {
+        counted ??= instrumented(env, source)
+        const program = counted
+        const { cost, result } = Meter.run(() => evaluate(program, context))
+        // An operator may have absorbed the error.
+        return { cost, result: cost > CostLimits.perCall ? { problem: CostLimits.cancelled } : result }
+      }
+    }
   } catch (error) {
     return { problem: complaint(source, error) }
   }
+}
+
+/** A program that counts its cost. */
+const instrumented = (env: Environment, source: string): ReturnType<Environment["parse"]> => {
+  const parsed = env.parse(source)
+  prepare(parsed.ast, new Set())
+  parsed.check()
+  Meter.instrument(parsed.ast)
+  return parsed
 }
 
 let base: Environment | undefined
@@ -211,10 +244,7 @@ const childrenOf = (node: ASTNode): ReadonlyArray<ASTNode> => {
 const isNode = (value: unknown): value is ASTNode =>
   typeof value === "object" && value !== null && "op" in value && "args" in value && "pos" in value
 
-const evaluate = (
-  parsed: (context: { readonly [name: string]: unknown }) => unknown,
-  context: Context
-): { readonly value: unknown } | { readonly problem: string } => {
+const evaluate = (parsed: (context: { readonly [name: string]: unknown }) => unknown, context: Context): Result => {
   try {
     return { value: parsed({ ...context }) }
   } catch (error) {

@@ -10,6 +10,9 @@ import type { Rule, Schema } from "../../model/Schema.ts"
 import { type Correlation, itemLike } from "../crd/Correlation.ts"
 import * as FieldPath from "../crd/FieldPath.ts"
 import * as StructuralSchema from "../crd/StructuralSchema.ts"
+import * as Budget from "./cost/Budget.ts"
+import * as CostLimits from "./cost/CostLimits.ts"
+import * as Declared from "./cost/Declared.ts"
 import { type Type, Types } from "./DeclTypes.ts"
 import * as Expression from "./Expression.ts"
 
@@ -45,10 +48,23 @@ export const compile = (schema: Schema, { root = true } = {}): Rules => {
   const node = nodeOf(schema, new Types(Expression.environment()), root)
   return {
     none: node === undefined,
-    check: (value, old, { before, path, warn = () => undefined } = {}) =>
-      node === undefined ? [] : [...broken(node, { value, old, path, current: before, nearest: undefined }, warn)]
+    check: (value, old, { before, path, warn = () => undefined } = {}) => {
+      if (node === undefined) return []
+      const part = { value, old, path, current: before, nearest: undefined }
+      const evaluated = (budget: Budget.Budget) => {
+        const warnings: Array<string> = []
+        const errors = [...broken(node, part, budget, (text) => warnings.push(text))]
+        return budget.isEnough() ? { errors, warnings } : undefined
+      }
+      // The costs are only counted if the estimates of all evaluations together exceed the limit.
+      const { errors, warnings } = evaluated(Budget.estimated()) ?? evaluated(Budget.counted()) ?? nothing
+      for (const text of warnings) warn(text)
+      return errors
+    }
   }
 }
+
+const nothing = { errors: [], warnings: [] }
 
 /** Compiles the rules at one part of a schema. The types are those of the whole schema. */
 export const compileAt = (schema: Schema, type: Type, types: Types): ReadonlyArray<Compiled> => {
@@ -76,6 +92,8 @@ interface Node {
   /** Whether one of the rules looks at the old value. */
   readonly usesOldSelf: boolean
   readonly schema: Schema
+  /** The sizes that its values may have. */
+  readonly declared: () => Declared.Declared | undefined
   readonly type: Type
   readonly rules: ReadonlyArray<Compiled>
   readonly items: Node | undefined
@@ -97,6 +115,7 @@ const nodeOf = (schema: Schema, types: Types, root?: boolean): Node | undefined 
   const rules = schema["x-kubernetes-validations"] === undefined ? [] : compileAt(schema, type, types)
   return {
     schema,
+    declared: () => (root === undefined ? Declared.of(schema) : Declared.of(schema, root)),
     type,
     rules,
     usesOldSelf: rules.some(({ program }) => "usesOldSelf" in program && program.usesOldSelf),
@@ -116,10 +135,15 @@ interface Part {
   readonly nearest: Correlation | undefined
 }
 
-function* broken(node: Node, part: Part, warn: (text: string) => void): Iterable<FieldError.FieldError> {
+function* broken(
+  node: Node,
+  part: Part,
+  budget: Budget.Budget,
+  warn: (text: string) => void
+): Iterable<FieldError.FieldError> {
   const { path = "", value } = part
-  if (value === null) return
-  yield* brokenHere(node, part, warn)
+  if (value === null || budget.isOver()) return
+  yield* brokenHere(node, part, budget, warn)
   if (Json.isList(value) && node.items !== undefined) {
     for (const [index, item] of value.entries()) {
       const old = itemLike(node.schema, part.old, item)
@@ -127,6 +151,7 @@ function* broken(node: Node, part: Part, warn: (text: string) => void): Iterable
       yield* broken(
         node.items,
         { value: item, old, path: `${path}[${index}]`, current: around.current, nearest: around.nearest },
+        budget,
         warn
       )
     }
@@ -138,7 +163,12 @@ function* broken(node: Node, part: Part, warn: (text: string) => void): Iterable
     const member = value[name]
     if (child === undefined || member === undefined) continue
     const at = named === undefined ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
-    yield* broken(child, { value: member, old: Json.at(part.old, name), path: at, ...memberOf(part, name) }, warn)
+    yield* broken(
+      child,
+      { value: member, old: Json.at(part.old, name), path: at, ...memberOf(part, name) },
+      budget,
+      warn
+    )
   }
 }
 
@@ -152,7 +182,12 @@ const memberOf = ({ current, nearest }: Part, name: string): Pick<Part, "current
 
 const isUnchanged = ({ current, nearest }: Part): boolean => (current ?? nearest)?.same === true
 
-function* brokenHere(node: Node, part: Part, warn: (text: string) => void): Iterable<FieldError.FieldError> {
+function* brokenHere(
+  node: Node,
+  part: Part,
+  budget: Budget.Budget,
+  warn: (text: string) => void
+): Iterable<FieldError.FieldError> {
   if (node.rules.length === 0) return
   const { old, path, value } = part
   const type = node.schema.type ?? (path === undefined ? "object" : "")
@@ -165,13 +200,27 @@ function* brokenHere(node: Node, part: Part, warn: (text: string) => void): Iter
     }
     if (program.usesOldSelf && before === undefined && rule.optionalOldSelf !== true) continue
     const context = { self, oldSelf: rule.optionalOldSelf === true ? Optional.of(before) : before }
-    const result = program.evaluate(context)
+    const result = budget.evaluate(program, node.declared, context)
+    if (result === undefined) {
+      yield FieldError.make("FieldValueInvalid", path, type, CostLimits.exhausted)
+      return
+    }
+    if ("problem" in result && result.problem === CostLimits.cancelled) {
+      const detail = `'${CostLimits.cancelled}': no further validation rules will be run due to call cost exceeds limit for rule: ${shown(rule)}`
+      yield FieldError.make("FieldValueInvalid", path, type, detail)
+      return
+    }
     if ("problem" in result) {
       yield FieldError.make("FieldValueInvalid", path, type, failed(result.problem, rule))
       continue
     }
     if (result.value === true) continue
-    const error = errorOf(node.schema, part, rule, messageOf(message, context) ?? messageOrDefault(rule))
+    const said = messageOf(message, node, budget, context)
+    if (said !== undefined && typeof said !== "string") {
+      yield FieldError.make("FieldValueInvalid", path, type, said.problem(rule.messageExpression ?? ""))
+      return
+    }
+    const error = errorOf(node.schema, part, rule, said ?? messageOrDefault(rule))
     if (!program.usesOldSelf && isUnchanged(part)) warn(FieldError.sentence(error))
     else yield error
   }
@@ -188,13 +237,26 @@ const messageOrDefault = (rule: Rule): string =>
   (rule.message ?? "") === "" ? `failed rule: ${shown(rule)}` : shown(rule)
 
 /** What a message expression says; undefined where it fails, or says nothing that can be shown. */
-const messageOf = (message: Compiled["message"], context: Expression.Context): string | undefined => {
+const messageOf = (
+  message: Compiled["message"],
+  { declared }: Node,
+  budget: Budget.Budget,
+  context: Expression.Context
+): string | { readonly problem: (source: string) => string } | undefined => {
   if (message === undefined || "problem" in message) return undefined
-  const result = message.evaluate(context)
+  const result = budget.evaluate(message, declared, context)
+  if (result === undefined) return { problem: () => exhaustedMessage }
+  if ("problem" in result && result.problem === CostLimits.cancelled) return { problem: cancelledMessage }
   if ("problem" in result || typeof result.value !== "string") return undefined
   const text = result.value.trim()
   return text === "" || text.includes("\n") || Buffer.byteLength(text) > 5120 ? undefined : text
 }
+
+const exhaustedMessage =
+  "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
+
+const cancelledMessage = (source: string): string =>
+  `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(source)}`
 
 const errorOf = (schema: Schema, { path, value }: Part, rule: Rule, detail: string): FieldError.FieldError => {
   const parsed = rule.fieldPath === undefined ? undefined : FieldPath.parse(rule.fieldPath, schema)

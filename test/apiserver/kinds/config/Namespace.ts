@@ -3,6 +3,7 @@ import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
 import type { JsonObject } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
+import * as ObjectMeta from "../../model/ObjectMeta.ts"
 import { type Definition, type Errors, fill, keep, statusStrategy, strategy } from "../Definition.ts"
 
 const nameLabel = "kubernetes.io/metadata.name"
@@ -81,11 +82,21 @@ export const namespace: Definition = {
   unconditionalUpdate: true
 }
 
+const mountable = "kubernetes.io/enforce-mountable-secrets"
+
 /** v1 ServiceAccount. */
 export const serviceAccount: Definition = {
   group: "",
   version: "v1",
   kind: "ServiceAccount",
-  strategy: strategy({ shape: "core/v1.ServiceAccount" }),
+  strategy: strategy({
+    shape: "core/v1.ServiceAccount",
+    *warnings(account, old) {
+      const isNew = old === undefined || ObjectMeta.annotationsOf(old)[mountable] === undefined
+      if (isNew && ObjectMeta.annotationsOf(account)[mountable] !== undefined) {
+        yield `metadata.annotations[${mountable}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`
+      }
+    }
+  }),
   unconditionalUpdate: true
 }

@@ -1,6 +1,5 @@
 /**
  * The admission plugins of a kube-apiserver that change Pods: Priority and DefaultTolerationSeconds.
- * (The ServiceAccount plugin is off, as in envtest: no token is mounted.)
  */
 import * as Failure from "../../model/Failure.ts"
 import type { DraftObject, JsonObject } from "../../model/Json.ts"

@@ -69,7 +69,9 @@ const ofSpec = (spec: Internal.Spec, before?: Internal.Spec): Errors => [
   ...oneOf("spec.scope", Json.text(spec.read.scope) ?? "", ["Cluster", "Namespaced"]),
   ...ofMissingSchemas(spec),
   ...ofPreserving(spec),
-  ...spec.versions.flatMap((version, index) => ofVersion(version, spec, `spec.versions[${index}]`)),
+  ...spec.versions.flatMap((version, index) =>
+    ofVersion(version, spec, `spec.versions[${index}]`, isUnchanged(spec, before, version))
+  ),
   ...ofVersions(spec),
   ...ofFirstVersion(spec),
   ...["plural", "singular", "kind", "listKind"]
@@ -79,13 +81,25 @@ const ofSpec = (spec: Internal.Spec, before?: Internal.Spec): Errors => [
   ...ofSchema(
     spec.common.schema,
     spec.versions.some((version) => hasStatus(spec, version)),
-    "spec.validation"
+    "spec.validation",
+    isUnchanged(spec, before, spec.versions[0])
   ),
   ...ViewValidation.ofSubresources(spec.common.subresources, "spec.subresources"),
   ...ViewValidation.ofColumns(spec.common, "spec.additionalPrinterColumns"),
   ...ViewValidation.ofSelectableFields(spec.common, spec.common.schema, "spec.selectableFields"),
   ...ConversionValidation.validate(spec, before)
 ]
+
+/** Whether a version has the same schema as before. */
+const isUnchanged = (
+  spec: Internal.Spec,
+  before: Internal.Spec | undefined,
+  version: Internal.Version | undefined
+): boolean => {
+  const old = before?.versions.find(({ name }) => name === version?.name)
+  if (before === undefined || old === undefined || version === undefined) return false
+  return Json.equal(Internal.schemaOf(spec, version) ?? null, Internal.schemaOf(before, old) ?? null)
+}
 
 const ofGroup = (group: string): Errors => {
   if (group === "") return [FieldError.required("spec.group")]
@@ -121,12 +135,12 @@ const ofPreserving = (spec: Internal.Spec): Errors => {
   ]
 }
 
-const ofVersion = (version: Internal.Version, spec: Internal.Spec, path: string): Errors => {
+const ofVersion = (version: Internal.Version, spec: Internal.Spec, path: string, isOld: boolean): Errors => {
   const problems = Format.dnsLabel1035(version.name)
   return [
     ...(problems.length > 0 ? [FieldError.invalid(`${path}.name`, version.name, problems.join(","))] : []),
     ...ofDeprecation(version.read, `${path}.deprecationWarning`),
-    ...ofSchema(version.schema, hasStatus(spec, version), `${path}.schema`),
+    ...ofSchema(version.schema, hasStatus(spec, version), `${path}.schema`, isOld),
     ...ViewValidation.ofSubresources(version.subresources, `${path}.subresources`),
     ...ViewValidation.ofColumns(version, `${path}.additionalPrinterColumns`),
     ...ViewValidation.ofSelectableFields(version, version.schema, `${path}.selectableFields`)
@@ -211,7 +225,12 @@ export const ofNames = (value: Json.Json | undefined, path: string): Errors => {
   ]
 }
 
-const ofSchema = (validation: Json.JsonObject | undefined, statusEnabled: boolean, path: string): Errors => {
+const ofSchema = (
+  validation: Json.JsonObject | undefined,
+  statusEnabled: boolean,
+  path: string,
+  isOld: boolean
+): Errors => {
   const read = Internal.openApi(validation)
   if (read === undefined) return []
   const at = `${path}.openAPIV3Schema`
@@ -220,7 +239,7 @@ const ofSchema = (validation: Json.JsonObject | undefined, statusEnabled: boolea
   const structural = readable ? Structural.validate(read, at) : []
   const defaults = readable && structural.length === 0 ? DefaultValidation.validate(schema, at) : []
   const sound = readable && structural.length === 0 && defaults.length === 0
-  const errors = OpenApi.validate(read, at, sound ? new Types(Expression.environment()) : undefined)
+  const errors = OpenApi.validate(read, at, sound ? new Types(Expression.environment()) : undefined, isOld)
   return [
     ...(statusEnabled ? ofRoot(read, at) : []),
     ...(read.nullable === true ? [FieldError.forbidden(`${at}.nullable`, "nullable cannot be true at the root")] : []),

@@ -5,11 +5,13 @@
 import * as FieldError from "../../../model/FieldError.ts"
 import * as Json from "../../../model/Json.ts"
 import type { Schema } from "../../../model/Schema.ts"
+import * as Declared from "../../cel/cost/Declared.ts"
 import type { Type, Types } from "../../cel/DeclTypes.ts"
 import * as Rules from "../../cel/Rules.ts"
 import * as FieldPath from "../FieldPath.ts"
 import * as StructuralSchema from "../StructuralSchema.ts"
 import { shownRule } from "./Internal.ts"
+import * as RuleCosts from "./RuleCosts.ts"
 import * as Topology from "./Topology.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
@@ -36,14 +38,28 @@ interface Position {
 interface Typed {
   readonly types: Types
   readonly schema: Schema
+  readonly costs: RuleCosts.RuleCosts
+  /** How many values an object can have here, if its lists and maps have limits. */
+  readonly values: number | undefined
 }
 
-/** The errors in a schema. Without `types`, rules are not looked at: the schema is wrong otherwise. */
-export const validate = (schema: Json.JsonObject, path: string, types: Types | undefined): SchemaErrors => {
-  const typed = types === undefined ? undefined : { types, schema: StructuralSchema.schemaOf(schema) }
+/**
+ * The errors in a schema. Without `types`, rules are not looked at: the schema is wrong otherwise. If the schema is that of the stored
+ * object, its rules may cost too much.
+ */
+export const validate = (
+  schema: Json.JsonObject,
+  path: string,
+  types: Types | undefined,
+  isUnchanged = false
+): SchemaErrors => {
+  const costs = RuleCosts.make(isUnchanged)
+  const typed = types === undefined ? undefined : { types, schema: StructuralSchema.schemaOf(schema), costs, values: 1 }
   // The whole is declared first, as a resource: its parts are the same types then.
   if (typed !== undefined) typed.types.of(typed.schema, true)
-  return at(schema, { path, root: true, insideMeta: false, noDefaults: undefined, uncorrelated: undefined, typed })
+  const position = { path, root: true, insideMeta: false, noDefaults: undefined, uncorrelated: undefined, typed }
+  const errors = at(schema, position)
+  return { ...errors, rules: [...errors.rules, ...costs.total(path)] }
 }
 
 const at = (schema: Json.JsonObject, position: Position): SchemaErrors => {
@@ -106,8 +122,12 @@ const children = (schema: Json.JsonObject, position: Position): ReadonlyArray<re
   return found
 }
 
-const typedAt = (typed: Typed | undefined, schema: Schema | undefined): Typed | undefined =>
-  typed === undefined || schema === undefined ? undefined : { types: typed.types, schema }
+const typedAt = (typed: Typed | undefined, schema: Schema | undefined): Typed | undefined => {
+  if (typed === undefined || schema === undefined) return undefined
+  const factor = RuleCosts.factor(typed.schema)
+  const values = typed.values === undefined || factor === undefined ? undefined : typed.values * factor
+  return { ...typed, schema, values }
+}
 
 const types = ["array", "boolean", "integer", "number", "object", "string"]
 
@@ -222,14 +242,17 @@ const compiled = (schema: Json.JsonObject, position: Position): Errors => {
 }
 
 const compiledRules = (rules: ReadonlyArray<Json.JsonObject>, typed: Typed, type: Type, position: Position): Errors =>
-  Rules.compileAt(typed.schema, type, typed.types).flatMap(({ message, program, rule }, index) => {
+  Rules.compileAt(typed.schema, type, typed.types).flatMap((compiled, index) => {
+    const { message, program, rule } = compiled
     const path = `${position.path}.x-kubernetes-validations[${index}]`
     const shown = shownRule(rules[index] ?? {})
     if ("problem" in program)
       return [FieldError.invalid(`${path}.rule`, shown, `compilation failed: ${program.problem}`)]
     if (program.type !== "bool")
       return [FieldError.invalid(`${path}.rule`, shown, "cel expression must evaluate to a bool")]
+    const declared = Declared.of(typed.schema, position.root || typed.schema["x-kubernetes-embedded-resource"] === true)
     return [
+      ...(declared === undefined ? [] : typed.costs.add(path, compiled, { declared, values: typed.values })),
       ...ofMessage(message, `${path}.messageExpression`, shown),
       ...ofOldSelf(program.usesOldSelf, rule.rule, rule.optionalOldSelf, path, position.uncorrelated)
     ]
