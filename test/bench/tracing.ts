@@ -21,10 +21,10 @@ import { WebApp } from "../../controllers/webapp/WebApp.ts"
 import * as Traces from "../../observability/src/Traces.ts"
 import * as Cache from "../../runtime/src/cache/Cache.ts"
 import * as Client from "../../runtime/src/client/Client.ts"
+import * as Cluster from "../../runtime/src/client/Cluster.fixture.ts"
 import * as Attempt from "../../runtime/src/controller/Attempt.ts"
 import * as Reachability from "../../runtime/src/controller/Reachability.ts"
 import * as RunnerFixture from "../../runtime/src/controller/Runner.fixture.ts"
-import * as ApiServer from "../../runtime/src/events/ApiServer.fixture.ts"
 import * as EventRecorder from "../../runtime/src/events/EventRecorder.ts"
 import * as Tracing from "../../runtime/src/telemetry/Tracing.ts"
 
@@ -51,7 +51,7 @@ const nowhere: Traces.Open = () =>
 /** Converged WebApps and their manager. */
 const world = (settings: Tracing.Settings | undefined) =>
   Effect.gen(function* () {
-    const server = ApiServer.make()
+    const server = yield* Cluster.make()
     for (const name of names) {
       server.put(WebApp, { metadata: { name }, spec: { image: image(0), replicas: 2, port: 8080 } })
     }

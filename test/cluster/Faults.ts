@@ -8,30 +8,42 @@ import * as Disconnect from "@homeostat/runtime/client/Disconnect"
 import { infoOf, type Request } from "@homeostat/runtime/client/Request"
 import type { Response, Streaming } from "@homeostat/runtime/client/Response"
 import * as Transport from "@homeostat/runtime/client/Transport"
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
-import * as Queue from "effect/Queue"
 import { PCGRandom } from "effect/Utils"
-import { type Asked, askedOf, type Match, matches } from "./RequestMatch.ts"
+import * as FaultyStream from "./FaultyStream.ts"
+import { type Asked, askedOf, type Match, matches, type Verb } from "./RequestMatch.ts"
 
 /** A fault. */
 export type Fault =
-  | { readonly _tag: "Answer"; readonly status: number; readonly reason: string; readonly retryAfter?: number }
-  | { readonly _tag: "Refused" | "Lost" | "Held" }
+  | ({ readonly _tag: "Answer"; readonly status: number } & Details)
+  | { readonly _tag: "Refused" | "Lost" | "Held" | "Unanswered" }
   | { readonly _tag: "Delayed"; readonly least: number; readonly most: number }
 
-const answer = (status: number, reason: string, retryAfter?: number): Fault => ({
-  _tag: "Answer",
-  status,
-  reason,
-  ...(retryAfter === undefined ? {} : { retryAfter })
-})
+/** The reason, the message and the delay of an error. */
+export interface Details {
+  /** Default: that of the API server for the status code. */
+  readonly reason?: string | undefined
+  /** Default: that of the API server for the reason, or the reason. */
+  readonly message?: string | undefined
+  /** When the client may try again, in seconds. Default: the API server does not say. */
+  readonly retryAfter?: number | undefined
+}
+
+/**
+ * The API server answers with an error of this HTTP status code, and does not do the request.
+ *
+ * @example
+ * ```ts
+ * cluster.faults.on({ verb: "list", kind: BuiltIn.Secret }, Faults.answer(403))
+ * cluster.faults.on({ verb: "patch" }, Faults.answer(422, { message: "the field is immutable" }), { times: 1 })
+ * ```
+ */
+export const answer = (status: number, details: Details = {}): Fault => ({ _tag: "Answer", status, ...details })
 
 /**
  * The API server rejects a write, because another client changed the object: 409.
@@ -41,7 +53,7 @@ const answer = (status: number, reason: string, retryAfter?: number): Fault => (
  * cluster.faults.on({ verb: "update", kind: Site }, Faults.conflict, { times: 2 })
  * ```
  */
-export const conflict: Fault = answer(409, "Conflict")
+export const conflict: Fault = answer(409)
 
 /**
  * The API server has too many requests: 429. The client may try again after a time, in whole seconds.
@@ -52,7 +64,7 @@ export const conflict: Fault = answer(409, "Conflict")
  * ```
  */
 export const tooManyRequests = (retryAfter: Duration.DurationInput): Fault =>
-  answer(429, "TooManyRequests", Math.ceil(Duration.toSeconds(retryAfter)))
+  answer(429, { retryAfter: Math.ceil(Duration.toSeconds(retryAfter)) })
 
 /**
  * The API server is not available: 503.
@@ -62,7 +74,7 @@ export const tooManyRequests = (retryAfter: Duration.DurationInput): Fault =>
  * cluster.faults.on({}, Faults.unavailable, { times: 10 })
  * ```
  */
-export const unavailable: Fault = answer(503, "ServiceUnavailable")
+export const unavailable: Fault = answer(503)
 
 /**
  * The API server no longer has the resourceVersion from which a watch or a page continues: 410. A watch gets it as an event.
@@ -73,7 +85,7 @@ export const unavailable: Fault = answer(503, "ServiceUnavailable")
  * yield* cluster.faults.endWatches({ kind: Site })
  * ```
  */
-export const expired: Fault = answer(410, "Expired")
+export const expired: Fault = answer(410)
 
 /**
  * The connection is refused, so the API server does not get the request.
@@ -96,7 +108,8 @@ export const refused: Fault = { _tag: "Refused" }
 export const lost: Fault = { _tag: "Lost" }
 
 /**
- * The request waits until the rule is removed, and then reaches the API server. A client may give up before.
+ * The request waits until the rule is removed. Then the other rules decide about it, or it reaches the API server. A client may give up
+ * before.
  *
  * @example
  * ```ts
@@ -105,6 +118,17 @@ export const lost: Fault = { _tag: "Lost" }
  * ```
  */
 export const held: Fault = { _tag: "Held" }
+
+/**
+ * The API server does what the request says, and the answer waits until the rule is removed. A client may give up before.
+ *
+ * @example
+ * ```ts
+ * const rule = cluster.faults.on({ verb: "create", kind: BuiltIn.ConfigMap }, Faults.unanswered, { times: 1 })
+ * rule.remove()
+ * ```
+ */
+export const unanswered: Fault = { _tag: "Unanswered" }
 
 /**
  * An answer, or each event of a watch, arrives later by a time between two limits. The events of one watch keep their order, so a long
@@ -137,12 +161,28 @@ export interface Often {
   readonly chance?: number | undefined
 }
 
+/** A request of the client. */
+export interface Recorded {
+  readonly verb: Verb
+  /** The path without the query: `/api/v1/namespaces/default/configmaps/page`. */
+  readonly path: string
+  readonly query: URLSearchParams
+  /** Lower-case names. */
+  readonly headers: { readonly [name: string]: string }
+  /** The body as JSON, or its text if it is not JSON. `undefined` without a body. */
+  readonly body: unknown
+}
+
 /** The faults of one client. */
 export interface Faults {
   /** Adds a rule. The first rule that applies to a request decides, besides delays, which add up with another fault. */
   readonly on: (match: Match, fault: Fault, often?: Often) => Rule
   /** Removes all rules. */
   readonly clear: () => void
+  /** The requests from now on, in their order, also those that a fault hits. The list grows with each one. */
+  readonly record: (match?: Match) => ReadonlyArray<Recorded>
+  /** The number of open watches. */
+  readonly watches: (match?: Match) => number
   /** Ends the open watches as the API server does after some minutes: without an error. Clients resume them. Returns their number. */
   readonly endWatches: (match?: Match) => Effect.Effect<number>
   /** Breaks the connections of the open watches. Returns their number. */
@@ -154,17 +194,36 @@ export interface Faults {
 type Failure = ApiError.Transport | ApiError.Fenced
 
 /** The body of an answer that is an error. */
-const statusOf = ({ reason, retryAfter, status }: Extract<Fault, { _tag: "Answer" }>, asked: Asked): string =>
-  JSON.stringify({
+const statusOf = ({ status, ...details }: Extract<Fault, { _tag: "Answer" }>, asked: Asked): string => {
+  const { reason = reasons[status] ?? "Unknown", retryAfter } = details
+  return JSON.stringify({
     kind: "Status",
     apiVersion: "v1",
     metadata: {},
     status: "Failure",
-    message: messages[reason]?.(asked) ?? reason,
+    message: details.message ?? messages[reason]?.(asked) ?? reason,
     reason,
     ...(retryAfter === undefined ? {} : { details: { retryAfterSeconds: retryAfter } }),
     code: status
   })
+}
+
+/** The reasons of the API server for status codes. */
+const reasons: { readonly [status: number]: string } = {
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  405: "MethodNotAllowed",
+  409: "Conflict",
+  410: "Expired",
+  413: "RequestEntityTooLarge",
+  422: "Invalid",
+  429: "TooManyRequests",
+  500: "InternalError",
+  503: "ServiceUnavailable",
+  504: "Timeout"
+}
 
 /** The messages of the API server. */
 const messages: { readonly [reason: string]: (asked: Asked) => string } = {
@@ -187,17 +246,61 @@ interface State extends Rule {
   readonly hit: (asked: Asked) => boolean
 }
 
-type Ending = "ended" | "broken"
-
-/** Bytes of a stream; `undefined` at its end. */
-type Part = Exit.Exit<Uint8Array | undefined, ApiError.Transport>
-
 interface OpenWatch {
-  readonly asked: Asked
-  readonly end: (how: Ending) => Effect.Effect<void>
+  readonly request: Request
+  readonly end: (how: FaultyStream.Ending) => Effect.Effect<void>
 }
 
 const encoder = new TextEncoder()
+
+const headersOf = (headers: { readonly [name: string]: string }) => ({
+  get: (name: string) => headers[name.toLowerCase()] ?? null
+})
+
+type Answered<A> = (status: number, body: string, headers: { readonly [name: string]: string }) => A
+
+const responseOf: Answered<Response> = (status, body, headers) => ({ status, body, headers: headersOf(headers) })
+
+const streamingOf: Answered<Streaming> = (status, body, headers) => {
+  const isEvent = status === 410
+  let text: string | undefined = isEvent ? `${JSON.stringify({ type: "ERROR", object: JSON.parse(body) })}\n` : body
+  return {
+    status: isEvent ? 200 : status,
+    headers: headersOf(headers),
+    next: Effect.sync(() => {
+      const part = text === undefined ? undefined : encoder.encode(text)
+      text = undefined
+      return part
+    }),
+    abort: Effect.void
+  }
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+const makeRecordings = () => {
+  const all: Array<{ readonly match: Match; readonly requests: Array<Recorded> }> = []
+  return {
+    record: (match: Match): ReadonlyArray<Recorded> => {
+      const requests: Array<Recorded> = []
+      all.push({ match, requests })
+      return requests
+    },
+    noting: ({ body, headers, path }: Request, asked: Asked): Effect.Effect<void> =>
+      Effect.sync(() => {
+        const query = new URLSearchParams(path.split("?", 2)[1] ?? "")
+        const recorded = { verb: asked.verb, path: asked.path, query, headers, body: body && parsed(body) }
+        for (const { match, requests } of all) if (matches(match, asked)) requests.push(recorded)
+      })
+  }
+}
+type Recordings = ReturnType<typeof makeRecordings>
 
 /**
  * No faults yet.
@@ -211,6 +314,7 @@ const encoder = new TextEncoder()
 export const make = (seed = 1): Faults => {
   const random = new PCGRandom(seed)
   const rules = new Set<State>()
+  let recordings: Recordings | undefined
   const watches = new Set<OpenWatch>()
 
   const on: Faults["on"] = (match, fault, { chance = 1, times = Number.POSITIVE_INFINITY } = {}) => {
@@ -262,12 +366,13 @@ export const make = (seed = 1): Faults => {
     server: string,
     asked: Asked,
     pass: Effect.Effect<A, Failure, R>,
-    answered: (status: number, body: string, headers: { readonly [name: string]: string }) => A
-  ): Effect.Effect<A, Failure, R> =>
-    Effect.suspend(() => {
+    answered: Answered<A>
+  ): Effect.Effect<A, Failure, R> => {
+    const decide: Effect.Effect<A, Failure, R> = Effect.suspend(() => {
       const rule = hitOf(asked)
-      if (rule === undefined) return pass
-      const { fault } = rule
+      return rule === undefined ? pass : faulty(rule)
+    })
+    const faulty = ({ fault, removed }: State): Effect.Effect<A, Failure, R> => {
       switch (fault._tag) {
         case "Answer":
           return Effect.succeed(
@@ -280,115 +385,45 @@ export const make = (seed = 1): Faults => {
           return broken(request, server, "ECONNREFUSED")
         case "Lost":
           return Effect.zipRight(pass, broken(request, server, "ECONNRESET"))
+        case "Unanswered":
+          return Effect.zipLeft(pass, Transport.abortable(request, Deferred.await(removed)))
         default:
-          return Effect.zipRight(Transport.abortable(request, Deferred.await(rule.removed)), pass)
+          return Effect.zipRight(Transport.abortable(request, Deferred.await(removed)), decide)
       }
-    })
-
-  const headersOf = (headers: { readonly [name: string]: string }) => ({
-    get: (name: string) => headers[name.toLowerCase()] ?? null
-  })
+    }
+    return recordings === undefined ? decide : Effect.zipRight(recordings.noting(request, asked), decide)
+  }
 
   const through = (transport: Transport.Transport["Type"]) => {
-    const send = (request: Request) => {
-      if (rules.size === 0) return transport.send(request)
+    const isPlain = (): boolean => rules.size === 0 && recordings === undefined
+    const send = (request: Request) => (isPlain() ? transport.send(request) : faultySend(request))
+    const faultySend = (request: Request) => {
       const asked = askedOf(request)
-      return decided(
-        request,
-        transport.server,
-        asked,
-        transport.send(request),
-        (status, body, headers): Response => ({
-          status,
-          body,
-          headers: headersOf(headers)
-        })
-      ).pipe(
+      const sent = Effect.suspend(() => transport.send(request))
+      return decided(request, transport.server, asked, sent, responseOf).pipe(
         Effect.tap(() => {
           const lag = lagOf(asked)
           return lag === 0 ? Effect.void : Transport.abortable(request, Effect.sleep(lag))
         })
       )
     }
-    const open = (request: Request) => {
-      const asked = askedOf(request)
-      const opened = Effect.flatMap(transport.open(request), (streaming) => lagging(request, asked, streaming))
-      return decided(request, transport.server, asked, opened, (status, body, headers): Streaming => {
-        const isEvent = status === 410
-        let text: string | undefined = isEvent
-          ? `${JSON.stringify({ type: "ERROR", object: JSON.parse(body) })}\n`
-          : body
-        return {
-          status: isEvent ? 200 : status,
-          headers: headersOf(headers),
-          next: Effect.sync(() => {
-            const part = text === undefined ? undefined : encoder.encode(text)
-            text = undefined
-            return part
-          }),
-          abort: Effect.void
-        }
+    const open = (request: Request) =>
+      Effect.suspend(() => {
+        const opened = Effect.flatMap(transport.open(request), (streaming) => watching(request, streaming))
+        return isPlain() ? opened : decided(request, transport.server, askedOf(request), opened, streamingOf)
       })
-    }
-    /** The stream, with the events of a watch at their time. Without a delay it is read directly, which costs less. */
-    const lagging = (request: Request, asked: Asked, streaming: Streaming) =>
+    const watching = (request: Request, streaming: Streaming) =>
       Effect.gen(function* () {
         const scope = yield* Effect.scope
-        let how: Ending | undefined
-        const ended = Effect.suspend(() =>
-          how === "ended" ? Effect.succeed(undefined) : broken(request, transport.server, "ECONNRESET")
+        const { end, next } = FaultyStream.make(request, transport.server, streaming, scope, () =>
+          rules.size === 0 ? 0 : lagOf(askedOf(request))
         )
-        /** The events that have arrived, once one of them was late. */
-        let parts: Queue.Queue<{ readonly part: Part; readonly due: number }> | undefined
-        let due = 0
-        const arrive = (queue: NonNullable<typeof parts>, part: Part, lag: number) =>
-          Effect.map(Clock.currentTimeMillis, (now) => {
-            due = Math.max(due, now + lag)
-            return Queue.unsafeOffer(queue, { part, due })
-          })
-        const pump = (queue: NonNullable<typeof parts>) =>
-          Effect.gen(function* () {
-            while (true) {
-              const part = yield* Effect.exit(streaming.next)
-              const isLast = Exit.isFailure(part) || part.value === undefined
-              yield* arrive(queue, part, isLast ? 0 : lagOf(asked))
-              if (isLast) return
-            }
-          })
-        const late = (queue: NonNullable<typeof parts>) =>
-          Effect.gen(function* () {
-            const { due, part } = yield* Queue.take(queue)
-            const wait = due - (yield* Clock.currentTimeMillis)
-            if (wait > 0) yield* Effect.sleep(wait)
-            return how === undefined ? yield* part : yield* ended
-          })
-        const next = Effect.suspend(() => {
-          if (how !== undefined) return ended
-          if (parts !== undefined) return Transport.abortable(request, late(parts))
-          return Effect.matchEffect(streaming.next, {
-            onFailure: (error) => (how === undefined ? Effect.fail(error) : ended),
-            onSuccess: (part) => {
-              if (how !== undefined) return ended
-              const lag = part === undefined ? 0 : lagOf(asked)
-              if (lag === 0) return Effect.succeed(part)
-              return Effect.gen(function* () {
-                const queue = yield* Queue.unbounded<{ readonly part: Part; readonly due: number }>()
-                parts = queue
-                yield* arrive(queue, Exit.succeed(part), lag)
-                yield* Effect.forkIn(pump(queue), scope)
-                return yield* Transport.abortable(request, late(queue))
-              })
-            }
-          })
-        })
         const watch: OpenWatch = {
-          asked,
-          end: (ending) =>
-            Effect.suspend(() => {
-              watches.delete(watch)
-              how = ending
-              return streaming.abort
-            })
+          request,
+          end: (how) => {
+            watches.delete(watch)
+            return end(how)
+          }
         }
         watches.add(watch)
         yield* Effect.addFinalizer(() => Effect.sync(() => watches.delete(watch)))
@@ -397,12 +432,15 @@ export const make = (seed = 1): Faults => {
     return Transport.Transport.of({ server: transport.server, send, open })
   }
 
-  const each = (match: Match, how: Ending): Effect.Effect<number> =>
+  const openOf = (match: Match): ReadonlyArray<OpenWatch> =>
+    [...watches].filter(({ request }) => matches(match, askedOf(request)))
+
+  const each = (match: Match, how: FaultyStream.Ending): Effect.Effect<number> =>
     Effect.suspend(() => {
-      const chosen = [...watches].filter(({ asked }) => matches(match, asked))
+      const open = openOf(match)
       return Effect.as(
-        Effect.forEach(chosen, ({ end }) => end(how)),
-        chosen.length
+        Effect.forEach(open, ({ end }) => end(how)),
+        open.length
       )
     })
 
@@ -411,6 +449,11 @@ export const make = (seed = 1): Faults => {
     clear: () => {
       for (const rule of rules) rule.remove()
     },
+    record: (match = {}) => {
+      recordings ??= makeRecordings()
+      return recordings.record(match)
+    },
+    watches: (match = {}) => openOf(match).length,
     endWatches: (match = {}) => each(match, "ended"),
     breakWatches: (match = {}) => each(match, "broken"),
     over: (transport) =>

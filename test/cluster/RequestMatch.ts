@@ -14,6 +14,8 @@ export interface Match {
   readonly name?: string | undefined
   /** `status`, for example; an empty text for the object itself. */
   readonly subresource?: string | undefined
+  /** The path without the query, for requests without an object: `/readyz`. */
+  readonly path?: string | undefined
 }
 
 /**
@@ -28,6 +30,7 @@ export interface Asked {
   readonly namespace: string
   readonly name: string
   readonly subresource: string
+  readonly path: string
 }
 
 const verbs = { POST: "create", PUT: "update", PATCH: "patch" } as const
@@ -62,7 +65,8 @@ export const askedOf = ({ method, path }: Request): Asked => {
     collection: ["", ...root, plural].join("/"),
     namespace: decodeURIComponent(namespace),
     name: decodeURIComponent(name),
-    subresource: rest.join("/")
+    subresource: rest.join("/"),
+    path: plain
   }
 }
 
@@ -74,6 +78,6 @@ export const askedOf = ({ method, path }: Request): Asked => {
 export const matches = ({ kind, verb, ...match }: Match, asked: Asked): boolean =>
   (verb === undefined || (typeof verb === "string" ? verb === asked.verb : verb.includes(asked.verb))) &&
   (kind === undefined || Path.collection(kind).path === asked.collection) &&
-  (["namespace", "name", "subresource"] as const).every(
+  (["namespace", "name", "subresource", "path"] as const).every(
     (field) => match[field] === undefined || match[field] === asked[field]
   )

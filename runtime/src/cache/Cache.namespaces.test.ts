@@ -5,14 +5,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import * as Client from "../client/Client.ts"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
+import * as Cluster from "../client/Cluster.fixture.ts"
 import { ConfigMap, Namespace } from "../resource/BuiltIn.ts"
 import * as Cache from "./Cache.ts"
 
 describe("a read in a namespace that is not followed", () => {
   effect("dies and says what to do, for absence would mean nothing there; a cluster-scoped kind has no namespace", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(ConfigMap, { metadata: { name: "a", namespace: "one" } })
       server.put(ConfigMap, { metadata: { name: "a", namespace: "three" } })
       server.put(Namespace, { metadata: { name: "three" } })
@@ -45,7 +45,7 @@ describe("a read in a namespace that is not followed", () => {
 
   effect("without a namespace dies and says so where the kind is namespaced", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       const services = yield* Layer.build(
         Cache.layer().pipe(Layer.provide(Client.layer({ userAgent: "test" })), Layer.provide(server.transport))
       )

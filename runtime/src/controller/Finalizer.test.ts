@@ -1,16 +1,16 @@
 import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import type { ApiServer } from "../events/ApiServer.fixture.ts"
-import type { Fields } from "../events/Json.fixture.ts"
+import type { Cluster, Fields } from "../client/Cluster.fixture.ts"
 import type { Finalizer } from "./Finalizer.ts"
 import * as Result from "./Result.ts"
 import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
 
 const name = "example.com/clean"
 
-const finalizersOf = (server: ApiServer) => (server.get(Widget, "a")?.metadata as Fields | undefined)?.finalizers
+const finalizersOf = (server: Cluster) => (server.get(Widget, "a")?.metadata as Fields | undefined)?.finalizers
 
 const held = (...finalizers: ReadonlyArray<string>) => ({ ...widget("a"), metadata: { name: "a", finalizers } })
 
@@ -50,10 +50,10 @@ describe("while the object lives", () => {
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        const hold = server.hold(/PATCH .*widgets/)
+        const hold = server.faults.on({ verb: "patch", kind: Widget }, Faults.held)
         yield* run({ ...done(), finalizer: cleaning(() => Effect.void).finalizer, retry: Schedule.spaced("1 second") })
         server.change(Widget, "a", { metadata: { finalizers: ["example.com/other"] } })
-        hold.release()
+        hold.remove()
         yield* pass("1 second")
         expect(story(attempts)[0]).toBe("Failed +1000")
         expect(finalizersOf(server)).toEqual(["example.com/other", name])
@@ -167,7 +167,7 @@ describe("when deletion is asked for", () => {
         server.put(Widget, held(name))
         const { finalizer, state } = cleaning(() => Effect.void)
         yield* run({ ...done(), finalizer, retry: Schedule.spaced("1 second") })
-        server.fail(/PATCH .*widgets/, 500, 2)
+        server.faults.on({ verb: "patch", kind: Widget }, Faults.answer(500), { times: 2 })
         server.remove(Widget, "a")
         yield* pass("5 seconds")
         expect(story(attempts)).toEqual(["Done", "Failed +1000", "Failed +1000", "Done", "Vanished"])
@@ -181,17 +181,17 @@ describe("when deletion is asked for", () => {
     "entries of others are left, whatever is done to the list meanwhile, and nothing is cleaned up twice for them",
     withWorld(({ server }) =>
       Effect.gen(function* () {
-        server.put(Widget, held("example.com/first", name, "example.com/last"))
+        server.put(Widget, held("example.com/first", "example.com/second", name, "example.com/last"))
         const { finalizer, state } = cleaning(() =>
           Effect.sync(() => {
-            const finalizers = ["example.com/new", "example.com/first", name, "example.com/last"]
+            const finalizers = ["example.com/second", name, "example.com/last"]
             server.change(Widget, "a", { metadata: { finalizers } })
           })
         )
         yield* run({ ...done(), finalizer, retry: Schedule.spaced("1 second") })
         server.remove(Widget, "a")
         yield* pass("2 seconds")
-        expect(finalizersOf(server)).toEqual(["example.com/new", "example.com/first", "example.com/last"])
+        expect(finalizersOf(server)).toEqual(["example.com/second", "example.com/last"])
         server.change(Widget, "a", { metadata: { finalizers: ["example.com/last"] } })
         yield* settle
         expect(state.runs).toBe(1)
@@ -207,14 +207,14 @@ describe("when deletion is asked for", () => {
         server.put(Widget, held(name))
         const { finalizer, state } = cleaning(() => Effect.void)
         yield* run({ ...done(), finalizer, retry: Schedule.spaced("1 second") })
-        const removal = server.hold(/PATCH .*widgets/)
+        const removal = server.faults.on({ verb: "patch", kind: Widget }, Faults.held)
         server.remove(Widget, "a")
         yield* settle
         expect(state.runs).toBe(1)
         server.change(Widget, "a", { metadata: { finalizers: [] } })
         server.put(Widget, held(name))
         server.remove(Widget, "a")
-        removal.release()
+        removal.remove()
         yield* pass("1 second")
         expect(state.runs).toBe(2)
         expect(server.get(Widget, "a")).toBeUndefined()
@@ -261,6 +261,7 @@ describe("when deletion is asked for", () => {
     "an object that does not match its schema loses its inherited entries all the same",
     withWorld(({ server }) =>
       Effect.gen(function* () {
+        server.loosen(Widget)
         server.put(Widget, { ...held("example.com/old"), spec: { size: "big" } })
         server.remove(Widget, "a")
         yield* run({ ...done(), inheritedFinalizers: ["example.com/old"] })
@@ -273,6 +274,7 @@ describe("when deletion is asked for", () => {
     "an object that does not match its schema stays where its clean-up needs the schema, and its conditions say why",
     withWorld(({ server }) =>
       Effect.gen(function* () {
+        server.loosen(Widget)
         server.put(Widget, { ...held(name), spec: { size: "big" } })
         server.remove(Widget, "a")
         const { finalizer, state } = cleaning(() => Effect.void)
@@ -288,6 +290,7 @@ describe("when deletion is asked for", () => {
     "an object that does not match its schema is cleaned up in its wire form, where that is declared",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
+        server.loosen(Widget)
         server.put(Widget, { ...held("example.com/other", name), spec: { size: "big" } })
         server.remove(Widget, "a")
         const seen: Array<unknown> = []
@@ -305,12 +308,12 @@ describe("when deletion is asked for", () => {
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, held("example.com/other", name))
-        const removal = server.hold(/PATCH .*widgets/)
+        const removal = server.faults.on({ verb: "patch", kind: Widget }, Faults.held)
         yield* run({ ...done(), finalizer: cleaning(() => Effect.void).finalizer, retry: Schedule.spaced("1 second") })
         server.remove(Widget, "a")
         yield* settle
         server.change(Widget, "a", { metadata: { finalizers: [name] } })
-        removal.release()
+        removal.remove()
         yield* pass("1 second")
         const failures = attempts.flatMap(({ outcome }) => (outcome._tag === "Failed" ? [outcome.error] : []))
         expect(failures).toMatchObject([{ _tag: "Conflict", code: 409 }])

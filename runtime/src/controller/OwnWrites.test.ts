@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -69,18 +70,20 @@ for (const lag of [0, 30]) {
 
       effect(
         `of another controller of the process wakes an object that ${state}`,
-        withWorld(({ server }) =>
-          Effect.gen(function* () {
-            server.put(Widget, widget("a"))
-            const seen: Array<string> = []
-            yield* run({ reconcile: small(seen), retry: Schedule.spaced("1 hour") })
-            yield* beside(({ metadata, spec }) => resize(metadata.name, spec.size))
-            if (lag > 0) server.delay(/^WATCH /, lag)
-            server.put(Gadget, { metadata: { name: "a" }, spec: { size: 5 } })
-            yield* pass("1 second")
-            // One more run follows where the conditions of the failure are taken back.
-            expect(seen.slice(0, 2)).toEqual(["a 1", "a 5"])
-          })
+        withWorld(
+          ({ server }) =>
+            Effect.gen(function* () {
+              server.put(Widget, widget("a"))
+              const seen: Array<string> = []
+              yield* run({ reconcile: small(seen), retry: Schedule.spaced("1 hour") })
+              yield* beside(({ metadata, spec }) => resize(metadata.name, spec.size))
+              if (lag > 0) server.faults.on({ verb: "watch" }, Faults.delayed(lag))
+              server.put(Gadget, { metadata: { name: "a" }, spec: { size: 5 } })
+              yield* pass("1 second")
+              // One more run follows where the conditions of the failure are taken back.
+              expect(seen.slice(0, 2)).toEqual(["a 1", "a 5"])
+            }),
+          { kinds: [Widget, Gadget] }
         )
       )
 
@@ -96,7 +99,7 @@ for (const lag of [0, 30]) {
                 one.metadata.name === "parent" ? Effect.as(resize("a", one.spec.size), Result.done) : reconcile(one),
               retry: Schedule.spaced("1 hour")
             })
-            if (lag > 0) server.delay(/^WATCH /, lag)
+            if (lag > 0) server.faults.on({ verb: "watch" }, Faults.delayed(lag))
             server.put(Widget, widget("parent", 5))
             yield* pass("1 second")
             // One more run follows where the conditions of the failure are taken back.
@@ -108,41 +111,43 @@ for (const lag of [0, 30]) {
       for (const relation of ["owns", "watches"] as const) {
         effect(
           `of an object that it ${relation}, by another controller, wakes an object that ${state}`,
-          withWorld(({ attempts, server }) =>
-            Effect.gen(function* () {
-              server.put(Widget, widget("a"))
-              const uid = String(Reflect.get(Object(server.get(Widget, "a")?.metadata), "uid"))
-              const ownerReferences = [
-                {
-                  apiVersion: "example.com/v1",
-                  kind: "Widget",
-                  name: "a",
-                  uid,
-                  controller: true,
-                  blockOwnerDeletion: true
-                }
-              ]
-              server.put(ConfigMap, { metadata: { name: "a", ownerReferences } })
-              const retry = Schedule.spaced("1 hour")
-              yield* relation === "owns"
-                ? run({ reconcile: end, retry, owns: [ConfigMap] })
-                : run({
-                    reconcile: end,
-                    retry,
-                    watches: [Trigger.on(ConfigMap, { map: ({ metadata }) => [metadata] })]
-                  })
-              yield* pass("1 second")
-              const before = attempts.filter(({ controller }) => controller === "widgets").length
-              yield* beside(({ spec }) =>
-                Effect.orDie(Client.patch(ConfigMap, named("a"), Patch.merge({ data: { size: `${spec.size}` } })))
-              )
-              if (lag > 0) server.delay(/^WATCH /, lag)
-              server.put(Gadget, { metadata: { name: "a" }, spec: { size: 5 } })
-              yield* pass("1 second")
-              const after = attempts.filter(({ controller }) => controller === "widgets")
-              expect(after).toHaveLength(before + 1)
-              expect(after.at(-1)?.triggers.map(({ source }) => source?.kind)).toContain("ConfigMap")
-            })
+          withWorld(
+            ({ attempts, server }) =>
+              Effect.gen(function* () {
+                server.put(Widget, widget("a"))
+                const uid = String(Reflect.get(Object(server.get(Widget, "a")?.metadata), "uid"))
+                const ownerReferences = [
+                  {
+                    apiVersion: "example.com/v1",
+                    kind: "Widget",
+                    name: "a",
+                    uid,
+                    controller: true,
+                    blockOwnerDeletion: true
+                  }
+                ]
+                server.put(ConfigMap, { metadata: { name: "a", ownerReferences } })
+                const retry = Schedule.spaced("1 hour")
+                yield* relation === "owns"
+                  ? run({ reconcile: end, retry, owns: [ConfigMap] })
+                  : run({
+                      reconcile: end,
+                      retry,
+                      watches: [Trigger.on(ConfigMap, { map: ({ metadata }) => [metadata] })]
+                    })
+                yield* pass("1 second")
+                const before = attempts.filter(({ controller }) => controller === "widgets").length
+                yield* beside(({ spec }) =>
+                  Effect.orDie(Client.patch(ConfigMap, named("a"), Patch.merge({ data: { size: `${spec.size}` } })))
+                )
+                if (lag > 0) server.faults.on({ verb: "watch" }, Faults.delayed(lag))
+                server.put(Gadget, { metadata: { name: "a" }, spec: { size: 5 } })
+                yield* pass("1 second")
+                const after = attempts.filter(({ controller }) => controller === "widgets")
+                expect(after).toHaveLength(before + 1)
+                expect(after.at(-1)?.triggers.map(({ source }) => source?.kind)).toContain("ConfigMap")
+              }),
+            { kinds: [Widget, Gadget] }
           )
         )
       }
@@ -162,7 +167,7 @@ describe("the event of an own write", () => {
               Effect.zipRight(Status.update(one, { seen: ++seen }), Effect.fail(new Broken({ message: "no luck" }))),
             retry: Schedule.exponential("5 millis")
           })
-          if (lag > 0) server.delay(/^WATCH /, lag)
+          if (lag > 0) server.faults.on({ verb: "watch" }, Faults.delayed(lag))
           server.put(Widget, widget("a"))
           yield* pass(lag)
           yield* pass("20 seconds")

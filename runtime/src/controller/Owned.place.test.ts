@@ -1,11 +1,12 @@
 import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
-import type { Fields } from "../events/Json.fixture.ts"
-import { ConfigMap, Event } from "../resource/BuiltIn.ts"
+import type * as Cluster from "../client/Cluster.fixture.ts"
+import type { Fields } from "../client/Cluster.fixture.ts"
+import { ConfigMap } from "../resource/BuiltIn.ts"
 import * as Owned from "./Owned.ts"
 import * as Result from "./Result.ts"
 import { counted, pass, run, settle, Widget, widget, withWorld } from "./World.fixture.ts"
@@ -29,31 +30,22 @@ const makes = (delay: Duration.DurationInput = 0) => {
 
 const other = { apiVersion: "other.com/v1", kind: "Gadget", name: "g", uid: "uid-g", controller: true }
 
-const foreign = (metadata: Fields = {}, data: Fields = { theirs: "yes" }): ApiServer.Put => ({
+const foreign = (metadata: Fields = {}, data: Fields = { theirs: "yes" }): Cluster.Put => ({
   metadata: { name: "a", ...metadata },
   data
 })
 
-/** The metadata of an object that was applied with an intent. */
-const applied = (manager: string, operation = "Apply"): Fields => ({
-  annotations: { [Owned.intentAnnotation]: "0123456789abcdef" },
-  managedFields: [
-    {
-      manager,
-      operation,
-      fieldsV1: { "f:metadata": { "f:annotations": { [`f:${Owned.intentAnnotation}`]: {} } } }
-    }
-  ]
-})
+/** An object that was applied with an intent. */
+const applied = foreign({ annotations: { [Owned.intentAnnotation]: "0123456789abcdef" } })
 
-const child = (server: ApiServer.ApiServer) => ApiServer.typed(ConfigMap, server.get(ConfigMap, "a"))
-const writes = (server: ApiServer.ApiServer) => server.writes().filter(({ what }) => !what.endsWith("/events"))
-const notes = (server: ApiServer.ApiServer) =>
-  server.list(Event).map((object) => {
-    const { note, reason, type } = ApiServer.typed(Event, object)
+const child = (server: Cluster.Cluster) => server.get(ConfigMap, "a") ?? expect.unreachable("no ConfigMap a")
+const writes = (server: Cluster.Cluster) => server.writes().filter(({ path }) => !path.endsWith("/events"))
+const notes = (server: Cluster.Cluster) =>
+  server.events().map((object) => {
+    const { note, reason, type } = object
     return `${type} ${reason}: ${note}`
   })
-const ownersOf = (server: ApiServer.ApiServer) => child(server).metadata.ownerReferences?.map(({ uid }) => uid)
+const ownersOf = (server: Cluster.Cluster) => child(server).metadata.ownerReferences?.map(({ uid }) => uid)
 
 describe("a place that is taken", () => {
   for (const [by, metadata, words] of [
@@ -89,7 +81,7 @@ describe("a place that is taken", () => {
           ])
           yield* pass("10 seconds")
           expect(notes(server)).toEqual([`Warning NameConflict: ${reported[0]?.message}`])
-          expect(ApiServer.typed(Event, server.list(Event)[0]).series).toBeUndefined()
+          expect(server.events()[0]?.series).toBeUndefined()
         })
       )
     )
@@ -117,7 +109,7 @@ describe("a place that is taken", () => {
           "Normal ConfigMapCreated"
         ])
         yield* pass("10 seconds")
-        const [{ series }] = [ApiServer.typed(Event, server.list(Event)[0])]
+        const series = server.events()[0]?.series
         expect(series?.count).toBe(2)
       })
     )
@@ -170,12 +162,12 @@ describe("a place that is taken", () => {
       withWorld(({ server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
-          const held = server.hold(/PATCH .*configmaps/)
+          const held = server.faults.on({ verb: "patch", kind: ConfigMap }, Faults.held)
           const { options, reported } = makes()
           yield* run(options)
           server.put(ConfigMap, foreign({}, data))
           const before = child(server)
-          held.release()
+          held.remove()
           yield* settle
           expect(reported[0]?._tag).toBe("NotOwned")
           expect(child(server)).toEqual(before)
@@ -193,12 +185,12 @@ describe("a place becomes ours", () => {
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        const held = server.hold(/PATCH .*configmaps/)
+        const held = server.faults.on({ verb: "patch", kind: ConfigMap }, Faults.held)
         yield* run(makes().options)
         server.put(ConfigMap, foreign({ annotations: { [adoptAnnotation]: "true" } }))
-        held.release()
+        held.remove()
         yield* settle
-        expect(ownersOf(server)).toEqual(["uid-1"])
+        expect(ownersOf(server)).toEqual([server.get(Widget, "a")?.metadata.uid ?? "none"])
         expect(child(server).data).toEqual({ a: "1", theirs: "yes" })
       })
     )
@@ -214,7 +206,7 @@ describe("a place becomes ours", () => {
         expect(ownersOf(server)).toBeUndefined()
         server.change(ConfigMap, "a", { metadata: { annotations: { [adoptAnnotation]: "true" } } })
         yield* settle
-        expect(ownersOf(server)).toEqual(["uid-1"])
+        expect(ownersOf(server)).toEqual([server.get(Widget, "a")?.metadata.uid ?? "none"])
         expect(child(server).data).toEqual({ a: "1", theirs: "yes" })
       })
     )
@@ -225,23 +217,23 @@ describe("a place becomes ours", () => {
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        server.put(ConfigMap, foreign(applied("widgets")))
+        server.apply(ConfigMap, applied, "widgets")
         yield* run(makes().options)
-        expect(ownersOf(server)).toEqual(["uid-1"])
+        expect(ownersOf(server)).toEqual([server.get(Widget, "a")?.metadata.uid ?? "none"])
       })
     )
   )
 
-  for (const [what, metadata] of [
-    ["a copy of a child", applied("kubectl", "Update")],
-    ["the orphan of another program", applied("gadgets")]
+  for (const [what, make] of [
+    ["a copy of a child", (server: Cluster.Cluster) => server.put(ConfigMap, applied)],
+    ["the orphan of another program", (server: Cluster.Cluster) => server.apply(ConfigMap, applied, "gadgets")]
   ] as const) {
     effect(
       `but not ${what}, though it has the annotation`,
       withWorld(({ server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
-          server.put(ConfigMap, foreign(metadata))
+          make(server)
           const { options, reported } = makes()
           yield* run(options)
           expect(reported.map(({ _tag }) => _tag)).toEqual(["NotOwned"])
@@ -262,11 +254,11 @@ describe("a place becomes ours", () => {
         Effect.gen(function* () {
           server.put(Widget, { ...widget("a"), metadata: { name: "a", finalizers } })
           server.put(ConfigMap, foreign({ annotations: { [adoptAnnotation]: "true" } }))
-          const held = server.hold(/GET .*widgets\/a/)
+          const held = server.faults.on({ verb: "get", kind: Widget, name: "a" }, Faults.held)
           const { options, reported } = makes()
           yield* run(options)
           server.remove(Widget, "a")
-          held.release()
+          held.remove()
           yield* settle
           expect(reported.map(({ _tag }) => _tag)).toEqual(["OwnerGone"])
           expect(ownersOf(server)).toBeUndefined()

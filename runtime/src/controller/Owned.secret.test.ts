@@ -1,7 +1,6 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
 import { Secret } from "../resource/BuiltIn.ts"
 import * as Owned from "./Owned.ts"
 import * as Result from "./Result.ts"
@@ -14,7 +13,7 @@ describe("the stringData of a Secret", () => {
     "is applied as its data, and put back when another manager changes it",
     withWorld(({ logs, server }) =>
       Effect.gen(function* () {
-        const data = () => ApiServer.typed(Secret, server.get(Secret, "a")).data
+        const data = () => server.get(Secret, "a")?.data
         const { reconcile } = counted((_, owner) =>
           Effect.as(
             Owned.apply(owner, Secret, {
@@ -41,7 +40,7 @@ describe("the stringData of a Secret", () => {
           server
             .writes()
             .slice(before)
-            .filter(({ what }) => what.includes("secrets"))
+            .filter(({ path }) => path.includes("secrets"))
         ).toEqual([])
         expect(logs.filter((line) => !line.startsWith("INFO"))).toEqual([])
       })

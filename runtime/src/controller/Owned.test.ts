@@ -1,15 +1,16 @@
 import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
-import type { Fields } from "../events/Json.fixture.ts"
-import { ConfigMap, Deployment, Event } from "../resource/BuiltIn.ts"
+import type * as Cluster from "../client/Cluster.fixture.ts"
+import type { Fields } from "../client/Cluster.fixture.ts"
+import { ConfigMap, Deployment } from "../resource/BuiltIn.ts"
 import type { Desired } from "../resource/KubernetesObject.ts"
 import * as Owned from "./Owned.ts"
 import * as Result from "./Result.ts"
-import { closable, counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
+import { altering, closable, counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
 
 /** A reconcile that makes one ConfigMap of the Widget's name, with this data. */
 const makes = (
@@ -31,17 +32,17 @@ const makes = (
   )
 })
 
-const child = (server: ApiServer.ApiServer) => ApiServer.typed(ConfigMap, server.get(ConfigMap, "a"))
+const child = (server: Cluster.Cluster) => server.get(ConfigMap, "a") ?? expect.unreachable("no ConfigMap a")
 
-const writes = (server: ApiServer.ApiServer) => server.writes().filter(({ what }) => !what.endsWith("/events"))
+const writes = (server: Cluster.Cluster) => server.writes().filter(({ path }) => !path.endsWith("/events"))
 
-const notes = (server: ApiServer.ApiServer) =>
-  server.list(Event).map((object) => {
-    const { note, reason, type } = ApiServer.typed(Event, object)
+const notes = (server: Cluster.Cluster) =>
+  server.events().map((object) => {
+    const { note, reason, type } = object
     return `${type} ${reason}: ${note}`
   })
 
-const touch = (server: ApiServer.ApiServer, label: string) => {
+const touch = (server: Cluster.Cluster, label: string) => {
   server.change(Widget, "a", { metadata: { labels: { label } } })
   return settle
 }
@@ -55,8 +56,8 @@ describe("a child", () => {
         yield* run({ ...makes(() => ({ a: "1" }), {}, { labels: { app: "a" } }), fieldManager: "widget-maker" })
         const [write, ...others] = writes(server)
         expect(others).toEqual([])
-        expect(write?.what).toBe("PATCH /api/v1/namespaces/default/configmaps/a")
-        expect(write?.contentType).toBe("application/apply-patch+yaml")
+        expect(write?.path).toBe("/api/v1/namespaces/default/configmaps/a")
+        expect(write?.headers["content-type"]).toBe("application/apply-patch+yaml")
         expect([write?.query.get("fieldManager"), write?.query.get("force")]).toEqual(["widget-maker", null])
         expect(write?.body).toEqual({
           apiVersion: "v1",
@@ -72,7 +73,7 @@ describe("a child", () => {
                 apiVersion: "example.com/v1",
                 kind: "Widget",
                 name: "a",
-                uid: "uid-1",
+                uid: server.get(Widget, "a")?.metadata.uid ?? "none",
                 controller: true,
                 blockOwnerDeletion: true
               }
@@ -187,19 +188,20 @@ describe("a child", () => {
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
         yield* run(makes(() => ({ a: "1" }), { exclusive: [["data"]] }))
-        server.change(ConfigMap, "a", { metadata: { labels: { theirs: "yes" } }, data: { "x/y": "1", z: "2" } })
+        server.change(ConfigMap, "a", { metadata: { labels: { theirs: "yes" } }, data: { "x.y": "1", z: "2" } })
+        const { resourceVersion } = child(server).metadata
         yield* settle
         const [, patch, ...more] = writes(server)
         expect(more).toEqual([])
-        expect(patch?.contentType).toBe("application/json-patch+json")
+        expect(patch?.headers["content-type"]).toBe("application/json-patch+json")
         expect(patch?.body).toEqual([
-          { op: "replace", path: "/metadata/resourceVersion", value: "104" },
-          { op: "remove", path: "/data/x~1y" },
+          { op: "replace", path: "/metadata/resourceVersion", value: resourceVersion },
+          { op: "remove", path: "/data/x.y" },
           { op: "remove", path: "/data/z" }
         ])
         expect(child(server).data).toEqual({ a: "1" })
         expect(child(server).metadata.labels).toEqual({ theirs: "yes" })
-        expect(notes(server)).toContain("Normal ConfigMapUpdated: Updated ConfigMap a (data.x/y, data.z)")
+        expect(notes(server)).toContain("Normal ConfigMapUpdated: Updated ConfigMap a (data.x.y, data.z)")
       })
     )
   )
@@ -214,11 +216,11 @@ describe("a child", () => {
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
           yield* run({ ...makes(() => ({ a: "1" }), { exclusive: [["data"]] }), retry: Schedule.spaced("1 second") })
-          const held = server.hold(/PATCH .*configmaps/)
+          const held = server.faults.on({ verb: "patch", kind: ConfigMap }, Faults.held)
           server.change(ConfigMap, "a", { data: { z: "2" } })
           yield* settle
           server.change(ConfigMap, "a", patch)
-          held.release()
+          held.remove()
           yield* pass("1 second")
           const failures = attempts.flatMap(({ outcome }) => (outcome._tag === "Failed" ? [outcome.error] : []))
           expect(failures).toMatchObject([{ _tag: "Conflict", code: 409 }])
@@ -254,7 +256,7 @@ describe("a child that its owner cannot own", () => {
             "Widget default/a cannot own an object in another namespace: ConfigMap other/a (make Widget cluster-scoped, or create it with Client.apply and a label, watch that label with Trigger.on, delete it in a finalizer)"
           )
           expect(server.list(ConfigMap)).toEqual([])
-          expect(writes(server).filter(({ what }) => what.includes("configmaps"))).toEqual([])
+          expect(writes(server).filter(({ path }) => path.includes("configmaps"))).toEqual([])
         })
       )
     )
@@ -263,7 +265,13 @@ describe("a child that its owner cannot own", () => {
 
 describe("a list in a child", () => {
   const env = (...variables: ReadonlyArray<{ readonly name: string; readonly value: string }>): Fields => ({
-    spec: { template: { spec: { containers: [{ name: "app", image: "nginx", env: variables }] } } }
+    spec: {
+      selector: { matchLabels: { app: "a" } },
+      template: {
+        metadata: { labels: { app: "a" } },
+        spec: { containers: [{ name: "app", image: "nginx", env: variables }] }
+      }
+    }
   })
   const desired = (name: string): Desired<Deployment> => ({
     metadata: { name },
@@ -288,9 +296,9 @@ describe("a list in a child", () => {
           reconcile: (owner) => Effect.as(Owned.apply(owner, Deployment, wanted), Result.done)
         })
         const [first, second] = variables
-        server.change(Deployment, "a", env(second, { name: "C", value: "" }, first))
+        server.change(Deployment, "a", env(second, { name: "C", value: "3" }, first))
         yield* settle
-        expect(server.get(Deployment, "a")).toMatchObject(env(first, { name: "C", value: "" }, second))
+        expect(server.get(Deployment, "a")).toMatchObject(env({ name: "C", value: "3" }, first, second))
         expect(notes(server).at(-1)).toContain("(spec.template.spec.containers[app].env)")
         expect(writes(server)).toHaveLength(2)
       })
@@ -320,85 +328,78 @@ describe("a list in a child", () => {
 describe("what the server stores otherwise than it was sent", () => {
   effect(
     "is not taken for drift again, while other drift is",
-    withWorld(({ server }) =>
-      Effect.gen(function* () {
-        server.stores = (object) =>
-          (object.data as Fields | undefined)?.cpu === "1000m"
-            ? { ...object, data: { ...(object.data as Fields), cpu: "1" } }
-            : object
-        server.put(Widget, widget("a"))
-        const { runs, ...options } = makes(() => ({ cpu: "1000m", b: "1" }))
-        yield* run(options)
-        yield* touch(server, "1")
-        yield* touch(server, "2")
-        expect(runs.length).toBeGreaterThan(3)
-        expect(writes(server)).toHaveLength(1)
-        server.change(ConfigMap, "a", { data: { b: "2" } })
-        yield* settle
-        expect(writes(server)).toHaveLength(2)
-        expect(child(server).data).toEqual({ cpu: "1", b: "1" })
-        server.change(ConfigMap, "a", { data: { cpu: "2" } })
-        yield* settle
-        expect(writes(server)).toHaveLength(3)
-        expect(child(server).data).toEqual({ cpu: "1", b: "1" })
-      })
+    withWorld(
+      ({ server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          const { runs, ...options } = makes(() => ({ cpu: "1000m", b: "1" }))
+          yield* run(options)
+          yield* touch(server, "1")
+          yield* touch(server, "2")
+          expect(runs.length).toBeGreaterThan(3)
+          expect(writes(server)).toHaveLength(1)
+          server.change(ConfigMap, "a", { data: { b: "2" } })
+          yield* settle
+          expect(writes(server)).toHaveLength(2)
+          expect(child(server).data).toEqual({ cpu: "1", b: "1" })
+          server.change(ConfigMap, "a", { data: { cpu: "2" } })
+          yield* settle
+          expect(writes(server)).toHaveLength(3)
+          expect(child(server).data).toEqual({ cpu: "1", b: "1" })
+        }),
+      altering(({ cpu }) => (cpu === "1000m" ? { cpu: "1" } : undefined))
     )
   )
 
   effect(
     "or drops, is told of once, by name, and not sent again",
-    withWorld(({ logs, server }) =>
-      Effect.gen(function* () {
-        server.stores = (object) => {
-          const { pruned, ...data } = (object.data ?? {}) as Fields
-          return pruned === undefined ? object : { ...object, data }
-        }
-        for (const name of ["a", "b"]) server.put(Widget, widget(name))
-        yield* run(makes(({ spec }) => ({ kept: "1", pruned: `${spec.size}` })))
-        yield* touch(server, "1")
-        expect(writes(server)).toHaveLength(2)
-        // Another value of it is another intent, and no news.
-        server.change(Widget, "a", { spec: { size: 2 } })
-        yield* settle
-        yield* touch(server, "2")
-        expect(writes(server)).toHaveLength(3)
-        expect(logs.filter((line) => line.startsWith("WARN"))).toEqual([
-          "WARN The API server drops data.pruned of a ConfigMap: its schema does not know them"
-        ])
-      })
+    withWorld(
+      ({ logs, server }) =>
+        Effect.gen(function* () {
+          for (const name of ["a", "b"]) server.put(Widget, widget(name))
+          yield* run(makes(({ spec }) => ({ kept: "1", pruned: `${spec.size}` })))
+          yield* touch(server, "1")
+          expect(writes(server)).toHaveLength(2)
+          // Another value of it is another intent, and no news.
+          server.change(Widget, "a", { spec: { size: 2 } })
+          yield* settle
+          yield* touch(server, "2")
+          expect(writes(server)).toHaveLength(3)
+          expect(logs.filter((line) => line.startsWith("WARN"))).toEqual([
+            "WARN The API server drops data.pruned of a ConfigMap: its schema does not know them"
+          ])
+        }),
+      altering(({ pruned }) => (pruned === undefined ? undefined : { pruned: null }))
     )
   )
 })
 
 describe("after a restart of the program", () => {
-  /** A server that stores a Deployment as the real one does: quantities in their canonical form, and no empty values. */
-  const stores = (object: Fields): Fields =>
-    JSON.parse(
-      JSON.stringify(object, (key, value) =>
-        key === "cpu" && value === "1000m" ? "1" : key === "args" && value.length === 0 ? undefined : value
-      ).replaceAll(',"value":""', "")
-    )
   const container = {
     name: "app",
     image: "nginx",
     resources: { limits: { cpu: "1000m" } }
   }
+  const labels = { app: "a" }
   const reconcile = (owner: Widget, empty: object) =>
     Effect.as(
       Owned.apply(owner, Deployment, {
         metadata: { name: owner.metadata.name },
-        spec: { selector: {}, template: { spec: { containers: [{ ...container, ...empty }] } } }
+        spec: {
+          selector: { matchLabels: labels },
+          template: { metadata: { labels }, spec: { containers: [{ ...container, ...empty }] } }
+        }
       }),
       Result.done
     )
   /** Runs the controller as one process of several that follow each other. */
-  const process = (server: ApiServer.ApiServer, empty: object) =>
+  const process = (server: Cluster.Cluster, empty: object) =>
     Effect.gen(function* () {
       const { close, scope } = yield* closable
       yield* run({ owns: [Deployment], reconcile: (owner) => reconcile(owner, empty), concurrency: 1 }).pipe(
         Scope.extend(scope)
       )
-      for (const label of ["1", "2"]) yield* touch(server, `${label} of ${server.requests.length}`)
+      for (const label of ["1", "2"]) yield* touch(server, `${label}-of-${server.requests.length}`)
       yield* close
       yield* settle
     })
@@ -407,7 +408,6 @@ describe("after a restart of the program", () => {
     "a quantity in another spelling costs no request",
     withWorld(({ server }) =>
       Effect.gen(function* () {
-        server.stores = stores
         server.put(Widget, widget("a"))
         yield* process(server, {})
         expect(writes(server)).toHaveLength(1)
@@ -426,7 +426,6 @@ describe("after a restart of the program", () => {
     "an empty value that the API server drops is sent once for all children of a kind",
     withWorld(({ server }) =>
       Effect.gen(function* () {
-        server.stores = stores
         for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
         const empty = { args: [], env: [{ name: "EMPTY", value: "" }] }
         yield* process(server, empty)
@@ -470,8 +469,11 @@ describe("a field that somebody else takes over", () => {
             {
               metadata: { name: owner.metadata.name },
               spec: {
-                selector: {},
-                template: { metadata: { labels: { size: `${owner.spec.size}` } } },
+                selector: { matchLabels: { app: "a" } },
+                template: {
+                  metadata: { labels: { app: "a", size: `${owner.spec.size}` } },
+                  spec: { containers: [{ name: "app", image: "nginx" }] }
+                },
                 ...(replicas === undefined ? {} : { replicas })
               }
             },
@@ -503,12 +505,12 @@ describe("a reconcile whose child cannot be made", () => {
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        server.fail(/PATCH .*configmaps/, 403, 1)
+        server.faults.on({ verb: "patch", kind: ConfigMap }, Faults.answer(403), { times: 1 })
         yield* run({ ...makes(() => ({ a: "1" })), retry: Schedule.spaced("1 second") })
         yield* pass("1 second")
         expect(story(attempts).slice(0, 2)).toEqual(["Failed +1000", "Done"])
         expect(notes(server)).toEqual([
-          "Warning Forbidden: The API server refuses PATCH /api/v1/namespaces/default/configmaps/a: refused with 403",
+          "Warning Forbidden: The API server refuses PATCH /api/v1/namespaces/default/configmaps/a: Forbidden",
           "Normal ConfigMapCreated: Created ConfigMap a"
         ])
       })
@@ -523,6 +525,7 @@ describe("a field handed over while strangers are in a place of ours", () => {
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
         const template = (env: ReadonlyArray<{ readonly name: string; readonly value?: string }>, image: string) => ({
+          metadata: { labels: { app: "a" } },
           spec: { containers: [{ name: "app", image, env }] }
         })
         const scaled = (owner: Widget) =>
@@ -532,7 +535,7 @@ describe("a field handed over while strangers are in a place of ours", () => {
             {
               metadata: { name: "a" },
               spec: {
-                selector: {},
+                selector: { matchLabels: { app: "a" } },
                 template: template([{ name: "MODE", value: "shop" }], `web:${owner.spec.size}`),
                 ...(owner.spec.size === 1 ? { replicas: 3 } : {})
               }

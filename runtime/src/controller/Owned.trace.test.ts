@@ -1,9 +1,10 @@
 import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
-import { ConfigMap, Event } from "../resource/BuiltIn.ts"
+import type * as Cluster from "../client/Cluster.fixture.ts"
+import { ConfigMap } from "../resource/BuiltIn.ts"
 import * as TraceParent from "../telemetry/TraceParent.ts"
 import * as Tracing from "../telemetry/Tracing.ts"
 import * as Owned from "./Owned.ts"
@@ -24,18 +25,17 @@ const makes = (options?: Owned.Options<ConfigMap>, annotations?: { readonly [nam
     Effect.as(Owned.apply(owner, ConfigMap, intentOf(owner, annotations), options), Result.done)
 })
 
-const child = (server: ApiServer.ApiServer) => ApiServer.typed(ConfigMap, server.get(ConfigMap, "a"))
+const child = (server: Cluster.Cluster) => server.get(ConfigMap, "a") ?? expect.unreachable("no ConfigMap a")
 
-const traceOf = (server: ApiServer.ApiServer, annotation = Tracing.annotation) =>
+const traceOf = (server: Cluster.Cluster, annotation = Tracing.annotation) =>
   child(server).metadata.annotations?.[annotation]
 
-const writes = (server: ApiServer.ApiServer) => server.writes().filter(({ what }) => !what.endsWith("/events"))
+const writes = (server: Cluster.Cluster) => server.writes().filter(({ path }) => !path.endsWith("/events"))
 
-const notes = (server: ApiServer.ApiServer) =>
-  server.list(Event).map((object) => ApiServer.typed(Event, object).note ?? "")
+const notes = (server: Cluster.Cluster) => server.events().map((object) => object.note ?? "")
 
 /** Runs the controller for a while, as one process of several that follow each other. */
-const process = (server: ApiServer.ApiServer, options: ReturnType<typeof makes>) =>
+const process = (server: Cluster.Cluster, options: ReturnType<typeof makes>) =>
   Effect.gen(function* () {
     const { close, scope } = yield* closable
     yield* run(options).pipe(Scope.extend(scope))
@@ -270,18 +270,18 @@ describe("a child in a trace", () => {
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
           server.put(WidgetKind, widget("a"))
-          const held = server.hold(/PATCH .*configmaps/)
+          const held = server.faults.on({ verb: "patch", kind: ConfigMap }, Faults.held)
           yield* run(makes())
           yield* run(makes())
           expect(writes(server)).toHaveLength(2)
-          held.release()
+          held.remove()
           yield* settle
           expect(attempts.flatMap(({ corrections }) => corrections)).toEqual([
             { kind: "ConfigMap", key: "default/a", reason: "created", fields: [] }
           ])
           expect(notes(server)).toEqual(["Created ConfigMap a"])
           yield* pass("10 seconds")
-          expect(ApiServer.typed(Event, server.list(Event)[0]).series).toBeUndefined()
+          expect(server.events()[0]?.series).toBeUndefined()
           const results = attempts.flatMap(({ root }) =>
             (root?.recording.spans ?? []).flatMap(({ attributes, name }) =>
               name === "dependent ConfigMap" ? [attributes.get("dependent.result")] : []
@@ -298,12 +298,12 @@ describe("a child in a trace", () => {
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(WidgetKind, widget("a"))
-        const held = server.hold(/PATCH .*configmaps/)
+        const held = server.faults.on({ verb: "patch", kind: ConfigMap }, Faults.held)
         yield* run(makes())
-        const { apiVersion, kind, metadata } = ApiServer.typed(WidgetKind, server.get(WidgetKind, "a"))
+        const { apiVersion, kind, metadata } = server.get(WidgetKind, "a") ?? expect.unreachable("no Widget a")
         const owner = { apiVersion, kind, name: "a", uid: metadata.uid, controller: true }
         server.put(ConfigMap, { metadata: { name: "a", ownerReferences: [owner] }, data: { size: "7" } })
-        held.release()
+        held.remove()
         yield* settle
         expect(child(server).data).toEqual({ size: "1" })
         const [correction] = attempts.flatMap(({ corrections }) => corrections)
@@ -318,11 +318,8 @@ describe("a child in a trace", () => {
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(WidgetKind, widget("a"))
-        server.fail(/PATCH .*configmaps/, 503, 1)
+        server.faults.on({ verb: "patch", kind: ConfigMap }, Faults.lost, { times: 1 })
         yield* run(makes())
-        expect(attempts).toEqual([])
-        // The server did what it was asked, and failed after that.
-        server.put(ConfigMap, writes(server)[0]?.body as ApiServer.Put)
         yield* pass("10 seconds")
         expect(attempts[0]?.exchanges[0]).toMatchObject({ status: 409, resends: 1 })
         expect(attempts.flatMap(({ corrections }) => corrections)).toMatchObject([{ reason: "created" }])

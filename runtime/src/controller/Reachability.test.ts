@@ -1,4 +1,5 @@
 import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -6,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import * as Client from "../client/Client.ts"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
+import * as Cluster from "../client/Cluster.fixture.ts"
 import * as Reachability from "./Reachability.ts"
 import { capture, ended, settle } from "./World.fixture.ts"
 
@@ -94,11 +95,11 @@ describe("the gate before the workers", () => {
 })
 
 describe("a probe over the client", () => {
-  const withServer =
-    (body: (server: ApiServer.ApiServer) => Effect.Effect<void, never, Reachability.Reachability>) => () => {
-      const server = ApiServer.make()
+  const withServer = (body: (server: Cluster.Cluster) => Effect.Effect<void, never, Reachability.Reachability>) => () =>
+    Effect.gen(function* () {
+      const server = yield* Cluster.make()
       const client = Client.layer().pipe(Layer.provide(server.transport))
-      return Effect.provide(
+      yield* Effect.provide(
         body(server),
         Layer.scoped(Reachability.Reachability, Reachability.ofCluster).pipe(
           Layer.provide(client),
@@ -106,7 +107,7 @@ describe("a probe over the client", () => {
           Layer.provideMerge(capture([]))
         )
       )
-    }
+    })
 
   for (const [what, fault] of [
     ["a server that is not ready", 500],
@@ -117,11 +118,11 @@ describe("a probe over the client", () => {
       withServer((server) =>
         Effect.gen(function* () {
           const gate = yield* Reachability.Reachability
-          server.fail(/readyz/, fault)
+          server.faults.on({ path: "/readyz" }, Faults.answer(fault))
           yield* gate.lost
           yield* settle
           expect(gate.isReached()).toBe(true)
-          expect(server.requests.map(({ what }) => what)).toEqual(["GET /readyz"])
+          expect(server.requests.map(({ path }) => path)).toEqual(["/readyz"])
         })
       )
     )
@@ -132,10 +133,9 @@ describe("a probe over the client", () => {
     withServer((server) =>
       Effect.gen(function* () {
         const gate = yield* Reachability.Reachability
-        const silence = server.hold(/readyz/)
+        server.faults.on({ path: "/readyz" }, Faults.held, { times: 1 })
         yield* gate.lost
         yield* TestClock.adjust("4 seconds")
-        silence.lose()
         expect(gate.isReached()).toBe(false)
         yield* TestClock.adjust("2 seconds")
         expect(gate.isReached()).toBe(true)
@@ -148,8 +148,8 @@ describe("a probe over the client", () => {
     withServer((server) =>
       Effect.gen(function* () {
         const gate = yield* Reachability.Reachability
-        server.fail(/readyz/, "ECONNREFUSED", 2)
-        server.fail(/readyz/, "ECONNRESET", 2)
+        server.faults.on({ path: "/readyz" }, Faults.refused, { times: 2 })
+        server.faults.on({ path: "/readyz" }, Faults.lost, { times: 2 })
         yield* gate.lost
         yield* TestClock.adjust("1 second")
         expect(gate.isReached()).toBe(false)

@@ -1,4 +1,5 @@
 import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -26,7 +27,7 @@ describe("the first pass", () => {
         server.put(ConfigMap, { metadata: { name: "config" } })
         server.put(Secret, { metadata: { name: "secret" } })
         const wakes = (name: string) => ({ map: () => [{ namespace: "default", name }] })
-        const held = server.hold(/GET .*secrets/)
+        const held = server.faults.on({ verb: ["get", "list"], kind: Secret }, Faults.held)
         yield* start(
           Controller.make("widgets", {
             for: Widget,
@@ -36,7 +37,7 @@ describe("the first pass", () => {
         )
         yield* pass("1 second")
         expect(attempts).toEqual([])
-        held.release()
+        held.remove()
         yield* settle
         expect(attempts.map(({ key, triggers }) => [key, triggers.map(({ source }) => source?.kind).sort()])).toEqual([
           ["default/a", ["ConfigMap", "Secret", "Widget"]],
@@ -53,14 +54,14 @@ describe("a first list that is never answered", () => {
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        const hung = server.hold(/GET .*secrets/)
+        const hung = server.faults.on({ verb: "list", kind: Secret }, Faults.held, { times: 4 })
         const [stuck, fine] = [done(), done()]
         yield* start(Controller.make("stuck", { for: Widget, owns: [Secret], reconcile: stuck.reconcile }))
         yield* start(Controller.make("fine", { for: Widget, reconcile: fine.reconcile }))
         yield* pass("2 minutes")
         expect([stuck.names(), fine.names()]).toEqual([[], ["a"]])
-        // What hangs stays so; the server answers whatever is asked from now on.
-        hung.lose()
+        // The lists so far stay without an answer; the server answers the next one.
+        expect(hung.hits()).toBe(4)
         yield* pass("1 minute")
         expect([stuck.names(), fine.names()]).toEqual([["a"], ["a"]])
       })
@@ -71,7 +72,7 @@ describe("a first list that is never answered", () => {
     "does not hold up the end either",
     withWorld(({ server }) =>
       Effect.gen(function* () {
-        server.hold(/GET /)
+        server.faults.on({ verb: ["get", "list"] }, Faults.held)
         const { close, scope } = yield* closable
         const controller = Controller.make("widgets", { for: Widget, owns: [Secret], reconcile: done().reconcile })
         yield* Scope.extend(start(controller, { gracePeriod: "30 seconds" }), scope)

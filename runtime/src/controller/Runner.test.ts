@@ -1,4 +1,5 @@
 import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -47,17 +48,17 @@ describe("a controller starts", () => {
         })
         const first = yield* closable
         yield* Scope.extend(start(make), first.scope)
-        expect(server.writes().filter(({ what }) => what.includes("configmaps"))).toHaveLength(1)
+        expect(server.writes().filter(({ path }) => path.includes("configmaps"))).toHaveLength(1)
         yield* Fiber.join(yield* first.close)
 
-        const held = server.hold(/GET .*configmaps$/)
+        const held = server.faults.on({ verb: "list", kind: ConfigMap }, Faults.held)
         const before = server.writes().length
         // Another process, which knows nothing yet.
         const fresh = yield* Layer.build(Layer.fresh(Cache.layer()))
         const runner = yield* Effect.provide(start(make), fresh)
         yield* pass("10 seconds")
         expect(Option.getOrUndefined(runner.queue())?.snapshot().ready).toBe(1)
-        held.release()
+        held.remove()
         yield* runner.started
         yield* settle
         expect(Option.getOrUndefined(runner.queue())?.snapshot().ready).toBe(0)
@@ -75,7 +76,7 @@ describe("a controller starts", () => {
       withWorld(({ logs, server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
-          const trouble = server.fail(/(WATCH|GET) .*secrets/, code)
+          const trouble = server.faults.on({ verb: ["list", "watch"], kind: Secret }, Faults.answer(code))
           const stuck = counted(() => Effect.succeed(Result.done))
           const fine = counted(() => Effect.succeed(Result.done))
           yield* start(Controller.make("stuck", { for: Widget, owns: [Secret], reconcile: stuck.reconcile }))
@@ -84,7 +85,7 @@ describe("a controller starts", () => {
           yield* pass("5 seconds")
           expect(stuck.times()).toEqual([])
           expect(logs.filter((line) => line.startsWith("WARN") && line.includes(words))).toHaveLength(1)
-          trouble.repair()
+          trouble.remove()
           yield* pass("10 seconds")
           expect(stuck.times()).toHaveLength(1)
           expect(fine.times()).toEqual([0])
@@ -178,7 +179,7 @@ describe("a controller that stops", () => {
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
-        server.fail(/GET \/readyz/, "ECONNREFUSED")
+        server.faults.on({ path: "/readyz" }, Faults.refused)
         const { close, scope } = yield* closable
         yield* Scope.extend(
           run({ reconcile: () => Effect.zipRight(Effect.sleep("10 millis"), unreachable), concurrency: 2 }),
@@ -197,7 +198,7 @@ describe("a controller that stops", () => {
     "does so at once when its caches never synced",
     withWorld(({ server }) =>
       Effect.gen(function* () {
-        server.fail(/GET .*widgets/, 403)
+        server.faults.on({ verb: ["get", "list"], kind: Widget }, Faults.answer(403))
         const { close, scope } = yield* closable
         const controller = Controller.make("widgets", { for: Widget, reconcile: () => Effect.succeed(Result.done) })
         yield* Scope.extend(start(controller), scope)
@@ -297,10 +298,13 @@ describe("a turn comes", () => {
           const { reconcile, times } = counted((n, owner) =>
             Effect.zipRight(Status.update(owner, { seen: n }), Effect.fail("no luck"))
           )
-          const held = server.hold(/PATCH .*status/, part)
+          const held = server.faults.on(
+            { verb: "patch", subresource: "status" },
+            part === "answer" ? Faults.unanswered : Faults.held
+          )
           yield* run({ reconcile, retry: Schedule.spaced("1 second") })
           yield* pass("500 millis")
-          held.release()
+          held.remove()
           yield* pass("3 seconds")
           expect(times()).toEqual([0, 1500, 2500, 3500])
           expect(server.get(Widget, "a")?.status).toEqual({ seen: 4 })

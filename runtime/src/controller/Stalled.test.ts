@@ -1,13 +1,14 @@
 import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as ApiError from "../client/ApiError.ts"
+import type * as Cluster from "../client/Cluster.fixture.ts"
 import { rejected } from "../client/Refusal.fixture.ts"
 import * as Refusal from "../client/Refusal.ts"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
-import { ConfigMap, Deployment, Event, Service } from "../resource/BuiltIn.ts"
+import { ConfigMap, Deployment, Service } from "../resource/BuiltIn.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import * as Access from "./Access.ts"
 import * as Controller from "./Controller.ts"
@@ -35,21 +36,17 @@ const answered = (code: number, reason: string): ApiError.ApiError =>
 const unauthorized = (verb: string, resource = "deployments", group = "apps", where = ' in the namespace "default"') =>
   refusal(`x "a" is forbidden: User "u:v" cannot ${verb} resource "${resource}" in API group "${group}"${where}`)
 
-const statuses = (server: ApiServer.ApiServer) => server.writes().filter(({ what }) => what.endsWith("/status"))
+const statuses = (server: Cluster.Cluster) => server.writes().filter(({ path }) => path.endsWith("/status"))
 
 const retry = Schedule.spaced("1 second")
 
-const conditions = (server: ApiServer.ApiServer) =>
-  ApiServer.typed(Widget, server.get(Widget, "a")).status?.conditions ?? []
+const conditions = (server: Cluster.Cluster) => server.get(Widget, "a")?.status?.conditions ?? []
 
-const reasons = (server: ApiServer.ApiServer) =>
+const reasons = (server: Cluster.Cluster) =>
   conditions(server).map(({ reason, status, type }) => `${type} ${status} ${reason}`)
 
-const events = (server: ApiServer.ApiServer) =>
-  server
-    .list(Event)
-    .map((event) => ApiServer.typed(Event, event))
-    .map(({ note, reason, type }) => `${type} ${reason}: ${note}`)
+const events = (server: Cluster.Cluster) =>
+  server.events().map(({ note, reason, type }) => `${type} ${reason}: ${note}`)
 
 describe("a reconcile that is refused", () => {
   effect(
@@ -189,7 +186,7 @@ describe("a reconcile that is refused", () => {
         const error = new TerminalError({ message: "hopeless" })
         const { reconcile } = counted((n) => Effect.fail(n === 1 ? unauthorized("patch") : error))
         yield* run({ reconcile, retry })
-        server.fail(/\/status$/, 422)
+        server.faults.on({ subresource: "status" }, Faults.answer(422))
         yield* pass("1 second")
         expect(attempts.map(({ outcome }) => outcome)).toMatchObject([{ _tag: "Failed" }, { _tag: "Terminal", error }])
         expect(statuses(server)).toHaveLength(2)
@@ -269,7 +266,7 @@ describe("a reconcile that is refused", () => {
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        server.fail(/\/status$/, 403)
+        server.faults.on({ subresource: "status" }, Faults.answer(403))
         const error = unauthorized("patch")
         yield* run({ reconcile: counted(() => Effect.fail(error)).reconcile, retry })
         expect(attempts.map(({ outcome }) => outcome._tag === "Failed" && outcome.error)).toEqual([error])
@@ -330,7 +327,7 @@ describe("an attempt that gets no further", () => {
         server.remove(ConfigMap, "a")
         yield* settle
         expect(reasons(server)).toEqual([])
-        expect(server.get(ConfigMap, "a")).toMatchObject({ data: {} })
+        expect(server.get(ConfigMap, "a")).toMatchObject({ metadata: { ownerReferences: [{ name: "a" }] } })
       })
     )
   )
@@ -419,7 +416,7 @@ describe("an attempt that gets no further", () => {
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
-          server.fail(/\/status$/, 409, 1)
+          server.faults.on({ subresource: "status" }, Faults.conflict, { times: 1 })
           yield* run({ reconcile: counted(() => Effect.fail(error)).reconcile, retry })
           expect(reasons(server)).toEqual([])
           yield* pass("1 hour")
@@ -460,12 +457,13 @@ describe("conditions of another program", () => {
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         const foreign = [{ type: "Synced", status: "False", reason: "Forbidden" }, null, "Ready"]
+        server.loosen(Widget)
         server.put(Widget, { ...widget("a"), status: { conditions: foreign } })
         const { reconcile } = counted((_, widget) => Effect.as(Status.update(widget, { phase: "Fine" }), Result.done))
         yield* run({ reconcile, concurrency: 1, retry })
         yield* pass("1 minute")
         expect(story(attempts)).toEqual(["Done", "Done"])
-        expect(server.get(Widget, "a")?.status).toEqual({ phase: "Fine", conditions: [foreign[0] ?? null] })
+        expect(server.get(Widget, "a")?.status).toMatchObject({ phase: "Fine", conditions: [foreign[0]] })
       })
     )
   )

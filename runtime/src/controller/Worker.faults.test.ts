@@ -1,4 +1,5 @@
 import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -326,7 +327,7 @@ describe("when no API server answers", () => {
         server.put(Widget, widget("a"))
         let isDown = true
         const { names, reconcile, times } = counted(() => (isDown ? unreachable : Effect.succeed(Result.done)))
-        const probes = server.fail(/GET \/readyz/, "ECONNREFUSED")
+        const probes = server.faults.on({ path: "/readyz" }, Faults.refused)
         yield* run({ reconcile, concurrency: 8, retry: Schedule.spaced("1 second") })
         expect(story(attempts)).toEqual(["Unreachable +0"])
         server.put(Widget, widget("b"))
@@ -336,7 +337,7 @@ describe("when no API server answers", () => {
 
         // Probes come at 0, 100, 300, 700, 1500, 3100, and then every two seconds.
         isDown = false
-        probes.repair()
+        probes.remove()
         yield* pass("1 second")
         expect(names()).toEqual(["a", "b", "a"])
         expect(times()).toEqual([0, 5100, 5100])
@@ -351,7 +352,7 @@ describe("when no API server answers", () => {
       Effect.gen(function* () {
         for (let n = 0; n < 100; n++) server.put(Widget, widget(`w${n}`))
         let isDown = true
-        const probes = server.fail(/GET \/readyz/, "ECONNREFUSED")
+        const probes = server.faults.on({ path: "/readyz" }, Faults.refused)
         const { reconcile } = counted(() =>
           Effect.zipRight(
             Effect.sleep("10 millis"),
@@ -362,7 +363,7 @@ describe("when no API server answers", () => {
         yield* pass("10 millis")
         expect(story(attempts)).toEqual(Array(100).fill("Unreachable +0"))
         isDown = false
-        probes.repair()
+        probes.remove()
         yield* pass("500 millis")
         expect(story(attempts.slice(100))).toEqual(Array(100).fill("Failed +1000"))
         expect(attempts.slice(100).map(({ number }) => number)).toEqual(Array(100).fill(1))
@@ -411,11 +412,13 @@ effect(
     Effect.gen(function* () {
       server.put(Widget, widget("a"))
       const { reconcile, times } = counted(() => Effect.as(Effect.void, Result.done))
-      const outage = server.fail(/^(GET \/readyz|PATCH)/, "ECONNREFUSED")
+      const outage = [{ path: "/readyz" }, { verb: "patch" as const }].map((match) =>
+        server.faults.on(match, Faults.refused)
+      )
       yield* run({ finalizer: { name: "example.com/clean", cleanup: () => Effect.void }, reconcile })
       yield* pass("20 seconds")
       expect(story(attempts)).toEqual(["Unreachable +0"])
-      outage.repair()
+      for (const rule of outage) rule.remove()
       yield* pass("2 seconds")
       expect(story(attempts)).toContain("Done")
       expect(times().length).toBeGreaterThan(0)
@@ -468,7 +471,7 @@ describe("when the API server of another cluster does not answer", () => {
         }
         expect(attempts.filter(({ outcome }) => is("Failed")(outcome))).toHaveLength(3)
         expect(logs.filter((line) => line.includes("API server answers"))).toEqual([])
-        expect(server.requests.filter(({ what }) => what === "GET /readyz")).toEqual([])
+        expect(server.requests.filter(({ path }) => path === "/readyz")).toEqual([])
       })
     )
   )

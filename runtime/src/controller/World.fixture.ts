@@ -2,6 +2,7 @@
  * For the tests of controllers and managers: a kind, an API server in memory, and the real client, cache, recorder and
  * runner over it, in virtual time.
  */
+import type * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -18,10 +19,12 @@ import * as TestClock from "effect/TestClock"
 import * as Cache from "../cache/Cache.ts"
 import * as ApiError from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
+import * as Cluster from "../client/Cluster.fixture.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
+import { ConfigMap } from "../resource/BuiltIn.ts"
 import * as Condition from "../resource/Condition.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
+import * as Admission from "../webhook/Admission.ts"
 import { type Attempt, log, Observers, Outcome } from "./Attempt.ts"
 import * as Controller from "./Controller.ts"
 import * as Reachability from "./Reachability.ts"
@@ -47,11 +50,11 @@ export const Widget = CustomResource.make({
 export type Widget = typeof Widget.Type
 
 /** A Widget to be put on the server. */
-export const widget = (name: string, size = 1): ApiServer.Put => ({ metadata: { name }, spec: { size } })
+export const widget = (name: string, size = 1): Cluster.Put => ({ metadata: { name }, spec: { size } })
 
 /** What a test sees of the world. */
 export interface World {
-  readonly server: ApiServer.ApiServer
+  readonly server: Cluster.Cluster
   /** Lines of the log from INFO on: level, then message. */
   readonly logs: ReadonlyArray<string>
   readonly attempts: ReadonlyArray<Attempt>
@@ -60,12 +63,31 @@ export interface World {
 /** What the services of a test are. */
 export type Services = Controller.Services | Reachability.Reachability
 
+/** What is special about the cluster of a test. */
+export interface Options extends Pick<EmbeddedCluster.Options, "webhooks"> {
+  /** The custom kinds of its CRDs. Default: Widget. */
+  readonly kinds?: ReadonlyArray<CustomResource.Any>
+}
+
+/** A cluster with a webhook that changes the data of each ConfigMap. */
+export const altering = (change: (data: { readonly [key: string]: string }) => object | undefined): Options => ({
+  webhooks: [
+    Admission.default(ConfigMap, ({ data }) => {
+      const changed = data === undefined ? undefined : change(data)
+      return changed === undefined ? undefined : { data: changed }
+    })
+  ]
+})
+
 /** Gives a test a world of its own. Chance is fixed in it, so that jitter is the same in every run. */
 export const withWorld =
-  (body: (world: World) => Effect.Effect<void, unknown, Services | Scope.Scope>) =>
+  (
+    body: (world: World) => Effect.Effect<void, unknown, Services | Scope.Scope>,
+    { kinds = [Widget], ...options }: Options = {}
+  ) =>
   (): Effect.Effect<void, unknown, Scope.Scope> =>
-    Effect.suspend(() => {
-      const server = ApiServer.make()
+    Effect.gen(function* () {
+      const server = yield* Cluster.make(kinds, options)
       const logs: Array<string> = []
       const attempts: Array<Attempt> = []
       const client = Client.layer({ userAgent: "test" }).pipe(Layer.provide(server.transport))
@@ -75,7 +97,7 @@ export const withWorld =
         Layer.scoped(Reachability.Reachability, Reachability.ofCluster)
       ).pipe(Layer.provideMerge(client), Layer.provide(server.transport))
       const observe = (attempt: Attempt) => Effect.sync(() => void attempts.push(attempt))
-      return body({ server, logs, attempts }).pipe(
+      return yield* body({ server, logs, attempts }).pipe(
         Effect.provide(services),
         Effect.provideService(Observers, [observe, log]),
         Effect.provide(capture(logs)),

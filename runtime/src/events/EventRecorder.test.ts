@@ -1,4 +1,5 @@
 import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -10,11 +11,11 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as Tracer from "effect/Tracer"
 import * as Client from "../client/Client.ts"
+import * as Cluster from "../client/Cluster.fixture.ts"
 import { FieldManager } from "../client/FieldManager.ts"
-import { Event } from "../resource/BuiltIn.ts"
+import { Event, Namespace } from "../resource/BuiltIn.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Recording from "../telemetry/Recording.ts"
-import * as ApiServer from "./ApiServer.fixture.ts"
 import * as EventRecorder from "./EventRecorder.ts"
 
 const object = (name = "a", namespace: string | undefined = "shop"): KubernetesObject => ({
@@ -39,7 +40,8 @@ const entry = (over: Partial<EventRecorder.EventFields> = {}): EventRecorder.Eve
 
 /** A recorder on a server, and the end of its scope. */
 const start = Effect.gen(function* () {
-  const server = ApiServer.make()
+  const server = yield* Cluster.make()
+  server.put(Namespace, { metadata: { name: "shop" } })
   const scope = yield* Scope.make()
   const context = yield* EventRecorder.layer({ instance: "pod-1" }).pipe(
     Layer.provide(Client.layer().pipe(Layer.provide(server.transport))),
@@ -53,10 +55,10 @@ const start = Effect.gen(function* () {
 
 const settle = TestClock.adjust(0)
 
-const events = (server: ApiServer.ApiServer) => server.list(Event).map((each) => ApiServer.typed(Event, each))
+const events = (server: Cluster.Cluster) => server.events()
 
-const patches = (server: ApiServer.ApiServer) =>
-  server.writes().flatMap(({ body, what }) => (what.startsWith("PATCH") ? [body] : []))
+const patches = (server: Cluster.Cluster) =>
+  server.writes().flatMap(({ body, verb }) => (verb === "patch" ? [body] : []))
 
 const isDone = (fiber: Fiber.RuntimeFiber<unknown>) => Effect.map(Fiber.poll(fiber), (exit) => exit._tag === "Some")
 
@@ -67,7 +69,7 @@ describe("an event", () => {
       yield* TestClock.adjust("1250 millis")
       yield* Effect.provideService(record({ action: "Make" }), FieldManager, "widgets")
       yield* settle
-      expect(server.list(Event)).toHaveLength(1)
+      expect(server.events()).toHaveLength(1)
       expect(events(server)[0]).toMatchObject({
         metadata: { namespace: "shop" },
         eventTime: "1970-01-01T00:00:01.250000Z",
@@ -114,7 +116,7 @@ describe("an event", () => {
       const { close, record, server } = yield* start
       yield* record({ regarding: object("node", "") })
       yield* settle
-      expect(events(server)[0]).toMatchObject({ metadata: { namespace: "default" }, regarding: { namespace: "" } })
+      expect(events(server)[0]).toMatchObject({ metadata: { namespace: "default" }, regarding: { name: "node" } })
       yield* Fiber.join(yield* close)
     })
   )
@@ -224,11 +226,11 @@ describe("repeats", () => {
   effect("during the first write are counted after it", () =>
     Effect.gen(function* () {
       const { close, record, recorder, server } = yield* start
-      const held = server.hold(/POST .*events/)
+      const held = server.faults.on({ verb: "create", kind: Event }, Faults.held)
       for (let n = 0; n < 3; n++) yield* record()
       yield* TestClock.adjust("10 seconds")
       expect(patches(server)).toEqual([])
-      held.release()
+      held.remove()
       yield* settle
       expect(events(server).map(({ series }) => series?.count)).toEqual([3])
       expect(recorder.dropped()).toBe(0)
@@ -239,11 +241,11 @@ describe("repeats", () => {
   effect("during a write that the server refuses are lost with it, and counted", () =>
     Effect.gen(function* () {
       const { close, record, recorder, server } = yield* start
-      const held = server.hold(/POST .*events/)
-      server.fail(/POST .*events/, 403, 1)
+      const held = server.faults.on({ verb: "create", kind: Event }, Faults.held)
+      server.faults.on({ verb: "create", kind: Event }, Faults.answer(403), { times: 1 })
       for (let n = 0; n < 3; n++) yield* record()
       yield* settle
-      held.release()
+      held.remove()
       yield* settle
       expect(recorder.dropped()).toBe(3)
       yield* record()
@@ -274,10 +276,10 @@ describe("repeats", () => {
       const { close, record, recorder, server } = yield* start
       yield* record()
       yield* settle
-      const patched = server.fail(/PATCH .*events/, 404)
+      const patched = server.faults.on({ verb: "patch", kind: Event }, Faults.answer(404))
       yield* record()
       yield* TestClock.adjust("10 seconds")
-      patched.repair()
+      patched.remove()
       yield* record()
       yield* settle
       expect(events(server)).toHaveLength(2)
@@ -291,7 +293,7 @@ describe("repeats", () => {
       const { close, record, recorder, server } = yield* start
       yield* record()
       yield* settle
-      server.fail(/PATCH .*events/, 403)
+      server.faults.on({ verb: "patch", kind: Event }, Faults.answer(403))
       yield* record()
       yield* TestClock.adjust("10 seconds")
       expect(recorder.dropped()).toBe(1)
@@ -306,12 +308,12 @@ describe("recording", () => {
   effect("waits for nobody and fails for nothing; what is lost is counted, and later events are written", () =>
     Effect.gen(function* () {
       const { close, record, recorder, server } = yield* start
-      const held = server.hold(/POST .*events/)
-      server.fail(/POST .*events/, 403, 2)
+      const held = server.faults.on({ verb: "create", kind: Event }, Faults.held)
+      server.faults.on({ verb: "create", kind: Event }, Faults.answer(403), { times: 2 })
       for (const note of ["one", "two", "three"]) yield* record({ note })
       yield* TestClock.adjust("1 second")
       expect(events(server)).toEqual([])
-      held.release()
+      held.remove()
       yield* settle
       expect(events(server).map(({ note }) => note)).toEqual(["three"])
       expect(recorder.dropped()).toBe(2)
@@ -325,13 +327,13 @@ describe("recording", () => {
   effect("drops the newest events, and counts them, while the API server answers none and a thousand are queued", () =>
     Effect.gen(function* () {
       const { close, record, recorder, server } = yield* start
-      const held = server.hold(/POST .*events/)
+      const held = server.faults.on({ verb: "create", kind: Event }, Faults.held)
       const inProgress = ["one", "two", "three", "four"]
       for (const note of inProgress) yield* record({ note })
       yield* settle
       for (let n = 0; n < 1010; n++) yield* record({ note: `${n}` })
       expect(recorder.dropped()).toBe(10)
-      held.release()
+      held.remove()
       yield* settle
       expect(events(server).map(({ note }) => note)).toEqual([
         ...inProgress,
@@ -345,11 +347,11 @@ describe("recording", () => {
     Effect.gen(function* () {
       const { close, record, server } = yield* start
       const notes = ["one", "two", "three", "four", "five", "six"]
-      const held = server.hold(/POST .*events/)
+      const held = server.faults.on({ verb: "create", kind: Event }, Faults.held)
       for (const note of notes) yield* record({ note })
       yield* settle
-      expect(server.requests.filter(({ what }) => what.startsWith("POST"))).toHaveLength(4)
-      held.release()
+      expect(server.requests.filter(({ verb }) => verb === "create")).toHaveLength(4)
+      held.remove()
       yield* settle
       expect(events(server).map(({ note }) => note)).toEqual(notes)
       yield* Fiber.join(yield* close)
@@ -375,13 +377,13 @@ describe("when the process stops", () => {
   effect("a write in progress is finished, and not told twice", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
-      const held = server.hold(/POST .*events/, "answer")
+      const held = server.faults.on({ verb: "create", kind: Event }, Faults.unanswered)
       yield* record()
       yield* settle
       const closing = yield* close
       yield* TestClock.adjust("1 second")
       expect(yield* isDone(closing)).toBe(false)
-      held.release()
+      held.remove()
       yield* settle
       expect(yield* isDone(closing)).toBe(true)
       expect(server.writes()).toHaveLength(1)
@@ -393,7 +395,7 @@ describe("when the process stops", () => {
     effect(`it takes three seconds at most, however long the ${part} of a write takes`, () =>
       Effect.gen(function* () {
         const { close, record, server } = yield* start
-        server.hold(/POST .*events/, part)
+        server.faults.on({ verb: "create", kind: Event }, part === "answer" ? Faults.unanswered : Faults.held)
         yield* record({ note: "in progress" })
         yield* settle
         yield* record({ note: "queued" })
@@ -437,7 +439,7 @@ describe("a server that is away", () => {
   effect("does not fill the queue with ticks", () =>
     Effect.gen(function* () {
       const { record, recorder, server } = yield* start
-      server.fail(/POST .*events/, "ECONNREFUSED")
+      server.faults.on({ verb: "create", kind: Event }, Faults.refused)
       for (let each = 0; each < 900; each++) yield* record({ note: `a ${each}` })
       yield* TestClock.adjust("150 seconds")
       const lost = recorder.dropped()
@@ -452,13 +454,13 @@ describe("a flush", () => {
   effect("waits until what was recorded so far is written", () =>
     Effect.gen(function* () {
       const { record, recorder, server } = yield* start
-      const held = server.hold(/POST .*events/)
+      const held = server.faults.on({ verb: "create", kind: Event }, Faults.held)
       yield* record()
       yield* record({ note: "Made another part" })
       const flushing = yield* Effect.fork(recorder.flush)
       yield* settle
       expect(yield* isDone(flushing)).toBe(false)
-      held.release()
+      held.remove()
       yield* settle
       expect(yield* isDone(flushing)).toBe(true)
       expect(events(server)).toHaveLength(2)
@@ -468,7 +470,7 @@ describe("a flush", () => {
   effect("waits three seconds at most, also where it can't be interrupted", () =>
     Effect.gen(function* () {
       const { record, recorder, server } = yield* start
-      server.hold(/POST .*events/)
+      server.faults.on({ verb: "create", kind: Event }, Faults.held)
       yield* record()
       const flushing = yield* Effect.fork(Effect.uninterruptible(recorder.flush))
       yield* TestClock.adjust("2900 millis")

@@ -1,4 +1,5 @@
 import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -8,8 +9,8 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as Client from "../client/Client.ts"
+import * as Cluster from "../client/Cluster.fixture.ts"
 import { capture, ended, settle, Widget } from "../controller/World.fixture.ts"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
 import { CustomResourceDefinition } from "../resource/BuiltIn.ts"
 import * as Crd from "../resource/Crd.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
@@ -21,16 +22,17 @@ const name = "widgets.example.com"
 const withServer =
   (
     body: (
-      server: ApiServer.ApiServer,
+      server: Cluster.Cluster,
       lines: ReadonlyArray<string>
     ) => Effect.Effect<void, unknown, Client.Client | Scope.Scope>
   ) =>
-  () => {
-    const server = ApiServer.make()
-    const lines: Array<string> = []
-    const client = Client.layer().pipe(Layer.provide(server.transport))
-    return Effect.provide(body(server, lines), Layer.merge(client, capture(lines)))
-  }
+  () =>
+    Effect.gen(function* () {
+      const server = yield* Cluster.make()
+      const lines: Array<string> = []
+      const client = Client.layer().pipe(Layer.provide(server.transport))
+      yield* Effect.provide(body(server, lines), Layer.merge(client, capture(lines)))
+    })
 
 /** The kind in another version of the program, with these fields in its spec. */
 const version = (fields: Schema.Struct.Fields, shortNames: ReadonlyArray<string> = []) =>
@@ -46,39 +48,25 @@ const older = version({})
 const newer = version({ color: Schema.optionalWith(Schema.String, { exact: true }) })
 
 /** Stores the CRD as another program would. */
-const put = (server: ApiServer.ApiServer, kind: CustomResource.Any): void => {
+const put = (server: Cluster.Cluster, kind: CustomResource.Any): void =>
   server.put(CustomResourceDefinition, JSON.parse(JSON.stringify(Crd.of(kind))))
-  establish(server)
-}
 
-const stored = (server: ApiServer.ApiServer): unknown => server.get(CustomResourceDefinition, name)?.spec
-
-const establish = (server: ApiServer.ApiServer, status = "True"): void => {
-  const conditions = [
-    { type: "NamesAccepted", status: "True" },
-    { type: "Established", status }
-  ]
-  server.change(CustomResourceDefinition, name, { status: { conditions } })
-}
+const stored = (server: Cluster.Cluster): unknown => server.get(CustomResourceDefinition, name)?.spec
 
 describe("installing CRDs", () => {
   effect(
     "creates each, and waits until the kind is served",
     withServer((server) =>
       Effect.gen(function* () {
+        const unserved = server.faults.on({ verb: "list", kind: Widget }, Faults.answer(404))
         const installing = yield* Effect.fork(Crds.install([Widget], { program: "sites" }))
         yield* settle
-        establish(server, "False")
         const [write] = server.writes()
-        expect(write?.what).toBe("POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+        expect(write?.path).toBe("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
         expect(write?.query.get("fieldManager")).toBe("sites")
         yield* TestClock.adjust("2 seconds")
         expect(yield* ended(installing)).toBe(false)
-        const unserved = server.fail(/GET .*\/v1\/widgets/, 404)
-        establish(server)
-        yield* TestClock.adjust("2 seconds")
-        expect(yield* ended(installing)).toBe(false)
-        unserved.repair()
+        unserved.remove()
         yield* TestClock.adjust("100 millis")
         yield* Fiber.join(installing)
         expect(server.writes()).toHaveLength(1)
@@ -138,9 +126,9 @@ describe("installing CRDs", () => {
     "proposes no command that would be refused, where ours lacks a version that objects are stored in",
     withServer((server, lines) =>
       Effect.gen(function* () {
-        put(server, newer)
-        const versions = Crd.of(newer).spec.versions.map((version) => ({ ...version, name: "v0" }))
-        server.change(CustomResourceDefinition, name, { spec: { versions: JSON.parse(JSON.stringify(versions)) } })
+        const { spec, ...crd } = Crd.of(newer)
+        const versions = spec.versions.map((version) => ({ ...version, name: "v0" }))
+        server.put(CustomResourceDefinition, JSON.parse(JSON.stringify({ ...crd, spec: { ...spec, versions } })))
         yield* Crds.install([newer])
         expect(lines).toEqual([
           `WARN CRD ${name} was not updated, because this version would remove or tighten: v0 version is gone: objects that are stored in it could not be read. This is expected if a newer version of homeostat installed it`
@@ -158,15 +146,15 @@ describe("installing CRDs", () => {
       withServer((server, lines) =>
         Effect.gen(function* () {
           if (before !== undefined) put(server, before)
-          const held = server.hold(/^(POST|PATCH) /)
+          const held = server.faults.on({ verb: ["create", "patch"] }, Faults.held)
           const installing = yield* Effect.fork(Crds.install([version({ shape: Schema.optional(Schema.String) })]))
           yield* settle
           if (before !== undefined) server.remove(CustomResourceDefinition, name)
           put(server, newer)
-          held.release()
+          held.remove()
           yield* TestClock.adjust("1 second")
           yield* Fiber.join(installing)
-          expect(stored(server)).toEqual(JSON.parse(JSON.stringify(Crd.of(newer).spec)))
+          expect(stored(server)).toEqual({ ...Crd.of(newer).spec, conversion: { strategy: "None" } })
           expect(lines).toEqual([expect.stringContaining("spec.color is gone")])
         })
       )
@@ -179,11 +167,10 @@ describe("installing CRDs", () => {
       Effect.gen(function* () {
         const installing = yield* Effect.fork(Crds.install([Widget], { namespaces: ["shop", "home"] }))
         yield* settle
-        establish(server)
         yield* TestClock.adjust("2 seconds")
         yield* Fiber.join(installing)
-        const lists = server.requests.filter(({ what }) => what.endsWith("/widgets"))
-        expect(lists.map(({ what }) => what)).toEqual(["GET /apis/example.com/v1/namespaces/shop/widgets"])
+        const lists = server.requests.filter(({ path }) => path.endsWith("/widgets"))
+        expect(Cluster.lines(lists)).toEqual(["list /apis/example.com/v1/namespaces/shop/widgets"])
       })
     )
   )
@@ -192,6 +179,8 @@ describe("installing CRDs", () => {
     "gives up after half a minute, and says where to look",
     withServer((server) =>
       Effect.gen(function* () {
+        // Another CRD has the kind already.
+        put(server, CustomResource.make({ ...Widget, plural: "gizmos", spec: Schema.Struct({}) }))
         const installing = yield* Effect.fork(Crds.install([Widget]))
         yield* TestClock.adjust("30 seconds")
         const exit = yield* Fiber.await(installing)
@@ -199,7 +188,7 @@ describe("installing CRDs", () => {
         expect(new Crds.NotEstablished({ name }).message).toBe(
           `The API server does not serve ${name}, 30 s after its CRD was applied: see kubectl describe crd ${name}`
         )
-        expect(server.list(CustomResourceDefinition)).toHaveLength(1)
+        expect(server.list(CustomResourceDefinition)).toHaveLength(2)
       })
     )
   )
@@ -208,10 +197,9 @@ describe("installing CRDs", () => {
     "does not ask for the right to list a kind everywhere",
     withServer((server) =>
       Effect.gen(function* () {
-        server.fail(/GET .*\/v1\/widgets/, 403)
+        server.faults.on({ verb: ["get", "list"], kind: Widget }, Faults.answer(403))
         const installing = yield* Effect.fork(Crds.install([Widget]))
         yield* settle
-        establish(server)
         yield* TestClock.adjust("100 millis")
         yield* Fiber.join(installing)
       })
@@ -222,7 +210,7 @@ describe("installing CRDs", () => {
     "fails at once where it is not allowed",
     withServer((server) =>
       Effect.gen(function* () {
-        server.fail(/POST .*customresourcedefinitions/, 403)
+        server.faults.on({ verb: "create", kind: CustomResourceDefinition }, Faults.answer(403))
         const error = yield* Effect.flip(Crds.install([Widget]))
         expect(error._tag).toBe("Forbidden")
       })

@@ -4,10 +4,10 @@ import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as Scheduler from "effect/Scheduler"
+import * as Cluster from "../client/Cluster.fixture.ts"
 import * as Controller from "../controller/Controller.ts"
 import * as Result from "../controller/Result.ts"
 import { Widget, widget } from "../controller/World.fixture.ts"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
 import * as FairScheduler from "./FairScheduler.ts"
@@ -156,7 +156,7 @@ describe("the fair scheduler", () => {
 
   live("lets a timer run while 5,000 objects are reconciled for the first time", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       for (let number = 0; number < 5000; number++) server.put(Widget, widget(`w${number}`))
       let runs = 0
       let ticks = 0

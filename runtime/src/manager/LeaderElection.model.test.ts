@@ -3,6 +3,7 @@
  * refuses requests. No leadership may begin while a write of another one could still be sent. After all faults, one replica leads.
  */
 import { describe, expect, test } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
@@ -10,24 +11,24 @@ import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Random from "effect/Random"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
+import * as Cluster from "../client/Cluster.fixture.ts"
 import { Lease } from "../resource/BuiltIn.ts"
 import * as Replica from "./Replica.fixture.ts"
 
 const conditions: ReadonlyArray<Replica.Condition> = ["up", "up", "refused", "silent", "deaf", 200, 3000, 8000]
 
 const faults = [
-  [/PUT .*leases/, 500],
-  [/PUT .*leases/, 409],
-  [/GET .*leases/, 503],
-  [/WATCH .*leases/, 403],
-  [/leases/, "ECONNRESET"]
+  [{ verb: "update" }, Faults.answer(500)],
+  [{ verb: "update" }, Faults.conflict],
+  [{ verb: "get" }, Faults.unavailable],
+  [{ verb: "watch" }, Faults.answer(403)],
+  [{ verb: undefined }, Faults.lost]
 ] as const
 
 /** One schedule of this many steps, and its violations. */
 const play = (steps: number, pass: VirtualTime.VirtualTime["pass"]) =>
   Effect.gen(function* () {
-    const server = ApiServer.make()
+    const server = yield* Cluster.make()
     const replicas: Array<Replica.Replica> = []
     const violations: Array<string> = []
     const history: Array<string> = []
@@ -75,8 +76,8 @@ const play = (steps: number, pass: VirtualTime.VirtualTime["pass"]) =>
         replica.skew = yield* Random.nextIntBetween(-7_200_000, 7_200_000)
       } else if (dice < 85) {
         const [what, fault] = yield* pick(faults)
-        server.fail(what, fault, yield* Random.nextIntBetween(1, 6))
-        yield* note(`${what} fails with ${fault}`)
+        server.faults.on({ ...what, kind: Lease }, fault, { times: yield* Random.nextIntBetween(1, 6) })
+        yield* note(`${what.verb ?? "every request"} fails: ${JSON.stringify(fault)}`)
       } else if (dice < 90 && Replica.holder(server) !== undefined) {
         server.change(Lease, "homeostat", { metadata: { labels: { touched: String(step) } } })
       }

@@ -3,9 +3,8 @@ import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
+import * as Cluster from "../client/Cluster.fixture.ts"
 import { capture, settle } from "../controller/World.fixture.ts"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
-import * as Json from "../events/Json.fixture.ts"
 import { Lease } from "../resource/BuiltIn.ts"
 import * as LeaseScope from "./LeaseScope.ts"
 import * as Replica from "./Replica.fixture.ts"
@@ -14,17 +13,14 @@ const scope = (controllers: ReadonlyArray<string>, namespaces: ReadonlyArray<str
   scope: { controllers, namespaces, selector: undefined }
 })
 
-const annotationOf = (server: ApiServer.ApiServer) => {
-  const metadata = server.get(Lease, Replica.place.name)?.metadata
-  const annotations = Json.isFields(metadata) ? metadata.annotations : undefined
-  return Json.isFields(annotations) ? annotations[LeaseScope.annotation] : undefined
-}
+const annotationOf = (server: Cluster.Cluster) =>
+  server.get(Lease, Replica.place.name)?.metadata.annotations?.[LeaseScope.annotation]
 
 describe("a Lease of managers that run other controllers", () => {
   effect("is refused with a sentence, also when it is free, until it is deleted", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       const webapp = yield* Replica.start(server, "a", scope(["webapp"]))
       yield* settle
       const backup = yield* Replica.start(server, "b", scope(["backup"]))
@@ -49,7 +45,7 @@ describe("a Lease of managers that run other controllers", () => {
 
   effect("is refused too if they work in other namespaces", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       yield* Replica.start(server, "a", scope(["webapp"], ["a"]))
       yield* settle
       const other = yield* Replica.start(server, "b", scope(["webapp"], ["b"]))
@@ -65,7 +61,7 @@ describe("a rolling update that adds a namespace", () => {
   effect("has one leader at a time, and the Lease says what the new one works on", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       const old = yield* Replica.start(server, "old", scope(["webapp"], ["a"]))
       yield* settle
       const next = yield* Replica.start(server, "next", scope(["webapp"], ["a", "b"]))

@@ -1,14 +1,12 @@
 import { describe, expect, test } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import * as TestClock from "effect/TestClock"
-import * as Transport from "../client/Transport.ts"
+import * as Cluster from "../client/Cluster.fixture.ts"
 import { capture, ended, settle } from "../controller/World.fixture.ts"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
 import { Lease } from "../resource/BuiltIn.ts"
 import * as LeaderElection from "./LeaderElection.ts"
 import * as Replica from "./Replica.fixture.ts"
@@ -21,7 +19,7 @@ const leaders = (...replicas: ReadonlyArray<Replica.Replica>): ReadonlyArray<str
 /** Two replicas; the first one leads. */
 const pair = (settings?: Replica.Options) =>
   Effect.gen(function* () {
-    const server = ApiServer.make()
+    const server = yield* Cluster.make()
     const a = yield* Replica.start(server, "a", settings)
     yield* settle
     const b = yield* Replica.start(server, "b", settings)
@@ -30,12 +28,12 @@ const pair = (settings?: Replica.Options) =>
     return { server, a, b }
   })
 
-const spec = (server: ApiServer.ApiServer) => server.get(Lease, "homeostat")?.spec
+const spec = (server: Cluster.Cluster) => server.get(Lease, "homeostat")?.spec
 
 describe("of several replicas", () => {
   effect("exactly one leads, and goes on leading", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       const replicas = yield* Effect.forEach(["a", "b", "c"], (name) => Replica.start(server, name))
       yield* settle
       const first = leaders(...replicas)
@@ -83,8 +81,10 @@ describe("of several replicas", () => {
       const { server, b } = yield* pair()
       const before = server.requests.length
       yield* pass("1 minute")
-      const sent = server.requests.slice(before).map(({ what }) => what)
-      expect(new Set(sent)).toEqual(new Set(["PUT /apis/coordination.k8s.io/v1/namespaces/default/leases/homeostat"]))
+      const sent = Cluster.lines(server.requests.slice(before))
+      expect(new Set(sent)).toEqual(
+        new Set(["update /apis/coordination.k8s.io/v1/namespaces/default/leases/homeostat"])
+      )
       expect(sent).toHaveLength(30)
       expect(b.leads()).toBe(false)
     })
@@ -142,7 +142,7 @@ describe("a leader that is stopped", () => {
   effect("gives it back with an empty holder and one second", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       const a = yield* Replica.start(server, "a")
       yield* settle
       yield* a.stop
@@ -180,11 +180,11 @@ describe("a leader that is stopped", () => {
   effect("tries to give it back for a while, and ends though it can't", () =>
     Effect.gen(function* () {
       const { server, a, b } = yield* pair()
-      const trouble = server.fail(/PUT .*leases/, 500)
+      const trouble = server.faults.on({ verb: "update", kind: Lease }, Faults.answer(500))
       const stopping = yield* a.stop
       yield* pass("1 second")
       expect(yield* ended(stopping)).toBe(false)
-      trouble.repair()
+      trouble.remove()
       yield* pass("200 millis")
       expect(yield* ended(stopping)).toBe(true)
       expect(leaders(a, b)).toEqual(["b"])
@@ -232,13 +232,13 @@ describe("a process that does not lead", () => {
 
   effect("that wins while it is being stopped starts nothing, and gives the Lease back", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
-      const held = server.hold(/POST .*leases/, "answer")
+      const server = yield* Cluster.make()
+      const held = server.faults.on({ verb: "create", kind: Lease }, Faults.unanswered)
       const a = yield* Replica.start(server, "a")
       yield* settle
       expect(Replica.holder(server)).toBe("a")
       const stopping = yield* a.stop
-      held.release()
+      held.remove()
       yield* settle
       expect(yield* ended(stopping)).toBe(true)
       expect(a.terms()).toBe(0)
@@ -400,7 +400,7 @@ describe("a standby", () => {
 
   effect("waits its full time for a holder that it sees for the first time, however old the record says it is", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(Lease, {
         metadata: { name: "homeostat" },
         spec: { holderIdentity: "gone", leaseDurationSeconds: 15, renewTime: "1960-01-01T00:00:00.000000Z" }
@@ -420,7 +420,7 @@ describe("a standby", () => {
   ] as const) {
     effect(`takes at once a Lease that ${what}`, () =>
       Effect.gen(function* () {
-        const server = ApiServer.make()
+        const server = yield* Cluster.make()
         server.put(Lease, { metadata: { name: "homeostat" }, ...(spec === undefined ? {} : { spec }) })
         const a = yield* Replica.start(server, "a")
         yield* settle
@@ -431,7 +431,7 @@ describe("a standby", () => {
 
   effect("believes a holder that does not say how long for its own lease duration", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(Lease, { metadata: { name: "homeostat" }, spec: { holderIdentity: "x" } })
       const a = yield* Replica.start(server, "a")
       yield* pass("14900 millis")
@@ -443,19 +443,19 @@ describe("a standby", () => {
 
   effect("whose watch is refused looks every retry period, and takes over all the same", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
-      const refused = server.fail(/WATCH .*leases/, 403)
+      const server = yield* Cluster.make()
+      const refused = server.faults.on({ verb: "watch", kind: Lease }, Faults.answer(403))
       const a = yield* Replica.start(server, "a")
       yield* settle
       const b = yield* Replica.start(server, "b")
       yield* pass("1 minute")
-      const looks = server.requests.filter(({ what }) => what.startsWith("GET ")).length
+      const looks = server.requests.filter(({ verb }) => verb === "get").length
       expect(looks).toBeGreaterThan(20)
       expect(looks).toBeLessThan(35)
       yield* a.stop
       yield* pass("2500 millis")
       expect(leaders(a, b)).toEqual(["b"])
-      refused.repair()
+      refused.remove()
     })
   )
 
@@ -464,11 +464,11 @@ describe("a standby", () => {
     () =>
       Effect.gen(function* () {
         const { server, a, b } = yield* pair()
-        const lost = server.hold(/WATCH .*leases/)
+        const lost = server.faults.on({ verb: "watch", kind: Lease }, Faults.held)
         b.line.condition = "silent"
         yield* pass("2100 millis")
         b.line.condition = "up"
-        lost.release()
+        lost.remove()
         yield* pass("1 minute")
         expect(leaders(a, b)).toEqual(["a"])
         yield* a.stop
@@ -479,9 +479,9 @@ describe("a standby", () => {
 
   effect("whose claim the server always refuses as stale claims twice at once, and then once per retry period", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(Lease, { metadata: { name: "homeostat" }, spec: { holderIdentity: "" } })
-      server.fail(/PUT .*leases/, 409, 50)
+      server.faults.on({ verb: "update", kind: Lease }, Faults.conflict, { times: 50 })
       const a = yield* Effect.withRandom(Replica.start(server, "a"), Random.fixed([0]))
       const claims = () => server.writes().length
       yield* settle
@@ -494,12 +494,12 @@ describe("a standby", () => {
 
   effect("goes on trying while it lacks a right", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
-      const missing = server.fail(/(GET|POST) .*leases/, 403)
+      const server = yield* Cluster.make()
+      const missing = server.faults.on({ verb: ["get", "create"], kind: Lease }, Faults.answer(403))
       const a = yield* Replica.start(server, "a")
       yield* pass("1 minute")
       expect(a.leads()).toBe(false)
-      missing.repair()
+      missing.remove()
       yield* pass("3 seconds")
       expect(a.leads()).toBe(true)
     })
@@ -508,12 +508,12 @@ describe("a standby", () => {
   effect("that was refused the Lease has none to give back: it asks for nothing more when it is stopped", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
-      const server = ApiServer.make()
-      server.fail(/POST .*leases/, 403)
+      const server = yield* Cluster.make()
+      server.faults.on({ verb: "create", kind: Lease }, Faults.answer(403))
       const a = yield* Replica.start(server, "a")
       yield* pass("1 minute")
       expect(lines).toEqual([
-        "WARN cannot take the Lease default/homeostat, trying again: POST /apis/coordination.k8s.io/v1/namespaces/default/leases: refused with 403"
+        "WARN cannot take the Lease default/homeostat, trying again: POST /apis/coordination.k8s.io/v1/namespaces/default/leases: Forbidden"
       ])
       const before = server.requests.length
       yield* a.stop
@@ -526,15 +526,15 @@ describe("a standby", () => {
   effect("whose claim was never answered does not speak of a Lease that it finds with another", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
-      const server = ApiServer.make()
-      server.fail(/POST .*leases/, "ECONNRESET")
+      const server = yield* Cluster.make()
+      server.faults.on({ verb: "create", kind: Lease }, Faults.lost)
       const a = yield* Replica.start(server, "a")
       yield* settle
       server.put(Lease, { metadata: { name: "homeostat" }, spec: { holderIdentity: "b", leaseDurationSeconds: 15 } })
       const before = server.requests.length
       yield* a.stop
       yield* settle
-      expect(server.requests.slice(before).map(({ what }) => what.split(" ")[0])).toEqual(["GET"])
+      expect(server.requests.slice(before).map(({ verb }) => verb)).toEqual(["get"])
       expect(lines.filter((line) => line.includes("eleased"))).toEqual([])
     }).pipe(Effect.provide(capture(lines)))
   })
@@ -554,17 +554,9 @@ describe("a standby", () => {
     effect(what, () => {
       const lines: Array<string> = []
       return Effect.gen(function* () {
-        const server = ApiServer.make()
-        server.fail(/GET .*leases/, 403)
-        const transport = Layer.map(server.transport, (context) => {
-          const { send, ...rest } = Context.get(context, Transport.Transport)
-          const worded = (body: string) => body.replace("refused with 403", () => JSON.stringify(words).slice(1, -1))
-          return Context.make(Transport.Transport, {
-            ...rest,
-            send: (request) => Effect.map(send(request), (response) => ({ ...response, body: worded(response.body) }))
-          })
-        })
-        yield* Replica.start({ ...server, transport }, "a")
+        const server = yield* Cluster.make()
+        server.faults.on({ verb: "get", kind: Lease }, Faults.answer(403, { message: words }))
+        yield* Replica.start(server, "a")
         yield* pass("10 seconds")
         expect(lines).toEqual([
           `WARN cannot get the Lease default/homeostat${line}GET /apis/coordination.k8s.io/v1/namespaces/default/leases/homeostat: ${words}`
@@ -576,14 +568,14 @@ describe("a standby", () => {
   effect("says so while the namespace of the Lease is missing, once, and leads when it is there", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
-      const server = ApiServer.make()
-      const missing = server.fail(/POST .*leases/, 404)
+      const server = yield* Cluster.make()
+      const missing = server.faults.on({ verb: "create", kind: Lease }, Faults.answer(404))
       const a = yield* Replica.start(server, "a")
       yield* pass("1 minute")
       expect(lines).toEqual([
-        "WARN cannot take the Lease default/homeostat, trying again: POST /apis/coordination.k8s.io/v1/namespaces/default/leases: refused with 404"
+        "WARN cannot take the Lease default/homeostat, trying again: POST /apis/coordination.k8s.io/v1/namespaces/default/leases: NotFound"
       ])
-      missing.repair()
+      missing.remove()
       yield* pass("3 seconds")
       expect(a.leads()).toBe(true)
     }).pipe(Effect.provide(capture(lines)))

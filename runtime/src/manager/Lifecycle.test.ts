@@ -1,4 +1,5 @@
 import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,10 +10,10 @@ import * as Scope from "effect/Scope"
 import * as Supervisor from "effect/Supervisor"
 import * as TestClock from "effect/TestClock"
 import * as Client from "../client/Client.ts"
+import * as Cluster from "../client/Cluster.fixture.ts"
 import * as Controller from "../controller/Controller.ts"
 import * as Result from "../controller/Result.ts"
 import { capture, counted, ended, settle, Widget, widget } from "../controller/World.fixture.ts"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import { ConfigMap, Event, Lease } from "../resource/BuiltIn.ts"
 import * as Health from "./Health.ts"
@@ -30,7 +31,7 @@ interface Settings extends Omit<Manager.Settings, "leaderElection"> {
 
 /** A manager that the test can stop, and the number of its fibers. */
 const start = <R extends Manager.Runtime>(
-  server: ApiServer.ApiServer,
+  server: Cluster.Cluster,
   controllers: ReadonlyArray<Controller.Controller<R>>,
   { identity, namespaces, ...settings }: Settings = {}
 ) =>
@@ -61,13 +62,13 @@ const start = <R extends Manager.Runtime>(
 
 const done = () => counted(() => Effect.succeed(Result.done))
 
-const watches = (server: ApiServer.ApiServer) =>
-  server.requests.filter(({ what }) => what.startsWith("WATCH") && !what.includes("leases")).length
+const watches = (server: Cluster.Cluster) =>
+  server.requests.filter(({ path, verb }) => verb === "watch" && !path.includes("leases")).length
 
 describe("a standby", () => {
   effect("has warm caches and reconciles nothing, and reconciles everything without a list when it leads", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       for (const name of ["a", "b"]) server.put(Widget, widget(name))
       const [first, second] = [done(), done()]
       const make = ({ reconcile }: typeof first) =>
@@ -90,7 +91,7 @@ describe("a standby", () => {
 
   effect("stays one beside a leader whose controllers run in every replica, because the leader holds the Lease", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       const [first, second] = [done(), done()]
       const make = ({ reconcile }: typeof first, leaderElected: boolean) =>
         Controller.make("widgets", { for: Widget, leaderElected, reconcile })
@@ -110,16 +111,16 @@ describe("a standby", () => {
 
   effect("takes up a kind that is served only later, and needs no list when it leads then", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
-      const missing = server.fail(/(WATCH|GET) .*widgets/, 404)
+      const missing = server.faults.on({ verb: ["list", "watch"], kind: Widget }, Faults.answer(404))
       const { names, reconcile } = done()
       const make = Controller.make("widgets", { for: Widget, reconcile })
       const leader = yield* start(server, [], { identity: "one" })
       const standby = yield* start(server, [make], { identity: "two" })
       yield* pass("30 seconds")
       expect(standby.runners[0]?.informers[0]?.state().status).toBe("missing")
-      missing.repair()
+      missing.remove()
       yield* pass("10 seconds")
       expect(standby.runners[0]?.informers[0]?.state().status).toBe("synced")
       const before = watches(server)
@@ -147,7 +148,7 @@ describe("a leader", () => {
 
   effect("that is stopped holds the Lease until its reconciles are finished, and gives it back then", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
       const ends: Array<string> = []
       const leader = yield* start(server, [slow(ends)], { identity: "one", gracePeriod: "2 minutes" })
@@ -170,7 +171,7 @@ describe("a leader", () => {
 
   effect("that loses the Lease interrupts its reconciles at once, however long the grace period, and lives on", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
       const ends: Array<string> = []
       const leader = yield* start(server, [slow(ends)], { identity: "one", gracePeriod: "2 minutes" })
@@ -188,7 +189,7 @@ describe("a leader", () => {
 describe("a manager that ends", () => {
   effect("leaves no fiber and no watch behind, though a reconcile takes its time to end", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
       const reconcile = () => Effect.onInterrupt(Effect.never, () => Effect.sleep("2 seconds"))
       const manager = yield* start(server, [Controller.make("widgets", { for: Widget, reconcile })], {
@@ -201,29 +202,35 @@ describe("a manager that ends", () => {
       expect(yield* ended(stopping)).toBe(false)
       yield* pass("200 millis")
       expect(yield* ended(stopping)).toBe(true)
-      expect(server.watches()).toBe(0)
+      expect(server.faults.watches()).toBe(0)
       expect(yield* manager.alive).toBe(0)
     })
   )
 
   for (const [how, trouble] of [
-    ["is forbidden", (server: ApiServer.ApiServer) => server.fail(/(WATCH|GET) .*namespaces\/two/, 403)],
-    ["does not answer", (server: ApiServer.ApiServer) => server.hold(/(WATCH|GET) .*namespaces\/two/)]
+    [
+      "is forbidden",
+      (server: Cluster.Cluster) => server.faults.on({ verb: ["list", "watch"], namespace: "two" }, Faults.answer(403))
+    ],
+    [
+      "does not answer",
+      (server: Cluster.Cluster) => server.faults.on({ verb: ["list", "watch"], namespace: "two" }, Faults.held)
+    ]
   ] as const) {
     effect(`does so at once, and leaves nothing behind, while one of its namespaces ${how}`, () =>
       Effect.gen(function* () {
-        const server = ApiServer.make()
+        const server = yield* Cluster.make([Widget])
         trouble(server)
         const controller = Controller.make("widgets", { for: Widget, reconcile: done().reconcile })
         const manager = yield* start(server, [controller], { namespaces: ["one", "two"], gracePeriod: "30 seconds" })
         yield* pass("1 minute")
         expect(manager.runners[0]?.informers[0]?.state().synced).toBe(false)
-        expect(server.watches()).toBe(1)
+        expect(server.faults.watches()).toBe(1)
         expect(yield* manager.alive).toBeGreaterThan(0)
         const stopping = yield* manager.stop
         yield* settle
         expect(yield* ended(stopping)).toBe(true)
-        expect(server.watches()).toBe(0)
+        expect(server.faults.watches()).toBe(0)
         expect(yield* manager.alive).toBe(0)
       })
     )
@@ -234,7 +241,7 @@ describe("a manager that ends", () => {
       `waits for the events of its last reconciles to be written${identity === undefined ? "" : ", as the leader it was"}`,
       () =>
         Effect.gen(function* () {
-          const server = ApiServer.make()
+          const server = yield* Cluster.make()
           server.put(Widget, widget("a"))
           const reconcile = (regarding: Widget) =>
             EventRecorder.record({ regarding, type: "Normal", reason: "Done", note: "the last word" }).pipe(
@@ -243,23 +250,23 @@ describe("a manager that ends", () => {
             )
           const controller = Controller.make("widgets", { for: Widget, reconcile })
           const manager = yield* start(server, [controller], { identity, gracePeriod: "10 seconds" })
-          const slow = server.hold(/POST .*events/)
+          const slow = server.faults.on({ verb: "create", kind: Event }, Faults.held)
           const stopping = yield* manager.stop
           yield* pass("2 seconds")
           expect(yield* ended(stopping)).toBe(false)
           // Recorded while it still leads.
           expect(Replica.holder(server)).toBe(identity)
-          slow.release()
+          slow.remove()
           yield* settle
           expect(yield* ended(stopping)).toBe(true)
-          expect(server.list(Event).map(({ note }) => note)).toContain("the last word")
+          expect(server.events().map(({ note }) => note)).toContain("the last word")
         })
     )
   }
 
   effect("before it has started starts nothing", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
       const { names, reconcile } = done()
       const scope = yield* Scope.make()
@@ -280,9 +287,9 @@ describe("a manager that ends", () => {
 describe("a kind that a manager may not read", () => {
   effect("makes it unready, by name, until the right is there; what reads other kinds works meanwhile", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
-      const forbidden = server.fail(/(WATCH|GET) .*configmaps/, 403)
+      const forbidden = server.faults.on({ verb: ["list", "watch"], kind: ConfigMap }, Faults.answer(403))
       const [stuck, fine] = [done(), done()]
       const checks = new Map<string, Health.Check>()
       const health: Health.Checks = {
@@ -311,7 +318,7 @@ describe("a kind that a manager may not read", () => {
         expect.stringMatching(/^cache-configmaps: .*requires permission to list and watch configmaps/)
       ])
       expect([stuck.names(), fine.names()]).toEqual([[], ["a"]])
-      forbidden.repair()
+      forbidden.remove()
       yield* pass("1 minute")
       expect(yield* unready).toEqual([])
       expect([stuck.names(), fine.names()]).toEqual([["a"], ["a"]])
@@ -322,7 +329,7 @@ describe("a kind that a manager may not read", () => {
 describe("the finalizer of a controller", () => {
   effect("is its own among the controllers of a kind: a second one with that finalizer is refused", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       const of = (name: string, entry: string) =>
         Controller.make(name, {
           for: Widget,
@@ -341,7 +348,7 @@ describe("the finalizer of a controller", () => {
 describe("the name of a controller", () => {
   effect("is its own within a manager: a second one of that name is refused", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       const make = () => Controller.make("widgets", { for: Widget, reconcile: done().reconcile })
       const exit = yield* Effect.exit(start(server, [make(), make()]))
       expect(String(exit)).toContain("two controllers are named widgets")
@@ -351,7 +358,7 @@ describe("the name of a controller", () => {
 
   effect("may be that of another manager's in the same process, and that of one before", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
       const counters = [done(), done(), done()]
       const make = ({ reconcile }: ReturnType<typeof done>) => Controller.make("widgets", { for: Widget, reconcile })
@@ -376,7 +383,7 @@ describe("two clusters", () => {
     () =>
       Effect.gen(function* () {
         class Other extends Context.Tag("test/Other")<Other, Context.Tag.Service<typeof Client.Client>>() {}
-        const [here, there] = [ApiServer.make(), ApiServer.make()]
+        const [here, there] = [yield* Cluster.make(), yield* Cluster.make()]
         here.put(Widget, widget("a"))
         there.put(Widget, widget("b"))
         const copier = Controller.make("widgets", {

@@ -1,4 +1,5 @@
 import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -8,13 +9,13 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as Client from "../client/Client.ts"
+import * as Cluster from "../client/Cluster.fixture.ts"
 import * as Fence from "../client/Fence.ts"
 import * as Controller from "../controller/Controller.ts"
 import * as Result from "../controller/Result.ts"
 import { capture, counted, ended, settle, Widget, widget } from "../controller/World.fixture.ts"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
-import { ConfigMap, Event, Secret } from "../resource/BuiltIn.ts"
+import { ConfigMap, Secret } from "../resource/BuiltIn.ts"
 import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Health from "./Health.ts"
 import type { LeaderElection } from "./LeaderElection.ts"
@@ -22,7 +23,7 @@ import * as Manager from "./Manager.ts"
 
 /** A manager with the current or the given clock. `stop` closes everything, like a signal. */
 const start = <R extends Manager.Runtime>(
-  server: ApiServer.ApiServer,
+  server: Cluster.Cluster,
   controllers: ReadonlyArray<Controller.Controller<R>>,
   {
     clock,
@@ -68,7 +69,7 @@ const vitals = () => {
 effect("a manager with a leader that waits in vain for reconciles of its last leadership is alive no more", () =>
   Effect.gen(function* () {
     const { health, look } = vitals()
-    const server = ApiServer.make()
+    const server = yield* Cluster.make()
     server.put(Widget, widget("a"))
     const lost = yield* Deferred.make<void>()
     const won = yield* Deferred.make<void>()
@@ -123,7 +124,7 @@ effect("a manager does the work of the leader only while it leads, and fences it
       Effect.zipRight(Effect.never),
       Effect.ensuring(Effect.sync(() => events.push("ends")))
     )
-    const { stop } = yield* start(ApiServer.make(), [], { leaderElection, whileLeading })
+    const { stop } = yield* start(yield* Cluster.make(), [], { leaderElection, whileLeading })
     yield* settle
     expect(events).toEqual([])
     yield* Deferred.succeed(won, undefined)
@@ -133,7 +134,7 @@ effect("a manager does the work of the leader only while it leads, and fences it
     yield* settle
     expect(events).toEqual(["leads", "ends"])
     yield* stop
-    const alone = yield* start(ApiServer.make(), [], { whileLeading })
+    const alone = yield* start(yield* Cluster.make(), [], { whileLeading })
     yield* settle
     expect(events).toEqual(["leads", "ends", ""])
     yield* alone.stop
@@ -152,7 +153,7 @@ effect("a manager whose controllers stopped unexpectedly is alive no more, so th
       state: () => ({ leading: false, holder: undefined }),
       run: () => Effect.zipRight(Deferred.await(begin), Effect.dieMessage("boom"))
     }
-    const manager = start(ApiServer.make(), [], { leaderElection })
+    const manager = start(yield* Cluster.make(), [], { leaderElection })
     const { logs, stop } = yield* Effect.provideService(manager, Health.Health, health)
     expect(yield* Effect.isFailure(look)).toBe(true)
     yield* Deferred.succeed(begin, undefined)
@@ -166,7 +167,7 @@ effect("a manager whose controllers stopped unexpectedly is alive no more, so th
 describe("controllers of one manager", () => {
   effect("share a watch of a kind, and each has workers of its own", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       for (const name of ["a", "b", "c", "d"]) server.put(Widget, widget(name))
       const busy = { one: 0, two: 0, three: 0 }
       const make = (name: keyof typeof busy) =>
@@ -183,11 +184,11 @@ describe("controllers of one manager", () => {
       const workers = { one: 1, two: 2 }
       const { stop } = yield* start(server, [make("one"), make("two"), make("three")], { workers })
       expect(busy).toEqual({ one: 1, two: 2, three: 3 })
-      expect(server.requests.map(({ what }) => what)).toEqual([
-        "GET /apis/example.com/v1/widgets",
-        "GET /api/v1/configmaps",
-        "WATCH /apis/example.com/v1/widgets",
-        "WATCH /api/v1/configmaps"
+      expect(Cluster.lines(server.requests)).toEqual([
+        "list /apis/example.com/v1/widgets",
+        "list /api/v1/configmaps",
+        "watch /apis/example.com/v1/widgets",
+        "watch /api/v1/configmaps"
       ])
       yield* TestClock.adjust("5 seconds")
       yield* stop
@@ -196,9 +197,9 @@ describe("controllers of one manager", () => {
 
   effect("start each by itself: one that cannot holds up no other", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
-      const forbidden = server.fail(/(WATCH|GET) .*secrets/, 403)
+      const forbidden = server.faults.on({ verb: ["list", "watch"], kind: Secret }, Faults.answer(403))
       const stuck = done()
       const fine = done()
       const { runners, stop } = yield* start(server, [
@@ -208,7 +209,7 @@ describe("controllers of one manager", () => {
       expect(runners.map(({ controller }) => controller)).toEqual(["stuck", "fine"])
       expect([stuck.names(), fine.names()]).toEqual([[], ["a"]])
       expect(runners[0]?.informers.map((informer) => informer.state().status)).toEqual(["synced", "failing"])
-      forbidden.repair()
+      forbidden.remove()
       yield* TestClock.adjust("5 seconds")
       expect(stuck.names()).toEqual(["a"])
       yield* stop
@@ -217,7 +218,7 @@ describe("controllers of one manager", () => {
 
   effect("see the objects of the manager's namespaces, and of its selector", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       for (const namespace of ["one", "two", "three"]) {
         for (const tier of ["gold", "tin"]) {
           server.put(Widget, {
@@ -237,7 +238,7 @@ describe("controllers of one manager", () => {
 
 effect("a manager drops the journal of an object one hour after the object is deleted", () =>
   Effect.gen(function* () {
-    const server = ApiServer.make()
+    const server = yield* Cluster.make()
     server.put(Widget, widget("a"))
     server.put(Widget, widget("b"))
     const controller = Controller.make("widgets", { for: Widget, reconcile: done().reconcile })
@@ -272,28 +273,28 @@ describe("a manager that stops", () => {
 
   effect("lets all its controllers finish side by side, writes their last events, and then closes its watches", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
       const ends: Array<string> = []
       const { stop } = yield* start(server, [slow("one", ends), slow("two", ends), slow("three", ends)], {
         gracePeriod: "300 millis"
       })
-      expect(server.watches()).toBe(1)
+      expect(server.faults.watches()).toBe(1)
       const stopping = yield* stop
       yield* TestClock.adjust("190 millis")
       expect(yield* ended(stopping)).toBe(false)
-      expect(server.watches()).toBe(1)
+      expect(server.faults.watches()).toBe(1)
       yield* TestClock.adjust("20 millis")
       expect(yield* ended(stopping)).toBe(true)
       expect(ends.sort()).toEqual(["one", "three", "two"])
-      expect(server.list(Event)).toHaveLength(3)
-      expect(server.watches()).toBe(0)
+      expect(server.events()).toHaveLength(3)
+      expect(server.faults.watches()).toBe(0)
     })
   )
 
   effect("interrupts all that is left when the one grace period is over", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
       const ends: Array<string> = []
       const { stop } = yield* start(server, [slow("one", ends), slow("two", ends)], { gracePeriod: "100 millis" })
@@ -306,7 +307,7 @@ describe("a manager that stops", () => {
 
   effect("does so although the API server answers nothing any more", () =>
     Effect.gen(function* () {
-      const server = ApiServer.make()
+      const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
       const controller = Controller.make("widgets", {
         for: Widget,
@@ -317,7 +318,7 @@ describe("a manager that stops", () => {
             return Result.done
           })
       })
-      server.hold(/^(GET|POST)/)
+      server.faults.on({ verb: ["get", "list", "create"] }, Faults.held)
       const { stop } = yield* start(server, [controller], { gracePeriod: "100 millis" })
       const stopping = yield* stop
       yield* TestClock.adjust("4 seconds")

@@ -12,11 +12,11 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type * as ApiError from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
+import type { Cluster } from "../client/Cluster.fixture.ts"
 import * as Disconnect from "../client/Disconnect.ts"
 import type * as Fence from "../client/Fence.ts"
 import { infoOf, type Request } from "../client/Request.ts"
 import * as Transport from "../client/Transport.ts"
-import type { ApiServer } from "../events/ApiServer.fixture.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import { Lease } from "../resource/BuiltIn.ts"
 import * as WallClock from "../resource/WallClock.fixture.ts"
@@ -34,7 +34,7 @@ export interface Line {
 }
 
 /** The server behind a connection. */
-export const over = (line: Line, { transport }: ApiServer): Layer.Layer<Transport.Transport> =>
+export const over = (line: Line, { transport }: Cluster): Layer.Layer<Transport.Transport> =>
   Layer.map(transport, (context) => {
     const server = Context.get(context, Transport.Transport)
     const lost = (request: Request, code: string) => Disconnect.make(infoOf(request), "memory", code)
@@ -97,7 +97,7 @@ export interface Replica {
 export const place = { namespace: "default", name: "homeostat" }
 
 /** The holder of the Lease on the server; undefined without a Lease. */
-export const holder = (server: ApiServer): unknown => {
+export const holder = (server: Cluster): unknown => {
   const spec = server.get(Lease, place.name)?.spec
   return typeof spec === "object" && spec !== null && "holderIdentity" in spec ? spec.holderIdentity : undefined
 }
@@ -114,7 +114,7 @@ export interface Options extends Partial<LeaderElection.Settings> {
 
 /** Starts a replica. */
 export const start = (
-  server: ApiServer,
+  server: Cluster,
   name: string,
   { began = () => {}, drainMillis = 0, drains = true, ...settings }: Options = {}
 ): Effect.Effect<Replica, never, Scope.Scope> =>

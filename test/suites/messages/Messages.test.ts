@@ -13,6 +13,7 @@ import * as RunStatus from "@homeostat/backup/run/RunStatus"
 import * as Summary from "@homeostat/backup/run/Summary"
 import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Cluster from "@homeostat/runtime/client/Cluster.fixture"
 import * as Fence from "@homeostat/runtime/client/Fence"
 import * as Permission from "@homeostat/runtime/client/Permission"
 import * as Transport from "@homeostat/runtime/client/Transport"
@@ -31,7 +32,6 @@ import * as Ownership from "@homeostat/runtime/controller/Ownership"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Runner from "@homeostat/runtime/controller/Runner"
 import { capture, pass, settle, Widget, widget, withWorld } from "@homeostat/runtime/controller/World.fixture"
-import * as ApiServer from "@homeostat/runtime/events/ApiServer.fixture"
 import * as Callers from "@homeostat/runtime/manager/Callers"
 import * as Certificate from "@homeostat/runtime/manager/Certificate"
 import * as Crds from "@homeostat/runtime/manager/Crds"
@@ -136,17 +136,17 @@ const kind = (fields: Schema.Struct.Fields) =>
     spec: Schema.Struct({ size: Schema.Int, ...fields })
   })
 
-const narrowed = Effect.suspend(() => {
-  const server = ApiServer.make()
+const narrowed = Effect.gen(function* () {
+  const server = yield* Cluster.make()
   server.put(CustomResourceDefinition, JSON.parse(JSON.stringify(Crd.of(kind({ color: Schema.String })))))
-  return logged(() =>
+  return yield* logged(() =>
     Effect.provide(Crds.install([kind({})], { program: "sites" }), Layer.provide(Client.layer(), server.transport))
   )
 })
 
 const applied = logged(() =>
   Effect.gen(function* () {
-    const server = ApiServer.make()
+    const server = yield* Cluster.make()
     const client = Layer.provide(Client.layer(), server.transport)
     const installing = yield* Effect.fork(Effect.provide(Crds.install([kind({})]), client))
     yield* settle
@@ -183,7 +183,7 @@ const badCertificate = logged(() =>
 
 const crashed = logged(() =>
   Effect.gen(function* () {
-    const layer = Layer.provide(Manager.layer({ instance: "pod-1" }), ApiServer.make().transport)
+    const layer = Layer.provide(Manager.layer({ instance: "pod-1" }), (yield* Cluster.make()).transport)
     const begin = yield* Deferred.make<void>()
     const services = yield* Layer.build(layer)
     yield* Effect.provide(

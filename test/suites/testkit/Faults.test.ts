@@ -2,6 +2,7 @@
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
+import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Result from "@homeostat/runtime/controller/Result"
@@ -10,7 +11,7 @@ import { ConfigMap, Namespace, Secret } from "@homeostat/runtime/resource/BuiltI
 import { eventually, stays } from "@homeostat/testkit/Eventually"
 import * as Faults from "@homeostat/testkit/Faults"
 import * as Harness from "@homeostat/testkit/Harness"
-import { Clock, Effect, Either, TestClock } from "effect"
+import { Clock, Context, Effect, Either, Layer, TestClock } from "effect"
 
 /** Makes a Secret from each ConfigMap with a label, and counts the Secrets in an annotation of its namespace. */
 const copy = Controller.make("copy", {
@@ -176,5 +177,89 @@ describe("A fault", () => {
       expect(again).toEqual(first)
       expect(other).not.toEqual(first)
       expect(first.at(-1)).toBeGreaterThan(2)
+    }))
+
+  test("answers with an error of the test", (cluster) =>
+    Effect.gen(function* () {
+      const faults = Faults.make()
+      const client = faults.over(cluster.transport).pipe((transport) => Layer.provide(Client.layer(), transport))
+      const listed = () => Effect.flip(Effect.provide(Client.list(Secret), client))
+      faults.on({ verb: "list", kind: Secret }, Faults.answer(403), { times: 1 })
+      expect(yield* listed()).toMatchObject({ _tag: "Forbidden", message: expect.stringContaining("Forbidden") })
+      faults.on({ verb: "list", kind: Secret }, Faults.answer(422, { message: "the list is immutable" }))
+      expect(yield* listed()).toMatchObject({
+        _tag: "Invalid",
+        message: expect.stringContaining("the list is immutable")
+      })
+    }))
+
+  test("keeps the answer until the test removes its rule, and the write is done", ({ faults }) =>
+    Effect.gen(function* () {
+      const rule = faults.on({ verb: "patch", kind: Secret }, Faults.unanswered, { times: 1 })
+      yield* create()
+      yield* copied()
+      const reconciled = faults.record({ verb: "patch", kind: Secret })
+      yield* Client.patch(ConfigMap, key, Patch.merge({ data: { text: "second" } }))
+      yield* TestClock.adjust("5 seconds")
+      expect([rule.hits(), reconciled.length]).toEqual([1, 0])
+      rule.remove()
+      yield* copied("one", "second")
+    }))
+
+  test("decides about a held request when the hold ends", ({ faults }) =>
+    Effect.gen(function* () {
+      const held = faults.on({ verb: "patch", kind: Secret }, Faults.held, { times: 1 })
+      const refused = faults.on({ verb: "patch", kind: Secret }, Faults.unavailable, { times: 1 })
+      yield* create()
+      yield* TestClock.adjust("5 seconds")
+      expect([held.hits(), refused.hits()]).toEqual([1, 0])
+      held.remove()
+      yield* copied()
+      expect(refused.hits()).toBe(1)
+    }))
+
+  test("hits a path without an object", (cluster) =>
+    Effect.gen(function* () {
+      const faults = Faults.make()
+      const transport = Context.get(yield* Layer.build(faults.over(cluster.transport)), Transport.Transport)
+      const rule = faults.on({ path: "/readyz" }, Faults.answer(500))
+      const get = (path: string) =>
+        transport.send({ method: "GET", path, template: path, headers: {}, repeatable: true })
+      expect([(yield* get("/readyz?verbose=1")).status, (yield* get("/livez")).status]).toEqual([500, 200])
+      expect(rule.hits()).toBe(1)
+    }))
+})
+
+describe("The faults", () => {
+  test("record the requests of the manager, also refused ones, and not those of the test", ({ faults }) =>
+    Effect.gen(function* () {
+      const [all, writes] = [faults.record(), faults.record({ verb: "patch", kind: Secret })]
+      faults.on({ verb: "patch", kind: Secret }, Faults.unavailable, { times: 1 })
+      yield* create()
+      yield* copied()
+      expect(writes).toHaveLength(2)
+      expect(writes[0]).toMatchObject({
+        verb: "patch",
+        path: "/api/v1/namespaces/default/secrets/one",
+        headers: { "content-type": "application/apply-patch+yaml" },
+        body: { kind: "Secret", data: { text: Buffer.from("first").toString("base64") } }
+      })
+      expect(writes[0]?.query.get("fieldManager")).toBe("copy")
+      expect(all.length).toBeGreaterThan(2)
+      expect(all.filter(({ path, verb }) => verb === "create" && path.endsWith("/configmaps"))).toEqual([])
+    }))
+
+  test("count the open watches", ({ faults }) =>
+    Effect.gen(function* () {
+      yield* create()
+      yield* copied()
+      expect([faults.watches(), faults.watches({ kind: ConfigMap })]).toEqual([2, 1])
+      const held = faults.on({ verb: "watch", kind: ConfigMap }, Faults.held)
+      yield* faults.endWatches({ kind: ConfigMap })
+      yield* TestClock.adjust("5 seconds")
+      expect(faults.watches({ kind: ConfigMap })).toBe(0)
+      held.remove()
+      yield* TestClock.adjust("5 seconds")
+      expect(faults.watches({ kind: ConfigMap })).toBe(1)
     }))
 })

@@ -1,15 +1,16 @@
 import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import * as Client from "../../client/Client.ts"
+import type * as Cluster from "../../client/Cluster.fixture.ts"
 import * as Patch from "../../client/Patch.ts"
 import * as Controller from "../../controller/Controller.ts"
 import * as Result from "../../controller/Result.ts"
 import * as RunnerFixture from "../../controller/Runner.fixture.ts"
 import { settle, Widget, widget, withWorld } from "../../controller/World.fixture.ts"
-import type * as ApiServer from "../../events/ApiServer.fixture.ts"
 import { ConfigMap, Deployment, Namespace, ReplicaSet, Service } from "../../resource/BuiltIn.ts"
 import * as CallFixture from "../../webhook/Call.fixture.ts"
 import * as Callers from "../Callers.ts"
@@ -61,7 +62,7 @@ const asked = (
   })
 
 /** A ConfigMap that an object controls. */
-const child = (name: string, apiVersion: string, kind: string, owner: string): ApiServer.Put => ({
+const child = (name: string, apiVersion: string, kind: string, owner: string): Cluster.Put => ({
   metadata: { name, ownerReferences: [{ apiVersion, kind, name: owner, uid: "u", controller: true }] }
 })
 
@@ -225,12 +226,12 @@ effect(
       server.put(Widget, widget("a"))
       const { ask } = yield* asked(Controller.make("widgets", { for: Widget, reconcile }))
       // The read falls back to a list, which takes time too.
-      const slow = server.hold(/^GET .*\/widgets\/a$/, "answer")
-      server.fail(/^GET .*\/widgets\/a$/, 403)
-      server.hold(/^GET .*\/widgets$/)
+      const slow = server.faults.on({ verb: "get", kind: Widget, name: "a" }, Faults.unanswered)
+      server.faults.on({ verb: "get", kind: Widget, name: "a" }, Faults.answer(403))
+      server.faults.on({ verb: "list", kind: Widget }, Faults.held)
       const answer = yield* Effect.fork(ask("kind=widget&name=a"))
       yield* TestClock.adjust("2900 millis")
-      slow.release()
+      slow.remove()
       yield* TestClock.adjust("1100 millis")
       expect(yield* Fiber.poll(answer)).toMatchObject({ _tag: "Some" })
       expect(yield* Fiber.join(answer)).toContain("Widget default/a was reconciled")
