@@ -68,7 +68,54 @@ describe("The phase of a pod", () => {
   })
 })
 
+const withSidecar = (restartPolicy: string): Pod => ({
+  ...pod(restartPolicy),
+  spec: {
+    restartPolicy,
+    containers: [],
+    initContainers: [{ name: "proxy", restartPolicy: "Always" }, { name: "setup" }]
+  }
+})
+const proxy = (status: PodStatus.ContainerStatus): PodStatus.ContainerStatus => ({ ...status, name: "proxy" })
+const setup = (status: PodStatus.ContainerStatus): PodStatus.ContainerStatus => ({ ...status, name: "setup" })
+const done = setup(ended(0))
+
+describe("The phase of a pod with a sidecar", () => {
+  const cases: ReadonlyArray<readonly [string, string, string, Partial<PodStatus.Known>]> = [
+    ["that is new", "Always", "Pending", { init: [proxy(fresh), setup(fresh)], containers: [fresh] }],
+    ["that starts", "Always", "Pending", { init: [proxy({ ...running, started: false }), done], containers: [fresh] }],
+    ["that runs", "Always", "Running", { init: [proxy(running), done] }],
+    ["that has ended", "Always", "Running", { init: [proxy(ended(1)), done] }],
+    ["that backs off", "Always", "Running", { init: [proxy(backingOff), done] }],
+    ["that runs on after the containers", "Never", "Running", { init: [proxy(running), done], containers: [ended(0)] }],
+    [
+      "that failed after the containers",
+      "Never",
+      "Succeeded",
+      { init: [proxy(ended(137)), done], containers: [ended(0)] }
+    ],
+    ["that succeeded after a failure", "Never", "Failed", { init: [proxy(ended(0)), done], containers: [ended(1)] }],
+    ["that runs beside a failed init container", "Never", "Pending", { init: [proxy(running), setup(ended(1))] }],
+    ["that ended after a failed init container", "Never", "Failed", { init: [proxy(ended(0)), setup(ended(1))] }]
+  ]
+  test.each(cases)("%s, restarted %s, is %s", (_, policy, phase, known) => {
+    expect(of({ pod: withSidecar(policy), ...known }).phase).toBe(phase)
+  })
+})
+
 describe("The conditions of a pod", () => {
+  test("count its sidecars", () => {
+    const sidecar = of({ pod: withSidecar("Always"), init: [proxy({ ...running, ready: false }), done] })
+    expect(condition(sidecar, "Ready")?.message).toBe("containers with unready status: [proxy]")
+    expect(condition(sidecar, "Initialized")?.status).toBe("True")
+    const starting = proxy({ ...running, ready: false, started: false })
+    const first = of({ pod: withSidecar("Always"), init: [starting, setup(fresh)], containers: [fresh] })
+    expect(condition(first, "Initialized")?.message).toBe("containers with incomplete status: [proxy setup]")
+    // A pod stays initialized while its sidecar starts again.
+    const again = of({ pod: withSidecar("Always"), init: [starting, done] })
+    expect(condition(again, "Initialized")?.status).toBe("True")
+  })
+
   test("say which containers are not ready", () => {
     const status = of({ containers: [running, { ...fresh, name: "side" }] })
     expect(condition(status, "Ready")).toMatchObject({

@@ -3,6 +3,7 @@
  */
 import * as Patch from "@homeostat/runtime/client/Patch"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
+import * as RestartPolicy from "./RestartPolicy.ts"
 
 /** The status of a pod, and of a container in it. */
 export type Status = NonNullable<Pod["status"]>
@@ -37,29 +38,46 @@ export const waiting = (name: string, image: string, reason: string, message?: s
 
 const succeeded = ({ state }: ContainerStatus): boolean => state?.terminated?.exitCode === 0
 
-const phaseOf = ({ containers, failed, init, pod }: Known): string => {
+const isRunning = ({ state }: ContainerStatus): boolean => state?.running !== undefined
+
+/** It has never started. */
+const isFresh = ({ lastState, state }: ContainerStatus): boolean =>
+  state?.waiting !== undefined && lastState?.terminated === undefined
+
+/** Its end, unless it runs again. */
+const ended = ({ lastState, state }: ContainerStatus) =>
+  state?.running === undefined ? (state?.terminated ?? lastState?.terminated) : undefined
+
+/** The sidecars among the init containers. */
+const sidecarsOf = ({ init, pod }: Known): ReadonlyArray<ContainerStatus> =>
+  init.filter(({ name }) => RestartPolicy.isSidecar(pod, name))
+
+const phaseOf = (known: Known): string => {
+  const { containers, failed, init, pod } = known
   if (failed !== undefined) return "Failed"
-  const policy = pod.spec?.restartPolicy ?? "Always"
-  const initFailed = init.some(({ state }) => state?.terminated !== undefined && state.terminated.exitCode !== 0)
-  if (initFailed && policy === "Never") return "Failed"
-  if (!init.every(succeeded)) return "Pending"
-  const restarts = (status: ContainerStatus): boolean =>
-    policy === "Always" || (policy === "OnFailure" && !succeeded(status))
-  if (containers.every(({ state }) => state?.terminated !== undefined)) {
-    if (containers.every((status) => !restarts(status))) return containers.every(succeeded) ? "Succeeded" : "Failed"
-    return "Running"
+  const sidecars = sidecarsOf(known)
+  const initial = init.filter((status) => !sidecars.includes(status))
+  const restarts = (status: ContainerStatus): boolean => {
+    const container = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].find(
+      ({ name }) => name === status.name
+    )
+    return RestartPolicy.restarts(pod, container ?? status, ended(status)?.exitCode ?? 0)
   }
-  const fresh = containers.some(
-    ({ lastState, state }) => state?.waiting !== undefined && lastState?.terminated === undefined
-  )
-  return fresh ? "Pending" : "Running"
+  const initFailed = initial.some((status) => (ended(status)?.exitCode ?? 0) !== 0 && !restarts(status))
+  if (initFailed) return sidecars.some(isRunning) ? "Pending" : "Failed"
+  if (!initial.every(succeeded)) return "Pending"
+  const isStarting = sidecars.some((status) => isFresh(status) || (isRunning(status) && status.started !== true))
+  if (isStarting && containers.every(isFresh)) return "Pending"
+  const all = [...sidecars, ...containers]
+  if (all.some(isFresh)) return "Pending"
+  if (all.some(isRunning) || containers.some(restarts)) return "Running"
+  return containers.every(succeeded) ? "Succeeded" : "Failed"
 }
 
+const namesOf = (all: ReadonlyArray<ContainerStatus>): string => all.map(({ name }) => name).join(" ")
+
 const unready = (all: ReadonlyArray<ContainerStatus>): string =>
-  `containers with unready status: [${all
-    .filter(({ ready }) => !ready)
-    .map(({ name }) => name)
-    .join(" ")}]`
+  `containers with unready status: [${namesOf(all.filter(({ ready }) => !ready))}]`
 
 /** The conditions that a kubelet sets; a condition that did not change keeps its time. */
 const conditionsOf = (known: Known, phase: string): ReadonlyArray<Condition> => {
@@ -78,20 +96,28 @@ const conditionsOf = (known: Known, phase: string): ReadonlyArray<Condition> => 
       lastTransitionTime: old?.status === status && old.lastTransitionTime !== undefined ? old.lastTransitionTime : now
     }
   }
-  const initialized = init.every(succeeded)
-  const ready = phase === "Running" && containers.every((container) => container.ready)
+  const sidecars = sidecarsOf(known)
+  const incomplete = init.filter((status) => (sidecars.includes(status) ? status.started !== true : !succeeded(status)))
+  const initialized = incomplete.length === 0 || !containers.every(isFresh)
+  const counted = [...sidecars, ...containers]
+  const ready = phase === "Running" && counted.every((container) => container.ready)
   const over = phase === "Succeeded" ? "PodCompleted" : phase === "Failed" ? "PodFailed" : undefined
   const readiness = (type: string): Condition =>
     ready
       ? condition(type, true)
       : over === undefined
-        ? condition(type, false, "ContainersNotReady", unready(containers))
+        ? condition(type, false, "ContainersNotReady", unready(counted))
         : condition(type, false, over)
   return [
     condition("PodReadyToStartContainers", ip !== undefined && over === undefined),
     initialized
       ? condition("Initialized", true, over === "PodCompleted" ? over : undefined)
-      : condition("Initialized", false, "ContainersNotInitialized", unready(init).replace("unready", "incomplete")),
+      : condition(
+          "Initialized",
+          false,
+          "ContainersNotInitialized",
+          `containers with incomplete status: [${namesOf(incomplete)}]`
+        ),
     readiness("Ready"),
     readiness("ContainersReady"),
     ...(failed?.disruption === true

@@ -15,10 +15,12 @@ import * as Fiber from "effect/Fiber"
 import * as Container from "./Container.ts"
 import type * as Environment from "./Environment.ts"
 import * as Events from "./Events.ts"
+import * as ImagePull from "./ImagePull.ts"
 import * as PodStatus from "./PodStatus.ts"
 import * as Volumes from "./PodVolumes.ts"
 import * as Probes from "./Probes.ts"
 import * as Program from "./Program.ts"
+import * as RestartPolicy from "./RestartPolicy.ts"
 import * as SimulatedPods from "./SimulatedPods.ts"
 
 /** What the pods of a node have in common. */
@@ -53,6 +55,9 @@ const patience = Duration.seconds(1)
 export const backOff = (restarts: number): Duration.Duration =>
   restarts === 0 ? Duration.zero : Duration.seconds(Math.min(10 * 2 ** (restarts - 1), 300))
 
+/** The least time that a sidecar has for its end, even if the containers before it have used the grace period. */
+const leastGrace = Duration.seconds(2)
+
 const timestamp = Effect.map(Clock.currentTimeMillis, Time.seconds)
 
 /** Looks after a pod. */
@@ -67,6 +72,11 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     const gone = yield* Deferred.make<void>()
     /** The containers that run, and whether it was told how they ended. */
     const running = new Map<string, { readonly process: Container.Running; readonly told: Deferred.Deferred<void> }>()
+    /** The sidecars, and whether they have started: then the next container starts. */
+    const starts = new Map<string, Deferred.Deferred<void>>()
+    for (const { name } of initContainers) {
+      if (RestartPolicy.isSidecar(first, name)) starts.set(name, yield* Deferred.make<void>())
+    }
     /** From now on nothing is started any more. */
     let stopping = false
     const seen = new Map<string, PodStatus.ContainerStatus>()
@@ -105,7 +115,10 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     const see = (container: Environment.Container, change: Partial<PodStatus.ContainerStatus>) =>
       Effect.zipRight(
         Effect.sync(() => seen.set(container.name, { ...statusOf(container), ...change })),
-        publish
+        Effect.suspend(() => {
+          const started = change.started === true ? starts.get(container.name) : undefined
+          return started === undefined ? publish : Effect.zipLeft(publish, Deferred.succeed(started, undefined))
+        })
       )
     let events = 0
     const tell = (told: Events.Told) => Effect.suspend(() => Events.tell(node.name, pod, events++, told))
@@ -131,12 +144,12 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         tell({ type: "Warning", reason: "Failed", message: `Error: ${message}`, container: container.name })
       )
 
-    const begin = (container: Environment.Container, isInit: boolean) =>
+    const begin = (container: Environment.Container) =>
       Effect.gen(function* () {
         const program = Program.find(node.images, container.image ?? "")
         const start =
           program === undefined
-            ? Container.pretend(SimulatedPods.plan(pod, node.times, isInit, node.pods))
+            ? Container.pretend(SimulatedPods.plan(pod, container.name, node.times, node.pods))
             : yield* withPatience(Container.prepare(program, node, pod, container), sayUnconfigured(container))
         const told = yield* Deferred.make<void>()
         // In one piece with its start, so that none runs of which `stop` does not know.
@@ -152,44 +165,65 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         )
       })
 
-    const seeing = (container: Environment.Container) => ({
-      started: see(container, { started: true }),
-      ready: (ready: boolean) => see(container, { ready })
-    })
+    const isMapped = ({ image = "" }: Environment.Container) => Program.find(node.images, image) !== undefined
 
-    /** Asks a program how it is, and ends it when it is not well any more: its restart is the policy's. */
-    const probe = (container: Environment.Container, process: Container.Running) =>
-      Probes.run(container, {
-        ...seeing(container),
-        unhealthy: (message) => tell({ type: "Warning", reason: "Unhealthy", message, container: container.name })
+    const failing = ({ name }: Environment.Container) => SimulatedPods.failing(pod, name, node.times, node.pods)
+
+    /** Open while a probe of a pretended container may fail. */
+    const troubled = yield* Effect.makeLatch()
+    const watchTrouble = ({ metadata: { annotations } }: Pod) =>
+      node.pods !== undefined || annotations?.[SimulatedPods.failingProbes] !== undefined
+        ? troubled.open
+        : troubled.close
+    yield* watchTrouble(first)
+
+    /** What holds of a container at its start. Without trouble, a pretended one with probes that need no time is well at once. */
+    const healthAtFirst = (container: Environment.Container): Probes.Health =>
+      isMapped(container) || Probes.isDelayed(container) || failing(container).length > 0
+        ? Probes.atFirst(container)
+        : { started: true, ready: true }
+
+    /** Asks a container how it is, and ends it when it is not well any more: its restart is the policy's. */
+    const probe = (container: Environment.Container, health: Probes.Health, process: Container.Running) => {
+      const { name } = container
+      const isProgram = isMapped(container)
+      const look = isProgram ? Probes.http(container) : Probes.pretended(() => failing(container))
+      return Probes.run(container, health, look, isProgram ? Effect.void : troubled.await, {
+        started: see(container, { started: true }),
+        ready: (ready) => see(container, { ready }),
+        unhealthy: (message) => tell({ type: "Warning", reason: "Unhealthy", message, container: name })
       }).pipe(
         // Who is to end anyway does so by the grace of the pod's deletion.
-        Effect.flatMap((message) =>
-          stopping
-            ? Effect.void
-            : Effect.zipRight(tell({ reason: "Killing", message, container: container.name }), process.stop(grace()))
-        )
+        Effect.flatMap(({ graceSeconds, kind }) => {
+          if (stopping) return Effect.void
+          const message = starts.has(name)
+            ? `Init container ${name} failed ${kind} probe`
+            : `Container ${name} failed ${kind} probe${RestartPolicy.restarts(first, container, 1) ? ", will be restarted" : ""}`
+          return Effect.zipRight(
+            tell({ reason: "Killing", message, container: name }),
+            process.stop(graceSeconds === undefined ? grace() : Duration.seconds(graceSeconds))
+          )
+        })
       )
+    }
 
     /** Tells of a container from its start to its end. */
     const attend = (container: Environment.Container, isInit: boolean, process: Container.Running) =>
       Effect.gen(function* () {
         const { image = "", name } = container
         const startedAt = yield* timestamp
-        const isProgram = Program.find(node.images, image) !== undefined
-        const isProbed = !isInit && (isProgram || Probes.isDelayed(container))
+        const health = healthAtFirst(container)
         const containerID = `embedded://${pod.metadata.uid}/${name}/${statusOf(container).restartCount}`
         yield* see(container, {
           imageID: image,
           containerID,
-          ...(isProbed ? Probes.atFirst(container) : { started: true, ready: !isInit }),
+          started: health.started,
+          ready: health.ready && !isInit,
           state: { running: { startedAt } }
         })
         yield* tell({ reason: "Created", message: "Container created", container: name })
         yield* tell({ reason: "Started", message: "Container started", container: name })
-        const probing = yield* Effect.fork(
-          !isProbed ? Effect.void : isProgram ? probe(container, process) : Probes.pretend(container, seeing(container))
-        )
+        const probing = yield* Effect.fork(Probes.isProbed(container) ? probe(container, health, process) : Effect.void)
         const { exitCode, message } = yield* Effect.ensuring(process.ended, Fiber.interrupt(probing))
         const terminated = {
           exitCode,
@@ -204,12 +238,12 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       })
 
     /** Waits as long as a container is only to pretend that it can't be started. */
-    const pretendToWait = (container: Environment.Container, isInit: boolean) =>
+    const pretendToWait = (container: Environment.Container) =>
       Effect.gen(function* () {
-        if (Program.find(node.images, container.image ?? "") !== undefined) return
+        if (isMapped(container)) return
         let said = ""
         while (true) {
-          const { waits } = SimulatedPods.plan(pod, node.times, isInit, node.pods)
+          const { waits } = SimulatedPods.plan(pod, container.name, node.times, node.pods)
           if (waits === undefined) return
           const { message, reason } = waits
           if (said !== `${reason} ${message}`) {
@@ -233,25 +267,21 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     const work = (container: Environment.Container, isInit: boolean) =>
       Effect.gen(function* () {
         const { image = "", name } = container
-        yield* pretendToWait(container, isInit)
+        yield* pretendToWait(container)
         yield* tell({
           reason: "Pulled",
           message: `Container image ${JSON.stringify(image)} already present on machine`,
           container: name
         })
         while (true) {
-          const { process, told } = yield* begin(container, isInit)
+          const { process, told } = yield* begin(container)
           const terminated = yield* Effect.ensuring(
             attend(container, isInit, process),
             Deferred.succeed(told, undefined)
           )
           running.delete(name)
           const { exitCode } = terminated
-          const policy = spec?.restartPolicy ?? "Always"
-          const again = isInit
-            ? exitCode !== 0 && policy !== "Never"
-            : policy === "Always" || (policy === "OnFailure" && exitCode !== 0)
-          if (!again || stopping) return exitCode
+          if (!RestartPolicy.restarts(first, container, exitCode) || stopping) return exitCode
           const { restartCount } = statusOf(container)
           const delay = backOff(restartCount)
           if (Duration.greaterThan(delay, Duration.zero)) {
@@ -272,61 +302,65 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         }
       })
 
-    /** The first image that can't be pulled, and what is said of that, at first and later. */
-    const refused = () => {
-      const said = pod.metadata.annotations?.[SimulatedPods.imagePullError]
-      if (said !== undefined) {
-        const image = containers[0]?.image
-        return image === undefined ? undefined : { image, first: undefined, last: said === "" ? "" : `: ${said}` }
-      }
-      const image = containers.map(({ image = "" }) => image).find((one) => node.unpullable.includes(one))
-      if (image === undefined) return undefined
-      const first = `failed to pull and unpack image ${JSON.stringify(image)}: failed to resolve reference ${JSON.stringify(image)}: ${image}: not found`
-      return { image, first, last: `: ErrImagePull: ${first}` }
-    }
+    const sayUnpulled =
+      ({ image }: ImagePull.Refusal) =>
+      (reason: string, message: string) =>
+        Effect.suspend(() => {
+          for (const { name } of containers.filter((one) => one.image === image)) {
+            seen.set(name, PodStatus.waiting(name, image, reason, message))
+          }
+          return publish
+        })
 
-    const waitForImage = ({ first, image, last }: NonNullable<ReturnType<typeof refused>>) =>
-      Effect.gen(function* () {
-        const meant = containers.filter((one) => one.image === image)
-        const say = (reason: string, message: string) =>
-          Effect.zipRight(
-            Effect.forEach(meant, ({ name }) =>
-              Effect.sync(() => seen.set(name, PodStatus.waiting(name, image, reason, message)))
-            ),
-            publish
-          )
-        const failed = (message: string) => tell({ type: "Warning", reason: "Failed", message })
-        if (first !== undefined) {
-          yield* tell({ reason: "Pulling", message: `Pulling image ${JSON.stringify(image)}` })
-          yield* say("ErrImagePull", first)
-          yield* failed(`Failed to pull image ${JSON.stringify(image)}: ${first}`)
-          yield* failed("Error: ErrImagePull")
-          yield* Effect.sleep(patience)
-          yield* tell({ reason: "BackOff", message: `Back-off pulling image ${JSON.stringify(image)}` })
-        }
-        yield* say("ImagePullBackOff", `Back-off pulling image ${JSON.stringify(image)}${last}`)
-        yield* failed("Error: ImagePullBackOff")
-        return yield* Effect.never
-      })
+    const isProgram = [...initContainers, ...containers].some(isMapped)
 
-    const isProgram = [...initContainers, ...containers].some(
-      ({ image = "" }) => Program.find(node.images, image) !== undefined
-    )
+    const grace = () =>
+      Duration.seconds(pod.metadata.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30)
+
+    /** Stops the containers, and waits until they have said themselves how they ended. The sidecars end after them, the last one first. */
+    const stop = Effect.gen(function* () {
+      stopping = true
+      const since = yield* Clock.currentTimeMillis
+      const end = (name: string) =>
+        Effect.gen(function* () {
+          const one = running.get(name)
+          if (one === undefined) return
+          const spent = Duration.millis((yield* Clock.currentTimeMillis) - since)
+          const rest = Duration.subtract(grace(), spent)
+          yield* tell({ reason: "Killing", message: `Stopping container ${name}`, container: name })
+          yield* one.process.stop(starts.has(name) ? Duration.max(rest, leastGrace) : rest)
+          yield* Deferred.await(one.told)
+        })
+      const others = [...running.keys()].filter((name) => !starts.has(name))
+      yield* Effect.forEach(others, end, { concurrency: "unbounded", discard: true })
+      yield* Effect.forEach([...starts.keys()].toReversed(), end, { discard: true })
+    })
+
+    /** Stops the sidecars of a pod that has ended. A deletion stops them itself, and then interrupts the life of the pod. */
+    const finish = Effect.suspend(() => (stopping ? Effect.never : stop))
+
+    const report = (cause: Cause.Cause<never>) =>
+      Effect.logError(`The kubelet has lost pod ${first.metadata.name} by a mistake of its own`, cause)
 
     const life = Effect.gen(function* () {
       yield* publish
       if (isProgram) yield* withPatience(Volumes.prepare(node.places, pod), sayUnmounted)
       else yield* Effect.sleep(node.times.startUp)
       ip = node.address()
-      const image = refused()
-      if (image !== undefined) return yield* waitForImage(image)
+      const image = ImagePull.refused(pod, node.unpullable)
+      if (image !== undefined) return yield* ImagePull.report(image, sayUnpulled(image), tell)
       for (const container of initContainers) {
-        if ((yield* work(container, true)) !== 0) return
+        const started = starts.get(container.name)
+        if (started !== undefined) {
+          yield* Effect.fork(Effect.catchAllCause(work(container, false), report))
+          yield* Deferred.await(started)
+        } else if ((yield* work(container, true)) !== 0) return yield* finish
       }
       yield* Effect.forEach(containers, (container) => work(container, false), {
         concurrency: "unbounded",
         discard: true
       })
+      yield* finish
     })
 
     /** What makes a pod fail as a whole. */
@@ -351,23 +385,6 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       )
     )
 
-    const grace = () =>
-      Duration.seconds(pod.metadata.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30)
-
-    /** Stops the containers, and waits until they have said themselves how they ended. */
-    const stop = Effect.suspend(() => {
-      stopping = true
-      return Effect.forEach(
-        [...running],
-        ([name, { process, told }]) =>
-          tell({ reason: "Killing", message: `Stopping container ${name}`, container: name }).pipe(
-            Effect.zipRight(process.stop(grace())),
-            Effect.zipRight(Deferred.await(told))
-          ),
-        { concurrency: "unbounded", discard: true }
-      )
-    })
-
     /** Stops what still runs when the node itself ends, or when the pod is gone: there is nobody to be told. */
     const abandon = Effect.suspend(() => {
       stopping = true
@@ -384,9 +401,6 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       Effect.retry({ while: ({ _tag }) => _tag !== "NotFound" && _tag !== "Conflict", schedule: Events.calm }),
       Effect.ignore
     )
-
-    const report = (cause: Cause.Cause<never>) =>
-      Effect.logError(`The kubelet has lost pod ${first.metadata.name} by a mistake of its own`, cause)
 
     const live = Effect.gen(function* () {
       const living = yield* Effect.fork(Effect.catchAllCause(life, report))
@@ -425,7 +439,8 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
             return Effect.zipRight(Deferred.succeed(gone, undefined), Deferred.succeed(ending, "gone"))
           }
           pod = next
-          return next.metadata.deletionTimestamp === undefined ? Effect.void : Deferred.succeed(ending, "deleted")
+          const isDeleted = next.metadata.deletionTimestamp !== undefined
+          return isDeleted ? Deferred.succeed(ending, "deleted") : watchTrouble(next)
         })
     }
   })

@@ -1,12 +1,26 @@
 /**
- * The probes of a container that runs: whether it has started, lives, is ready. Over HTTP only; the pods of a node share the
- * machine's network, so a probe without a host of its own asks this machine.
+ * The probes of a container that runs: whether it has started, lives, is ready. A program is asked over HTTP only; the pods of a node
+ * share the machine's network, so a probe without a host of its own asks this machine.
  */
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Container } from "./Environment.ts"
 
 type Probe = NonNullable<Container["livenessProbe"]>
+
+/** The probes that a container can have. */
+export type Kind = "liveness" | "readiness" | "startup"
+
+/** Asks a container once; gives what is wrong, or undefined if it is well. */
+export type Look = (kind: Kind, probe: Probe) => Effect.Effect<string | undefined>
+
+/** Why a container is to end. */
+export interface Verdict {
+  readonly kind: Kind
+  /** How long it may take to end, if its probe says so. */
+  readonly graceSeconds: number | undefined
+}
 
 /** What is told of a container while it is probed. */
 export interface Listener<R> {
@@ -17,8 +31,18 @@ export interface Listener<R> {
   readonly unhealthy: (message: string) => Effect.Effect<void, never, R>
 }
 
+/** What holds of a container, as far as its probes tell. */
+export interface Health {
+  readonly started: boolean
+  readonly ready: boolean
+}
+
+/** Whether a container has probes. */
+export const isProbed = ({ livenessProbe, readinessProbe, startupProbe }: Container): boolean =>
+  [livenessProbe, readinessProbe, startupProbe].some((probe) => probe !== undefined)
+
 /** What holds of a container that nobody has asked yet. */
-export const atFirst = ({ readinessProbe, startupProbe }: Container) => ({
+export const atFirst = ({ readinessProbe, startupProbe }: Container): Health => ({
   started: startupProbe === undefined,
   ready: startupProbe === undefined && readinessProbe === undefined
 })
@@ -29,104 +53,119 @@ export const isDelayed = ({ readinessProbe, startupProbe }: Container): boolean 
   (readinessProbe?.initialDelaySeconds ?? 0) > 0 ||
   (readinessProbe?.successThreshold ?? 1) > 1
 
-/**
- * The probes of a container without a program, all of which succeed: it has started and is ready as early as a real one. A real kubelet
- * counts `initialDelaySeconds` from the start of the container, and asks whether it is ready only after its startup probe.
- */
-export const pretend = <R>(
-  { readinessProbe, startupProbe }: Container,
-  { ready, started }: Pick<Listener<R>, "ready" | "started">
-): Effect.Effect<void, never, R> =>
-  Effect.gen(function* () {
-    const startUp = startupProbe?.initialDelaySeconds ?? 0
-    if (startupProbe !== undefined) {
-      yield* Effect.sleep(Duration.seconds(startUp))
-      yield* started
-    }
-    const { initialDelaySeconds = 0, periodSeconds = 10, successThreshold = 1 } = readinessProbe ?? {}
-    const delay = Math.max(0, initialDelaySeconds - startUp) + (successThreshold - 1) * periodSeconds
-    yield* Effect.sleep(Duration.seconds(delay))
-    yield* ready(true)
-  })
+/** What a probe that fails says of a container without a program. */
+const symptom = ({ grpc, httpGet, tcpSocket }: Probe): string =>
+  httpGet !== undefined
+    ? "HTTP probe failed with statuscode: 500"
+    : tcpSocket !== undefined
+      ? `dial tcp :${tcpSocket.port}: connect: connection refused`
+      : grpc !== undefined
+        ? 'service unhealthy (responded with "NOT_SERVING")'
+        : ""
+
+/** Asks a container without a program: the kinds of probes that `failing` returns fail. */
+export const pretended =
+  (failing: () => ReadonlyArray<string>): Look =>
+  (kind, probe) =>
+    Effect.sync(() => (failing().includes(kind) ? symptom(probe) : undefined))
 
 const portOf = ({ ports = [] }: Container, port: number | string): number | string =>
   ports.find(({ name }) => name === port)?.containerPort ?? port
 
-/** What a look finds wrong; nothing, if it is well. */
-const look = (container: Container, { httpGet, timeoutSeconds = 1 }: Probe): Effect.Effect<string | undefined> => {
-  if (httpGet === undefined) return Effect.succeed("this node knows HTTP probes only")
-  const { host = "127.0.0.1", httpHeaders = [], path = "/", port, scheme = "HTTP" } = httpGet
-  const url = `${scheme.toLowerCase()}://${host}:${portOf(container, port)}${path}`
-  return Effect.tryPromise({
-    try: async (signal) => {
-      const { status } = await fetch(url, {
-        signal,
-        keepalive: false,
-        redirect: "manual",
-        headers: Object.fromEntries(httpHeaders.map(({ name, value }) => [name, value])),
-        // As kubelet does: a certificate is not looked at.
-        tls: { rejectUnauthorized: false }
-      })
-      return status >= 200 && status < 400 ? undefined : `HTTP probe failed with statuscode: ${status}`
-    },
-    catch: (error) => `Get ${JSON.stringify(url)}: ${error instanceof Error ? error.message : String(error)}`
-  }).pipe(
-    Effect.timeoutFail({
-      duration: Duration.seconds(timeoutSeconds),
-      onTimeout: () => `Get ${JSON.stringify(url)}: no answer within ${timeoutSeconds}s`
-    }),
-    Effect.merge
-  )
-}
+/** Asks a program over HTTP. */
+export const http =
+  (container: Container): Look =>
+  (_, { httpGet, timeoutSeconds = 1 }) => {
+    if (httpGet === undefined) return Effect.succeed("this node knows HTTP probes only")
+    const { host = "127.0.0.1", httpHeaders = [], path = "/", port, scheme = "HTTP" } = httpGet
+    const url = `${scheme.toLowerCase()}://${host}:${portOf(container, port)}${path}`
+    return Effect.tryPromise({
+      try: async (signal) => {
+        const { status } = await fetch(url, {
+          signal,
+          keepalive: false,
+          redirect: "manual",
+          headers: Object.fromEntries(httpHeaders.map(({ name, value }) => [name, value])),
+          // As kubelet does: a certificate is not looked at.
+          tls: { rejectUnauthorized: false }
+        })
+        return status >= 200 && status < 400 ? undefined : `HTTP probe failed with statuscode: ${status}`
+      },
+      catch: (error) => `Get ${JSON.stringify(url)}: ${error instanceof Error ? error.message : String(error)}`
+    }).pipe(
+      Effect.timeoutFail({
+        duration: Duration.seconds(timeoutSeconds),
+        onTimeout: () => `Get ${JSON.stringify(url)}: no answer within ${timeoutSeconds}s`
+      }),
+      Effect.merge
+    )
+  }
 
-/** Probes the containers of a node's pods. Ends when one is to be restarted, with what there is to be said of that. */
+/**
+ * Probes a container, whose health is known so far. Ends when the container is to end, and says why. While the container is well, it waits
+ * for `calm` before it asks again. A real kubelet counts `initialDelaySeconds` from the start of the container.
+ */
 export const run = <R>(
   container: Container,
+  known: Health,
+  look: Look,
+  calm: Effect.Effect<void>,
   { ready, started, unhealthy }: Listener<R>
-): Effect.Effect<string, never, R> => {
-  const { livenessProbe, name, readinessProbe, startupProbe } = container
-  /** Asks, until it has been well or not well for so often as the probe says, and gives which. */
-  const verdict = (what: string, probe: Probe, wellAgain: boolean): Effect.Effect<boolean, never, R> =>
-    Effect.gen(function* () {
-      const { failureThreshold = 3, periodSeconds = 10, successThreshold = 1 } = probe
-      let well = 0
-      let unwell = 0
+): Effect.Effect<Verdict, never, R> =>
+  Effect.gen(function* () {
+    const { livenessProbe, readinessProbe, startupProbe } = container
+    const since = yield* Clock.currentTimeMillis
+    const begin = ({ initialDelaySeconds = 0 }: Probe) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Effect.sleep(Duration.millis(Math.max(0, since + initialDelaySeconds * 1000 - now)))
+      )
+    const pause = ({ periodSeconds = 10 }: Probe) => Effect.sleep(Duration.seconds(periodSeconds))
+    /** Asks, until it has been well or not well for so often as the probe says, and gives which. */
+    const verdict = (kind: Kind, probe: Probe, wellAgain: boolean): Effect.Effect<boolean, never, R> =>
+      Effect.gen(function* () {
+        const { failureThreshold = 3, successThreshold = 1 } = probe
+        let well = 0
+        let unwell = 0
+        while (true) {
+          const wrong = yield* look(kind, probe)
+          well = wrong === undefined ? well + 1 : 0
+          unwell = wrong === undefined ? 0 : unwell + 1
+          if (wrong !== undefined) {
+            yield* unhealthy(`${kind.charAt(0).toUpperCase()}${kind.slice(1)} probe failed: ${wrong}`)
+          }
+          const enough = (wellAgain && well >= successThreshold) || unwell >= failureThreshold
+          if (enough) return unwell === 0
+          if (well >= successThreshold) yield* calm
+          yield* pause(probe)
+        }
+      })
+    const fatal = (kind: Kind, { terminationGracePeriodSeconds }: Probe): Verdict => ({
+      kind,
+      graceSeconds: terminationGracePeriodSeconds
+    })
+    const readiness = Effect.gen(function* () {
+      let is = known.ready
+      if (readinessProbe === undefined) {
+        if (!is) yield* ready(true)
+        return yield* Effect.never
+      }
+      if (is) yield* Effect.zipRight(calm, pause(readinessProbe))
+      else yield* begin(readinessProbe)
       while (true) {
-        const wrong = yield* look(container, probe)
-        well = wrong === undefined ? well + 1 : 0
-        unwell = wrong === undefined ? 0 : unwell + 1
-        if (wrong !== undefined) yield* unhealthy(`${what} probe failed: ${wrong}`)
-        const enough = (wellAgain && well >= successThreshold) || unwell >= failureThreshold
-        if (enough) return unwell === 0
-        yield* Effect.sleep(Duration.seconds(periodSeconds))
+        const now = yield* verdict("readiness", readinessProbe, true)
+        if (now !== is) yield* ready(now)
+        is = now
+        if (is) yield* calm
+        yield* pause(readinessProbe)
       }
     })
-  const begin = ({ initialDelaySeconds = 0 }: Probe) => Effect.sleep(Duration.seconds(initialDelaySeconds))
-  const asked = (what: string, probe: Probe | undefined, wellAgain: boolean) =>
-    probe === undefined ? Effect.never : Effect.zipRight(begin(probe), verdict(what, probe, wellAgain))
-
-  const restart = (what: string) => `Container ${name} failed ${what} probe, will be restarted`
-  const readiness = Effect.gen(function* () {
-    if (readinessProbe === undefined) {
-      yield* ready(true)
-      return yield* Effect.never
-    }
-    yield* begin(readinessProbe)
-    const { periodSeconds = 10 } = readinessProbe
-    let is = false
-    while (true) {
-      const now = yield* verdict("Readiness", readinessProbe, true)
-      if (now !== is) yield* ready(now)
-      is = now
-      yield* Effect.sleep(Duration.seconds(periodSeconds))
-    }
-  })
-  return Effect.gen(function* () {
-    if (startupProbe !== undefined) {
-      if (!(yield* asked("Startup", startupProbe, true))) return restart("startup")
+    if (startupProbe !== undefined && !known.started) {
+      yield* begin(startupProbe)
+      if (!(yield* verdict("startup", startupProbe, true))) return fatal("startup", startupProbe)
       yield* started
     }
-    yield* Effect.raceFirst(asked("Liveness", livenessProbe, false), readiness)
-    return restart("liveness")
+    if (livenessProbe === undefined) return yield* readiness
+    const lives = Effect.zipRight(begin(livenessProbe), verdict("liveness", livenessProbe, false))
+    yield* Effect.raceFirst(lives, readiness)
+    return fatal("liveness", livenessProbe)
   })
-}

@@ -5,6 +5,7 @@
 
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Duration from "effect/Duration"
+import * as RestartPolicy from "./RestartPolicy.ts"
 
 /** On a pod: its image cannot be pulled. The value, if any, is the text of the registry's error. */
 export const imagePullError = "envtest/image-pull-error"
@@ -14,6 +15,12 @@ export const crashLoop = "envtest/crash-loop"
 
 /** On a pod: it is evicted soon after its start. The value, if any, is the message. */
 export const evicted = "envtest/evict"
+
+/**
+ * On a pod: the probes of its containers that fail, such as `readiness` or `liveness,startup`. The kubelet looks at it with each probe, so a
+ * test can add it to a running pod and remove it again.
+ */
+export const failingProbes = "envtest/failing-probes"
 
 /** How long pretended containers take. */
 export interface Times {
@@ -46,24 +53,41 @@ export interface Plan {
    * `FailedMount`, which only an Event reports. The kubelet checks it every ten seconds of the Clock.
    */
   readonly waits?: { readonly reason: string; readonly message: string } | undefined
+  /**
+   * The probes that fail, if the container has them. After `failureThreshold` failures, a container without readiness is not Ready, and one
+   * that does not live or start restarts. The kubelet asks for the plan with each probe. Default: none.
+   */
+  readonly failingProbes?: ReadonlyArray<"liveness" | "readiness" | "startup"> | undefined
   /** The kubelet evicts the whole pod, after this time. */
   readonly evicted?: { readonly after: Duration.DurationInput; readonly message: string } | undefined
 }
 
-/** The behaviour of a pod, for its containers without the init containers; undefined: the default. */
-export type Pods = (pod: Pod) => Plan | undefined
+/** The behaviour of a pod. */
+export interface PodPlan extends Plan {
+  /** The behaviour of single containers by name, in place of that of the pod. It can name init containers and sidecars. */
+  readonly containers?: { readonly [name: string]: Omit<Plan, "evicted"> } | undefined
+}
+
+/**
+ * The behaviour of a pod, for its containers without the init containers; undefined: the default. By default, an init container succeeds at
+ * once, and a sidecar (an init container with `restartPolicy: Always`) runs until the other containers have ended.
+ */
+export type Pods = (pod: Pod) => PodPlan | undefined
 
 /** Between two looks whether a container may start now. */
 export const patience = Duration.seconds(10)
 
 /**
- * The plan for the containers of a pod. Those of a Job's pods complete; so do all that come before the others.
+ * The plan for a container of a pod. Those of a Job's pods complete; so do all that come before the others.
  *
  * @internal
  */
-export const plan = (pod: Pod, times: Times, isInit: boolean, pods: Pods = () => undefined): Plan => {
-  if (isInit) return { ends: { after: 0, exitCode: 0 } }
+export const plan = (pod: Pod, container: string, times: Times, pods: Pods = () => undefined): Plan => {
   const asked = pods(pod)
+  const own = asked?.containers?.[container]
+  if (own !== undefined) return own
+  if (RestartPolicy.isSidecar(pod, container)) return {}
+  if (pod.spec?.initContainers?.some(({ name }) => name === container)) return { ends: { after: 0, exitCode: 0 } }
   if (asked !== undefined) return asked
   const crash = pod.metadata.annotations?.[crashLoop]
   if (crash !== undefined) {
@@ -74,6 +98,16 @@ export const plan = (pod: Pod, times: Times, isInit: boolean, pods: Pods = () =>
     ? { ends: { after: times.run, exitCode: 0 } }
     : {}
 }
+
+/**
+ * The probes of a container that fail now.
+ *
+ * @internal
+ */
+export const failing = (pod: Pod, container: string, times: Times, pods?: Pods): ReadonlyArray<string> => [
+  ...(plan(pod, container, times, pods).failingProbes ?? []),
+  ...(pod.metadata.annotations?.[failingProbes]?.match(/\w+/g) ?? [])
+]
 
 /**
  * When the kubelet evicts a pod, and what it says then; undefined: it does not.

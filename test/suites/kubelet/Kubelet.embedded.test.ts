@@ -17,6 +17,7 @@ import {
   pod,
   podSpec,
   run,
+  type Scene,
   shell,
   state,
   stubborn,
@@ -275,6 +276,49 @@ describe("A pod whose image is not a program", () => {
       yield* Client.patch(Pod, { namespace, name: "web" }, Patch.merge({ metadata: { labels: { a: "b" } } }))
       yield* Client.delete(Pod, { namespace, name: "web" })
       yield* noPods(scene)
+    })
+  )
+})
+
+describe("A sidecar that is a program", () => {
+  const sidecar = (script: string) => ({
+    name: "proxy",
+    image: "registry.test/shell:1",
+    restartPolicy: "Always",
+    args: [script],
+    ...dataMount
+  })
+  const file = ({ kubelet, namespace }: Scene, name: string) =>
+    Effect.promise(() => Bun.file(`${kubelet.claim(namespace, "data")}/${name}`).text())
+
+  onNode("serves the containers, restarts after its exit, and gets SIGTERM after their end", (scene) =>
+    Effect.gen(function* () {
+      const script = `
+        [ -e "$DATA/again" ] || { touch "$DATA/again"; sleep 0.5; exit 3; }
+        trap 'cat "$DATA/main" > "$DATA/proxy"; exit 0' TERM
+        touch "$DATA/up"; while :; do sleep 0.05; done`
+      const args = ['until [ -e "$DATA/up" ]; do sleep 0.05; done; echo done > "$DATA/main"']
+      const spec = { volumes: dataVolumes, initContainers: [sidecar(script)] }
+      yield* run(scene, "worker", { args, ...dataMount }, spec)
+      const { status } = yield* phase(scene, "worker", "Succeeded")
+      expect(status?.initContainerStatuses?.[0]).toMatchObject({
+        restartCount: 1,
+        lastState: { terminated: { exitCode: 3 } },
+        state: { terminated: { exitCode: 0 } }
+      })
+      expect(yield* file(scene, "proxy")).toBe("done\n")
+    })
+  )
+
+  onNode("ends when an init container after it fails", (scene) =>
+    Effect.gen(function* () {
+      const script = `trap 'touch "$DATA/proxy"; exit 0' TERM; touch "$DATA/up"; while :; do sleep 0.05; done`
+      const { restartPolicy: _, ...setup } = sidecar('until [ -e "$DATA/up" ]; do sleep 0.05; done; exit 1')
+      const spec = { volumes: dataVolumes, initContainers: [sidecar(script), { ...setup, name: "setup" }] }
+      yield* run(scene, "worker", { args: ["exit 0"] }, spec)
+      const { status } = yield* phase(scene, "worker", "Failed")
+      expect(status?.initContainerStatuses?.map(({ state }) => state?.terminated?.exitCode)).toEqual([0, 1])
+      expect(yield* file(scene, "proxy")).toBe("")
     })
   )
 })

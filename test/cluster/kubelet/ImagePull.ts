@@ -1,0 +1,51 @@
+/**
+ * Images that no registry has: the kubelet says why, and waits.
+ */
+import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
+import * as Effect from "effect/Effect"
+import type * as Events from "./Events.ts"
+import * as SimulatedPods from "./SimulatedPods.ts"
+
+/** An image that cannot be pulled. */
+export interface Refusal {
+  readonly image: string
+  /** The message of the first attempt; undefined: the kubelet has already tried. */
+  readonly first: string | undefined
+  /** The end of the message of later attempts. */
+  readonly last: string
+}
+
+/** The first image of a pod that cannot be pulled. */
+export const refused = (pod: Pod, unpullable: ReadonlyArray<string>): Refusal | undefined => {
+  const containers = pod.spec?.containers ?? []
+  const said = pod.metadata.annotations?.[SimulatedPods.imagePullError]
+  if (said !== undefined) {
+    const image = containers[0]?.image
+    return image === undefined ? undefined : { image, first: undefined, last: said === "" ? "" : `: ${said}` }
+  }
+  const image = containers.map(({ image = "" }) => image).find((one) => unpullable.includes(one))
+  if (image === undefined) return undefined
+  const first = `failed to pull and unpack image ${JSON.stringify(image)}: failed to resolve reference ${JSON.stringify(image)}: ${image}: not found`
+  return { image, first, last: `: ErrImagePull: ${first}` }
+}
+
+/** Reports the attempts, and does not end. `say` sets the reason why the containers of the image wait. */
+export const report = <R, R2>(
+  { first, image, last }: Refusal,
+  say: (reason: string, message: string) => Effect.Effect<void, never, R>,
+  tell: (told: Events.Told) => Effect.Effect<void, never, R2>
+): Effect.Effect<never, never, R | R2> =>
+  Effect.gen(function* () {
+    const failed = (message: string) => tell({ type: "Warning", reason: "Failed", message })
+    if (first !== undefined) {
+      yield* tell({ reason: "Pulling", message: `Pulling image ${JSON.stringify(image)}` })
+      yield* say("ErrImagePull", first)
+      yield* failed(`Failed to pull image ${JSON.stringify(image)}: ${first}`)
+      yield* failed("Error: ErrImagePull")
+      yield* Effect.sleep("1 second")
+      yield* tell({ reason: "BackOff", message: `Back-off pulling image ${JSON.stringify(image)}` })
+    }
+    yield* say("ImagePullBackOff", `Back-off pulling image ${JSON.stringify(image)}${last}`)
+    yield* failed("Error: ImagePullBackOff")
+    return yield* Effect.never
+  })
