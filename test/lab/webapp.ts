@@ -27,6 +27,6 @@ for (const fault of (process.env.FAULTS ?? "Crash,LostAnswer,Refused,ForeignWrit
   const n = report.schedules
   console.log(fault, n, "pruned", report.pruned, "unreached", report.unreached.length, "violations", report.violations.length, "wall", ((performance.now() - t) / n).toFixed(0), "cpu", ((cpu() - c) / n).toFixed(0), "ms each, rss", Math.round(process.memoryUsage().rss / 1e6))
   for (const one of report.unreached.slice(0, 3)) console.log("  unreached", Fault.identifier(one), one.faults.map(Fault.describe))
-  if (report.violations.length) console.log(Message.of(story, report).slice(0, 4000))
+  if (report.violations.length) console.log(Message.of(story, report).slice(0, 2500))
 }
 process.exit(0)

@@ -153,6 +153,8 @@ export const start = (
         if (worker !== undefined) return yield* worker.update(pod)
         // A pod that ended before this kubelet started needs nothing.
         if (PodStatus.isOver(pod.status?.phase) && deletionTimestamp === undefined) return
+        const [, high, low] = /^10\.244\.(\d+)\.(\d+)$/.exec(pod.status?.podIP ?? "") ?? []
+        addresses = Math.max(addresses, Number(high ?? 0) * 256 + Number(low ?? 0))
         const made = yield* PodWorker.make(node, pod)
         told.set(uid, made)
         yield* made.update(pod)
