@@ -91,7 +91,7 @@ const playStep = (world: World.World, story: Story, step: number, faults: Readon
     world.director.arm(faults)
     yield* world.act(act)
     yield* world.time.pass(passes)
-    return yield* world.settle
+    return yield* world.settle(passes)
   })
 
 /** The writes of a program that starts in a state at rest. */
@@ -100,69 +100,93 @@ const restarted = (story: Story, from: World.Moment, seed: number) =>
     Effect.gen(function* () {
       world.director.arm([])
       yield* world.start
-      yield* world.settle
-      return { sent: world.director.sent.filter(Wire.writes), end: world.moment() }
+      yield* world.settle()
+      return world.director.sent.filter(Wire.writes)
     })
   )
 
 const restartMessage = (sent: ReadonlyArray<Wire.Sent>): string =>
-  `a restarted manager wrote: ${sent.slice(0, 3).map((one) => `${Wire.textOf(one)} ${one.body ?? ""}`.slice(0, 400)).join("; ")}`
+  `a restarted manager wrote: ${sent
+    .slice(0, 3)
+    .map((one) => `${Wire.textOf(one)} ${one.body ?? ""}`.slice(0, 400))
+    .join("; ")}`
 
 const atRest = "at rest, nothing is written, also by a restarted manager"
+
+/** The seed of the worlds that play a step. They have the same uids until they differ. */
+const seedOf = (seed: number, step: number): number => seed + 1 + step
+
+/** Plays a step without faults, from the end of the step before. */
+const undisturbed = (story: Story, step: number, from: World.Moment, seed: number) =>
+  Effect.suspend(() => {
+    const moments: Array<Omit<WriteMoment, "request">> = []
+    const write = (_: Wire.Sent, when: "before" | "after", moment: () => World.Moment) =>
+      moments.push({ when, moment: moment() })
+    return World.run(story, { from, seed: seedOf(seed, step), write }, (world) =>
+      Effect.gen(function* () {
+        const schedule = { step, faults: [] }
+        const violations: Array<Violation> = []
+        world.director.arm([])
+        yield* world.start
+        yield* world.settle()
+        const restarts = world.director.sent.filter(Wire.writes)
+        if (step > 0 && restarts.length > 0) {
+          violations.push({ schedule: { step: step - 1, faults: [] }, oracle: atRest, message: restartMessage(restarts) })
+        }
+        moments.length = 0
+        const actedAt = world.moment().at
+        if (!(yield* playStep(world, story, step, []))) {
+          violations.push({ schedule, oracle: atRest, message: "the cluster does not come to rest" })
+        }
+        for (const { message, oracle } of world.seen) violations.push({ schedule, oracle, message })
+        const { events, sent } = world.director
+        const ofWrites = sent.flatMap((one, request) => (Wire.writes(one) ? [request] : []))
+        const course: Course = {
+          start: from,
+          actedAt,
+          sent,
+          events,
+          // A write has two moments.
+          moments: moments.map((one, index) => ({ ...one, request: ofWrites[index >> 1] ?? 0 })),
+          end: world.moment()
+        }
+        return { course, violations }
+      })
+    )
+  })
 
 /** Plays the story without faults. */
 export const reference = (story: Story, seed: number): Effect.Effect<Reference> =>
   Effect.gen(function* () {
-    const moments: Array<WriteMoment> = []
-    const { base, steps, violations } = yield* World.run(
-      story,
-      {
-        seed,
-        write: (_sent, when, moment) => moments.push({ request: -1, when, moment: moment() })
-      },
-      (world) =>
-        Effect.gen(function* () {
-          const steps: Array<Course> = []
-          const violations: Array<Violation> = []
-          yield* world.start
-          yield* world.settle
-          const base = world.moment().saved
-          for (const step of story.steps.keys()) {
-            const start = world.moment()
-            moments.length = 0
-            const rested = yield* playStep(world, story, step, [])
-            const end = world.moment()
-            const { events, sent } = world.director
-            const ofWrites = sent.flatMap((one, request) => (Wire.writes(one) ? [request] : []))
-            steps.push({
-              start,
-              actedAt: start.at,
-              sent,
-              events,
-              moments: moments.map((one, index) => ({ ...one, request: ofWrites[index >> 1] ?? 0 })),
-              end
-            })
-            if (!rested) violations.push({ schedule: { step, faults: [] }, oracle: atRest, message: "the cluster does not come to rest" })
-          }
-          for (const { message, oracle } of world.seen) violations.push({ schedule: { step: 0, faults: [] }, oracle, message })
-          return { base, steps, violations }
-        })
+    let from = yield* World.run(story, { seed }, (world) =>
+      Effect.map(Effect.zipRight(world.start, world.settle()), world.moment)
     )
-    const roots = new Set(story.controllers.map(({ resource }) => collectionOf(resource)))
-    const storages = new Set(
-      [...roots, ...steps.flatMap(({ sent }) => sent.filter(Wire.writes).map(({ asked }) => asked.collection))].map(storageOf)
-    )
-    const view = { base, storages }
-    const all = [...violations]
-    for (const [step, { end }] of steps.entries()) {
-      const { sent } = yield* restarted(story, end, seed + 1 + step)
-      if (sent.length > 0) all.push({ schedule: { step, faults: [] }, oracle: atRest, message: restartMessage(sent) })
+    const base = from.saved
+    const steps: Array<Course> = []
+    const violations: Array<Violation> = []
+    for (const step of story.steps.keys()) {
+      const played = yield* undisturbed(story, step, from, seed)
+      steps.push(played.course)
+      violations.push(...played.violations)
+      from = played.course.end
     }
+    const restarts = yield* restarted(story, from, seed)
+    if (restarts.length > 0) {
+      const schedule = { step: story.steps.length - 1, faults: [] }
+      violations.push({ schedule, oracle: atRest, message: restartMessage(restarts) })
+    }
+    const roots = new Set(story.controllers.map(({ resource }) => collectionOf(resource)))
+    const written = steps.flatMap(({ sent }) => sent.filter(Wire.writes).map(({ asked }) => asked.collection))
+    const view = { base, storages: new Set([...roots, ...written].map(storageOf)) }
     return {
       view,
       roots,
-      steps: steps.map((step) => ({ ...step, picture: Picture.of(step.end.saved, view), changes: changesOf(step.sent) })),
-      violations: all
+      steps: steps.map((step) => ({
+        ...step,
+        picture: Picture.of(step.end.saved, view),
+        changes: changesOf(step.sent)
+      })),
+      violations
     }
   })
 
@@ -262,26 +286,25 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
     }
   }
   if (fork !== undefined && first !== undefined) {
-    const until = course.actedAt + Duration.toMillis(story.steps[step]?.passes ?? 0)
-    return World.run(story, { from: fork.moment, seed }, (world) =>
+    const { passes = 0 } = story.steps[step] ?? {}
+    const until = course.actedAt + Duration.toMillis(passes)
+    // The uids of the first part exist already.
+    return World.run(story, { from: fork.moment, seed: seed + 1000 + first.point.at }, (world) =>
       Effect.gen(function* () {
         world.director.arm(others)
         yield* world.start
         yield* world.time.pass(Math.max(0, until - fork.moment.at))
-        const rested = yield* world.settle
+        const rested = yield* world.settle(passes)
         return ended(world, rested, course.sent.slice(0, fork.when === "after" ? fork.request + 1 : fork.request), others)
       })
     )
   }
   const elected = faults.some(({ fault }) => fault._tag === "SecondLeader")
-  return World.run(story, { from: course.start, seed, elected }, (world) =>
+  return World.run(story, { from: course.start, seed: seedOf(seed, step), elected }, (world) =>
     Effect.gen(function* () {
       yield* world.start
-      yield* world.settle
-      if (elected) {
-        yield* world.start
-        yield* world.settle
-      }
+      if (elected) yield* world.start
+      yield* world.settle()
       const rested = yield* playStep(world, story, step, faults)
       return ended(world, rested, [], faults)
     })
@@ -349,7 +372,7 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report> =
         states.add(state)
       }
       schedules++
-      const end = yield* play(story, known, schedule, seed + 1000 + schedules)
+      const end = yield* play(story, known, schedule, seed)
       for (const { fault, point } of schedule.faults) {
         const place = point._tag === "Request" ? point.text : `watch of ${point.watch}`
         const counts = tried.get(place) ?? new Map<string, number>()
@@ -363,7 +386,7 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report> =
       const strict = strictly(end.saved, known.view)
       if (rested.has(strict)) continue
       rested.add(strict)
-      const { sent } = yield* restarted(story, end.moment, seed + 1_000_000 + schedules)
+      const sent = yield* restarted(story, end.moment, seed + 1_000_000)
       if (sent.length > 0) violations.push({ schedule, oracle: atRest, message: restartMessage(sent) })
     }
     return { violations, schedules, pruned, unreached, tried }

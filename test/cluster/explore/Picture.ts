@@ -56,7 +56,10 @@ const volatile = new Set([
 /** Members that depend on the course and not on the result. */
 const lax = new Set([...volatile, "managedFields", "homeostat.dev/intent"])
 
-const moment = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g
+/** Times: RFC 3339, and seconds or milliseconds since 1970 in this decade. */
+const moment = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|(?<!\d)1[789]\d{8}(\d{3})?(?!\d)/g
+/** Hashes of uids, as programs put them into names and labels. */
+const hash = /(?<![0-9a-z])[0-9a-f]{8}(?![0-9a-z])/g
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 
 interface Names {
@@ -78,8 +81,9 @@ const namesOf = (objects: ReadonlyArray<Json.JsonObject>): Names => {
 }
 
 const textOf = (text: string, { generated, pattern }: Names): string => {
-  const plain = text.replace(moment, "<time>").replace(uuid, "<uid>")
-  return pattern === undefined ? plain : plain.replace(pattern, (name) => generated.get(name) ?? name)
+  const plain = text.replace(uuid, "<uid>")
+  const named = pattern === undefined ? plain : plain.replace(pattern, (name) => generated.get(name) ?? name)
+  return named.replace(moment, "<time>").replace(hash, "<hash>")
 }
 
 /** Lists whose order has no meaning: conditions, owners, finalizers. */

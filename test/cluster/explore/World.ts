@@ -3,6 +3,7 @@ import * as Client from "@homeostat/runtime/client/Client"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
@@ -40,10 +41,10 @@ export interface World {
   /** Runs an effect of a user. */
   readonly act: (effect: Effect.Effect<unknown, unknown, Client.Client | Scope.Scope>) => Effect.Effect<void>
   /**
-   * Passes time until the cluster is at rest: five seconds without a write and without a retry that is due. Replaces dead processes. False
-   * if it is not at rest after ten minutes.
+   * Passes time until the cluster is at rest: five seconds without a write and without a retry that is due. Replaces dead processes, and
+   * then passes the time of the step again. False if the cluster is not at rest after ten minutes more.
    */
-  readonly settle: Effect.Effect<boolean>
+  readonly settle: (passes?: Duration.DurationInput) => Effect.Effect<boolean>
   readonly moment: () => Moment
   /** The objects that other clients wrote. */
   readonly foreign: ReadonlyArray<Foreign.Written>
@@ -91,6 +92,13 @@ const make = (story: Story, options: Options, time: VirtualTime.VirtualTime): Ef
     const { elected = false, from, seed } = options
     const base = from === undefined ? story.cluster : { ...story.cluster, crds: [], converted: [], saved: from.saved }
     const cluster = yield* EmbeddedCluster.make({ ...base, seed })
+    if (from === undefined) {
+      // Elected and other processes then create the same objects, and these have the same uids.
+      const spec = { holderIdentity: "" }
+      yield* EmbeddedCluster.create(cluster.server, [
+        { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: lease, spec }
+      ])
+    }
     if (from === undefined && story.before !== undefined) {
       yield* Effect.orDie(Effect.provide(Effect.scoped(story.before), cluster.client))
     }
@@ -177,27 +185,37 @@ const make = (story: Story, options: Options, time: VirtualTime.VirtualTime): Ef
       yield* Effect.forkIn(launched, scope)
     })
 
-    const settle = Effect.gen(function* () {
-      const end = time.clock.unsafeCurrentTimeMillis() + longest
+    const settle: World["settle"] = Effect.fnUntraced(function* (passes = 0) {
+      let end = time.clock.unsafeCurrentTimeMillis() + longest
       let idle = 0
+      let isDisturbed = false
       while (time.clock.unsafeCurrentTimeMillis() < end) {
         const before = changes
         const sent = director.sent.length
         yield* time.pass(quiet)
         if (missing > 0) {
           missing--
+          isDisturbed = true
           yield* start
         } else if (suspended !== undefined) {
           const { process } = suspended
           suspended = undefined
+          isDisturbed = true
           yield* time.pass(suspension)
           process.resume()
         } else if (changes !== before || director.sent.length !== sent || director.late() > 0) {
           idle = 0
-        } else if (!director.expire()) {
-          const due = Math.max(...retries.values()) - time.clock.unsafeCurrentTimeMillis()
-          if (retries.size === 0 || idle++ >= mostRetries) return true
-          if (due > 0) yield* time.pass(due)
+        } else if (director.expire()) {
+          isDisturbed = true
+        } else if (retries.size > 0 && idle++ < mostRetries) {
+          isDisturbed = true
+          yield* time.pass(Math.max(0, Math.max(...retries.values()) - time.clock.unsafeCurrentTimeMillis()))
+        } else if (isDisturbed && Duration.toMillis(passes) > 0) {
+          isDisturbed = false
+          yield* time.pass(passes)
+          end += Duration.toMillis(passes)
+        } else {
+          return true
         }
       }
       return false
