@@ -145,7 +145,8 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
         const before = bound.get(key)
         if (before !== undefined) return before
         const objects: ReadonlyArray<JsonObject> = JSON.parse(key)
-        if (subjectsOf(objects).length === 0 && objects.length > 0) return yield* Effect.dieMessage("no binding with a subject")
+        if (subjectsOf(objects).length === 0 && objects.length > 0)
+          return yield* Effect.dieMessage("no binding with a subject")
         const namespaces = [...new Set(objects.map(namespaceOf))].filter(
           (name) => name !== "" && server.store.get("/namespaces", "", name) === undefined
         )

@@ -32,7 +32,11 @@ export interface StoryOptions extends Partial<Omit<Story.Story, "controllers" | 
 }
 
 /** A step: what a user does. The time that passes afterwards is by default only that until the cluster is at rest. */
-export const step = (name: string, act: Story.Step["act"], passes?: Story.Step["passes"]): Story.Step => ({ name, act, passes })
+export const step = (name: string, act: Story.Step["act"], passes?: Story.Step["passes"]): Story.Step => ({
+  name,
+  act,
+  passes
+})
 
 /** The moment when a story begins: Friday, 2026-11-20, midnight UTC. */
 const begin = Date.parse("2026-11-20T00:00:00Z")
@@ -62,7 +66,10 @@ export interface Options {
 }
 
 /** Explores a story, and returns what happened. */
-export const run = (story: Story.Story, { depth = 1, faults, pairs = 1000, seed = 1 }: Options = {}): Effect.Effect<Explorer.Report> =>
+export const run = (
+  story: Story.Story,
+  { depth = 1, faults, pairs = 1000, seed = 1 }: Options = {}
+): Effect.Effect<Explorer.Report> =>
   Explorer.explore(story, { depth, pairs, seed, isTried: ({ _tag }) => faults === undefined || faults.includes(_tag) })
 
 /** Declares a test that explores a story. It fails with each violation as a schedule in words. */

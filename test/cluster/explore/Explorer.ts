@@ -80,7 +80,9 @@ const changesOf = (sent: ReadonlyArray<Wire.Sent>): string =>
           : asked.verb === "delete" && (status === 200 || status === 202)
             ? "deleted"
             : undefined
-      return change === undefined ? [] : [`${storageOf(asked.collection)} ${asked.namespace}/${asked.name === "" ? "*" : asked.name} ${change}`]
+      return change === undefined
+        ? []
+        : [`${storageOf(asked.collection)} ${asked.namespace}/${asked.name === "" ? "*" : asked.name} ${change}`]
     })
     .sort()
     .join(", ")
@@ -131,7 +133,11 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
         yield* world.settle()
         const restarts = world.director.sent.filter(Wire.writes)
         if (step > 0 && restarts.length > 0) {
-          violations.push({ schedule: { step: step - 1, faults: [] }, oracle: atRest, message: restartMessage(restarts) })
+          violations.push({
+            schedule: { step: step - 1, faults: [] },
+            oracle: atRest,
+            message: restartMessage(restarts)
+          })
         }
         moments.length = 0
         const actedAt = world.moment().at
@@ -208,7 +214,8 @@ const faultsOf = (sent: Wire.Sent, roots: ReadonlySet<string>): ReadonlyArray<Fa
   if (isOwn && status === 201 && asked.subresource === "") foreign.push({ _tag: "ForeignWrite", how: "taken" })
   if (isOwn && status === 200) {
     foreign.push({ _tag: "ForeignWrite", how: "other field" })
-    if (body !== undefined && (!isRoot || asked.subresource === "status")) foreign.push({ _tag: "ForeignWrite", how: "same field" })
+    if (body !== undefined && (!isRoot || asked.subresource === "status"))
+      foreign.push({ _tag: "ForeignWrite", how: "same field" })
     if (!isRoot) foreign.push({ _tag: "ForeignWrite", how: "deleted" })
   }
   return [
@@ -225,11 +232,15 @@ const faultsOf = (sent: Wire.Sent, roots: ReadonlySet<string>): ReadonlyArray<Fa
 const single = ({ roots, steps }: Reference): ReadonlyArray<Schedule> =>
   steps.flatMap(({ events, sent }, step) => [
     ...sent.flatMap((one, at) =>
-      faultsOf(one, roots).map((fault): Schedule => ({ step, faults: [{ fault, point: { _tag: "Request", at, text: Wire.textOf(one) } }] }))
+      faultsOf(one, roots).map(
+        (fault): Schedule => ({ step, faults: [{ fault, point: { _tag: "Request", at, text: Wire.textOf(one) } }] })
+      )
     ),
     ...[...events].flatMap(([watch, count]) =>
       Array.from({ length: count }, (_, at) =>
-        (["Lag", "Missed"] as const).map((_tag): Schedule => ({ step, faults: [{ fault: { _tag }, point: { _tag: "Event", at, watch } }] }))
+        (["Lag", "Missed"] as const).map(
+          (_tag): Schedule => ({ step, faults: [{ fault: { _tag }, point: { _tag: "Event", at, watch } }] })
+        )
       ).flat()
     )
   ])
@@ -271,9 +282,16 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
   const [first, ...others] = faults
   const fork =
     first?.fault._tag === "Crash" && first.point._tag === "Request"
-      ? course.moments.find(({ request, when }) => request === first.point.at && first.fault._tag === "Crash" && when === first.fault.when)
+      ? course.moments.find(
+          ({ request, when }) => request === first.point.at && first.fault._tag === "Crash" && when === first.fault.when
+        )
       : undefined
-  const ended = (world: World.World, rested: boolean, before: ReadonlyArray<Wire.Sent>, planned: ReadonlyArray<Planned>): Ended => {
+  const ended = (
+    world: World.World,
+    rested: boolean,
+    before: ReadonlyArray<Wire.Sent>,
+    planned: ReadonlyArray<Planned>
+  ): Ended => {
     const moment = world.moment()
     return {
       rested,
@@ -295,7 +313,12 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
         yield* world.start
         yield* world.time.pass(Math.max(0, until - fork.moment.at))
         const rested = yield* world.settle(passes)
-        return ended(world, rested, course.sent.slice(0, fork.when === "after" ? fork.request + 1 : fork.request), others)
+        return ended(
+          world,
+          rested,
+          course.sent.slice(0, fork.when === "after" ? fork.request + 1 : fork.request),
+          others
+        )
       })
     )
   }
@@ -333,7 +356,10 @@ const judge = (story: Story, { steps, view }: Reference, schedule: Schedule, end
       "the end is that of the undisturbed run",
       differences
         .slice(0, mostDifferences)
-        .map(({ actual, expected, object, path }) => `${object} ${path}: ${actual ?? "absent"} instead of ${expected ?? "absent"}`)
+        .map(
+          ({ actual, expected, object, path }) =>
+            `${object} ${path}: ${actual ?? "absent"} instead of ${expected ?? "absent"}`
+        )
         .join("\n")
     )
   } else if (!hows.includes("deleted") && end.changes !== course.changes) {

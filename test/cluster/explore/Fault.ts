@@ -73,7 +73,9 @@ export const identifier = ({ faults, step }: Schedule): string =>
   [
     step,
     ...faults.map(({ fault, point }) =>
-      point._tag === "Request" ? `r${point.at}.${short(fault)}` : `${point.watch.split("/").at(-1)}.e${point.at}.${short(fault)}`
+      point._tag === "Request"
+        ? `r${point.at}.${short(fault)}`
+        : `${point.watch.split("/").at(-1)}.e${point.at}.${short(fault)}`
     )
   ].join("/")
 

@@ -1,5 +1,5 @@
 /** Writes of other clients directly before a request of the program. */
-import { type Request, defaultTimeoutMillis } from "@homeostat/runtime/client/Request"
+import { defaultTimeoutMillis, type Request } from "@homeostat/runtime/client/Request"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -24,8 +24,10 @@ export const annotation = "example.com/other-client"
 const manager = "other-client"
 
 /** The holder of a Lease; undefined without a holder. */
-export const holder = (store: Store.Store, { name, namespace }: { readonly namespace: string; readonly name: string }) =>
-  Json.text(Json.at(store.get("coordination.k8s.io/leases", namespace, name), "spec", "holderIdentity"))
+export const holder = (
+  store: Store.Store,
+  { name, namespace }: { readonly namespace: string; readonly name: string }
+) => Json.text(Json.at(store.get("coordination.k8s.io/leases", namespace, name), "spec", "holderIdentity"))
 
 const parsed = (text: string | undefined): Json.JsonObject => {
   try {
@@ -37,7 +39,13 @@ const parsed = (text: string | undefined): Json.JsonObject => {
 
 /** Another value of the same type. */
 const other = (value: Json.Json): Json.Json | undefined =>
-  typeof value === "number" ? value + 1 : typeof value === "boolean" ? !value : typeof value === "string" ? `${value}x` : undefined
+  typeof value === "number"
+    ? value + 1
+    : typeof value === "boolean"
+      ? !value
+      : typeof value === "string"
+        ? `${value}x`
+        : undefined
 
 /** Patches that each set one field of the body to another value. */
 const alterations = (body: Json.JsonObject, depth = 0): ReadonlyArray<Json.JsonObject> =>
@@ -81,7 +89,9 @@ export const write = (
           const before = yield* ask("GET", object)
           const answer = yield* patch(plain, content)
           if (answer.status === 200 && parsed(answer.body).metadata !== undefined) {
-            const changed = Json.at(parsed(before.body), "metadata", "resourceVersion") !== Json.at(parsed(answer.body), "metadata", "resourceVersion")
+            const changed =
+              Json.at(parsed(before.body), "metadata", "resourceVersion") !==
+              Json.at(parsed(answer.body), "metadata", "resourceVersion")
             if (changed) return written(object, answer.body)
           }
         }
@@ -95,7 +105,10 @@ export const write = (
         const { metadata, status, ...content } = parsed(body)
         const { name } = Json.texts(metadata)
         const collection = asked.name === "" ? plain : plain.slice(0, plain.lastIndexOf("/"))
-        const foreign = { ...content, metadata: { name: asked.name === "" ? name : decodeURIComponent(asked.name), namespace: asked.namespace } }
+        const foreign = {
+          ...content,
+          metadata: { name: asked.name === "" ? name : decodeURIComponent(asked.name), namespace: asked.namespace }
+        }
         const answer = yield* ask("POST", `${collection}?fieldManager=${manager}`, foreign as Json.JsonObject)
         return answer.status === 201 ? written(`${collection}/${foreign.metadata.name}`, answer.body) : []
       }
@@ -106,10 +119,7 @@ export const write = (
   )
 
 /** The violations of the promise that other clients keep what they wrote. */
-export const undone = (
-  written: Written,
-  stored: Json.JsonObject | undefined
-): string | undefined => {
+export const undone = (written: Written, stored: Json.JsonObject | undefined): string | undefined => {
   const { how, object } = written
   const before = Json.object(object?.metadata)
   const now = Json.object(stored?.metadata)
@@ -134,7 +144,11 @@ export const stored = (saved: Store.Saved, { object }: Written): Json.JsonObject
   for (const objects of Object.values(saved.storages)) {
     for (const one of objects) {
       if (Json.at(one, "metadata", "uid") === uid) return one
-      if (one.kind === object?.kind && Json.at(one, "metadata", "name") === name && namespaceOf(one) === namespaceOf(object ?? {})) {
+      if (
+        one.kind === object?.kind &&
+        Json.at(one, "metadata", "name") === name &&
+        namespaceOf(one) === namespaceOf(object ?? {})
+      ) {
         return one
       }
     }

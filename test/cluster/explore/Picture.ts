@@ -2,8 +2,9 @@
  * The state of a cluster without the parts that differ between two equal runs: uids, times, resourceVersions, addresses, generated
  * names, and the order of lists that are sets.
  */
-import type * as Store from "../server/Store.ts"
+
 import * as Json from "../server/Json.ts"
+import type * as Store from "../server/Store.ts"
 import * as Foreign from "./Foreign.ts"
 
 /** The objects of a picture by `kind namespace/name`, as canonical JSON. */
@@ -102,7 +103,9 @@ const normal = (value: Json.Json, name: string, course: Course): Json.Json => {
   if (typeof value === "string") return textOf(value, course.names)
   if (Json.isList(value)) {
     const items = value.map((item) => normal(item, "", course))
-    return isSet(name, items) ? items.sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)) : items
+    return isSet(name, items)
+      ? items.sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1))
+      : items
   }
   if (!Json.isObject(value)) return value
   const members: Array<readonly [string, Json.Json]> = []

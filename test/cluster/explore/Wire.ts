@@ -110,7 +110,8 @@ const statusOf = (code: number): object => {
 const answer = (status: number): Response => ({
   status,
   headers: {
-    get: (name) => ({ "content-type": "application/json", "retry-after": status === 429 ? "1" : null })[name.toLowerCase()] ?? null
+    get: (name) =>
+      ({ "content-type": "application/json", "retry-after": status === 429 ? "1" : null })[name.toLowerCase()] ?? null
   },
   body: JSON.stringify(statusOf(status))
 })
@@ -216,7 +217,8 @@ export const make = (hooks: Hooks): Director => {
         const at = events.get(watch) ?? 0
         events.set(watch, at + 1)
         const fault = due(
-          ({ point }) => point._tag === "Event" && point.watch === watch && point.at === at - (base.events.get(watch) ?? 0)
+          ({ point }) =>
+            point._tag === "Event" && point.watch === watch && point.at === at - (base.events.get(watch) ?? 0)
         )
         if (fault?._tag === "Lag") {
           late++

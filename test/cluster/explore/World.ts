@@ -1,5 +1,5 @@
 /** One course of a story: a cluster in virtual time, from its beginning or a saved moment, with the processes of the program. */
-import * as Client from "@homeostat/runtime/client/Client"
+import type * as Client from "@homeostat/runtime/client/Client"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import * as Cause from "effect/Cause"
@@ -87,7 +87,11 @@ interface Running {
   readonly scope: Scope.CloseableScope
 }
 
-const make = (story: Story, options: Options, time: VirtualTime.VirtualTime): Effect.Effect<World, never, Scope.Scope> =>
+const make = (
+  story: Story,
+  options: Options,
+  time: VirtualTime.VirtualTime
+): Effect.Effect<World, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { elected = false, from, seed } = options
     const base = from === undefined ? story.cluster : { ...story.cluster, crds: [], converted: [], saved: from.saved }
@@ -102,7 +106,8 @@ const make = (story: Story, options: Options, time: VirtualTime.VirtualTime): Ef
     if (from === undefined && story.before !== undefined) {
       yield* Effect.orDie(Effect.provide(Effect.scoped(story.before), cluster.client))
     }
-    const own = from === undefined ? yield* cluster.bind(story.roles) : cluster.as(EmbeddedCluster.subjectOf(story.roles))
+    const own =
+      from === undefined ? yield* cluster.bind(story.roles) : cluster.as(EmbeddedCluster.subjectOf(story.roles))
     const { store } = cluster.server
     const moment = (): Moment => ({ saved: cluster.server.saved(), at: time.clock.unsafeCurrentTimeMillis() })
 
@@ -176,12 +181,14 @@ const make = (story: Story, options: Options, time: VirtualTime.VirtualTime): Ef
       const leaderElection = elected
         ? yield* Effect.orDie(LeaderElection.make({ ...lease, identity: instance }))
         : undefined
-      const launched = story.manager({ instance, leaderElection }).pipe(
-        Attempt.observedBy(observe),
-        Effect.provide(director.over(owner, own.transport)),
-        Scope.extend(scope),
-        process.within
-      )
+      const launched = story
+        .manager({ instance, leaderElection })
+        .pipe(
+          Attempt.observedBy(observe),
+          Effect.provide(director.over(owner, own.transport)),
+          Scope.extend(scope),
+          process.within
+        )
       yield* Effect.forkIn(launched, scope)
     })
 

@@ -46,8 +46,7 @@ export const pretend = (
     const told = yield* Deferred.make<Duration.Duration>()
     const come = ({ after, exitCode, message = "" }: SimulatedPods.End) =>
       Effect.as(Effect.sleep(after), { exitCode, message })
-    const byItself =
-      ends === undefined ? Effect.never : come({ ...ends, after: Duration.subtract(ends.after, spent) })
+    const byItself = ends === undefined ? Effect.never : come({ ...ends, after: Duration.subtract(ends.after, spent) })
     const asTold = Effect.flatMap(Deferred.await(told), (grace) =>
       Effect.raceFirst(come(stopped), Effect.as(Effect.sleep(grace), killed))
     )
