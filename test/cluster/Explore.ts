@@ -18,6 +18,7 @@ import * as Kinds from "@homeostat/runtime/command/Kinds"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
+import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Explorer from "./explore/Explorer.ts"
 import type { Fault } from "./explore/Fault.ts"
@@ -63,22 +64,36 @@ export interface Options {
   /** The number of schedules with two faults. Default 1000. */
   readonly pairs?: number | undefined
   readonly seed?: number | undefined
+  /** The identifier of the only schedule to run. Default: that of the variable `HOMEOSTAT_SCHEDULE`, or all. */
+  readonly only?: string | undefined
 }
 
 /** Explores a story, and returns what happened. */
 export const run = (
   story: Story.Story,
-  { depth = 1, faults, pairs = 1000, seed = 1 }: Options = {}
+  { depth = 1, faults, only, pairs = 1000, seed = 1 }: Options = {}
 ): Effect.Effect<Explorer.Report> =>
-  Explorer.explore(story, { depth, pairs, seed, isTried: ({ _tag }) => faults === undefined || faults.includes(_tag) })
+  Explorer.explore(story, {
+    depth,
+    only,
+    pairs,
+    seed,
+    isTried: ({ _tag }) => faults === undefined || faults.includes(_tag)
+  })
 
-/** Declares a test that explores a story. It fails with each violation as a schedule in words. */
+/**
+ * Declares a test that explores a story. It fails with each violation as a schedule in words. With the variable `HOMEOSTAT_SCHEDULE`, it
+ * runs that schedule alone, and prints the requests and attempts.
+ */
 export const test = (name: string, story: Story.Story, options: Options = {}, timeoutMillis = 300_000): void =>
   live(
     name,
     () =>
-      Effect.flatMap(run(story, options), (report) =>
-        report.violations.length === 0 ? Effect.void : Effect.dieMessage(Message.of(story, report))
-      ),
+      Effect.gen(function* () {
+        const only = options.only ?? process.env.HOMEOSTAT_SCHEDULE
+        const report = yield* run(story, { ...options, only })
+        if (only !== undefined) yield* Console.log(report.trace.join("\n"))
+        if (report.violations.length > 0) yield* Effect.dieMessage(Message.of(story, report))
+      }),
     timeoutMillis
   )

@@ -1,46 +1,26 @@
-/** Plays a story without faults, derives the schedules from it, plays each one, and compares. */
+/** Plays the schedules of a story, and compares each end with that of the run without faults. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { PCGRandom } from "effect/Utils"
 import type * as Store from "../server/Store.ts"
-import type { Fault, Planned, RefusedStatus, Schedule } from "./Fault.ts"
+import { type Fault, identifier, type Planned, type Schedule } from "./Fault.ts"
 import * as Foreign from "./Foreign.ts"
 import * as Picture from "./Picture.ts"
+import {
+  atRest,
+  changesOf,
+  play as playReference,
+  playStep,
+  type Reference,
+  restarted,
+  restartMessage,
+  seedOf,
+  type Violation
+} from "./Reference.ts"
+import * as Schedules from "./Schedules.ts"
 import type { Story } from "./Story.ts"
-import * as Wire from "./Wire.ts"
+import * as Trace from "./Trace.ts"
+import type * as Wire from "./Wire.ts"
 import * as World from "./World.ts"
-
-/** A promise that a schedule broke. */
-export interface Violation {
-  readonly schedule: Schedule
-  readonly oracle: string
-  readonly message: string
-}
-
-/** A state of the reference run before or after a write. */
-interface WriteMoment {
-  readonly request: number
-  readonly when: "before" | "after"
-  readonly moment: World.Moment
-}
-
-/** A step of the reference run. */
-interface Course {
-  readonly start: World.Moment
-  readonly actedAt: number
-  readonly sent: ReadonlyArray<Wire.Sent>
-  readonly events: ReadonlyMap<string, number>
-  readonly moments: ReadonlyArray<WriteMoment>
-  readonly end: World.Moment
-}
-
-/** The undisturbed run. */
-interface Reference {
-  readonly view: Picture.View
-  readonly roots: ReadonlySet<string>
-  readonly steps: ReadonlyArray<Course & { readonly picture: Picture.Picture; readonly changes: string }>
-  readonly violations: ReadonlyArray<Violation>
-}
 
 /** What was explored. */
 export interface Report {
@@ -53,6 +33,8 @@ export interface Report {
   readonly unreached: ReadonlyArray<Schedule>
   /** The numbers of tries of each fault, by request or watch. */
   readonly tried: ReadonlyMap<string, ReadonlyMap<string, number>>
+  /** The requests and attempts of the last schedule, a line each. */
+  readonly trace: ReadonlyArray<string>
 }
 
 /** The selection of schedules. */
@@ -62,206 +44,8 @@ export interface Options {
   /** The number of schedules with two faults. */
   readonly pairs: number
   readonly seed: number
-}
-
-const storageOf = (collection: string): string => {
-  const parts = collection.split("/")
-  return parts[1] === "api" ? `/${parts[3]}` : `${parts[2]}/${parts[4]}`
-}
-
-/** Creations and deletions by object. */
-const changesOf = (sent: ReadonlyArray<Wire.Sent>): string =>
-  sent
-    .flatMap((one) => {
-      const { asked, status } = one
-      const change =
-        status === 201 && asked.subresource === ""
-          ? "created"
-          : asked.verb === "delete" && (status === 200 || status === 202)
-            ? "deleted"
-            : undefined
-      return change === undefined
-        ? []
-        : [`${storageOf(asked.collection)} ${asked.namespace}/${asked.name === "" ? "*" : asked.name} ${change}`]
-    })
-    .sort()
-    .join(", ")
-
-const playStep = (world: World.World, story: Story, step: number, faults: ReadonlyArray<Planned>) =>
-  Effect.gen(function* () {
-    const { act, passes = 0 } = story.steps[step] ?? { act: Effect.void }
-    world.director.arm(faults)
-    yield* world.act(act)
-    yield* world.time.pass(passes)
-    return yield* world.settle(passes)
-  })
-
-/** The writes of a program that starts in a state at rest. */
-const restarted = (story: Story, from: World.Moment, seed: number) =>
-  World.run(story, { from, seed }, (world) =>
-    Effect.gen(function* () {
-      world.director.arm([])
-      yield* world.start
-      yield* world.settle()
-      return world.director.sent.filter(Wire.writes)
-    })
-  )
-
-const restartMessage = (sent: ReadonlyArray<Wire.Sent>): string =>
-  `a restarted manager wrote: ${sent
-    .slice(0, 3)
-    .map((one) => `${Wire.textOf(one)} ${one.body ?? ""}`.slice(0, 400))
-    .join("; ")}`
-
-const atRest = "at rest, nothing is written, also by a restarted manager"
-
-/** The seed of the worlds that play a step. They have the same uids until they differ. */
-const seedOf = (seed: number, step: number): number => seed + 1 + step
-
-/** Plays a step without faults, from the end of the step before. */
-const undisturbed = (story: Story, step: number, from: World.Moment, seed: number) =>
-  Effect.suspend(() => {
-    const moments: Array<Omit<WriteMoment, "request">> = []
-    const write = (_: Wire.Sent, when: "before" | "after", moment: () => World.Moment) =>
-      moments.push({ when, moment: moment() })
-    return World.run(story, { from, seed: seedOf(seed, step), write }, (world) =>
-      Effect.gen(function* () {
-        const schedule = { step, faults: [] }
-        const violations: Array<Violation> = []
-        world.director.arm([])
-        yield* world.start
-        yield* world.settle()
-        const restarts = world.director.sent.filter(Wire.writes)
-        if (step > 0 && restarts.length > 0) {
-          violations.push({
-            schedule: { step: step - 1, faults: [] },
-            oracle: atRest,
-            message: restartMessage(restarts)
-          })
-        }
-        moments.length = 0
-        const actedAt = world.moment().at
-        if (!(yield* playStep(world, story, step, []))) {
-          violations.push({ schedule, oracle: atRest, message: "the cluster does not come to rest" })
-        }
-        for (const { message, oracle } of world.seen) violations.push({ schedule, oracle, message })
-        const { events, sent } = world.director
-        const ofWrites = sent.flatMap((one, request) => (Wire.writes(one) ? [request] : []))
-        const course: Course = {
-          start: from,
-          actedAt,
-          sent,
-          events,
-          // A write has two moments.
-          moments: moments.map((one, index) => ({ ...one, request: ofWrites[index >> 1] ?? 0 })),
-          end: world.moment()
-        }
-        return { course, violations }
-      })
-    )
-  })
-
-/** Plays the story without faults. */
-export const reference = (story: Story, seed: number): Effect.Effect<Reference> =>
-  Effect.gen(function* () {
-    let from = yield* World.run(story, { seed }, (world) =>
-      Effect.map(Effect.zipRight(world.start, world.settle()), world.moment)
-    )
-    const base = from.saved
-    const steps: Array<Course> = []
-    const violations: Array<Violation> = []
-    for (const step of story.steps.keys()) {
-      const played = yield* undisturbed(story, step, from, seed)
-      steps.push(played.course)
-      violations.push(...played.violations)
-      from = played.course.end
-    }
-    const restarts = yield* restarted(story, from, seed)
-    if (restarts.length > 0) {
-      const schedule = { step: story.steps.length - 1, faults: [] }
-      violations.push({ schedule, oracle: atRest, message: restartMessage(restarts) })
-    }
-    const roots = new Set(story.controllers.map(({ resource }) => collectionOf(resource)))
-    const written = steps.flatMap(({ sent }) => sent.filter(Wire.writes).map(({ asked }) => asked.collection))
-    const view = { base, storages: new Set([...roots, ...written].map(storageOf)) }
-    return {
-      view,
-      roots,
-      steps: steps.map((step) => ({
-        ...step,
-        picture: Picture.of(step.end.saved, view),
-        changes: changesOf(step.sent)
-      })),
-      violations
-    }
-  })
-
-const collectionOf = ({ group, plural, version }: Story["controllers"][number]["resource"]): string =>
-  group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`
-
-const statuses: ReadonlyArray<RefusedStatus> = [409, 429, 500, 403]
-
-/** The faults of a request. */
-const faultsOf = (sent: Wire.Sent, roots: ReadonlySet<string>): ReadonlyArray<Fault> => {
-  const { asked, body, status = 0 } = sent
-  const refused = statuses
-    .filter((code) => code !== 409 || (Wire.writes(sent) && asked.verb !== "create"))
-    .map((status): Fault => ({ _tag: "Refused", status }))
-  if (!Wire.writes(sent)) return refused
-  const isRoot = roots.has(asked.collection)
-  const isOwn = asked.verb !== "delete" && status < 300
-  const foreign: Array<Fault> = []
-  if (isOwn && status === 201 && asked.subresource === "") foreign.push({ _tag: "ForeignWrite", how: "taken" })
-  if (isOwn && status === 200) {
-    foreign.push({ _tag: "ForeignWrite", how: "other field" })
-    if (body !== undefined && (!isRoot || asked.subresource === "status"))
-      foreign.push({ _tag: "ForeignWrite", how: "same field" })
-    if (!isRoot) foreign.push({ _tag: "ForeignWrite", how: "deleted" })
-  }
-  return [
-    { _tag: "Crash", when: "before" },
-    { _tag: "Crash", when: "after" },
-    { _tag: "LostAnswer" },
-    ...refused,
-    ...foreign,
-    { _tag: "SecondLeader" }
-  ]
-}
-
-/** All schedules with one fault. */
-const single = ({ roots, steps }: Reference): ReadonlyArray<Schedule> =>
-  steps.flatMap(({ events, sent }, step) => [
-    ...sent.flatMap((one, at) =>
-      faultsOf(one, roots).map(
-        (fault): Schedule => ({ step, faults: [{ fault, point: { _tag: "Request", at, text: Wire.textOf(one) } }] })
-      )
-    ),
-    ...[...events].flatMap(([watch, count]) =>
-      Array.from({ length: count }, (_, at) =>
-        (["Lag", "Missed"] as const).map(
-          (_tag): Schedule => ({ step, faults: [{ fault: { _tag }, point: { _tag: "Event", at, watch } }] })
-        )
-      ).flat()
-    )
-  ])
-
-/** Schedules with two faults, chosen by a seed. */
-const pairs = (all: ReadonlyArray<Schedule>, count: number, seed: number): ReadonlyArray<Schedule> => {
-  const random = new PCGRandom(seed)
-  const made = new Map<string, Schedule>()
-  for (let tries = 0; made.size < count && tries < 20 * count; tries++) {
-    const first = all[random.integer(all.length)]
-    const others = all.filter(({ step }) => step === first?.step)
-    const second = others[random.integer(others.length)]
-    const [one] = first?.faults ?? []
-    const [other] = second?.faults ?? []
-    if (first === undefined || one === undefined || other === undefined) continue
-    // The second point counts from the first fault.
-    const at = other.point._tag === one.point._tag ? random.integer(other.point.at + 1) : other.point.at
-    const schedule = { step: first.step, faults: [one, { ...other, point: { ...other.point, at } }] }
-    made.set(JSON.stringify(schedule), schedule)
-  }
-  return [...made.values()]
+  /** The identifier of the only schedule that runs. Default: all. */
+  readonly only?: string | undefined
 }
 
 interface Ended {
@@ -272,6 +56,7 @@ interface Ended {
   readonly changes: string
   readonly seen: ReadonlyArray<World.Seen>
   readonly undone: ReadonlyArray<string>
+  readonly trace: ReadonlyArray<string>
 }
 
 /** Plays one schedule to its end. */
@@ -290,7 +75,8 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
     world: World.World,
     rested: boolean,
     before: ReadonlyArray<Wire.Sent>,
-    planned: ReadonlyArray<Planned>
+    planned: ReadonlyArray<Planned>,
+    since: number
   ): Ended => {
     const moment = world.moment()
     return {
@@ -300,7 +86,8 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
       moment,
       changes: changesOf([...before, ...world.director.sent]),
       seen: world.seen,
-      undone: world.foreign.flatMap((written) => Foreign.undone(written, Foreign.stored(moment.saved, written)) ?? [])
+      undone: world.foreign.flatMap((written) => Foreign.undone(written, Foreign.stored(moment.saved, written)) ?? []),
+      trace: Trace.of(world, since)
     }
   }
   if (fork !== undefined && first !== undefined) {
@@ -317,7 +104,8 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
           world,
           rested,
           course.sent.slice(0, fork.when === "after" ? fork.request + 1 : fork.request),
-          others
+          others,
+          fork.moment.at
         )
       })
     )
@@ -328,8 +116,9 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
       yield* world.start
       if (elected) yield* world.start
       yield* world.settle()
+      const since = world.moment().at
       const rested = yield* playStep(world, story, step, faults)
-      return ended(world, rested, [], faults)
+      return ended(world, rested, [], faults, since)
     })
   )
 }
@@ -343,7 +132,8 @@ const mostDifferences = 5
 const judge = (story: Story, { steps, view }: Reference, schedule: Schedule, end: Ended): ReadonlyArray<Violation> => {
   const course = steps[schedule.step]
   const violations: Array<Violation> = []
-  const violate = (oracle: string, message: string) => violations.push({ schedule, oracle, message })
+  const { trace } = end
+  const violate = (oracle: string, message: string) => violations.push({ schedule, oracle, message, trace })
   for (const { message, oracle } of end.seen) violate(oracle, message)
   for (const message of end.undone) violate("other clients keep what they wrote", message)
   if (!end.rested) violate(atRest, "the cluster does not come to rest")
@@ -377,19 +167,25 @@ const strictly = (saved: Store.Saved, view: Picture.View): string =>
 /** Explores a story. */
 export const explore = (story: Story, options: Options): Effect.Effect<Report> =>
   Effect.gen(function* () {
-    const { depth, isTried, seed } = options
-    const known = yield* reference(story, seed)
+    const { depth, isTried, only, seed } = options
+    const known = yield* playReference(story, seed)
     const violations = [...known.violations]
-    const all = single(known).filter(({ faults }) => faults.every(({ fault }) => isTried(fault)))
-    const chosen = depth === 1 ? all : pairs(all, options.pairs, seed)
+    const all = Schedules.single(known).filter(({ faults }) => faults.every(({ fault }) => isTried(fault)))
+    const chosen = (depth === 1 ? all : Schedules.pairs(all, options.pairs, seed)).filter(
+      (schedule) => only === undefined || identifier(schedule) === only
+    )
+    if (only !== undefined && chosen.length === 0) {
+      return yield* Effect.dieMessage(`schedule not found: ${JSON.stringify(only)} (it must be one of this story)`)
+    }
     const unreached: Array<Schedule> = []
     const tried = new Map<string, Map<string, number>>()
     const states = new Set<string>()
     const rested = new Set(known.steps.map(({ end }) => strictly(end.saved, known.view)))
     let schedules = 0
     let pruned = 0
+    let trace: ReadonlyArray<string> = []
     for (const schedule of chosen) {
-      const state = stateOf(known, schedule)
+      const state = Schedules.stateOf(known, schedule)
       if (state !== undefined) {
         if (states.has(state)) {
           pruned++
@@ -406,6 +202,7 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report> =
         counts.set(fault._tag, (counts.get(fault._tag) ?? 0) + 1)
       }
       if (!end.fired) unreached.push(schedule)
+      trace = end.trace
       const found = judge(story, known, schedule, end)
       violations.push(...found)
       if (found.length > 0 || !end.rested) continue
@@ -415,14 +212,5 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report> =
       const sent = yield* restarted(story, end.moment, seed + 1_000_000)
       if (sent.length > 0) violations.push({ schedule, oracle: atRest, message: restartMessage(sent) })
     }
-    return { violations, schedules, pruned, unreached, tried }
+    return { violations, schedules, pruned, unreached, tried, trace }
   })
-
-/** The state that a crash leaves, for schedules with one crash. */
-const stateOf = ({ steps }: Reference, { faults, step }: Schedule): string | undefined => {
-  const [one] = faults
-  if (faults.length !== 1 || one?.fault._tag !== "Crash") return undefined
-  const { fault, point } = one
-  const found = steps[step]?.moments.find(({ request, when }) => request === point.at && when === fault.when)
-  return found === undefined ? undefined : `${step} ${found.moment.saved.revision}`
-}

@@ -1,17 +1,23 @@
 /** The report of an exploration as text. */
-import type { Report, Violation } from "./Explorer.ts"
+import type { Report } from "./Explorer.ts"
 import * as Fault from "./Fault.ts"
+import type { Violation } from "./Reference.ts"
 import type { Story } from "./Story.ts"
+
+/** How many lines of a trace a message shows. */
+const mostLines = 16
 
 /** How many violations a message shows in full. */
 const mostViolations = 5
 
-const violation = (story: Story, { message, oracle, schedule }: Violation): string =>
+const violation = (story: Story, { message, oracle, schedule, trace = [] }: Violation): string =>
   [
     `${story.steps[schedule.step]?.name ?? "start"}${schedule.faults.length === 0 ? ", without a fault" : ""}`,
     ...schedule.faults.map((planned) => `  › ${Fault.describe(planned)}`),
     `  broken: ${oracle}`,
     ...message.split("\n").map((line) => `    ${line}`),
+    ...trace.slice(0, mostLines).map((line) => `  | ${line}`),
+    ...(trace.length > mostLines ? [`  | … ${trace.length - mostLines} more lines`] : []),
     ...(schedule.faults.length === 0 ? [] : [`  run it alone: HOMEOSTAT_SCHEDULE=${Fault.identifier(schedule)}`])
   ].join("\n")
 

@@ -26,6 +26,8 @@ export interface Sent {
   readonly body: string | undefined
   /** The name of the process. */
   readonly process: string
+  /** When it was sent, in epoch milliseconds. */
+  readonly at: number
   /** The status of the answer, also of a lost one; undefined before that. */
   status: number | undefined
 }
@@ -60,6 +62,8 @@ export interface Director {
 
 /** What a world does at a fault. */
 export interface Hooks {
+  /** The time in epoch milliseconds. */
+  readonly now: () => number
   /** The process dies now. */
   readonly crash: (owner: Owner) => void
   /** The process is suspended now. */
@@ -187,7 +191,8 @@ export const make = (hooks: Hooks): Director => {
         const asked = askedOf(request)
         if (!isArmed || !counts(asked)) return next.send(request)
         const { body, method, path } = request
-        const entry: Sent = { asked, method, path, body, process: owner.name, status: undefined }
+        const at = hooks.now()
+        const entry: Sent = { asked, method, path, body, process: owner.name, at, status: undefined }
         sent.push(entry)
         const isWrite = writes(entry)
         const pass = Effect.suspend(() => {

@@ -128,6 +128,7 @@ const make = (
       retries.clear()
     }
     const director = Wire.make({
+      now: () => time.clock.unsafeCurrentTimeMillis(),
       crash: (owner) => {
         const one = runningOf(owner)
         if (one === undefined) return
