@@ -18,11 +18,14 @@ import * as Kinds from "@homeostat/runtime/command/Kinds"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
+import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
+import type { ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Explorer from "./explore/Explorer.ts"
 import type { Fault } from "./explore/Fault.ts"
 import * as Message from "./explore/Message.ts"
+import * as States from "./explore/States.ts"
 import type * as Story from "./explore/Story.ts"
 import { live } from "./Test.ts"
 
@@ -94,6 +97,38 @@ export const test = (name: string, story: Story.Story, options: Options = {}, ti
         const report = yield* run(story, { ...options, only })
         if (only !== undefined) yield* Console.log(report.trace.join("\n"))
         if (report.violations.length > 0) yield* Effect.dieMessage(Message.of(story, report))
+      }),
+    timeoutMillis
+  )
+
+/** The options of {@link states}. */
+export interface StatesOptions extends Partial<StoryOptions> {
+  readonly controllers: StoryOptions["controllers"]
+  /** The number of pairs of specs. Default 20. */
+  readonly runs?: number | undefined
+  readonly seed?: number | undefined
+  /** The object that gets the specs. Default: `default/explored`. */
+  readonly key?: ObjectKey | undefined
+}
+
+/** Explores the specs of a kind, and returns what happened. */
+export const runStates = (
+  kind: CustomResource.Any,
+  { key = { namespace: "default", name: "explored" }, runs = 20, seed = 1, ...options }: StatesOptions
+): Effect.Effect<States.StatesReport> => States.explore(story({ steps: [], ...options }), kind, key, { runs, seed })
+
+/**
+ * Declares a test that generates specs from the schema of a kind. The state after S1 and then S2 must be that of a new object with S2, and
+ * after S1, S2 and S1 that of S1. It fails with the simplest sequences that it found.
+ */
+export const states = (name: string, kind: CustomResource.Any, options: StatesOptions, timeoutMillis = 300_000): void =>
+  live(
+    name,
+    () =>
+      Effect.gen(function* () {
+        const report = yield* runStates(kind, options)
+        if (report.sequences === 0) yield* Effect.dieMessage(`the API server rejected all ${report.rejected} specs`)
+        if (report.violations.length > 0) yield* Effect.dieMessage(Message.ofStates(report))
       }),
     timeoutMillis
   )

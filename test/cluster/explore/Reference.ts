@@ -40,11 +40,6 @@ export interface Reference {
   readonly violations: ReadonlyArray<Violation>
 }
 
-const storageOf = (collection: string): string => {
-  const parts = collection.split("/")
-  return parts[1] === "api" ? `/${parts[3]}` : `${parts[2]}/${parts[4]}`
-}
-
 /** Creations and deletions by object. */
 export const changesOf = (sent: ReadonlyArray<Wire.Sent>): string =>
   sent
@@ -58,7 +53,7 @@ export const changesOf = (sent: ReadonlyArray<Wire.Sent>): string =>
             : undefined
       return change === undefined
         ? []
-        : [`${storageOf(asked.collection)} ${asked.namespace}/${asked.name === "" ? "*" : asked.name} ${change}`]
+        : [`${World.storageOf(asked.collection)} ${asked.namespace}/${asked.name === "" ? "*" : asked.name} ${change}`]
     })
     .sort()
     .join(", ")
@@ -160,9 +155,9 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
       const schedule = { step: story.steps.length - 1, faults: [] }
       violations.push({ schedule, oracle: atRest, message: restartMessage(restarts) })
     }
-    const roots = new Set(story.controllers.map(({ resource }) => collectionOf(resource)))
+    const roots = new Set(story.controllers.map(({ resource }) => World.collectionOf(resource)))
     const written = steps.flatMap(({ sent }) => sent.filter(Wire.writes).map(({ asked }) => asked.collection))
-    const view = { base, storages: new Set([...roots, ...written].map(storageOf)) }
+    const view = { base, storages: new Set([...roots, ...written].map(World.storageOf)) }
     return {
       view,
       roots,
@@ -174,6 +169,3 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
       violations
     }
   })
-
-const collectionOf = ({ group, plural, version }: Story["controllers"][number]["resource"]): string =>
-  group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`

@@ -2,6 +2,7 @@
 import type * as Client from "@homeostat/runtime/client/Client"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
+import type * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,6 +17,16 @@ import * as VirtualTime from "../VirtualTime.ts"
 import * as Foreign from "./Foreign.ts"
 import type { Story } from "./Story.ts"
 import * as Wire from "./Wire.ts"
+
+/** The storage of a collection: `apps/deployments` for `/apis/apps/v1/deployments`. */
+export const storageOf = (collection: string): string => {
+  const parts = collection.split("/")
+  return parts[1] === "api" ? `/${parts[3]}` : `${parts[2]}/${parts[4]}`
+}
+
+/** The path of the collection of a kind: `/apis/apps/v1/deployments`. */
+export const collectionOf = ({ group, plural, version }: Resource.Any): string =>
+  group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`
 
 /** A state of the cluster, and its time in epoch milliseconds. */
 export interface Moment {
