@@ -122,6 +122,10 @@ const answer = (status: number): Response => ({
 
 const expired = new TextEncoder().encode(`${JSON.stringify({ type: "ERROR", object: statusOf(410) })}\n`)
 
+/** Counts without faults. */
+export const observing = (now: () => number): Director =>
+  make({ now, crash: () => undefined, suspended: () => undefined, foreign: () => Effect.void, write: () => undefined })
+
 /** No faults yet. */
 export const make = (hooks: Hooks): Director => {
   let sent: Array<Sent> = []

@@ -92,6 +92,9 @@ export interface Options {
 /** The storages whose changes do not matter for the rest: a leader renews its Lease. */
 const ignored = new Set(["coordination.k8s.io/leases", "/events", "events.k8s.io/events"])
 
+/** Whether a cluster in which objects of this storage change is not at rest. */
+export const matters = (storage: string): boolean => !ignored.has(storage)
+
 interface Running {
   readonly owner: Wire.Owner
   readonly process: VirtualTime.Process
@@ -167,7 +170,7 @@ const make = (
 
     let changes = 0
     const unsubscribe = store.subscribe(({ storage }) => {
-      if (!ignored.has(storage)) changes++
+      if (matters(storage)) changes++
     })
     yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
 

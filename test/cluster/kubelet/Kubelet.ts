@@ -78,7 +78,7 @@ export interface Kubelet {
   readonly claim: (namespace: string, name: string) => string
 }
 
-const capacity = { cpu: "1k", memory: "1Ti", pods: "1M" }
+const capacity = { cpu: "1k", memory: "1Ti", "ephemeral-storage": "1Ti", pods: "1M" }
 
 const register = (name: string, ip: string) =>
   Effect.gen(function* () {
