@@ -19,7 +19,7 @@ import {
 import * as Schedules from "./Schedules.ts"
 import type { Story } from "./Story.ts"
 import * as Trace from "./Trace.ts"
-import type * as Wire from "./Wire.ts"
+import * as Wire from "./Wire.ts"
 import * as World from "./World.ts"
 
 /** What was explored. */
@@ -31,7 +31,7 @@ export interface Report {
   readonly pruned: number
   /** The schedules whose faults did not happen. */
   readonly unreached: ReadonlyArray<Schedule>
-  /** The numbers of tries of each fault, by request or watch. */
+  /** The numbers of tries of each fault, by the kind of request (`PATCH apps/v1/deployments`) or the watch. */
   readonly tried: ReadonlyMap<string, ReadonlyMap<string, number>>
   /** The requests and attempts of the last schedule, a line each. */
   readonly trace: ReadonlyArray<string>
@@ -196,7 +196,7 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report> =
       schedules++
       const end = yield* play(story, known, schedule, seed)
       for (const { fault, point } of schedule.faults) {
-        const place = point._tag === "Request" ? point.text : `watch of ${point.watch}`
+        const place = point._tag === "Request" ? point.site : `WATCH ${Wire.resourceOf(point.watch)}`
         const counts = tried.get(place) ?? new Map<string, number>()
         tried.set(place, counts)
         counts.set(fault._tag, (counts.get(fault._tag) ?? 0) + 1)

@@ -31,7 +31,14 @@ export type ForeignWrite = "other field" | "same field" | "deleted" | "taken"
 
 /** A point: the n-th request, or the n-th event of a watch, since the previous fault or the start of the step. */
 export type Point =
-  | { readonly _tag: "Request"; readonly at: number; readonly text: string }
+  | {
+      readonly _tag: "Request"
+      readonly at: number
+      /** `PATCH apps/v1/deployments/default/shop`. */
+      readonly text: string
+      /** `PATCH apps/v1/deployments`. */
+      readonly site: string
+    }
   | { readonly _tag: "Event"; readonly at: number; readonly watch: string }
 
 /** A fault at a point. */

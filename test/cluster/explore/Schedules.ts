@@ -38,7 +38,10 @@ export const single = ({ roots, steps }: Reference): ReadonlyArray<Schedule> =>
   steps.flatMap(({ events, sent }, step) => [
     ...sent.flatMap((one, at) =>
       faultsOf(one, roots).map(
-        (fault): Schedule => ({ step, faults: [{ fault, point: { _tag: "Request", at, text: Wire.textOf(one) } }] })
+        (fault): Schedule => ({
+          step,
+          faults: [{ fault, point: { _tag: "Request", at, text: Wire.textOf(one), site: Wire.siteOf(one) } }]
+        })
       )
     ),
     ...[...events].flatMap(([watch, count]) =>

@@ -83,11 +83,18 @@ export const counts = ({ collection, verb }: Asked): boolean =>
 /** Whether the request writes. */
 export const writes = ({ asked }: Sent): boolean => asked.verb !== "get"
 
-/** The text of a request in messages. */
-export const textOf = ({ asked, method }: Sent): string =>
-  `${method} ${[asked.collection.replace(/^\/(api\/v1|apis)\//, ""), asked.namespace, asked.name, asked.subresource]
-    .filter((part) => part !== "")
-    .join("/")}`
+/** A collection without the root of its path: `apps/v1/deployments`. */
+export const resourceOf = (collection: string): string => collection.replace(/^\/(api\/v1|apis)\//, "")
+
+const joined = (...parts: ReadonlyArray<string>): string => parts.filter((part) => part !== "").join("/")
+
+/** A request in messages: `PATCH apps/v1/deployments/default/shop`. */
+export const textOf = ({ asked: { collection, name, namespace, subresource }, method }: Sent): string =>
+  `${method} ${joined(resourceOf(collection), namespace, name, subresource)}`
+
+/** The kind of a request: `PATCH apps/v1/deployments`. */
+export const siteOf = ({ asked: { collection, subresource }, method }: Sent): string =>
+  `${method} ${joined(resourceOf(collection), subresource)}`
 
 const reasons: { readonly [status: number]: readonly [reason: string, message: string] } = {
   403: ["Forbidden", "the request is forbidden: the exploration refuses it once"],
