@@ -127,6 +127,11 @@ const answer = (status: number): Response => ({
   body: JSON.stringify(statusOf(status))
 })
 
+const bookmark = new TextEncoder().encode('{"type":"BOOKMARK"')
+
+/** Whether a part of a watch is a bookmark, which changes no view. */
+const isBookmark = (part: Uint8Array): boolean => bookmark.every((byte, index) => part[index] === byte)
+
 const expired = new TextEncoder().encode(`${JSON.stringify({ type: "ERROR", object: statusOf(410) })}\n`)
 
 /** Counts without faults. */
@@ -229,7 +234,7 @@ export const make = (hooks: Hooks): Director => {
       ...streaming,
       next: Effect.flatMap(streaming.next, (part) => {
         if (owner.closed) return broken(request, "ECONNREFUSED")
-        if (!isArmed || part === undefined) return Effect.succeed(part)
+        if (!isArmed || part === undefined || isBookmark(part)) return Effect.succeed(part)
         const at = events.get(watch) ?? 0
         events.set(watch, at + 1)
         const fault = due(
