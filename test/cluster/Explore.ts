@@ -2,24 +2,17 @@
  * Explores a controller: each crash point, each stale view and each failing request of a story, in virtual time.
  *
  * ```ts
- * const story = Explore.story({
- *   controllers: [controller],
- *   steps: [
- *     Explore.step("create", Client.create(Widget, { metadata: key, spec: { size: 3 } })),
- *     Explore.step("resize", Client.patch(Widget, key, Patch.merge({ spec: { size: 5 } }))),
- *     Explore.step("delete", Client.delete(Widget, key))
- *   ]
- * })
- *
- * Explore.test("a Widget survives every fault", story)
+ * Explore.kind("a Widget survives every fault", Widget, { controllers: [controller], specs: [{ size: 3 }, { size: 5 }] })
  * ```
  */
+import * as Client from "@homeostat/runtime/client/Client"
 import * as Kinds from "@homeostat/runtime/command/Kinds"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
-import type { ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
+import { controllerOf, keyOf, type ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Explorer from "./explore/Explorer.ts"
@@ -35,7 +28,18 @@ export interface StoryOptions extends Partial<Omit<Story.Story, "controllers" | 
   readonly steps: ReadonlyArray<Story.Step>
 }
 
-/** A step: what a user does. The time that passes afterwards is by default only that until the cluster is at rest. */
+/**
+ * A step of a story: what a user does. `passes` is the time that the program needs afterwards, for example for a Job. By default, only the
+ * time until the cluster is at rest passes.
+ *
+ * @example
+ * ```ts
+ * import { BuiltIn, Client } from "@homeostat/runtime"
+ * import * as Explore from "@homeostat/testkit/Explore"
+ *
+ * const step = Explore.step("delete", Client.delete(BuiltIn.Service, { namespace: "default", name: "shop" }), "1 minute")
+ * ```
+ */
 export const step = (name: string, act: Story.Step["act"], passes?: Story.Step["passes"]): Story.Step => ({
   name,
   act,
@@ -45,7 +49,36 @@ export const step = (name: string, act: Story.Step["act"], passes?: Story.Step["
 /** The moment when a story begins: Friday, 2026-11-20, midnight UTC. */
 const begin = Date.parse("2026-11-20T00:00:00Z")
 
-/** A story. */
+/**
+ * A story: controllers, and the steps of their user. The cluster has the CRDs of the kinds, and the program has exactly the permissions
+ * that `homeostat rbac` prints.
+ *
+ * @example
+ * ```ts
+ * import { BuiltIn, Client, Controller, Owned, Result } from "@homeostat/runtime"
+ * import * as Explore from "@homeostat/testkit/Explore"
+ * import { Effect } from "effect"
+ *
+ * const controller = Controller.make("copy", {
+ *   for: BuiltIn.Service,
+ *   owns: [BuiltIn.ConfigMap],
+ *   reconcile: (service) =>
+ *     Effect.as(Owned.apply(service, BuiltIn.ConfigMap, { metadata: { name: service.metadata.name } }), Result.done)
+ * })
+ *
+ * const key = { namespace: "default", name: "shop" }
+ *
+ * const story = Explore.story({
+ *   controllers: [controller],
+ *   steps: [
+ *     Explore.step("create", Client.create(BuiltIn.Service, { metadata: key, spec: { ports: [{ port: 80 }] } })),
+ *     Explore.step("delete", Client.delete(BuiltIn.Service, key))
+ *   ]
+ * })
+ *
+ * Explore.test("each Service has a ConfigMap", story)
+ * ```
+ */
 export const story = ({ cluster, controllers, steps, ...options }: StoryOptions): Story.Story => ({
   controllers: controllers as Story.Story["controllers"],
   steps,
@@ -71,7 +104,14 @@ export interface Options {
   readonly only?: string | undefined
 }
 
-/** Explores a story, and returns what happened. */
+/**
+ * Explores a story, and returns the violations and what was tried.
+ *
+ * @example
+ * ```ts
+ * const report = yield* Explore.run(story, { faults: ["Crash"] })
+ * ```
+ */
 export const run = (
   story: Story.Story,
   { depth = 1, faults, only, pairs = 1000, seed = 1 }: Options = {}
@@ -87,6 +127,11 @@ export const run = (
 /**
  * Declares a test that explores a story. It fails with each violation as a schedule in words. With the variable `HOMEOSTAT_SCHEDULE`, it
  * runs that schedule alone, and prints the requests and attempts.
+ *
+ * @example
+ * ```ts
+ * Explore.test("a WebApp survives every fault", story)
+ * ```
  */
 export const test = (name: string, story: Story.Story, options: Options = {}, timeoutMillis = 300_000): void =>
   live(
@@ -101,8 +146,69 @@ export const test = (name: string, story: Story.Story, options: Options = {}, ti
     timeoutMillis
   )
 
+/** The options of {@link kind}. */
+export interface KindOptions<Spec> extends Partial<Omit<StoryOptions, "controllers">>, Options {
+  readonly controllers: StoryOptions["controllers"]
+  /** The specs that the object has, one after the other. */
+  readonly specs: readonly [Spec, ...ReadonlyArray<Spec>]
+  /** The object. Default: `default/explored`. */
+  readonly key?: { readonly namespace: string; readonly name: string } | undefined
+}
+
+const explored = { namespace: "default", name: "explored" }
+
+/** Deletes the children of an object, of all kinds that the controllers own. */
+const deleteChildren = (
+  kind: Resource.Any,
+  key: ObjectKey,
+  controllers: StoryOptions["controllers"]
+): Story.Step["act"] =>
+  Effect.gen(function* () {
+    const owner = yield* Client.get(Resource.metadataOnly(kind), key)
+    const owned = controllers.flatMap(({ triggers }) => triggers.filter(({ relation }) => relation === "owned"))
+    for (const { resource } of owned) {
+      const { items } = yield* Client.list(Resource.metadataOnly(resource), { namespace: key.namespace })
+      for (const item of items) {
+        if (controllerOf(item)?.uid === owner.metadata.uid) yield* Client.delete(resource, keyOf(item))
+      }
+    }
+  })
+
+/**
+ * Declares a test that explores the life of an object: it is created with the first spec, gets each further spec, loses its children, and
+ * is deleted.
+ *
+ * @example
+ * ```ts
+ * Explore.kind("a Widget survives every fault", Widget, { controllers: [controller], specs: [{ size: 3 }, { size: 5 }] })
+ * ```
+ */
+export const kind = <Spec, SpecEncoded, Status>(
+  name: string,
+  kind: CustomResource.CustomResource<Spec, SpecEncoded, Status>,
+  { controllers, key = explored, specs, steps = [], ...options }: KindOptions<SpecEncoded>
+): void => {
+  const { depth, faults, only, pairs, seed, ...parts } = options
+  const [first, ...others] = specs
+  const all = [
+    step("create", Client.create(kind, { metadata: key, spec: first })),
+    ...others.map((spec, index) =>
+      step(
+        `spec ${index + 2}`,
+        Effect.flatMap(Client.get(Resource.metadataOnly(kind), key), ({ metadata }) =>
+          Client.replace(kind, { metadata, spec } as never)
+        )
+      )
+    ),
+    step("children deleted", deleteChildren(kind, key, controllers)),
+    ...steps,
+    step("delete", Client.delete(kind, key))
+  ]
+  test(name, story({ controllers, steps: all, ...parts }), { depth, faults, only, pairs, seed })
+}
+
 /** The options of {@link states}. */
-export interface StatesOptions extends Partial<StoryOptions> {
+export interface StatesOptions extends Partial<Omit<StoryOptions, "controllers">> {
   readonly controllers: StoryOptions["controllers"]
   /** The number of pairs of specs. Default 20. */
   readonly runs?: number | undefined
@@ -111,15 +217,27 @@ export interface StatesOptions extends Partial<StoryOptions> {
   readonly key?: ObjectKey | undefined
 }
 
-/** Explores the specs of a kind, and returns what happened. */
+/**
+ * Explores the specs of a kind, and returns the violations and what was tried.
+ *
+ * @example
+ * ```ts
+ * const report = yield* Explore.runStates(WebApp, { controllers: [controller], runs: 10 })
+ * ```
+ */
 export const runStates = (
   kind: CustomResource.Any,
-  { key = { namespace: "default", name: "explored" }, runs = 20, seed = 1, ...options }: StatesOptions
+  { key = explored, runs = 20, seed = 1, ...options }: StatesOptions
 ): Effect.Effect<States.StatesReport> => States.explore(story({ steps: [], ...options }), kind, key, { runs, seed })
 
 /**
  * Declares a test that generates specs from the schema of a kind. The state after S1 and then S2 must be that of a new object with S2, and
  * after S1, S2 and S1 that of S1. It fails with the simplest sequences that it found.
+ *
+ * @example
+ * ```ts
+ * Explore.states("a WebApp does not depend on its former specs", WebApp, { controllers: [controller], runs: 10 })
+ * ```
  */
 export const states = (name: string, kind: CustomResource.Any, options: StatesOptions, timeoutMillis = 300_000): void =>
   live(
