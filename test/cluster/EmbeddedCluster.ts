@@ -150,8 +150,8 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
         const before = bound.get(key)
         if (before !== undefined) return before
         const objects: ReadonlyArray<JsonObject> = JSON.parse(key)
-        const [subject] = objects.flatMap(({ subjects }) => Json.objects(subjects))
-        if (subject === undefined && objects.length > 0) return yield* Effect.dieMessage("no binding with a subject")
+        if (subjectsOf(objects).length === 0 && objects.length > 0)
+          return yield* Effect.dieMessage("no binding with a subject")
         const namespaces = [...new Set(objects.map(namespaceOf))].filter(
           (name) => name !== "" && server.store.get("/namespaces", "", name) === undefined
         )
@@ -159,9 +159,7 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
           ...namespaces.map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
           ...objects
         ])
-        const { kind = "ServiceAccount", name = "manager", namespace = "default" } = Json.texts(subject)
-        const user = kind === "ServiceAccount" ? User.serviceAccountName(namespace, name) : name
-        const own = accessOf(User.complete({ name: user, groups: [] }))
+        const own = accessOf(User.complete(subjectOf(objects)))
         bound.set(key, own)
         return own
       })
@@ -191,6 +189,20 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
       serve: (http) => Effect.map(Http.serve(server, http), ({ url }) => url)
     }
   })
+
+const subjectsOf = (objects: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> =>
+  objects.flatMap(({ subjects }) => Json.objects(subjects))
+
+/**
+ * The subject of the first binding as a user.
+ *
+ * @internal
+ */
+export const subjectOf = (roles: ReadonlyArray<object>): User.User => {
+  const [subject] = subjectsOf(JSON.parse(JSON.stringify(roles)))
+  const { kind = "ServiceAccount", name = "manager", namespace = "default" } = Json.texts(subject)
+  return { name: kind === "ServiceAccount" ? User.serviceAccountName(namespace, name) : name, groups: [] }
+}
 
 /**
  * Creates objects. The server applies them at once. Dies if it rejects one of them.

@@ -25,6 +25,7 @@ import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
@@ -33,6 +34,7 @@ import * as Scope from "effect/Scope"
 import * as Attempts from "./Attempts.ts"
 import * as EmbeddedCluster from "./EmbeddedCluster.ts"
 import * as Eventually from "./Eventually.ts"
+import * as AtRest from "./explore/AtRest.ts"
 import * as Faults from "./Faults.ts"
 import { live, timeoutMillis as usual } from "./Test.ts"
 import * as VirtualTime from "./VirtualTime.ts"
@@ -47,6 +49,11 @@ export interface Options<E> extends EmbeddedCluster.Options {
    * roles allow. Their user is the subject of the first binding. Default: an administrator.
    */
   readonly as?: ReadonlyArray<object> | undefined
+  /**
+   * Whether the test also fails if a restarted manager writes anything but Events and Leases after the body, when the cluster is at rest.
+   * Faults end before that. Default true.
+   */
+  readonly atRest?: boolean | undefined
   /** The least severe level of its log. Default: no log. */
   readonly logLevel?: LogLevel.LogLevel | undefined
 }
@@ -75,7 +82,7 @@ export type Body<A, E> = (cluster: Cluster) => Effect.Effect<A, E, Client.Client
  * )
  * ```
  */
-export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Effect<A, E | E2> =>
+export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Effect<A, E | E2 | AtRest.NotAtRest> =>
   Effect.suspend(() => {
     const time = VirtualTime.make()
     const attempts = Attempts.make()
@@ -90,8 +97,18 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
       const cluster = { ...embedded, transport, client: Layer.provide(Client.layer(), transport), faults }
       const own = options.as === undefined ? embedded : yield* embedded.bind(options.as)
       if (webhooks.length > 0) yield* embedded.admit(webhooks, own)
-      yield* Effect.provide(options.manager, faults.over(printing(own.transport)))
-      return yield* Effect.provide(body(cluster), cluster.client)
+      const manager = yield* Scope.make()
+      // A manager takes time to stop, too.
+      const stop = time.during(Scope.close(manager, Exit.void))
+      yield* Effect.addFinalizer(() => stop)
+      const faulty = faults.over(printing(own.transport))
+      yield* Scope.extend(Effect.provide(options.manager, faulty), manager)
+      const result = yield* Effect.provide(body(cluster), cluster.client)
+      if (options.atRest === false) return result
+      faults.clear()
+      const { store } = embedded.server
+      yield* AtRest.check({ time, store, transport: own.transport, manager: options.manager, stop })
+      return result
     })
     return Effect.acquireUseRelease(
       Scope.make(),

@@ -20,6 +20,18 @@ export interface VirtualTime {
   readonly set: (millis: number) => Effect.Effect<void>
   /** Lets time pass until the effect ends. */
   readonly during: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** A process that the test can suspend. At first it runs. */
+  readonly process: () => Process
+}
+
+/** Fibers that a test can suspend together, as SIGSTOP suspends a process. */
+export interface Process {
+  /** Runs an effect in this process. */
+  readonly within: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Suspends all fibers. The fiber that runs now continues until it yields. Time passes for the others. */
+  readonly suspend: () => void
+  /** Resumes the fibers. */
+  readonly resume: () => void
 }
 
 /** A clock that shows the real time until the first leap. */
@@ -124,6 +136,31 @@ const makeScheduler = () => {
   return { scheduler, rest }
 }
 
+/** A scheduler over another one that keeps all tasks while it is suspended. */
+const makeGate = (scheduler: Scheduler.Scheduler) => {
+  let kept: Array<() => void> | undefined
+  const gated: Scheduler.Scheduler = {
+    shouldYield: (fiber) => scheduler.shouldYield(fiber),
+    scheduleTask: (task, priority, fiber) => {
+      // A task may be due when the suspension begins.
+      const run = () => (kept === undefined ? task() : void kept.push(schedule))
+      const schedule = () => scheduler.scheduleTask(run, priority, fiber)
+      schedule()
+    }
+  }
+  return {
+    gated,
+    suspend: () => {
+      kept ??= []
+    },
+    resume: () => {
+      const due = kept ?? []
+      kept = undefined
+      for (const schedule of due) schedule()
+    }
+  }
+}
+
 /**
  * Time that begins at this moment, in epoch milliseconds.
  *
@@ -208,7 +245,11 @@ export const make = (begin = 0): VirtualTime => {
         yield* rest
         while (!fiber.unsafePoll()) yield* pass("100 millis")
         return yield* Fiber.join(fiber)
-      })
+      }),
+    process: () => {
+      const { gated, resume, suspend } = makeGate(scheduler)
+      return { within: Effect.withScheduler(gated), suspend, resume }
+    }
   }
 }
 

@@ -29,6 +29,8 @@ export interface Memory {
   readonly clean: Set<string>
   /** The UIDs of objects that the API server no longer has, even if the cache still has them. */
   readonly gone: Set<string>
+  /** The UIDs of cached objects that lost a child: they may be deleted themselves, and the cache does not have that yet. */
+  readonly bereft: Set<string>
   /** The latest report of this controller on each object, by UID: its message, and its time in milliseconds of the Clock. */
   readonly reports: Map<string, { readonly message: string; readonly at: number }>
   /** The writes that may be part of a hot loop. */
@@ -46,6 +48,7 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
   const places = new Map<string, Set<string>>()
   const clean = new Set<string>()
   const gone = new Set<string>()
+  const bereft = new Set<string>()
   const reports: Memory["reports"] = new Map()
   const said = new Set<bigint>()
   const dropped = new Set<bigint>()
@@ -96,11 +99,12 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
     unblock,
     clean,
     gone,
+    bereft,
     reports,
     hotLoop,
     forget: (uid, key) => {
       hotLoop.forget(uid)
-      for (const kept of [answers, clean, gone, reports]) kept.delete(uid)
+      for (const kept of [answers, clean, gone, bereft, reports]) kept.delete(uid)
       for (const child of places.get(key) ?? []) unblock(child, key)
     }
   }

@@ -10,7 +10,7 @@ import type * as Cache from "../cache/Cache.ts"
 import type { Change } from "../cache/Store.ts"
 import { Fenced } from "../client/ApiError.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
-import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
+import { controllerOf, type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import { Tracing } from "../telemetry/Tracing.ts"
 import { type Attempt, messageOf } from "./Attempt.ts"
@@ -220,6 +220,12 @@ export const connect = <R>(
           reportOnce("map", error)
         }
         if (trigger.relation === "owned") {
+          if (change.type === "deleted") {
+            const uid = controllerOf(change.object)?.uid
+            for (const key of seen) {
+              if (uid !== undefined && options.primary.store.get(key)?.metadata.uid === uid) memory.bereft.add(uid)
+            }
+          }
           for (const owner of memory.waiting(`${identity} ${keyString(change.object.metadata)}`)) seen.add(owner)
         }
         add(seen)

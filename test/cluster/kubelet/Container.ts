@@ -5,7 +5,7 @@ import * as NodePath from "node:path"
 import * as FileSystem from "@effect/platform/FileSystem"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Deferred from "effect/Deferred"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Process from "../envtest/Process.ts"
 import * as Environment from "./Environment.ts"
@@ -37,13 +37,16 @@ const largestFallback = { bytes: 2048, lines: 80 }
 const terminated: SimulatedPods.End = { after: 0, exitCode: 143 }
 const killed: Ended = { exitCode: 137, message: "" }
 
-/** Starts one that is only pretended. */
-export const pretend = ({ ends, stopped = terminated }: SimulatedPods.Plan): Effect.Effect<Running> =>
+/** Starts one that is only pretended, or goes on with it after it has run for a time. */
+export const pretend = (
+  { ends, stopped = terminated }: SimulatedPods.Plan,
+  spent: Duration.Duration = Duration.zero
+): Effect.Effect<Running> =>
   Effect.gen(function* () {
     const told = yield* Deferred.make<Duration.Duration>()
     const come = ({ after, exitCode, message = "" }: SimulatedPods.End) =>
       Effect.as(Effect.sleep(after), { exitCode, message })
-    const byItself = ends === undefined ? Effect.never : come(ends)
+    const byItself = ends === undefined ? Effect.never : come({ ...ends, after: Duration.subtract(ends.after, spent) })
     const asTold = Effect.flatMap(Deferred.await(told), (grace) =>
       Effect.raceFirst(come(stopped), Effect.as(Effect.sleep(grace), killed))
     )

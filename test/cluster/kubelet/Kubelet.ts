@@ -78,7 +78,7 @@ export interface Kubelet {
   readonly claim: (namespace: string, name: string) => string
 }
 
-const capacity = { cpu: "1k", memory: "1Ti", pods: "1M" }
+const capacity = { cpu: "1k", memory: "1Ti", "ephemeral-storage": "1Ti", pods: "1M" }
 
 const register = (name: string, ip: string) =>
   Effect.gen(function* () {
@@ -153,6 +153,8 @@ export const start = (
         if (worker !== undefined) return yield* worker.update(pod)
         // A pod that ended before this kubelet started needs nothing.
         if (PodStatus.isOver(pod.status?.phase) && deletionTimestamp === undefined) return
+        const [, high, low] = /^10\.244\.(\d+)\.(\d+)$/.exec(pod.status?.podIP ?? "") ?? []
+        addresses = Math.max(addresses, Number(high ?? 0) * 256 + Number(low ?? 0))
         const made = yield* PodWorker.make(node, pod)
         told.set(uid, made)
         yield* made.update(pod)

@@ -163,7 +163,12 @@ export const patch = (uid: string, { conditions = [], ...status }: Status): Patc
 /** Whether nothing will happen to a pod of this phase any more. */
 export const isOver = (phase: string | undefined): boolean => phase === "Succeeded" || phase === "Failed"
 
+/** The statuses of all containers. */
+export const statuses = (status: Status | undefined): ReadonlyArray<ContainerStatus> => [
+  ...(status?.initContainerStatuses ?? []),
+  ...(status?.containerStatuses ?? [])
+]
+
 /** What a container is doing, if anything was told of it. */
 export const stateOf = (status: Status | undefined, name: string): ContainerStatus["state"] =>
-  [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].find((one) => one.name === name)
-    ?.state
+  statuses(status).find((one) => one.name === name)?.state

@@ -60,6 +60,14 @@ const leastGrace = Duration.seconds(2)
 
 const timestamp = Effect.map(Clock.currentTimeMillis, Time.seconds)
 
+/** The state of a container that an earlier kubelet started; undefined if it did not. */
+type RunningState = NonNullable<PodStatus.ContainerStatus["state"]>["running"]
+
+const isMappedPod = ({ images }: Node, { spec }: Pod): boolean =>
+  [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].some(
+    ({ image = "" }) => Program.find(images, image) !== undefined
+  )
+
 /** Looks after a pod. */
 export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
   Effect.gen(function* () {
@@ -67,7 +75,9 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     const spec = first.spec
     const initContainers = spec?.initContainers ?? []
     const containers = spec?.containers ?? []
-    const startTime = yield* timestamp
+    /** What an earlier kubelet wrote of a pretended pod: its containers go on. */
+    const earlier = isMappedPod(node, first) || first.status?.podIP === undefined ? undefined : first.status
+    const startTime = earlier?.startTime ?? (yield* timestamp)
     const ending = yield* Deferred.make<"deleted" | "gone">()
     const gone = yield* Deferred.make<void>()
     /** The containers that run, and whether it was told how they ended. */
@@ -80,7 +90,10 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     /** From now on nothing is started any more. */
     let stopping = false
     const seen = new Map<string, PodStatus.ContainerStatus>()
-    let ip: string | undefined
+    for (const status of PodStatus.statuses(earlier)) seen.set(status.name, status)
+    /** The containers that an earlier kubelet started. */
+    const resumed = new Map(seen)
+    let ip = earlier?.podIP
     let failed: Parameters<typeof PodStatus.of>[0]["failed"]
 
     const statusOf = ({ image = "", name }: Environment.Container): PodStatus.ContainerStatus =>
@@ -144,12 +157,14 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         tell({ type: "Warning", reason: "Failed", message: `Error: ${message}`, container: container.name })
       )
 
-    const begin = (container: Environment.Container) =>
+    const begin = (container: Environment.Container, before: RunningState) =>
       Effect.gen(function* () {
         const program = Program.find(node.images, container.image ?? "")
+        const now = yield* Clock.currentTimeMillis
+        const spent = before === undefined ? 0 : now - Date.parse(before.startedAt ?? "")
         const start =
           program === undefined
-            ? Container.pretend(SimulatedPods.plan(pod, container.name, node.times, node.pods))
+            ? Container.pretend(SimulatedPods.plan(pod, container.name, node.times, node.pods), Duration.millis(spent))
             : yield* withPatience(Container.prepare(program, node, pod, container), sayUnconfigured(container))
         const told = yield* Deferred.make<void>()
         // In one piece with its start, so that none runs of which `stop` does not know.
@@ -207,22 +222,33 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       )
     }
 
-    /** Tells of a container from its start to its end. */
-    const attend = (container: Environment.Container, isInit: boolean, process: Container.Running) =>
+    /** Tells of a container from its start to its end. The status of one that goes on is known. */
+    const attend = (
+      container: Environment.Container,
+      isInit: boolean,
+      process: Container.Running,
+      before: RunningState
+    ) =>
       Effect.gen(function* () {
         const { image = "", name } = container
-        const startedAt = yield* timestamp
-        const health = healthAtFirst(container)
-        const containerID = `embedded://${pod.metadata.uid}/${name}/${statusOf(container).restartCount}`
-        yield* see(container, {
-          imageID: image,
-          containerID,
-          started: health.started,
-          ready: health.ready && !isInit,
-          state: { running: { startedAt } }
-        })
-        yield* tell({ reason: "Created", message: "Container created", container: name })
-        yield* tell({ reason: "Started", message: "Container started", container: name })
+        const startedAt = before?.startedAt ?? (yield* timestamp)
+        const { ready, restartCount, started = false } = statusOf(container)
+        const health = before === undefined ? healthAtFirst(container) : { started, ready }
+        const containerID = `embedded://${pod.metadata.uid}/${name}/${restartCount}`
+        if (before === undefined) {
+          yield* see(container, {
+            imageID: image,
+            containerID,
+            started: health.started,
+            ready: health.ready && !isInit,
+            state: { running: { startedAt } }
+          })
+          yield* tell({ reason: "Created", message: "Container created", container: name })
+          yield* tell({ reason: "Started", message: "Container started", container: name })
+        } else if (started) {
+          const start = starts.get(name)
+          if (start !== undefined) yield* Deferred.succeed(start, undefined)
+        }
         const probing = yield* Effect.fork(Probes.isProbed(container) ? probe(container, health, process) : Effect.void)
         const { exitCode, message } = yield* Effect.ensuring(process.ended, Fiber.interrupt(probing))
         const terminated = {
@@ -267,18 +293,26 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     const work = (container: Environment.Container, isInit: boolean) =>
       Effect.gen(function* () {
         const { image = "", name } = container
-        yield* pretendToWait(container)
-        yield* tell({
-          reason: "Pulled",
-          message: `Container image ${JSON.stringify(image)} already present on machine`,
-          container: name
-        })
+        let before = resumed.get(name)?.state
+        resumed.delete(name)
+        if (before?.running === undefined && before?.terminated === undefined) {
+          yield* pretendToWait(container)
+          yield* tell({
+            reason: "Pulled",
+            message: `Container image ${JSON.stringify(image)} already present on machine`,
+            container: name
+          })
+        }
+        const ended = (before: RunningState) =>
+          Effect.gen(function* () {
+            const { process, told } = yield* begin(container, before)
+            const attended = attend(container, isInit, process, before)
+            return yield* Effect.ensuring(attended, Deferred.succeed(told, undefined))
+          })
         while (true) {
-          const { process, told } = yield* begin(container)
-          const terminated = yield* Effect.ensuring(
-            attend(container, isInit, process),
-            Deferred.succeed(told, undefined)
-          )
+          const terminated: NonNullable<NonNullable<PodStatus.ContainerStatus["state"]>["terminated"]> =
+            before?.terminated ?? (yield* ended(before?.running))
+          before = undefined
           running.delete(name)
           const { exitCode } = terminated
           if (!RestartPolicy.restarts(first, container, exitCode) || stopping) return exitCode
@@ -312,7 +346,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
           return publish
         })
 
-    const isProgram = [...initContainers, ...containers].some(isMapped)
+    const isProgram = isMappedPod(node, first)
 
     const grace = () =>
       Duration.seconds(pod.metadata.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30)
@@ -343,10 +377,12 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       Effect.logError(`The kubelet has lost pod ${first.metadata.name} by a mistake of its own`, cause)
 
     const life = Effect.gen(function* () {
-      yield* publish
-      if (isProgram) yield* withPatience(Volumes.prepare(node.places, pod), sayUnmounted)
-      else yield* Effect.sleep(node.times.startUp)
-      ip = node.address()
+      if (earlier === undefined) {
+        yield* publish
+        if (isProgram) yield* withPatience(Volumes.prepare(node.places, pod), sayUnmounted)
+        else yield* Effect.sleep(node.times.startUp)
+        ip = node.address()
+      }
       const image = ImagePull.refused(pod, node.unpullable)
       if (image !== undefined) return yield* ImagePull.report(image, sayUnpulled(image), tell)
       for (const container of initContainers) {

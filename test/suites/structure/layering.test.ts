@@ -117,15 +117,15 @@ test("the runtime does not import its index", () => {
   expect(show(wrong)).toEqual([])
 })
 
-test("the testkit imports the API server, and only resource, client, telemetry and webhook of the runtime, besides the harness of controllers", () => {
+test("the testkit imports the API server, and only resource, client, telemetry and webhook of the runtime, besides the modules that run controllers", () => {
   const wrong = arrows.filter(
     ({ file, target }) =>
       file.startsWith("test/cluster/") &&
       !/^test\/(apiserver|cluster)\//.test(target) &&
       !["resource", "client", "telemetry", "webhook"].includes(folderOf(target) ?? "") &&
       !(
-        ["test/cluster/Attempts.ts", "test/cluster/Harness.ts"].includes(file) &&
-        /^runtime\/src\/(controller\/(Attempt|Controller)|manager\/(Manager|Rbac|why\/\w+)|command\/Kinds)\.ts$/.test(
+        /^test\/cluster\/(Attempts|Explore|Harness|explore\/\w+)\.ts$/.test(file) &&
+        /^runtime\/src\/(controller\/(Attempt|Controller)|manager\/(LeaderElection|Manager|Rbac|why\/\w+)|command\/Kinds)\.ts$/.test(
           target
         )
       )

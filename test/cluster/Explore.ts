@@ -1,0 +1,252 @@
+/**
+ * Explores a controller: each crash point, each stale view and each failing request of a story, in virtual time.
+ *
+ * ```ts
+ * Explore.kind("a Widget survives every fault", Widget, { controllers: [controller], specs: [{ size: 3 }, { size: 5 }] })
+ * ```
+ */
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Kinds from "@homeostat/runtime/command/Kinds"
+import type { Controller } from "@homeostat/runtime/controller/Controller"
+import * as Manager from "@homeostat/runtime/manager/Manager"
+import * as Rbac from "@homeostat/runtime/manager/Rbac"
+import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
+import { controllerOf, keyOf, type ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Resource from "@homeostat/runtime/resource/Resource"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Explorer from "./explore/Explorer.ts"
+import type { Fault } from "./explore/Fault.ts"
+import * as Message from "./explore/Message.ts"
+import * as States from "./explore/States.ts"
+import type * as Story from "./explore/Story.ts"
+import { live } from "./Test.ts"
+
+/** The parts of a story. */
+export interface StoryOptions extends Partial<Omit<Story.Story, "controllers" | "steps">> {
+  readonly controllers: ReadonlyArray<Controller<Manager.Runtime>>
+  readonly steps: ReadonlyArray<Story.Step>
+}
+
+/**
+ * A step of a story: what a user does. `passes` is the time that the program needs afterwards, for example for a Job. By default, only the
+ * time until the cluster is at rest passes.
+ *
+ * @example
+ * ```ts
+ * import { BuiltIn, Client } from "@homeostat/runtime"
+ * import * as Explore from "@homeostat/testkit/Explore"
+ *
+ * const step = Explore.step("delete", Client.delete(BuiltIn.Service, { namespace: "default", name: "shop" }), "1 minute")
+ * ```
+ */
+export const step = (name: string, act: Story.Step["act"], passes?: Story.Step["passes"]): Story.Step => ({
+  name,
+  act,
+  passes
+})
+
+/** The moment when a story begins: Friday, 2026-11-20, midnight UTC. */
+const begin = Date.parse("2026-11-20T00:00:00Z")
+
+/**
+ * A story: controllers, and the steps of their user. The cluster has the CRDs of the kinds, and the program has exactly the permissions
+ * that `homeostat rbac` prints.
+ *
+ * @example
+ * ```ts
+ * import { BuiltIn, Client, Controller, Owned, Result } from "@homeostat/runtime"
+ * import * as Explore from "@homeostat/testkit/Explore"
+ * import { Effect } from "effect"
+ *
+ * const controller = Controller.make("copy", {
+ *   for: BuiltIn.Service,
+ *   owns: [BuiltIn.ConfigMap],
+ *   reconcile: (service) =>
+ *     Effect.as(Owned.apply(service, BuiltIn.ConfigMap, { metadata: { name: service.metadata.name } }), Result.done)
+ * })
+ *
+ * const key = { namespace: "default", name: "shop" }
+ *
+ * const story = Explore.story({
+ *   controllers: [controller],
+ *   steps: [
+ *     Explore.step("create", Client.create(BuiltIn.Service, { metadata: key, spec: { ports: [{ port: 80 }] } })),
+ *     Explore.step("delete", Client.delete(BuiltIn.Service, key))
+ *   ]
+ * })
+ *
+ * Explore.test("each Service has a ConfigMap", story)
+ * ```
+ */
+export const story = ({ cluster, controllers, steps, ...options }: StoryOptions): Story.Story => ({
+  controllers: controllers as Story.Story["controllers"],
+  steps,
+  manager: (settings) => Manager.launch(controllers, settings),
+  before: undefined,
+  roles: Rbac.of(controllers, { lease: { namespace: "default", name: "explored" } }),
+  begin,
+  ignore: [],
+  ...options,
+  cluster: { converted: Kinds.of({ controllers }), ...cluster }
+})
+
+/** The faults to try. */
+export interface Options {
+  /** Default: all. */
+  readonly faults?: ReadonlyArray<Fault["_tag"]> | undefined
+  /** The number of faults in a schedule. Default 1. */
+  readonly depth?: 1 | 2 | undefined
+  /** The number of schedules with two faults. Default 1000. */
+  readonly pairs?: number | undefined
+  readonly seed?: number | undefined
+  /** The identifier of the only schedule to run. Default: that of the variable `HOMEOSTAT_SCHEDULE`, or all. */
+  readonly only?: string | undefined
+}
+
+/**
+ * Explores a story, and returns the violations and what was tried.
+ *
+ * @example
+ * ```ts
+ * const report = yield* Explore.run(story, { faults: ["Crash"] })
+ * ```
+ */
+export const run = (
+  story: Story.Story,
+  { depth = 1, faults, only, pairs = 1000, seed = 1 }: Options = {}
+): Effect.Effect<Explorer.Report> =>
+  Explorer.explore(story, {
+    depth,
+    only,
+    pairs,
+    seed,
+    isTried: ({ _tag }) => faults === undefined || faults.includes(_tag)
+  })
+
+/**
+ * Declares a test that explores a story. It fails with each violation as a schedule in words. With the variable `HOMEOSTAT_SCHEDULE`, it
+ * runs that schedule alone, and prints the requests and attempts.
+ *
+ * @example
+ * ```ts
+ * Explore.test("a WebApp survives every fault", story)
+ * ```
+ */
+export const test = (name: string, story: Story.Story, options: Options = {}, timeoutMillis = 300_000): void =>
+  live(
+    name,
+    () =>
+      Effect.gen(function* () {
+        const only = options.only ?? process.env.HOMEOSTAT_SCHEDULE
+        const report = yield* run(story, { ...options, only })
+        if (only !== undefined) yield* Console.log(report.trace.join("\n"))
+        if (report.violations.length > 0) yield* Effect.dieMessage(Message.of(story, report))
+      }),
+    timeoutMillis
+  )
+
+/** The options of {@link kind}. */
+export interface KindOptions<Spec> extends Partial<Omit<StoryOptions, "controllers">>, Options {
+  readonly controllers: StoryOptions["controllers"]
+  /** The specs that the object has, one after the other. */
+  readonly specs: readonly [Spec, ...ReadonlyArray<Spec>]
+  /** The object. Default: `default/explored`. */
+  readonly key?: { readonly namespace: string; readonly name: string } | undefined
+}
+
+const explored = { namespace: "default", name: "explored" }
+
+/** Deletes the children of an object, of all kinds that the controllers own. */
+const deleteChildren = (
+  kind: Resource.Any,
+  key: ObjectKey,
+  controllers: StoryOptions["controllers"]
+): Story.Step["act"] =>
+  Effect.gen(function* () {
+    const owner = yield* Client.get(Resource.metadataOnly(kind), key)
+    const owned = controllers.flatMap(({ triggers }) => triggers.filter(({ relation }) => relation === "owned"))
+    for (const { resource } of owned) {
+      const { items } = yield* Client.list(Resource.metadataOnly(resource), { namespace: key.namespace })
+      for (const item of items) {
+        if (controllerOf(item)?.uid === owner.metadata.uid) yield* Client.delete(resource, keyOf(item))
+      }
+    }
+  })
+
+/**
+ * Declares a test that explores the life of an object: it is created with the first spec, gets each further spec, loses its children, and
+ * is deleted.
+ *
+ * @example
+ * ```ts
+ * Explore.kind("a Widget survives every fault", Widget, { controllers: [controller], specs: [{ size: 3 }, { size: 5 }] })
+ * ```
+ */
+export const kind = <Spec, SpecEncoded, Status>(
+  name: string,
+  kind: CustomResource.CustomResource<Spec, SpecEncoded, Status>,
+  { controllers, key = explored, specs, steps = [], ...options }: KindOptions<SpecEncoded>
+): void => {
+  const { depth, faults, only, pairs, seed, ...parts } = options
+  const [first, ...others] = specs
+  const all = [
+    step("create", Client.create(kind, { metadata: key, spec: first })),
+    ...others.map((spec, index) =>
+      step(
+        `spec ${index + 2}`,
+        Effect.flatMap(Client.get(Resource.metadataOnly(kind), key), ({ metadata }) =>
+          Client.replace(kind, { metadata, spec } as never)
+        )
+      )
+    ),
+    step("children deleted", deleteChildren(kind, key, controllers)),
+    ...steps,
+    step("delete", Client.delete(kind, key))
+  ]
+  test(name, story({ controllers, steps: all, ...parts }), { depth, faults, only, pairs, seed })
+}
+
+/** The options of {@link states}. */
+export interface StatesOptions extends Partial<Omit<StoryOptions, "controllers">> {
+  readonly controllers: StoryOptions["controllers"]
+  /** The number of pairs of specs. Default 20. */
+  readonly runs?: number | undefined
+  readonly seed?: number | undefined
+  /** The object that gets the specs. Default: `default/explored`. */
+  readonly key?: ObjectKey | undefined
+}
+
+/**
+ * Explores the specs of a kind, and returns the violations and what was tried.
+ *
+ * @example
+ * ```ts
+ * const report = yield* Explore.runStates(WebApp, { controllers: [controller], runs: 10 })
+ * ```
+ */
+export const runStates = (
+  kind: CustomResource.Any,
+  { key = explored, runs = 20, seed = 1, ...options }: StatesOptions
+): Effect.Effect<States.StatesReport> => States.explore(story({ steps: [], ...options }), kind, key, { runs, seed })
+
+/**
+ * Declares a test that generates specs from the schema of a kind. The state after S1 and then S2 must be that of a new object with S2, and
+ * after S1, S2 and S1 that of S1. It fails with the simplest sequences that it found.
+ *
+ * @example
+ * ```ts
+ * Explore.states("a WebApp does not depend on its former specs", WebApp, { controllers: [controller], runs: 10 })
+ * ```
+ */
+export const states = (name: string, kind: CustomResource.Any, options: StatesOptions, timeoutMillis = 300_000): void =>
+  live(
+    name,
+    () =>
+      Effect.gen(function* () {
+        const report = yield* runStates(kind, options)
+        if (report.sequences === 0) yield* Effect.dieMessage(`the API server rejected all ${report.rejected} specs`)
+        if (report.violations.length > 0) yield* Effect.dieMessage(Message.ofStates(report))
+      }),
+    timeoutMillis
+  )

@@ -1,0 +1,70 @@
+/** At rest, a restarted manager has nothing to write. */
+
+import type * as Store from "@homeostat/apiserver/storage/Store"
+import type { Transport } from "@homeostat/runtime/client/Transport"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import type { VirtualTime } from "../VirtualTime.ts"
+import { restartMessage } from "./Reference.ts"
+import * as Wire from "./Wire.ts"
+import * as World from "./World.ts"
+
+/** A restarted manager wrote, although the cluster was at rest. */
+export class NotAtRest extends Data.TaggedError("NotAtRest")<{ readonly writes: ReadonlyArray<Wire.Sent> }> {
+  override get message(): string {
+    return `${restartMessage(this.writes)} (set atRest: false if the program writes at each start on purpose)`
+  }
+}
+
+/** How long the cluster may take to come to rest, and how long it must be quiet, in seconds. */
+const longest = 60
+const quiet = 5
+
+/** The parts of a test. */
+export interface Parts<E> {
+  readonly time: VirtualTime
+  readonly store: Store.Store
+  readonly transport: Layer.Layer<Transport>
+  /** The program. */
+  readonly manager: Effect.Effect<unknown, E, Transport | Scope.Scope>
+  /** Stops the running program. */
+  readonly stop: Effect.Effect<void>
+}
+
+/**
+ * Waits until the cluster is at rest, restarts the manager, and fails if that writes anything but Events and Leases. Succeeds without a
+ * check if the cluster does not come to rest within a minute.
+ */
+export const check = <E>({ manager, stop, store, time, transport }: Parts<E>): Effect.Effect<void, E | NotAtRest> =>
+  Effect.gen(function* () {
+    let changes = 0
+    const unsubscribe = store.subscribe(({ storage }) => {
+      if (World.matters(storage)) changes++
+    })
+    let isAtRest = false
+    for (let waited = 0; waited < longest && !isAtRest; waited += quiet) {
+      const before = changes
+      yield* time.pass(`${quiet} seconds`)
+      isAtRest = changes === before
+    }
+    unsubscribe()
+    if (!isAtRest) return
+    yield* stop
+    const director = Wire.observing(() => time.clock.unsafeCurrentTimeMillis())
+    director.arm([])
+    const owner: Wire.Owner = { name: "restarted manager", dead: false, closed: false, suspend: () => undefined }
+    yield* Effect.acquireUseRelease(
+      Scope.make(),
+      (scope) =>
+        Effect.gen(function* () {
+          yield* Effect.forkIn(Scope.extend(Effect.provide(manager, director.over(owner, transport)), scope), scope)
+          yield* time.pass(`${quiet} seconds`)
+        }),
+      (scope) => time.during(Scope.close(scope, Exit.void))
+    )
+    const writes = director.sent.filter((sent) => Wire.writes(sent) && (sent.status ?? 500) < 300)
+    if (writes.length > 0) return yield* new NotAtRest({ writes })
+  })

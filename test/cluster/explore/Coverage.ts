@@ -1,0 +1,44 @@
+/** What an exploration covered, as Markdown. */
+import type { Report } from "./Explorer.ts"
+import type { Fault } from "./Fault.ts"
+import type { StatesReport } from "./States.ts"
+
+const columns: ReadonlyArray<readonly [Fault["_tag"], string]> = [
+  ["Crash", "crash"],
+  ["LostAnswer", "lost answer"],
+  ["Refused", "refused"],
+  ["ForeignWrite", "other client"],
+  ["SecondLeader", "second leader"],
+  ["Lag", "late"],
+  ["Missed", "missed"]
+]
+
+const row = (cells: ReadonlyArray<string | number>): string => `| ${cells.join(" | ")} |`
+
+/** The table of an exploration: the number of schedules for each kind of request, for each watch, and for each fault. */
+export const table = ({ tried }: Report): string =>
+  [
+    row(["", ...columns.map(([, title]) => title)]),
+    row(["---", ...columns.map(() => "---:")]),
+    ...[...tried]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([site, counts]) => row([`\`${site}\``, ...columns.map(([tag]) => counts.get(tag) ?? "")]))
+  ].join("\n")
+
+/** The numbers of an exploration in a sentence. */
+export const summary = ({ pruned, schedules, tried, unreached, violations }: Report): string =>
+  [
+    `${schedules} schedules at ${tried.size} places, ${violations.length} violations.`,
+    `${pruned} more would repeat a known state.`,
+    ...(unreached.length === 0 ? [] : [`In ${unreached.length}, the event of the fault did not come.`])
+  ].join(" ")
+
+/** The numbers of an exploration of specs, and the fields that varied. */
+export const fields = ({ fields, rejected, sequences, violations }: StatesReport): string =>
+  [
+    `${sequences} sequences of specs, ${violations.length} violations. The API server rejected ${rejected} other specs.`,
+    `The specs had these fields: ${[...fields]
+      .sort()
+      .map((field) => `\`${field}\``)
+      .join(", ")}.`
+  ].join(" ")

@@ -1,0 +1,121 @@
+/** The faults of a schedule, and the points of a story where they happen. */
+
+/** A fault. */
+export type Fault =
+  /** The process dies, and a new one starts. */
+  | { readonly _tag: "Crash"; readonly when: "before" | "after" }
+  /** The API server does what the request says, and its answer is lost. */
+  | { readonly _tag: "LostAnswer" }
+  /** The API server rejects the request once. */
+  | { readonly _tag: "Refused"; readonly status: RefusedStatus }
+  /** Another client changes the object directly before the request. */
+  | { readonly _tag: "ForeignWrite"; readonly how: ForeignWrite }
+  /** The leader is suspended after the request, until another process leads. */
+  | { readonly _tag: "SecondLeader" }
+  /** A watch is late, from this event on. */
+  | { readonly _tag: "Lag" }
+  /** A watch gets no event from this one on until the cluster is at rest. Then its resourceVersion has expired. */
+  | { readonly _tag: "Missed" }
+
+/** The status codes of refused requests. */
+export type RefusedStatus = 409 | 429 | 500 | 403
+
+/**
+ * The writes of other clients:
+ * - `other field`: an annotation that the controller does not know.
+ * - `same field`: a field that the request sets, with another value.
+ * - `deleted`: the object is deleted.
+ * - `taken`: an object of that name exists, which belongs to another owner.
+ */
+export type ForeignWrite = "other field" | "same field" | "deleted" | "taken"
+
+/** A point: the n-th request, or the n-th event of a watch, since the previous fault or the start of the step. */
+export type Point =
+  | {
+      readonly _tag: "Request"
+      readonly at: number
+      /** `PATCH apps/v1/deployments/default/shop`. */
+      readonly text: string
+      /** `PATCH apps/v1/deployments`. */
+      readonly site: string
+    }
+  | { readonly _tag: "Event"; readonly at: number; readonly watch: string }
+
+/** A fault at a point. */
+export interface Planned {
+  readonly fault: Fault
+  readonly point: Point
+}
+
+/** The faults of one step of a story, in their order. */
+export interface Schedule {
+  /** The number of the step. */
+  readonly step: number
+  readonly faults: ReadonlyArray<Planned>
+}
+
+const short = (fault: Fault): string => {
+  switch (fault._tag) {
+    case "Crash":
+      return `crash-${fault.when}`
+    case "Refused":
+      return String(fault.status)
+    case "ForeignWrite":
+      return fault.how.replace(" ", "-")
+    case "LostAnswer":
+      return "lost"
+    case "SecondLeader":
+      return "second-leader"
+    default:
+      return fault._tag.toLowerCase()
+  }
+}
+
+/**
+ * The identifier of a schedule, which selects it on the command line: `2/r7.crash-after`.
+ *
+ * @internal
+ */
+export const identifier = ({ faults, step }: Schedule): string =>
+  [
+    step,
+    ...faults.map(({ fault, point }) =>
+      point._tag === "Request"
+        ? `r${point.at}.${short(fault)}`
+        : `${point.watch.split("/").at(-1)}.e${point.at}.${short(fault)}`
+    )
+  ].join("/")
+
+const sentence = (fault: Fault): string => {
+  switch (fault._tag) {
+    case "Crash":
+      return `the process dies ${fault.when} it`
+    case "LostAnswer":
+      return "its answer is lost"
+    case "Refused":
+      return `the API server answers ${fault.status} once`
+    case "ForeignWrite":
+      return {
+        "other field": "another client first writes another field",
+        "same field": "another client first writes the same field",
+        deleted: "another client first deletes the object",
+        taken: "another client first creates an object of that name"
+      }[fault.how]
+    case "SecondLeader":
+      return "the leader is suspended after it, and wakes up when another process leads"
+    case "Lag":
+      return "arrives 20 seconds late"
+    case "Missed":
+      return "is lost with all later events, and the watch has expired"
+  }
+}
+
+/**
+ * A fault in words: `PATCH apps/v1/…/deployments/shop (request 7): the process dies after it`.
+ *
+ * @internal
+ */
+export const describe = ({ fault, point }: Planned): string =>
+  point._tag === "Request"
+    ? `${point.text} (request ${point.at + 1}): ${sentence(fault)}`
+    : `event ${point.at + 1} of the watch of ${point.watch} ${sentence(fault)}`

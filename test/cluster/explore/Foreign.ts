@@ -1,0 +1,158 @@
+/** Writes of other clients directly before a request of the program. */
+
+import * as Json from "@homeostat/apiserver/model/Json"
+import { namespaceOf } from "@homeostat/apiserver/model/ObjectMeta"
+import type * as Store from "@homeostat/apiserver/storage/Store"
+import { defaultTimeoutMillis, type Request } from "@homeostat/runtime/client/Request"
+import * as Transport from "@homeostat/runtime/client/Transport"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import type { ForeignWrite } from "./Fault.ts"
+import type { Sent } from "./Wire.ts"
+
+/** An object that another client wrote. */
+export interface Written {
+  readonly how: ForeignWrite
+  /** The path of the object. */
+  readonly path: string
+  /** The object after the write; undefined if it is deleted. */
+  readonly object: Json.JsonObject | undefined
+}
+
+/** The annotation that another client sets. */
+export const annotation = "example.com/other-client"
+
+const manager = "other-client"
+
+/** The holder of a Lease; undefined without a holder. */
+export const holder = (
+  store: Store.Store,
+  { name, namespace }: { readonly namespace: string; readonly name: string }
+) => Json.text(Json.at(store.get("coordination.k8s.io/leases", namespace, name), "spec", "holderIdentity"))
+
+const parsed = (text: string | undefined): Json.JsonObject => {
+  try {
+    return Json.object(JSON.parse(text ?? "null"))
+  } catch {
+    return {}
+  }
+}
+
+/** Another value of the same type. */
+const other = (value: Json.Json): Json.Json | undefined =>
+  typeof value === "number"
+    ? value + 1
+    : typeof value === "boolean"
+      ? !value
+      : typeof value === "string"
+        ? `${value}x`
+        : undefined
+
+/** Patches that each set one field of the body to another value. */
+const alterations = (body: Json.JsonObject, depth = 0): ReadonlyArray<Json.JsonObject> =>
+  Object.entries(body).flatMap(([name, value]) => {
+    if (value === undefined || (depth === 0 && ["apiVersion", "kind", "metadata"].includes(name))) return []
+    if (Json.isObject(value)) return alterations(value, depth + 1).map((inner) => ({ [name]: inner }))
+    const altered = other(value)
+    return altered === undefined ? [] : [{ [name]: altered }]
+  })
+
+/** Makes a write of another client. Returns the objects that it wrote: none if the API server rejected it. */
+export const write = (
+  transport: Layer.Layer<Transport.Transport>,
+  how: ForeignWrite,
+  { asked, body, path }: Sent
+): Effect.Effect<ReadonlyArray<Written>> =>
+  Effect.gen(function* () {
+    const { send } = yield* Transport.Transport
+    const [plain = ""] = path.split("?", 1)
+    const object = asked.subresource === "" ? plain : plain.slice(0, -asked.subresource.length - 1)
+    const ask = (method: Request["method"], path: string, content?: Json.JsonObject, type = "application/json") =>
+      send({
+        method,
+        path,
+        template: path,
+        headers: { accept: "application/json", ...(content === undefined ? {} : { "content-type": type }) },
+        body: content === undefined ? undefined : JSON.stringify(content),
+        repeatable: false,
+        timeoutMillis: defaultTimeoutMillis
+      })
+    const patch = (path: string, content: Json.JsonObject) =>
+      ask("PATCH", `${path}?fieldManager=${manager}`, content, "application/merge-patch+json")
+    const written = (path: string, text: string): ReadonlyArray<Written> => [{ how, path, object: parsed(text) }]
+    switch (how) {
+      case "other field": {
+        const answer = yield* patch(object, { metadata: { annotations: { [annotation]: "1" } } })
+        return answer.status === 200 ? written(object, answer.body) : []
+      }
+      case "same field": {
+        for (const content of alterations(parsed(body)).slice(0, 8)) {
+          const before = yield* ask("GET", object)
+          const answer = yield* patch(plain, content)
+          if (answer.status === 200 && parsed(answer.body).metadata !== undefined) {
+            const changed =
+              Json.at(parsed(before.body), "metadata", "resourceVersion") !==
+              Json.at(parsed(answer.body), "metadata", "resourceVersion")
+            if (changed) return written(object, answer.body)
+          }
+        }
+        return []
+      }
+      case "deleted": {
+        const answer = yield* ask("DELETE", object)
+        return answer.status === 200 || answer.status === 202 ? [{ how, path: object, object: undefined }] : []
+      }
+      case "taken": {
+        const { metadata, status, ...content } = parsed(body)
+        const { name } = Json.texts(metadata)
+        const collection = asked.name === "" ? plain : plain.slice(0, plain.lastIndexOf("/"))
+        const foreign = {
+          ...content,
+          metadata: { name: asked.name === "" ? name : decodeURIComponent(asked.name), namespace: asked.namespace }
+        }
+        const answer = yield* ask("POST", `${collection}?fieldManager=${manager}`, foreign as Json.JsonObject)
+        return answer.status === 201 ? written(`${collection}/${foreign.metadata.name}`, answer.body) : []
+      }
+    }
+  }).pipe(
+    Effect.provide(transport),
+    Effect.orElseSucceed(() => [])
+  )
+
+/** The violations of the promise that other clients keep what they wrote. */
+export const undone = (written: Written, stored: Json.JsonObject | undefined): string | undefined => {
+  const { how, object } = written
+  const before = Json.object(object?.metadata)
+  const now = Json.object(stored?.metadata)
+  const isSame = before.uid === now.uid
+  switch (how) {
+    case "other field":
+      return stored !== undefined && isSame && Json.at(now, "annotations", annotation) !== "1"
+        ? `the annotation ${annotation} of another client is gone`
+        : undefined
+    case "taken":
+      if (stored === undefined || !isSame) return "the object of another client was deleted"
+      return Json.list(now.ownerReferences).length > 0 ? "the object of another client has an owner now" : undefined
+    default:
+      return undefined
+  }
+}
+
+/** The stored object at the path of a write. */
+export const stored = (saved: Store.Saved, { object }: Written): Json.JsonObject | undefined => {
+  const { name } = Json.texts(object?.metadata)
+  const uid = Json.at(object, "metadata", "uid")
+  for (const objects of Object.values(saved.storages)) {
+    for (const one of objects) {
+      if (Json.at(one, "metadata", "uid") === uid) return one
+      if (
+        one.kind === object?.kind &&
+        Json.at(one, "metadata", "name") === name &&
+        namespaceOf(one) === namespaceOf(object ?? {})
+      ) {
+        return one
+      }
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,192 @@
+/**
+ * The state of a cluster without the parts that differ between two equal runs: uids, times, resourceVersions, addresses, generated
+ * names, and the order of lists that are sets.
+ */
+
+import * as Json from "@homeostat/apiserver/model/Json"
+import type * as Store from "@homeostat/apiserver/storage/Store"
+import * as Foreign from "./Foreign.ts"
+
+/** The objects of a picture by `kind namespace/name`, as canonical JSON. */
+export type Picture = ReadonlyMap<string, string>
+
+/** A difference of two pictures. */
+export interface Difference {
+  /** `Deployment default/shop`. */
+  readonly object: string
+  /** The path of the field; empty for a whole object. */
+  readonly path: string
+  /** The values as JSON; undefined where the field is absent. */
+  readonly expected: string | undefined
+  readonly actual: string | undefined
+}
+
+/** The part of a state that a picture shows. */
+export interface View {
+  /** The state before the story, whose objects do not belong to the picture. */
+  readonly base: Store.Saved
+  /** The storages of the kinds that the program writes. */
+  readonly storages: ReadonlySet<string>
+  /** Also the fields that differ after different writes with the same result: field managers and hashes. Default: without them. */
+  readonly strict?: boolean | undefined
+}
+
+/** Members that differ between equal runs. */
+const volatile = new Set([
+  "uid",
+  "time",
+  "resourceVersion",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "generation",
+  "selfLink",
+  "clusterIP",
+  "clusterIPs",
+  "podIP",
+  "podIPs",
+  "hostIP",
+  "hostIPs",
+  "nodePort",
+  "addresses",
+  "containerID",
+  Foreign.annotation,
+  "deployment.kubernetes.io/revision"
+])
+
+/** Members that depend on the course and not on the result. */
+const lax = new Set([...volatile, "managedFields", "homeostat.dev/intent"])
+
+/** Times: RFC 3339, and seconds or milliseconds since 1970 in this decade. */
+const moment = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|(?<!\d)1[789]\d{8}(\d{3})?(?!\d)/g
+/** Hashes of uids, as programs put them into names and labels. */
+const hash = /(?<![0-9a-z])[0-9a-f]{8}(?![0-9a-z])/g
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+
+interface Names {
+  /** Generated names, and the text that stands for each. */
+  readonly generated: ReadonlyMap<string, string>
+  readonly pattern: RegExp | undefined
+}
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+
+const namesOf = (objects: ReadonlyArray<Json.JsonObject>): Names => {
+  const generated = new Map<string, string>()
+  for (const { metadata } of objects) {
+    const { generateName, name } = Json.texts(metadata)
+    if (generateName !== undefined && name !== undefined) generated.set(name, `${generateName}*`)
+  }
+  const pattern = generated.size === 0 ? undefined : new RegExp([...generated.keys()].map(escaped).join("|"), "g")
+  return { generated, pattern }
+}
+
+const textOf = (text: string, { generated, pattern }: Names): string => {
+  const plain = text.replace(uuid, "<uid>")
+  const named = pattern === undefined ? plain : plain.replace(pattern, (name) => generated.get(name) ?? name)
+  return named.replace(moment, "<time>").replace(hash, "<hash>")
+}
+
+/** Lists whose order has no meaning: conditions, owners, finalizers. */
+const isSet = (name: string, items: ReadonlyArray<Json.Json>): boolean =>
+  name === "finalizers" ||
+  name === "ownerReferences" ||
+  (items.length > 1 && items.every((item) => Json.text(Json.at(item, "type")) !== undefined))
+
+interface Course {
+  readonly names: Names
+  readonly generation: Json.Json | undefined
+  readonly without: ReadonlySet<string>
+}
+
+const normal = (value: Json.Json, name: string, course: Course): Json.Json => {
+  if (typeof value === "string") return textOf(value, course.names)
+  if (Json.isList(value)) {
+    const items = value.map((item) => normal(item, "", course))
+    return isSet(name, items)
+      ? items.sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1))
+      : items
+  }
+  if (!Json.isObject(value)) return value
+  const members: Array<readonly [string, Json.Json]> = []
+  for (const member of Object.keys(value).sort()) {
+    const inner = value[member]
+    if (inner === undefined || course.without.has(member)) continue
+    // Whether the status is of the newest spec matters; the number does not.
+    const isNewest = member === "observedGeneration" && inner === course.generation
+    const made = isNewest ? "newest" : normal(inner, member, course)
+    const isEmpty = member === "annotations" && Json.isObject(made) && Json.isEmpty(made)
+    if (!isEmpty) members.push([member, made])
+  }
+  return Object.fromEntries(members)
+}
+
+/** The objects of a saved state that are not in the base, or differ from it. */
+const changed = (saved: Store.Saved, { base, storages }: View): ReadonlyArray<Json.JsonObject> =>
+  Object.entries(saved.storages).flatMap(([storage, objects]) => {
+    if (!storages.has(storage)) return []
+    const known = new Set(base.storages[storage])
+    return objects.filter((object) => !known.has(object))
+  })
+
+/** The picture of a saved state. */
+export const of = (saved: Store.Saved, view: View): Picture => {
+  const objects = changed(saved, view)
+  const names = namesOf(objects)
+  const without = view.strict === true ? volatile : lax
+  const texts = objects.map((object) => {
+    const metadata = Json.object(object.metadata)
+    const name = textOf(Json.text(metadata.name) ?? "", names)
+    const namespace = Json.text(metadata.namespace)
+    const key = `${Json.text(object.kind)} ${namespace === undefined ? name : `${namespace}/${name}`}`
+    return [key, JSON.stringify(normal(object, "", { names, without, generation: metadata.generation }))] as const
+  })
+  const picture = new Map<string, string>()
+  for (const [key, text] of texts.sort(([, one], [, other]) => (one < other ? -1 : 1))) {
+    let free = key
+    for (let number = 2; picture.has(free); number++) free = `${key} (${number})`
+    picture.set(free, text)
+  }
+  return picture
+}
+
+const fieldsOf = (text: string | undefined): ReadonlyMap<string, string> => {
+  const fields = new Map<string, string>()
+  const visit = (value: Json.Json | undefined, path: string): void => {
+    if (Json.isList(value) && value.length > 0) {
+      for (const [index, item] of value.entries()) {
+        const { name, type } = Json.texts(item)
+        visit(item, `${path}[${type ?? name ?? index}]`)
+      }
+    } else if (Json.isObject(value) && !Json.isEmpty(value)) {
+      for (const name of Object.keys(value)) visit(value[name], path === "" ? name : `${path}.${name}`)
+    } else if (value !== undefined) fields.set(path, JSON.stringify(value))
+  }
+  visit(text === undefined ? undefined : JSON.parse(text), "")
+  return fields
+}
+
+/** The differences, without ignored fields. */
+export const differences = (
+  expected: Picture,
+  actual: Picture,
+  ignore: ReadonlyArray<string> = []
+): ReadonlyArray<Difference> => {
+  const found: Array<Difference> = []
+  for (const object of new Set([...expected.keys(), ...actual.keys()])) {
+    const [one, other] = [expected.get(object), actual.get(object)]
+    if (one === other) continue
+    if (one === undefined || other === undefined) {
+      found.push({ object, path: "", expected: one && "present", actual: other && "present" })
+      continue
+    }
+    const [before, after] = [fieldsOf(one), fieldsOf(other)]
+    for (const path of new Set([...before.keys(), ...after.keys()])) {
+      if (before.get(path) === after.get(path)) continue
+      const kind = object.split(" ", 1)[0] ?? ""
+      if (ignore.some((field) => `${kind}: ${path}`.startsWith(field))) continue
+      found.push({ object, path, expected: before.get(path), actual: after.get(path) })
+    }
+  }
+  return found
+}

@@ -1,0 +1,171 @@
+/** The run of a story without faults, from which schedules are derived and with which they are compared. */
+import * as Effect from "effect/Effect"
+import type { Planned, Schedule } from "./Fault.ts"
+import * as Picture from "./Picture.ts"
+import type { Story } from "./Story.ts"
+import * as Wire from "./Wire.ts"
+import * as World from "./World.ts"
+
+/** A promise that a schedule broke. */
+export interface Violation {
+  readonly schedule: Schedule
+  readonly oracle: string
+  readonly message: string
+  /** The requests and attempts of the schedule, a line each. Empty for the run without faults. */
+  readonly trace?: ReadonlyArray<string> | undefined
+}
+
+/** A state of the reference run before or after a write. */
+export interface WriteMoment {
+  readonly request: number
+  readonly when: "before" | "after"
+  readonly moment: World.Moment
+}
+
+/** A step of the reference run. */
+export interface Course {
+  readonly start: World.Moment
+  readonly actedAt: number
+  readonly sent: ReadonlyArray<Wire.Sent>
+  readonly events: ReadonlyMap<string, number>
+  readonly moments: ReadonlyArray<WriteMoment>
+  readonly end: World.Moment
+}
+
+/** The run without faults. */
+export interface Reference {
+  readonly view: Picture.View
+  readonly roots: ReadonlySet<string>
+  readonly steps: ReadonlyArray<Course & { readonly picture: Picture.Picture; readonly changes: string }>
+  readonly violations: ReadonlyArray<Violation>
+}
+
+/** Creations and deletions by object. */
+export const changesOf = (sent: ReadonlyArray<Wire.Sent>): string =>
+  sent
+    .flatMap((one) => {
+      const { asked, status } = one
+      const change =
+        status === 201 && asked.subresource === ""
+          ? "created"
+          : asked.verb === "delete" && (status === 200 || status === 202)
+            ? "deleted"
+            : undefined
+      return change === undefined
+        ? []
+        : [`${World.storageOf(asked.collection)} ${asked.namespace}/${asked.name === "" ? "*" : asked.name} ${change}`]
+    })
+    .sort()
+    .join(", ")
+
+/** Acts as the user of a step does, with these faults, and waits until the cluster is at rest. */
+export const playStep = (world: World.World, story: Story, step: number, faults: ReadonlyArray<Planned>) =>
+  Effect.gen(function* () {
+    const { act, passes = 0 } = story.steps[step] ?? { act: Effect.void }
+    world.director.arm(faults)
+    yield* world.act(act)
+    yield* world.time.pass(passes)
+    return yield* world.settle(passes)
+  })
+
+/** The writes of a program that starts in a state at rest. */
+export const restarted = (story: Story, from: World.Moment, seed: number) =>
+  World.run(story, { from, seed }, (world) =>
+    Effect.gen(function* () {
+      world.director.arm([])
+      yield* world.start
+      yield* world.settle()
+      return world.director.sent.filter(Wire.writes)
+    })
+  )
+
+/** The message about writes at rest. */
+export const restartMessage = (sent: ReadonlyArray<Wire.Sent>): string =>
+  `a restarted manager wrote: ${sent
+    .slice(0, 3)
+    .map((one) => `${Wire.textOf(one)} ${one.body ?? ""}`.slice(0, 400))
+    .join("; ")}`
+
+/** The promise that nothing is written at rest. */
+export const atRest = "at rest, nothing is written, also by a restarted manager"
+
+/** The seed of the worlds that play a step. They have the same uids until they differ. */
+export const seedOf = (seed: number, step: number): number => seed + 1 + step
+
+/** Plays a step without faults, from the end of the step before. */
+const undisturbed = (story: Story, step: number, from: World.Moment, seed: number) =>
+  Effect.suspend(() => {
+    const moments: Array<Omit<WriteMoment, "request">> = []
+    const write = (_: Wire.Sent, when: "before" | "after", moment: () => World.Moment) =>
+      moments.push({ when, moment: moment() })
+    return World.run(story, { from, seed: seedOf(seed, step), write }, (world) =>
+      Effect.gen(function* () {
+        const schedule = { step, faults: [] }
+        const violations: Array<Violation> = []
+        world.director.arm([])
+        yield* world.start
+        yield* world.settle()
+        const restarts = world.director.sent.filter(Wire.writes)
+        if (step > 0 && restarts.length > 0) {
+          violations.push({
+            schedule: { step: step - 1, faults: [] },
+            oracle: atRest,
+            message: restartMessage(restarts)
+          })
+        }
+        moments.length = 0
+        const actedAt = world.moment().at
+        if (!(yield* playStep(world, story, step, []))) {
+          violations.push({ schedule, oracle: atRest, message: "the cluster does not come to rest" })
+        }
+        for (const { message, oracle } of world.seen) violations.push({ schedule, oracle, message })
+        const { events, sent } = world.director
+        const ofWrites = sent.flatMap((one, request) => (Wire.writes(one) ? [request] : []))
+        const course: Course = {
+          start: from,
+          actedAt,
+          sent,
+          events,
+          // A write has two moments.
+          moments: moments.map((one, index) => ({ ...one, request: ofWrites[index >> 1] ?? 0 })),
+          end: world.moment()
+        }
+        return { course, violations }
+      })
+    )
+  })
+
+/** Plays the story without faults. */
+export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
+  Effect.gen(function* () {
+    let from = yield* World.run(story, { seed }, (world) =>
+      Effect.map(Effect.zipRight(world.start, world.settle()), world.moment)
+    )
+    const base = from.saved
+    const steps: Array<Course> = []
+    const violations: Array<Violation> = []
+    for (const step of story.steps.keys()) {
+      const played = yield* undisturbed(story, step, from, seed)
+      steps.push(played.course)
+      violations.push(...played.violations)
+      from = played.course.end
+    }
+    const restarts = yield* restarted(story, from, seed)
+    if (restarts.length > 0) {
+      const schedule = { step: story.steps.length - 1, faults: [] }
+      violations.push({ schedule, oracle: atRest, message: restartMessage(restarts) })
+    }
+    const roots = new Set(story.controllers.map(({ resource }) => World.collectionOf(resource)))
+    const written = steps.flatMap(({ sent }) => sent.filter(Wire.writes).map(({ asked }) => asked.collection))
+    const view = { base, storages: new Set([...roots, ...written].map(World.storageOf)) }
+    return {
+      view,
+      roots,
+      steps: steps.map((step) => ({
+        ...step,
+        picture: Picture.of(step.end.saved, view),
+        changes: changesOf(step.sent)
+      })),
+      violations
+    }
+  })

@@ -1,0 +1,82 @@
+/** The schedules of a story: each fault at each point of its run without faults. */
+import { PCGRandom } from "effect/Utils"
+import type { Fault, RefusedStatus, Schedule } from "./Fault.ts"
+import type { Reference } from "./Reference.ts"
+import * as Wire from "./Wire.ts"
+
+const statuses: ReadonlyArray<RefusedStatus> = [409, 429, 500, 403]
+
+/** The faults of a request. */
+const faultsOf = (sent: Wire.Sent, roots: ReadonlySet<string>): ReadonlyArray<Fault> => {
+  const { asked, body, status = 0 } = sent
+  const refused = statuses
+    .filter((code) => code !== 409 || (Wire.writes(sent) && asked.verb !== "create"))
+    .map((status): Fault => ({ _tag: "Refused", status }))
+  if (!Wire.writes(sent)) return refused
+  const isRoot = roots.has(asked.collection)
+  const isOwn = asked.verb !== "delete" && status < 300
+  const foreign: Array<Fault> = []
+  if (isOwn && status === 201 && asked.subresource === "") foreign.push({ _tag: "ForeignWrite", how: "taken" })
+  if (isOwn && status === 200) {
+    foreign.push({ _tag: "ForeignWrite", how: "other field" })
+    if (body !== undefined && (!isRoot || asked.subresource === "status"))
+      foreign.push({ _tag: "ForeignWrite", how: "same field" })
+    if (!isRoot) foreign.push({ _tag: "ForeignWrite", how: "deleted" })
+  }
+  return [
+    { _tag: "Crash", when: "before" },
+    { _tag: "Crash", when: "after" },
+    { _tag: "LostAnswer" },
+    ...refused,
+    ...foreign,
+    { _tag: "SecondLeader" }
+  ]
+}
+
+/** All schedules with one fault. */
+export const single = ({ roots, steps }: Reference): ReadonlyArray<Schedule> =>
+  steps.flatMap(({ events, sent }, step) => [
+    ...sent.flatMap((one, at) =>
+      faultsOf(one, roots).map(
+        (fault): Schedule => ({
+          step,
+          faults: [{ fault, point: { _tag: "Request", at, text: Wire.textOf(one), site: Wire.siteOf(one) } }]
+        })
+      )
+    ),
+    ...[...events].flatMap(([watch, count]) =>
+      Array.from({ length: count }, (_, at) =>
+        (["Lag", "Missed"] as const).map(
+          (_tag): Schedule => ({ step, faults: [{ fault: { _tag }, point: { _tag: "Event", at, watch } }] })
+        )
+      ).flat()
+    )
+  ])
+
+/** Schedules with two faults, chosen by a seed. */
+export const pairs = (all: ReadonlyArray<Schedule>, count: number, seed: number): ReadonlyArray<Schedule> => {
+  const random = new PCGRandom(seed)
+  const made = new Map<string, Schedule>()
+  for (let tries = 0; made.size < count && tries < 20 * count; tries++) {
+    const first = all[random.integer(all.length)]
+    const others = all.filter(({ step }) => step === first?.step)
+    const second = others[random.integer(others.length)]
+    const [one] = first?.faults ?? []
+    const [other] = second?.faults ?? []
+    if (first === undefined || one === undefined || other === undefined) continue
+    // The second point counts from the first fault.
+    const at = other.point._tag === one.point._tag ? random.integer(other.point.at + 1) : other.point.at
+    const schedule = { step: first.step, faults: [one, { ...other, point: { ...other.point, at } }] }
+    made.set(JSON.stringify(schedule), schedule)
+  }
+  return [...made.values()]
+}
+
+/** The state that a crash leaves, for schedules with one crash. */
+export const stateOf = ({ steps }: Reference, { faults, step }: Schedule): string | undefined => {
+  const [one] = faults
+  if (faults.length !== 1 || one?.fault._tag !== "Crash") return undefined
+  const { fault, point } = one
+  const found = steps[step]?.moments.find(({ request, when }) => request === point.at && when === fault.when)
+  return found === undefined ? undefined : `${step} ${found.moment.saved.revision}`
+}

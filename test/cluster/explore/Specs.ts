@@ -1,0 +1,105 @@
+/** Specs of a custom kind, generated from its structural schema. */
+
+import * as Json from "@homeostat/apiserver/model/Json"
+import type { Any as CustomResource } from "@homeostat/runtime/resource/CustomResource"
+import * as FastCheck from "effect/FastCheck"
+
+type Arbitrary = FastCheck.Arbitrary<Json.Json>
+
+/** Quantities and IntOrString values. */
+const amounts: ReadonlyArray<string | number> = ["100m", "250m", "1", "2", "64Mi", "1Gi", "1500m", 1, 8080]
+
+/** Lists and strings are not longer than that, so that a spec stays readable. */
+const most = 3
+const longest = 12
+
+/** Large numbers make a test slow: a hundred replicas are a hundred pods. */
+const largest = 4
+
+const record = (properties: Json.JsonObject, required: ReadonlyArray<Json.Json>): Arbitrary =>
+  FastCheck.record(
+    Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, ofSchema(Json.object(schema), name)])),
+    { requiredKeys: Object.keys(properties).filter((name) => required.includes(name)) }
+  )
+
+const texts = (schema: Json.JsonObject, name: string): Arbitrary => {
+  const { format, pattern } = Json.texts(schema)
+  const minLength = Json.number(schema.minLength) ?? 0
+  const maxLength = Math.max(minLength, Math.min(Json.number(schema.maxLength) ?? longest, longest))
+  if (format === "date-time") return FastCheck.constantFrom("2026-11-20T09:00:00Z", "2026-11-21T00:30:00Z")
+  if (pattern !== undefined) {
+    const matching = matches(pattern)
+    if (matching !== undefined) return matching.filter((text) => text.length >= minLength)
+  }
+  // The names of other objects are DNS labels, which few random strings are.
+  if (/name$|key$|ref$/i.test(name)) return FastCheck.constantFrom("a", "b", "shop")
+  return FastCheck.string({ minLength, maxLength })
+}
+
+/** Undefined for a pattern that FastCheck does not generate. */
+const matches = (pattern: string): FastCheck.Arbitrary<string> | undefined => {
+  try {
+    return FastCheck.stringMatching(new RegExp(pattern), { size: "small" })
+  } catch {
+    return undefined
+  }
+}
+
+const listOf = (schema: Json.JsonObject, name: string): Arbitrary => {
+  const items = ofSchema(Json.object(schema.items), name)
+  const minLength = Json.number(schema.minItems) ?? 0
+  const bounds = { minLength, maxLength: Math.max(minLength, Math.min(Json.number(schema.maxItems) ?? most, most)) }
+  const keys = Json.list(schema["x-kubernetes-list-map-keys"]).map(String)
+  const selector = (item: Json.Json) =>
+    keys.length === 0 ? JSON.stringify(item) : keys.map((key) => JSON.stringify(Json.at(item, key))).join()
+  return schema["x-kubernetes-list-type"] === undefined || schema["x-kubernetes-list-type"] === "atomic"
+    ? FastCheck.array(items, bounds)
+    : FastCheck.uniqueArray(items, { ...bounds, selector })
+}
+
+const ofSchema = (schema: Json.JsonObject, name: string): Arbitrary => {
+  const allowed = Json.list(schema.enum)
+  if (allowed.length > 0) return FastCheck.constantFrom(...allowed)
+  if (schema["x-kubernetes-int-or-string"] === true) return FastCheck.constantFrom(...amounts)
+  switch (schema.type) {
+    case "object": {
+      const values = Json.object(schema.additionalProperties)
+      return schema.properties === undefined && !Json.isEmpty(values)
+        ? FastCheck.dictionary(FastCheck.constantFrom("a", "b", "cpu", "memory"), ofSchema(values, name), {
+            maxKeys: most
+          })
+        : record(Json.object(schema.properties), Json.list(schema.required))
+    }
+    case "array":
+      return listOf(schema, name)
+    case "integer":
+    case "number": {
+      const min = Json.number(schema.minimum) ?? 0
+      return FastCheck.integer({
+        min,
+        max: Math.max(min, Math.min(Json.number(schema.maximum) ?? largest, min + largest))
+      })
+    }
+    case "boolean":
+      return FastCheck.boolean()
+    case "string":
+      return texts(schema, name)
+    default:
+      return FastCheck.constant({})
+  }
+}
+
+/** Generates specs that the schema permits. Rules in CEL may reject some. */
+export const of = ({ definition }: CustomResource): FastCheck.Arbitrary<Json.JsonObject> =>
+  ofSchema(Json.object(Json.at(JSON.parse(JSON.stringify(definition.schema)), "properties", "spec")), "spec").map(
+    Json.object
+  )
+
+/** Simpler specs, each without one part. */
+export const simpler = (spec: Json.JsonObject): ReadonlyArray<Json.JsonObject> =>
+  Object.keys(spec).flatMap((name) => {
+    const { [name]: value, ...others } = spec
+    const inner = Json.isObject(value) ? simpler(value).map((part) => ({ ...others, [name]: part })) : []
+    const shorter = Json.isList(value) && value.length > 1 ? [{ ...others, [name]: value.slice(1) }] : []
+    return [others, ...inner, ...shorter]
+  })

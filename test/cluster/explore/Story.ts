@@ -1,0 +1,38 @@
+/** The story of an exploration: the program, and what its users do. */
+import type * as Client from "@homeostat/runtime/client/Client"
+import type { Transport } from "@homeostat/runtime/client/Transport"
+import type { Controller } from "@homeostat/runtime/controller/Controller"
+import type * as Manager from "@homeostat/runtime/manager/Manager"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type * as EmbeddedCluster from "../EmbeddedCluster.ts"
+
+/** A step of a story. Before the next step, the cluster comes to rest. */
+export interface Step {
+  readonly name: string
+  /** What a user does. */
+  readonly act: Effect.Effect<unknown, unknown, Client.Client | Scope.Scope>
+  /** The time that passes afterwards, besides the time until the cluster is at rest. Default: none. */
+  readonly passes?: Duration.DurationInput | undefined
+}
+
+/** The settings of a manager in an exploration. */
+export type ManagerSettings = Pick<Manager.Settings, "leaderElection"> & { readonly instance: string }
+
+/** A program and what happens to it. */
+export interface Story {
+  readonly controllers: ReadonlyArray<Controller<never>>
+  /** Starts the program. Default: `Manager.launch(controllers, settings)`. */
+  readonly manager: (settings: ManagerSettings) => Effect.Effect<unknown, never, Transport | Scope.Scope>
+  readonly steps: ReadonlyArray<Step>
+  readonly cluster: EmbeddedCluster.Options
+  /** Creates objects that exist before the program starts. Default: none. */
+  readonly before: Effect.Effect<unknown, unknown, Client.Client | Scope.Scope> | undefined
+  /** The roles and bindings of the program. */
+  readonly roles: ReadonlyArray<object>
+  /** When the story begins, in epoch milliseconds. */
+  readonly begin: number
+  /** Fields that may differ at the end, as `kind: path`: `WebApp: status.lastProbe`. */
+  readonly ignore: ReadonlyArray<string>
+}

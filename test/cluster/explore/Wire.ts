@@ -1,0 +1,288 @@
+/**
+ * The connection between a process and the API server in an exploration. It counts the requests and the events of watches, and makes
+ * the faults of a schedule happen at their points.
+ */
+import type * as ApiError from "@homeostat/runtime/client/ApiError"
+import * as Disconnect from "@homeostat/runtime/client/Disconnect"
+import { infoOf, type Request } from "@homeostat/runtime/client/Request"
+import type { Response, Streaming } from "@homeostat/runtime/client/Response"
+import * as Transport from "@homeostat/runtime/client/Transport"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
+import * as Layer from "effect/Layer"
+import { type Asked, askedOf } from "../RequestMatch.ts"
+import type { Fault, ForeignWrite, Planned } from "./Fault.ts"
+
+/** How long a late event takes. */
+export const lag = "20 seconds"
+
+/** A request that was counted. */
+export interface Sent {
+  readonly asked: Asked
+  readonly method: string
+  readonly path: string
+  readonly body: string | undefined
+  /** The name of the process. */
+  readonly process: string
+  /** When it was sent, in epoch milliseconds. */
+  readonly at: number
+  /** The status of the answer, also of a lost one; undefined before that. */
+  status: number | undefined
+}
+
+/** The process behind a wire. */
+export interface Owner {
+  readonly name: string
+  /** Whether it has died. Its requests no longer arrive. */
+  dead: boolean
+  /** Whether the exploration of this world has ended. All requests fail. */
+  closed: boolean
+  readonly suspend: () => void
+}
+
+/** The faults and counts of one world. */
+export interface Director {
+  /** The requests of all processes since the last `arm`. Watches, lists, Leases, Events and access reviews do not count. */
+  readonly sent: ReadonlyArray<Sent>
+  /** The number of events of each watch since the last `arm`. */
+  readonly events: ReadonlyMap<string, number>
+  /** The number of faults that have happened. */
+  readonly fired: () => number
+  /** Starts to count, with these faults. */
+  readonly arm: (faults: ReadonlyArray<Planned>) => void
+  /** The number of late events that have not arrived. */
+  readonly late: () => number
+  /** Ends the loss of events: the watch has expired. Returns whether there was one. */
+  readonly expire: () => boolean
+  /** The transport of a process. */
+  readonly over: (owner: Owner, transport: Layer.Layer<Transport.Transport>) => Layer.Layer<Transport.Transport>
+}
+
+/** What a world does at a fault. */
+export interface Hooks {
+  /** The time in epoch milliseconds. */
+  readonly now: () => number
+  /** The process dies now. */
+  readonly crash: (owner: Owner) => void
+  /** The process is suspended now. */
+  readonly suspended: (owner: Owner) => void
+  /** Another client writes. */
+  readonly foreign: (how: ForeignWrite, sent: Sent) => Effect.Effect<void>
+  /** Before and after a write reaches the API server. */
+  readonly write: (sent: Sent, when: "before" | "after") => void
+}
+
+const uncounted = new Set(["/api/v1/events", "/apis/events.k8s.io/v1/events", "/apis/coordination.k8s.io/v1/leases"])
+
+/** Whether the requests of a collection count. */
+export const counts = ({ collection, verb }: Asked): boolean =>
+  verb !== "watch" && verb !== "list" && !uncounted.has(collection) && !collection.includes("/selfsubject")
+
+/** Whether the request writes. */
+export const writes = ({ asked }: Sent): boolean => asked.verb !== "get"
+
+/** A collection without the root of its path: `apps/v1/deployments`. */
+export const resourceOf = (collection: string): string => collection.replace(/^\/(api\/v1|apis)\//, "")
+
+const joined = (...parts: ReadonlyArray<string>): string => parts.filter((part) => part !== "").join("/")
+
+/** A request in messages: `PATCH apps/v1/deployments/default/shop`. */
+export const textOf = ({ asked: { collection, name, namespace, subresource }, method }: Sent): string =>
+  `${method} ${joined(resourceOf(collection), namespace, name, subresource)}`
+
+/** The kind of a request: `PATCH apps/v1/deployments`. */
+export const siteOf = ({ asked: { collection, subresource }, method }: Sent): string =>
+  `${method} ${joined(resourceOf(collection), subresource)}`
+
+const reasons: { readonly [status: number]: readonly [reason: string, message: string] } = {
+  403: ["Forbidden", "the request is forbidden: the exploration refuses it once"],
+  409: ["Conflict", "the object has been modified; please apply your changes to the latest version and try again"],
+  410: ["Expired", "too old resource version: 1 (2)"],
+  429: ["TooManyRequests", "too many requests, please try again later"],
+  500: ["InternalError", "Internal error occurred: etcdserver: request timed out"]
+}
+
+const statusOf = (code: number): object => {
+  const [reason, message] = reasons[code] ?? ["", ""]
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message,
+    reason,
+    ...(code === 429 ? { details: { retryAfterSeconds: 1 } } : {}),
+    code
+  }
+}
+
+const answer = (status: number): Response => ({
+  status,
+  headers: {
+    get: (name) =>
+      ({ "content-type": "application/json", "retry-after": status === 429 ? "1" : null })[name.toLowerCase()] ?? null
+  },
+  body: JSON.stringify(statusOf(status))
+})
+
+const bookmark = new TextEncoder().encode('{"type":"BOOKMARK"')
+
+/** Whether a part of a watch is a bookmark, which changes no view. */
+const isBookmark = (part: Uint8Array): boolean => bookmark.every((byte, index) => part[index] === byte)
+
+const expired = new TextEncoder().encode(`${JSON.stringify({ type: "ERROR", object: statusOf(410) })}\n`)
+
+/** Counts without faults. */
+export const observing = (now: () => number): Director =>
+  make({ now, crash: () => undefined, suspended: () => undefined, foreign: () => Effect.void, write: () => undefined })
+
+/** No faults yet. */
+export const make = (hooks: Hooks): Director => {
+  let sent: Array<Sent> = []
+  let events = new Map<string, number>()
+  let faults: ReadonlyArray<Planned> = []
+  let isArmed = false
+  let fired = 0
+  /** The counts at the last fault. */
+  let base = { requests: 0, events: new Map<string, number>() }
+  let missing: Deferred.Deferred<void> | undefined
+  let late = 0
+
+  const due = (matches: (planned: Planned) => boolean): Fault | undefined => {
+    const planned = faults[fired]
+    if (planned === undefined || !matches(planned)) return undefined
+    fired++
+    base = { requests: sent.length, events: new Map(events) }
+    return planned.fault
+  }
+
+  const broken = (request: Request, code: string): Effect.Effect<never, ApiError.Transport> =>
+    Effect.fail(Disconnect.make(infoOf(request), "memory", code))
+
+  const faulty = (
+    owner: Owner,
+    request: Request,
+    entry: Sent,
+    pass: Effect.Effect<Response, ApiError.Transport | ApiError.Fenced>
+  ): Effect.Effect<Response, ApiError.Transport | ApiError.Fenced> => {
+    const index = sent.length - 1 - base.requests
+    const fault = due(({ point }) => point._tag === "Request" && point.at === index)
+    switch (fault?._tag) {
+      case "Crash": {
+        const crash = Effect.suspend(() => {
+          hooks.crash(owner)
+          return Effect.never
+        })
+        return fault.when === "before" ? crash : Effect.zipRight(pass, crash)
+      }
+      case "LostAnswer":
+        return Effect.zipRight(pass, broken(request, "ECONNRESET"))
+      case "Refused":
+        entry.status = fault.status
+        return Effect.succeed(answer(fault.status))
+      case "ForeignWrite":
+        return Effect.zipRight(hooks.foreign(fault.how, entry), pass)
+      case "SecondLeader":
+        return Effect.tap(pass, () =>
+          Effect.zipRight(
+            Effect.sync(() => {
+              owner.suspend()
+              hooks.suspended(owner)
+            }),
+            Effect.yieldNow()
+          )
+        )
+      default:
+        return pass
+    }
+  }
+
+  const through = (owner: Owner, next: Transport.Transport["Type"]): Transport.Transport["Type"] => {
+    const send = (request: Request) =>
+      Effect.suspend(() => {
+        if (owner.closed) return broken(request, "ECONNREFUSED")
+        if (owner.dead) return Transport.abortable(request, Effect.never)
+        const asked = askedOf(request)
+        if (!isArmed || !counts(asked)) return next.send(request)
+        const { body, method, path } = request
+        const at = hooks.now()
+        const entry: Sent = { asked, method, path, body, process: owner.name, at, status: undefined }
+        sent.push(entry)
+        const isWrite = writes(entry)
+        const pass = Effect.suspend(() => {
+          if (isWrite) hooks.write(entry, "before")
+          return Effect.tap(next.send(request), ({ status }) =>
+            Effect.sync(() => {
+              entry.status = status
+              if (isWrite) hooks.write(entry, "after")
+            })
+          )
+        })
+        return Transport.abortable(request, faulty(owner, request, entry, pass))
+      })
+    const open = (request: Request) =>
+      Effect.suspend(() => {
+        if (owner.closed || owner.dead) return broken(request, "ECONNREFUSED")
+        const { collection: watch, verb } = askedOf(request)
+        return verb === "watch" && !uncounted.has(watch)
+          ? Effect.map(next.open(request), (streaming) => counted(owner, request, watch, streaming))
+          : next.open(request)
+      })
+    const counted = (owner: Owner, request: Request, watch: string, streaming: Streaming): Streaming => ({
+      ...streaming,
+      next: Effect.flatMap(streaming.next, (part) => {
+        if (owner.closed) return broken(request, "ECONNREFUSED")
+        if (!isArmed || part === undefined || isBookmark(part)) return Effect.succeed(part)
+        const at = events.get(watch) ?? 0
+        events.set(watch, at + 1)
+        const fault = due(
+          ({ point }) =>
+            point._tag === "Event" && point.watch === watch && point.at === at - (base.events.get(watch) ?? 0)
+        )
+        if (fault?._tag === "Lag") {
+          late++
+          const arrived = Effect.sync(() => {
+            late--
+          })
+          return Transport.abortable(request, Effect.ensuring(Effect.delay(Effect.succeed(part), lag), arrived))
+        }
+        if (fault?._tag !== "Missed") return Effect.succeed(part)
+        const end = Deferred.unsafeMake<void>(FiberId.none)
+        missing = end
+        return Transport.abortable(request, Effect.as(Deferred.await(end), expired))
+      })
+    })
+    return Transport.Transport.of({ server: next.server, send, open })
+  }
+
+  return {
+    get sent() {
+      return sent
+    },
+    get events() {
+      return events
+    },
+    fired: () => fired,
+    late: () => late,
+    arm: (planned) => {
+      isArmed = true
+      faults = planned
+      fired = 0
+      sent = []
+      events = new Map()
+      base = { requests: 0, events: new Map() }
+    },
+    expire: () => {
+      if (missing === undefined) return false
+      Deferred.unsafeDone(missing, Effect.void)
+      missing = undefined
+      return true
+    },
+    over: (owner, transport) =>
+      Layer.map(transport, (context) =>
+        Context.make(Transport.Transport, through(owner, Context.get(context, Transport.Transport)))
+      )
+  }
+}

@@ -1,0 +1,4 @@
+import * as Shipped from "./Shipped.ts"
+import { restoreStory } from "./Stories.ts"
+
+Shipped.test("Restore", restoreStory)

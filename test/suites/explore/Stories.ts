@@ -1,0 +1,88 @@
+/** The stories of the shipped controllers. */
+import { backup, restore } from "@homeostat/backup"
+import { Backup } from "@homeostat/backup/kinds/Backup"
+import { Restore } from "@homeostat/backup/kinds/Restore"
+import * as RepositoryQueue from "@homeostat/backup/repository/RepositoryQueue"
+import * as Needs from "@homeostat/backup/run/Needs"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import * as Manager from "@homeostat/runtime/manager/Manager"
+import { Deployment, Namespace, Service } from "@homeostat/runtime/resource/BuiltIn"
+import * as Explore from "@homeostat/testkit/Explore"
+import type * as SimulatedPods from "@homeostat/testkit/kubelet/SimulatedPods"
+import { controller } from "@homeostat/webapp"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Effect } from "effect"
+import * as Claims from "../backup/Claims.ts"
+import * as PretendedMover from "../backup/PretendedMover.ts"
+import * as Virtual from "../backup/Virtual.ts"
+
+const shop = { namespace: "default", name: "shop" }
+
+/** A WebApp from its creation to its deletion. */
+export const webapp = Explore.story({
+  controllers: [controller],
+  steps: [
+    Explore.step("create", Client.create(WebApp, { metadata: shop, spec: { image: "nginx:1.27", replicas: 2 } })),
+    Explore.step("new image", Client.patch(WebApp, shop, Patch.merge({ spec: { image: "nginx:1.28" } }))),
+    Explore.step("scale", Client.patch(WebApp, shop, Patch.merge({ spec: { replicas: 3 } }))),
+    Explore.step("drift", Client.patch(Deployment, shop, Patch.merge({ spec: { replicas: 0 } }))),
+    Explore.step("Service deleted", Client.delete(Service, shop)),
+    Explore.step("delete", Client.delete(WebApp, shop))
+  ]
+})
+
+/** Each mover succeeds after a minute. */
+const pods: SimulatedPods.Pods = (pod) => {
+  const mover = PretendedMover.read(pod)
+  return mover === undefined ? undefined : PretendedMover.succeeds(mover)
+}
+
+const { namespace } = Virtual
+
+const before = Effect.gen(function* () {
+  yield* Client.create(Namespace, { metadata: { name: namespace } })
+  yield* Virtual.secret("shop")
+  yield* Claims.bound(namespace, "app")
+  yield* Claims.bound(namespace, "store")
+})
+
+const backups = {
+  controllers: [backup, restore],
+  manager: (settings: Manager.Settings & { readonly instance: string }) =>
+    Effect.suspend(() =>
+      Manager.launch([backup, restore], settings).pipe(
+        // Each process has its own.
+        Effect.provideService(RepositoryQueue.RepositoryQueue, RepositoryQueue.make()),
+        Effect.provideService(Needs.Needs, Needs.make())
+      )
+    ),
+  cluster: { kubelet: { pods } },
+  before
+}
+
+/** A Backup that runs, runs again, is suspended and deleted. */
+export const backupStory = Explore.story({
+  ...backups,
+  steps: [
+    Explore.step("create", Virtual.create("shop"), "3 minutes"),
+    Explore.step("run again", Virtual.annotate("shop", "run", "1"), "3 minutes"),
+    Explore.step("suspend", Virtual.change("shop", { spec: { suspend: true } })),
+    Explore.step("delete", Client.delete(Backup, Virtual.key("shop")), "3 minutes")
+  ]
+})
+
+/** A Restore into a new claim. */
+export const restoreStory = Explore.story({
+  ...backups,
+  before: before.pipe(Effect.zipRight(Virtual.create("shop"))),
+  steps: [
+    Explore.step("backup", Effect.void, "5 minutes"),
+    Explore.step(
+      "restore",
+      Client.create(Restore, { metadata: Virtual.key("back"), spec: { backupRef: "shop", targetPVC: "app" } }),
+      "5 minutes"
+    ),
+    Explore.step("delete", Client.delete(Restore, Virtual.key("back")), "1 minute")
+  ]
+})
