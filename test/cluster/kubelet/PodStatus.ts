@@ -3,6 +3,7 @@
  */
 import * as Patch from "@homeostat/runtime/client/Patch"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
+import type { PodFailure } from "./PodFailure.ts"
 import * as RestartPolicy from "./RestartPolicy.ts"
 
 /** The status of a pod, and of a container in it. */
@@ -21,7 +22,7 @@ export interface Known {
   readonly hostIp: string
   readonly startTime: string
   /** Why the whole pod failed, whatever its containers say: eviction, deadline. */
-  readonly failed: { readonly reason: string; readonly message: string; readonly disruption: boolean } | undefined
+  readonly failed: PodFailure | undefined
   readonly now: string
 }
 

@@ -6,6 +6,7 @@ import { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import { Duration, Effect, Layer, TestClock } from "effect"
 import * as EmbeddedCluster from "../EmbeddedCluster.ts"
 import { effect } from "../Test.ts"
+import * as BackOff from "./BackOff.ts"
 import * as Volumes from "./PodVolumes.ts"
 import * as PodWorker from "./PodWorker.ts"
 import * as SimulatedPods from "./SimulatedPods.ts"
@@ -18,7 +19,7 @@ test.each([
   [6, 300],
   [2000, 300]
 ])("A container that was restarted %p times waits %p s", (restarts, seconds) => {
-  expect(Duration.toSeconds(PodWorker.backOff(restarts))).toBe(seconds)
+  expect(Duration.toSeconds(BackOff.delay(restarts))).toBe(seconds)
 })
 
 const node: PodWorker.Node = {

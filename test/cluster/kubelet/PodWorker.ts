@@ -12,10 +12,13 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as BackOff from "./BackOff.ts"
 import * as Container from "./Container.ts"
 import type * as Environment from "./Environment.ts"
 import * as Events from "./Events.ts"
 import * as ImagePull from "./ImagePull.ts"
+import * as Patience from "./Patience.ts"
+import * as PodFailure from "./PodFailure.ts"
 import * as PodStatus from "./PodStatus.ts"
 import * as Volumes from "./PodVolumes.ts"
 import * as Probes from "./Probes.ts"
@@ -47,13 +50,6 @@ export interface Worker {
   /** Ends when there is nothing left to do: the pod is over and deleted. */
   readonly run: Effect.Effect<void, never, Client.Client | FileSystem.FileSystem>
 }
-
-/** Between two looks for something that a pod needs and that is missing. */
-const patience = Duration.seconds(1)
-
-/** How long a container that has failed so often waits: not at all, 10 s, 20 s, … 5 min. */
-export const backOff = (restarts: number): Duration.Duration =>
-  restarts === 0 ? Duration.zero : Duration.seconds(Math.min(10 * 2 ** (restarts - 1), 300))
 
 /** The least time that a sidecar has for its end, even if the containers before it have used the grace period. */
 const leastGrace = Duration.seconds(2)
@@ -94,7 +90,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     /** The containers that an earlier kubelet started. */
     const resumed = new Map(seen)
     let ip = earlier?.podIP
-    let failed: Parameters<typeof PodStatus.of>[0]["failed"]
+    let failed: PodFailure.PodFailure | undefined
 
     const statusOf = ({ image = "", name }: Environment.Container): PodStatus.ContainerStatus =>
       seen.get(name) ??
@@ -136,19 +132,6 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     let events = 0
     const tell = (told: Events.Told) => Effect.suspend(() => Events.tell(node.name, pod, events++, told))
 
-    /** Waits for what a pod names and is not there; `say` tells of it, once as long as it is the same. */
-    const withPatience = <A, R, R2>(
-      effect: Effect.Effect<A, { readonly message: string }, R>,
-      say: (message: string) => Effect.Effect<void, never, R2>,
-      said?: string
-    ): Effect.Effect<A, never, R | R2> =>
-      Effect.catchAll(effect, ({ message }) =>
-        (message === said ? Effect.void : say(message)).pipe(
-          Effect.zipRight(Effect.sleep(patience)),
-          Effect.zipRight(withPatience(effect, say, message))
-        )
-      )
-
     const sayUnmounted = (message: string) => tell({ type: "Warning", reason: "FailedMount", message })
 
     const sayUnconfigured = (container: Environment.Container) => (message: string) =>
@@ -165,7 +148,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         const start =
           program === undefined
             ? Container.pretend(SimulatedPods.plan(pod, container.name, node.times, node.pods), Duration.millis(spent))
-            : yield* withPatience(Container.prepare(program, node, pod, container), sayUnconfigured(container))
+            : yield* Patience.retry(Container.prepare(program, node, pod, container), sayUnconfigured(container))
         const told = yield* Deferred.make<void>()
         // In one piece with its start, so that none runs of which `stop` does not know.
         return yield* Effect.uninterruptible(
@@ -317,21 +300,9 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
           const { exitCode } = terminated
           if (!RestartPolicy.restarts(first, container, exitCode) || stopping) return exitCode
           const { restartCount } = statusOf(container)
-          const delay = backOff(restartCount)
-          if (Duration.greaterThan(delay, Duration.zero)) {
-            const text = `back-off ${Duration.format(delay)} restarting failed container=${name} pod=${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`
-            yield* see(container, {
-              state: { waiting: { reason: "CrashLoopBackOff", message: text } },
-              lastState: { terminated }
-            })
-            yield* tell({
-              type: "Warning",
-              reason: "BackOff",
-              message: `Back-off restarting failed container ${name} in pod ${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`,
-              container: name
-            })
-            yield* Effect.sleep(delay)
-          }
+          const say = (reason: string, message: string) =>
+            see(container, { state: { waiting: { reason, message } }, lastState: { terminated } })
+          yield* BackOff.wait(pod, name, restartCount, say, tell)
           seen.set(name, { ...statusOf(container), restartCount: restartCount + 1, lastState: { terminated } })
         }
       })
@@ -379,7 +350,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     const life = Effect.gen(function* () {
       if (earlier === undefined) {
         yield* publish
-        if (isProgram) yield* withPatience(Volumes.prepare(node.places, pod), sayUnmounted)
+        if (isProgram) yield* Patience.retry(Volumes.prepare(node.places, pod), sayUnmounted)
         else yield* Effect.sleep(node.times.startUp)
         ip = node.address()
       }
@@ -400,17 +371,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     })
 
     /** What makes a pod fail as a whole. */
-    const fails = Effect.gen(function* () {
-      const eviction = SimulatedPods.eviction(pod, node.times, node.pods)
-      if (eviction !== undefined) {
-        yield* Effect.sleep(eviction.after)
-        return { reason: "Evicted", message: eviction.message, disruption: true }
-      }
-      if (spec?.activeDeadlineSeconds === undefined) return yield* Effect.never
-      yield* Effect.sleep(Duration.seconds(spec.activeDeadlineSeconds))
-      const message = "Pod was active on the node longer than the specified deadline"
-      return { reason: "DeadlineExceeded", message, disruption: false }
-    }).pipe(
+    const fails = Effect.suspend(() => PodFailure.wait(pod, node.times, node.pods)).pipe(
       Effect.tap((why) =>
         Effect.zipRight(
           Effect.sync(() => {

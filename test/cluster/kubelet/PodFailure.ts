@@ -1,0 +1,32 @@
+/** The failures of a pod as a whole: its eviction, and its deadline. */
+import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as SimulatedPods from "./SimulatedPods.ts"
+
+/** The reason in the status of the pod. */
+export interface PodFailure {
+  readonly reason: string
+  readonly message: string
+  /** Whether the pod has the condition DisruptionTarget. */
+  readonly disruption: boolean
+}
+
+/** Waits for the failure of a pod, counted from now. It does not end for a pod that does not fail. */
+export const wait = (
+  pod: Pod,
+  times: SimulatedPods.Times,
+  pods: SimulatedPods.Pods | undefined
+): Effect.Effect<PodFailure> =>
+  Effect.gen(function* () {
+    const eviction = SimulatedPods.eviction(pod, times, pods)
+    if (eviction !== undefined) {
+      yield* Effect.sleep(eviction.after)
+      return { reason: "Evicted", message: eviction.message, disruption: true }
+    }
+    const deadline = pod.spec?.activeDeadlineSeconds
+    if (deadline === undefined) return yield* Effect.never
+    yield* Effect.sleep(Duration.seconds(deadline))
+    const message = "Pod was active on the node longer than the specified deadline"
+    return { reason: "DeadlineExceeded", message, disruption: false }
+  })
