@@ -141,7 +141,7 @@ export const test = (name: string, story: Story.Story, options: Options = {}, ti
         const only = options.only ?? process.env.HOMEOSTAT_SCHEDULE
         const report = yield* run(story, { ...options, only })
         if (only !== undefined) yield* Console.log(report.trace.join("\n"))
-        if (report.violations.length > 0) yield* Effect.dieMessage(Message.of(story, report))
+        if (report.violations.length > 0) return yield* Effect.dieMessage(Message.of(story, report))
       }),
     timeoutMillis
   )
@@ -245,8 +245,9 @@ export const states = (name: string, kind: CustomResource.Any, options: StatesOp
     () =>
       Effect.gen(function* () {
         const report = yield* runStates(kind, options)
-        if (report.sequences === 0) yield* Effect.dieMessage(`the API server rejected all ${report.rejected} specs`)
-        if (report.violations.length > 0) yield* Effect.dieMessage(Message.ofStates(report))
+        if (report.sequences === 0)
+          return yield* Effect.dieMessage(`the API server rejected all ${report.rejected} specs`)
+        if (report.violations.length > 0) return yield* Effect.dieMessage(Message.ofStates(report))
       }),
     timeoutMillis
   )

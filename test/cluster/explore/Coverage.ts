@@ -13,17 +13,22 @@ const columns: ReadonlyArray<readonly [Fault["_tag"], string]> = [
   ["Missed", "missed"]
 ]
 
-const row = (cells: ReadonlyArray<string | number>): string => `| ${cells.join(" | ")} |`
-
 /** The table of an exploration: the number of schedules for each kind of request, for each watch, and for each fault. */
-export const table = ({ tried }: Report): string =>
-  [
-    row(["", ...columns.map(([, title]) => title)]),
-    row(["---", ...columns.map(() => "---:")]),
-    ...[...tried]
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([site, counts]) => row([`\`${site}\``, ...columns.map(([tag]) => counts.get(tag) ?? "")]))
-  ].join("\n")
+export const table = ({ tried }: Report): string => {
+  const titles = ["", ...columns.map(([, title]) => title)]
+  const rows = [...tried]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([site, counts]) => [`\`${site}\``, ...columns.map(([tag]) => String(counts.get(tag) ?? ""))])
+  const widths = titles.map((_, index) => Math.max(4, ...[titles, ...rows].map((cells) => (cells[index] ?? "").length)))
+  const row = (cells: ReadonlyArray<string>): string => {
+    const padded = cells.map((cell, index) =>
+      index === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[index] ?? 0)
+    )
+    return `| ${padded.join(" | ")} |`
+  }
+  const rule = widths.map((width, index) => (index === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`))
+  return [row(titles), row(rule), ...rows.map(row)].join("\n")
+}
 
 /** The numbers of an exploration in a sentence. */
 export const summary = ({ pruned, schedules, tried, unreached, violations }: Report): string =>

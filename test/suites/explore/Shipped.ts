@@ -16,7 +16,7 @@ export const test = (title: string, story: Parameters<typeof Explore.run>[0]): v
     () =>
       Effect.gen(function* () {
         const { report, text } = yield* Explored.section(title, story)
-        if (report.violations.length > 0) yield* Effect.dieMessage(Message.of(story, report))
+        if (report.violations.length > 0) return yield* Effect.dieMessage(Message.of(story, report))
         const page = yield* Effect.promise(() => Bun.file(join(root, Explored.path)).text())
         // After a change: bun test/suites/explore/generate.ts
         expect(page).toContain(text)
