@@ -115,7 +115,9 @@ const normal = (value: Json.Json, name: string, course: Course): Json.Json => {
     // Whether the status is of the newest spec matters; the number does not.
     const isNewest = member === "observedGeneration" && inner === course.generation
     const made = isNewest ? "newest" : normal(inner, member, course)
-    const isEmpty = member === "annotations" && Json.isObject(made) && Json.isEmpty(made)
+    const isEmpty = Json.isList(made)
+      ? member === "conditions" && made.length === 0
+      : ["annotations", "status"].includes(member) && Json.isObject(made) && Json.isEmpty(made)
     if (!isEmpty) members.push([member, made])
   }
   return Object.fromEntries(members)
