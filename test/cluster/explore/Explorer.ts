@@ -113,7 +113,7 @@ const restartMessage = (sent: ReadonlyArray<Wire.Sent>): string =>
     .map((one) => `${Wire.textOf(one)} ${one.body ?? ""}`.slice(0, 400))
     .join("; ")}`
 
-const atRest = "at rest, nothing is written, also by a restarted manager"
+const { atRest } = World
 
 /** The seed of the worlds that play a step. They have the same uids until they differ. */
 const seedOf = (seed: number, step: number): number => seed + 1 + step

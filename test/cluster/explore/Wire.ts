@@ -66,6 +66,8 @@ export interface Hooks {
   readonly suspended: (owner: Owner) => void
   /** Another client writes. */
   readonly foreign: (how: ForeignWrite, sent: Sent) => Effect.Effect<void>
+  /** Whether the process no longer gets answers, because it sends requests in a loop without a pause. Called for each request. */
+  readonly isEndless: (owner: Owner) => boolean
   /** Before and after a write reaches the API server. */
   readonly write: (sent: Sent, when: "before" | "after") => void
 }
@@ -189,6 +191,7 @@ export const make = (hooks: Hooks): Director => {
         const { body, method, path } = request
         const entry: Sent = { asked, method, path, body, process: owner.name, status: undefined }
         sent.push(entry)
+        if (hooks.isEndless(owner)) return Transport.abortable(request, Effect.never)
         const isWrite = writes(entry)
         const pass = Effect.suspend(() => {
           if (isWrite) hooks.write(entry, "before")

@@ -63,6 +63,12 @@ const longest = 600_000
 /** Retries without any change, after which a failing object counts as at rest. */
 const mostRetries = 4
 
+/** The requests at one moment of virtual time after which a process counts as endless. */
+const mostAtOnce = 1000
+
+/** The oracle of the rest. */
+export const atRest = "at rest, nothing is written, also by a restarted manager"
+
 /** How long a leader is suspended: longer than its Lease. */
 const suspension = "40 seconds"
 
@@ -127,7 +133,20 @@ const make = (
       one.process.suspend()
       retries.clear()
     }
+    let last = { at: 0, requests: 0 }
+    const isEndless = (owner: Wire.Owner): boolean => {
+      const at = time.clock.unsafeCurrentTimeMillis()
+      last = { at, requests: at === last.at ? last.requests + 1 : 1 }
+      if (last.requests < mostAtOnce) return false
+      const one = runningOf(owner)
+      if (one !== undefined && !owner.dead) {
+        crash(one)
+        seen.push({ oracle: atRest, message: `${owner.name} sent ${mostAtOnce} requests without a pause` })
+      }
+      return true
+    }
     const director = Wire.make({
+      isEndless,
       crash: (owner) => {
         const one = runningOf(owner)
         if (one === undefined) return
