@@ -159,7 +159,8 @@ const make = (
       foreign: (how, sent) =>
         Effect.map(Foreign.write(cluster.transport, how, sent), (written) => void foreign.push(...written)),
       write: (sent, when) => {
-        if (when === "after" && elected) {
+        // What was sent before the suspension may arrive after it.
+        if (when === "before" && elected) {
           const holder = Foreign.holder(store, lease)
           if (holder !== undefined && holder !== sent.process) {
             seen.push({
