@@ -5,7 +5,9 @@ import { PCGRandom } from "effect/Utils"
 import type * as Store from "../server/Store.ts"
 import type { Fault, Planned, RefusedStatus, Schedule } from "./Fault.ts"
 import * as Foreign from "./Foreign.ts"
+import * as Past from "./Past.ts"
 import * as Picture from "./Picture.ts"
+import * as Refused from "./Refused.ts"
 import type { Story } from "./Story.ts"
 import * as Wire from "./Wire.ts"
 import * as World from "./World.ts"
@@ -32,10 +34,14 @@ interface Course {
   readonly events: ReadonlyMap<string, number>
   readonly moments: ReadonlyArray<WriteMoment>
   readonly end: World.Moment
+  /** Whether the API server refused the last writes for an object. */
+  readonly refused: boolean
 }
 
 /** The undisturbed run. */
 interface Reference {
+  /** Whether every step came to rest. The story ends at the first one that did not. */
+  readonly rested: boolean
   readonly view: Picture.View
   readonly roots: ReadonlySet<string>
   readonly steps: ReadonlyArray<Course & { readonly picture: Picture.Picture; readonly changes: string }>
@@ -96,6 +102,9 @@ const playStep = (world: World.World, story: Story, step: number, faults: Readon
     return yield* world.settle(passes)
   })
 
+/** Whether a request changed something: the API server rejects a refused spec again at each start. */
+const changes = (sent: Wire.Sent): boolean => Wire.writes(sent) && sent.status !== undefined && sent.status < 300
+
 /** The writes of a program that starts in a state at rest. */
 const restarted = (story: Story, from: World.Moment, seed: number) =>
   World.run(story, { from, seed }, (world) =>
@@ -103,7 +112,7 @@ const restarted = (story: Story, from: World.Moment, seed: number) =>
       world.director.arm([])
       yield* world.start
       yield* world.settle()
-      return world.director.sent.filter(Wire.writes)
+      return world.director.sent.filter(changes)
     })
   )
 
@@ -131,7 +140,7 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
         world.director.arm([])
         yield* world.start
         yield* world.settle()
-        const restarts = world.director.sent.filter(Wire.writes)
+        const restarts = world.director.sent.filter(changes)
         if (step > 0 && restarts.length > 0) {
           violations.push({
             schedule: { step: step - 1, faults: [] },
@@ -141,10 +150,11 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
         }
         moments.length = 0
         const actedAt = world.moment().at
-        if (!(yield* playStep(world, story, step, []))) {
-          violations.push({ schedule, oracle: atRest, message: "the cluster does not come to rest" })
+        const rested = yield* playStep(world, story, step, [])
+        if (!rested) violations.push({ schedule, oracle: atRest, message: "the cluster does not come to rest" })
+        for (const message of Refused.unreported(world.attempts, world.moment().saved)) {
+          violations.push({ schedule, oracle: Refused.oracle, message })
         }
-        for (const { message, oracle } of world.seen) violations.push({ schedule, oracle, message })
         const { events, sent } = world.director
         const ofWrites = sent.flatMap((one, request) => (Wire.writes(one) ? [request] : []))
         const course: Course = {
@@ -154,9 +164,10 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
           events,
           // A write has two moments.
           moments: moments.map((one, index) => ({ ...one, request: ofWrites[index >> 1] ?? 0 })),
-          end: world.moment()
+          end: world.moment(),
+          refused: Refused.last(world.attempts).length > 0
         }
-        return { course, violations }
+        return { course, rested, seen: world.seen, violations }
       })
     )
   })
@@ -167,25 +178,37 @@ export const reference = (story: Story, seed: number): Effect.Effect<Reference> 
     let from = yield* World.run(story, { seed }, (world) =>
       Effect.map(Effect.zipRight(world.start, world.settle()), world.moment)
     )
-    const base = from.saved
+    const base = from
     const steps: Array<Course> = []
     const violations: Array<Violation> = []
+    let rested = true
     for (const step of story.steps.keys()) {
       const played = yield* undisturbed(story, step, from, seed)
       steps.push(played.course)
-      violations.push(...played.violations)
+      const schedule = { step, faults: [] }
+      violations.push(...played.violations, ...played.seen.map((one) => ({ schedule, ...one })))
       from = played.course.end
+      rested = played.rested
+      if (!rested) break
     }
-    const restarts = yield* restarted(story, from, seed)
+    const restarts = rested ? yield* restarted(story, from, seed) : []
     if (restarts.length > 0) {
       const schedule = { step: story.steps.length - 1, faults: [] }
       violations.push({ schedule, oracle: atRest, message: restartMessage(restarts) })
     }
     const roots = new Set(story.controllers.map(({ resource }) => collectionOf(resource)))
     const written = steps.flatMap(({ sent }) => sent.filter(Wire.writes).map(({ asked }) => asked.collection))
-    const view = { base, storages: new Set([...roots, ...written].map(storageOf)) }
+    const view = { base: base.saved, storages: new Set([...roots, ...written].map(storageOf)) }
+    const rooted = new Set([...roots].map(storageOf))
+    for (const [step, { end, refused }] of story.fromSpecs && rested ? steps.entries() : []) {
+      if (refused) continue
+      const past = yield* Past.differences(story, base, end.saved, { roots: rooted, seed: seed + 2_000_000, view })
+      if (past.length === 0) continue
+      violations.push({ schedule: { step, faults: [] }, oracle: Past.oracle, message: Picture.show(past) })
+    }
     return {
       view,
+      rested,
       roots,
       steps: steps.map((step) => ({
         ...step,
@@ -272,6 +295,7 @@ interface Ended {
   readonly changes: string
   readonly seen: ReadonlyArray<World.Seen>
   readonly undone: ReadonlyArray<string>
+  readonly unreported: ReadonlyArray<string>
 }
 
 /** Plays one schedule to its end. */
@@ -300,6 +324,7 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
       moment,
       changes: changesOf([...before, ...world.director.sent]),
       seen: world.seen,
+      unreported: Refused.unreported(world.attempts, moment.saved),
       undone: world.foreign.flatMap((written) => Foreign.undone(written, Foreign.stored(moment.saved, written)) ?? [])
     }
   }
@@ -336,15 +361,13 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
 
 const showChanges = (changes: string): string => (changes === "" ? "nothing" : changes)
 
-/** How many differences a message shows. */
-const mostDifferences = 5
-
 /** The promises that the end of a schedule broke. */
 const judge = (story: Story, { steps, view }: Reference, schedule: Schedule, end: Ended): ReadonlyArray<Violation> => {
   const course = steps[schedule.step]
   const violations: Array<Violation> = []
   const violate = (oracle: string, message: string) => violations.push({ schedule, oracle, message })
   for (const { message, oracle } of end.seen) violate(oracle, message)
+  for (const message of end.unreported) violate(Refused.oracle, message)
   for (const message of end.undone) violate("other clients keep what they wrote", message)
   if (!end.rested) violate(atRest, "the cluster does not come to rest")
   const hows = schedule.faults.flatMap(({ fault }) => (fault._tag === "ForeignWrite" ? [fault.how] : []))
@@ -352,16 +375,7 @@ const judge = (story: Story, { steps, view }: Reference, schedule: Schedule, end
   if (course === undefined || hows.includes("taken")) return violations
   const differences = Picture.differences(course.picture, Picture.of(end.saved, view), story.ignore)
   if (differences.length > 0) {
-    violate(
-      "the end is that of the undisturbed run",
-      differences
-        .slice(0, mostDifferences)
-        .map(
-          ({ actual, expected, object, path }) =>
-            `${object} ${path}: ${actual ?? "absent"} instead of ${expected ?? "absent"}`
-        )
-        .join("\n")
-    )
+    violate("the end is that of the undisturbed run", Picture.show(differences))
   } else if (!hows.includes("deleted") && end.changes !== course.changes) {
     violate(
       "each object is created and deleted as often as in the undisturbed run",
@@ -380,7 +394,7 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report> =
     const { depth, isTried, seed } = options
     const known = yield* reference(story, seed)
     const violations = [...known.violations]
-    const all = single(known).filter(({ faults }) => faults.every(({ fault }) => isTried(fault)))
+    const all = !known.rested ? [] : single(known).filter(({ faults }) => faults.every(({ fault }) => isTried(fault)))
     const chosen = depth === 1 ? all : pairs(all, options.pairs, seed)
     const unreached: Array<Schedule> = []
     const tried = new Map<string, Map<string, number>>()

@@ -192,3 +192,16 @@ export const differences = (
   }
   return found
 }
+
+/** How many differences a text shows. */
+const mostDifferences = 5
+
+/** The first differences in words, a line each. */
+export const show = (differences: ReadonlyArray<Difference>): string =>
+  differences
+    .slice(0, mostDifferences)
+    .map(
+      ({ actual, expected, object, path }) =>
+        `${object} ${path}: ${actual ?? "absent"} instead of ${expected ?? "absent"}`
+    )
+    .join("\n")

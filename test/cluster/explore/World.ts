@@ -3,9 +3,13 @@ import type * as Client from "@homeostat/runtime/client/Client"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as DefaultServices from "effect/DefaultServices"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Random from "effect/Random"
@@ -64,7 +68,7 @@ const longest = 600_000
 const mostRetries = 4
 
 /** The requests at one moment of virtual time after which a process counts as endless. */
-const mostAtOnce = 1000
+const mostAtOnce = 500
 
 /** The oracle of the rest. */
 export const atRest = "at rest, nothing is written, also by a restarted manager"
@@ -96,7 +100,8 @@ interface Running {
 const make = (
   story: Story,
   options: Options,
-  time: VirtualTime.VirtualTime
+  time: VirtualTime.VirtualTime,
+  seen: Array<Seen>
 ): Effect.Effect<World, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { elected = false, from, seed } = options
@@ -118,7 +123,6 @@ const make = (
     const moment = (): Moment => ({ saved: cluster.server.saved(), at: time.clock.unsafeCurrentTimeMillis() })
 
     const running: Array<Running> = []
-    const seen: Array<Seen> = []
     const foreign: Array<Foreign.Written> = []
     const attempts: Array<Attempt.Attempt> = []
     /** When the retries of failed attempts are due, by controller and key. */
@@ -274,14 +278,35 @@ const make = (
     }
   })
 
-/** Runs a course from its beginning or a moment to the end of the effect. */
+/** The fibers without a parent that run in a time. */
+const rootsIn = (time: VirtualTime.VirtualTime) =>
+  Fiber.unsafeRoots().filter(
+    (fiber) => Context.get(fiber.getFiberRef(DefaultServices.currentServices), Clock.Clock) === time.clock
+  )
+
+/** Turns of the event loop until the fibers of a closed world have ended. */
+const turns = Effect.replicateEffect(
+  Effect.promise(() => new Promise((resume) => setImmediate(resume))),
+  3
+)
+
+/** Runs a course from its beginning or a moment to the end of the effect. Afterwards the world also saw fibers that did not end. */
 export const run = <A>(story: Story, options: Options, course: (world: World) => Effect.Effect<A>): Effect.Effect<A> =>
   Effect.suspend(() => {
     const time = VirtualTime.make(options.from?.at ?? story.begin)
-    return Effect.flatMap(make(story, options, time), course).pipe(
+    const seen: Array<Seen> = []
+    return Effect.flatMap(make(story, options, time, seen), course).pipe(
       Effect.scoped,
       time.within,
       Effect.withRandom(Random.make(options.seed)),
+      Effect.zipLeft(Effect.when(turns, () => rootsIn(time).length > 0)),
+      Effect.tap(() =>
+        Effect.sync(() => {
+          const left = rootsIn(time).length
+          if (left > 0)
+            seen.push({ oracle: "no fiber is left", message: `${left} fibers without a parent have not ended` })
+        })
+      ),
       Logger.withMinimumLogLevel(LogLevel.None)
     )
   })
