@@ -138,6 +138,7 @@ const make = (
       retries.clear()
     }
     let last = { at: 0, requests: 0 }
+    let hasEndless = false
     const isEndless = (owner: Wire.Owner): boolean => {
       const at = time.clock.unsafeCurrentTimeMillis()
       last = { at, requests: at === last.at ? last.requests + 1 : 1 }
@@ -145,6 +146,7 @@ const make = (
       const one = runningOf(owner)
       if (one !== undefined && !owner.dead) {
         crash(one)
+        hasEndless = true
         seen.push({ oracle: atRest, message: `${owner.name} sent ${mostAtOnce} requests without a pause` })
       }
       return true
@@ -224,6 +226,7 @@ const make = (
         const before = changes
         const sent = director.sent.length
         yield* time.pass(quiet)
+        if (hasEndless) return false
         if (missing > 0) {
           missing--
           isDisturbed = true
