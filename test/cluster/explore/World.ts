@@ -152,6 +152,7 @@ const make = (
       retries.clear()
     }
     let last = { at: 0, requests: 0 }
+    let hasEndless = false
     const isEndless = (owner: Wire.Owner): boolean => {
       const at = time.clock.unsafeCurrentTimeMillis()
       last = { at, requests: at === last.at ? last.requests + 1 : 1 }
@@ -159,6 +160,7 @@ const make = (
       const one = runningOf(owner)
       if (one !== undefined && !owner.dead) {
         crash(one)
+        hasEndless = true
         seen.push({ oracle: atRest, message: `${owner.name} sent ${mostAtOnce} requests without a pause` })
       }
       return true
@@ -239,6 +241,7 @@ const make = (
         const before = changes
         const sent = director.sent.length
         yield* time.pass(quiet)
+        if (hasEndless) return false
         if (missing > 0) {
           missing--
           isDisturbed = true
