@@ -87,6 +87,7 @@ export const story = ({ cluster, controllers, steps, ...options }: StoryOptions)
   roles: Rbac.of(controllers, { lease: { namespace: "default", name: "explored" } }),
   begin,
   ignore: [],
+  fromSpecs: false,
   ...options,
   cluster: { converted: Kinds.of({ controllers }), ...cluster }
 })

@@ -17,6 +17,7 @@ import {
   seedOf,
   type Violation
 } from "./Reference.ts"
+import * as Refused from "./Refused.ts"
 import * as Schedules from "./Schedules.ts"
 import type { Story } from "./Story.ts"
 import * as Trace from "./Trace.ts"
@@ -57,6 +58,7 @@ interface Ended {
   readonly changes: string
   readonly seen: ReadonlyArray<World.Seen>
   readonly undone: ReadonlyArray<string>
+  readonly unreported: ReadonlyArray<string>
   readonly trace: ReadonlyArray<string>
 }
 
@@ -87,6 +89,7 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
       moment,
       changes: changesOf([...before, ...world.director.sent]),
       seen: world.seen,
+      unreported: Refused.unreported(world.attempts, moment.saved),
       undone: world.foreign.flatMap((written) => Foreign.undone(written, Foreign.stored(moment.saved, written)) ?? []),
       trace: Trace.of(world, since)
     }
@@ -126,9 +129,6 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
 
 const showChanges = (changes: string): string => (changes === "" ? "nothing" : changes)
 
-/** How many differences a message shows. */
-const mostDifferences = 5
-
 /** The promises that the end of a schedule broke. */
 const judge = (story: Story, { steps, view }: Reference, schedule: Schedule, end: Ended): ReadonlyArray<Violation> => {
   const course = steps[schedule.step]
@@ -136,6 +136,7 @@ const judge = (story: Story, { steps, view }: Reference, schedule: Schedule, end
   const { trace } = end
   const violate = (oracle: string, message: string) => violations.push({ schedule, oracle, message, trace })
   for (const { message, oracle } of end.seen) violate(oracle, message)
+  for (const message of end.unreported) violate(Refused.oracle, message)
   for (const message of end.undone) violate("other clients keep what they wrote", message)
   if (!end.rested) violate(atRest, "the cluster does not come to rest")
   const hows = schedule.faults.flatMap(({ fault }) => (fault._tag === "ForeignWrite" ? [fault.how] : []))
@@ -143,16 +144,7 @@ const judge = (story: Story, { steps, view }: Reference, schedule: Schedule, end
   if (course === undefined || hows.includes("taken")) return violations
   const differences = Picture.differences(course.picture, Picture.of(end.saved, view), story.ignore)
   if (differences.length > 0) {
-    violate(
-      "the end is that of the undisturbed run",
-      differences
-        .slice(0, mostDifferences)
-        .map(
-          ({ actual, expected, object, path }) =>
-            `${object} ${path}: ${actual ?? "absent"} instead of ${expected ?? "absent"}`
-        )
-        .join("\n")
-    )
+    violate("the end is that of the undisturbed run", Picture.show(differences))
   } else if (!hows.includes("deleted") && end.changes !== course.changes) {
     violate(
       "each object is created and deleted as often as in the undisturbed run",
@@ -171,7 +163,9 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report> =
     const { depth, isTried, only, seed } = options
     const known = yield* playReference(story, seed)
     const violations = [...known.violations]
-    const all = Schedules.single(known).filter(({ faults }) => faults.every(({ fault }) => isTried(fault)))
+    const all = (known.rested ? Schedules.single(known) : []).filter(({ faults }) =>
+      faults.every(({ fault }) => isTried(fault))
+    )
     const chosen = (depth === 1 ? all : Schedules.pairs(all, options.pairs, seed)).filter(
       (schedule) => only === undefined || identifier(schedule) === only
     )

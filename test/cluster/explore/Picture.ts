@@ -115,7 +115,9 @@ const normal = (value: Json.Json, name: string, course: Course): Json.Json => {
     // Whether the status is of the newest spec matters; the number does not.
     const isNewest = member === "observedGeneration" && inner === course.generation
     const made = isNewest ? "newest" : normal(inner, member, course)
-    const isEmpty = member === "annotations" && Json.isObject(made) && Json.isEmpty(made)
+    const isEmpty = Json.isList(made)
+      ? member === "conditions" && made.length === 0
+      : ["annotations", "status"].includes(member) && Json.isObject(made) && Json.isEmpty(made)
     if (!isEmpty) members.push([member, made])
   }
   return Object.fromEntries(members)
@@ -190,3 +192,16 @@ export const differences = (
   }
   return found
 }
+
+/** How many differences a text shows. */
+const mostDifferences = 5
+
+/** The first differences in words, a line each. */
+export const show = (differences: ReadonlyArray<Difference>): string =>
+  differences
+    .slice(0, mostDifferences)
+    .map(
+      ({ actual, expected, object, path }) =>
+        `${object} ${path}: ${actual ?? "absent"} instead of ${expected ?? "absent"}`
+    )
+    .join("\n")

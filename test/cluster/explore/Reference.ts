@@ -1,7 +1,9 @@
 /** The run of a story without faults, from which schedules are derived and with which they are compared. */
 import * as Effect from "effect/Effect"
 import type { Planned, Schedule } from "./Fault.ts"
+import * as Past from "./Past.ts"
 import * as Picture from "./Picture.ts"
+import * as Refused from "./Refused.ts"
 import type { Story } from "./Story.ts"
 import * as Wire from "./Wire.ts"
 import * as World from "./World.ts"
@@ -30,10 +32,14 @@ export interface Course {
   readonly events: ReadonlyMap<string, number>
   readonly moments: ReadonlyArray<WriteMoment>
   readonly end: World.Moment
+  /** Whether the API server refused the last writes for an object. */
+  readonly refused: boolean
 }
 
 /** The run without faults. */
 export interface Reference {
+  /** Whether every step came to rest. The story ends at the first one that did not. */
+  readonly rested: boolean
   readonly view: Picture.View
   readonly roots: ReadonlySet<string>
   readonly steps: ReadonlyArray<Course & { readonly picture: Picture.Picture; readonly changes: string }>
@@ -68,6 +74,9 @@ export const playStep = (world: World.World, story: Story, step: number, faults:
     return yield* world.settle(passes)
   })
 
+/** Whether a request changed something: the API server rejects a refused spec again at each start. */
+const changes = (sent: Wire.Sent): boolean => Wire.writes(sent) && sent.status !== undefined && sent.status < 300
+
 /** The writes of a program that starts in a state at rest. */
 export const restarted = (story: Story, from: World.Moment, seed: number) =>
   World.run(story, { from, seed }, (world) =>
@@ -75,7 +84,7 @@ export const restarted = (story: Story, from: World.Moment, seed: number) =>
       world.director.arm([])
       yield* world.start
       yield* world.settle()
-      return world.director.sent.filter(Wire.writes)
+      return world.director.sent.filter(changes)
     })
   )
 
@@ -87,7 +96,7 @@ export const restartMessage = (sent: ReadonlyArray<Wire.Sent>): string =>
     .join("; ")}`
 
 /** The promise that nothing is written at rest. */
-export const atRest = "at rest, nothing is written, also by a restarted manager"
+export const { atRest } = World
 
 /** The seed of the worlds that play a step. They have the same uids until they differ. */
 export const seedOf = (seed: number, step: number): number => seed + 1 + step
@@ -105,7 +114,7 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
         world.director.arm([])
         yield* world.start
         yield* world.settle()
-        const restarts = world.director.sent.filter(Wire.writes)
+        const restarts = world.director.sent.filter(changes)
         if (step > 0 && restarts.length > 0) {
           violations.push({
             schedule: { step: step - 1, faults: [] },
@@ -115,10 +124,11 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
         }
         moments.length = 0
         const actedAt = world.moment().at
-        if (!(yield* playStep(world, story, step, []))) {
-          violations.push({ schedule, oracle: atRest, message: "the cluster does not come to rest" })
+        const rested = yield* playStep(world, story, step, [])
+        if (!rested) violations.push({ schedule, oracle: atRest, message: "the cluster does not come to rest" })
+        for (const message of Refused.unreported(world.attempts, world.moment().saved)) {
+          violations.push({ schedule, oracle: Refused.oracle, message })
         }
-        for (const { message, oracle } of world.seen) violations.push({ schedule, oracle, message })
         const { events, sent } = world.director
         const ofWrites = sent.flatMap((one, request) => (Wire.writes(one) ? [request] : []))
         const course: Course = {
@@ -128,9 +138,10 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
           events,
           // A write has two moments.
           moments: moments.map((one, index) => ({ ...one, request: ofWrites[index >> 1] ?? 0 })),
-          end: world.moment()
+          end: world.moment(),
+          refused: Refused.last(world.attempts).length > 0
         }
-        return { course, violations }
+        return { course, rested, seen: world.seen, violations }
       })
     )
   })
@@ -141,25 +152,38 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
     let from = yield* World.run(story, { seed }, (world) =>
       Effect.map(Effect.zipRight(world.start, world.settle()), world.moment)
     )
-    const base = from.saved
+    const base = from
     const steps: Array<Course> = []
     const violations: Array<Violation> = []
+    let rested = true
     for (const step of story.steps.keys()) {
       const played = yield* undisturbed(story, step, from, seed)
       steps.push(played.course)
-      violations.push(...played.violations)
+      const schedule = { step, faults: [] }
+      // A world sees the fibers that it leaves only at its end.
+      violations.push(...played.violations, ...played.seen.map((one) => ({ schedule, ...one })))
       from = played.course.end
+      rested = played.rested
+      if (!rested) break
     }
-    const restarts = yield* restarted(story, from, seed)
+    const restarts = rested ? yield* restarted(story, from, seed) : []
     if (restarts.length > 0) {
       const schedule = { step: story.steps.length - 1, faults: [] }
       violations.push({ schedule, oracle: atRest, message: restartMessage(restarts) })
     }
     const roots = new Set(story.controllers.map(({ resource }) => World.collectionOf(resource)))
     const written = steps.flatMap(({ sent }) => sent.filter(Wire.writes).map(({ asked }) => asked.collection))
-    const view = { base, storages: new Set([...roots, ...written].map(World.storageOf)) }
+    const view = { base: base.saved, storages: new Set([...roots, ...written].map(World.storageOf)) }
+    const rooted = new Set([...roots].map(World.storageOf))
+    for (const [step, { end, refused }] of story.fromSpecs && rested ? steps.entries() : []) {
+      if (refused) continue
+      const past = yield* Past.differences(story, base, end.saved, { roots: rooted, seed: seed + 2_000_000, view })
+      if (past.length === 0) continue
+      violations.push({ schedule: { step, faults: [] }, oracle: Past.oracle, message: Picture.show(past) })
+    }
     return {
       view,
+      rested,
       roots,
       steps: steps.map((step) => ({
         ...step,

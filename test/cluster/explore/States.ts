@@ -34,9 +34,6 @@ export interface StatesReport {
 /** How many simpler sequences the search tries. */
 const mostTries = 30
 
-/** How many differences a message shows. */
-const mostDifferences = 5
-
 /** The condition Ready of an object that is not ready, in a picture. */
 const notReady = /"status":"(False|Unknown)","type":"Ready"/
 
@@ -104,14 +101,7 @@ export const explore = (
         const differences = Picture.differences(fresh, actual, story.ignore).filter(
           ({ path }) => isHealthy || !path.startsWith("status")
         )
-        return differences.length === 0
-          ? undefined
-          : differences
-              .slice(0, mostDifferences)
-              .map(
-                (one) => `${one.object} ${one.path}: ${one.actual ?? "absent"} instead of ${one.expected ?? "absent"}`
-              )
-              .join("\n")
+        return differences.length === 0 ? undefined : Picture.show(differences)
       })
     const simplest = (specs: ReadonlyArray<Json.JsonObject>, message: string): Effect.Effect<PathViolation> =>
       Effect.gen(function* () {

@@ -35,4 +35,9 @@ export interface Story {
   readonly begin: number
   /** Fields that may differ at the end, as `kind: path`: `WebApp: status.lastProbe`. */
   readonly ignore: ReadonlyArray<string>
+  /**
+   * Whether the state at rest follows from the specs alone, for a program without a memory of the past. Then each step must end as a new
+   * cluster with the same specs does, except while the API server refuses a spec. Default: false.
+   */
+  readonly fromSpecs: boolean
 }

@@ -70,6 +70,8 @@ export interface Hooks {
   readonly suspended: (owner: Owner) => void
   /** Another client writes. */
   readonly foreign: (how: ForeignWrite, sent: Sent) => Effect.Effect<void>
+  /** Whether the process no longer gets answers, because it sends requests in a loop without a pause. Called for each request. */
+  readonly isEndless: (owner: Owner) => boolean
   /** Before and after a write reaches the API server. */
   readonly write: (sent: Sent, when: "before" | "after") => void
 }
@@ -136,7 +138,14 @@ const expired = new TextEncoder().encode(`${JSON.stringify({ type: "ERROR", obje
 
 /** Counts without faults. */
 export const observing = (now: () => number): Director =>
-  make({ now, crash: () => undefined, suspended: () => undefined, foreign: () => Effect.void, write: () => undefined })
+  make({
+    now,
+    crash: () => undefined,
+    suspended: () => undefined,
+    foreign: () => Effect.void,
+    isEndless: () => false,
+    write: () => undefined
+  })
 
 /** No faults yet. */
 export const make = (hooks: Hooks): Director => {
@@ -210,6 +219,7 @@ export const make = (hooks: Hooks): Director => {
         const at = hooks.now()
         const entry: Sent = { asked, method, path, body, process: owner.name, at, status: undefined }
         sent.push(entry)
+        if (hooks.isEndless(owner)) return Transport.abortable(request, Effect.never)
         const isWrite = writes(entry)
         const pass = Effect.suspend(() => {
           if (isWrite) hooks.write(entry, "before")

@@ -6,9 +6,13 @@ import * as Attempt from "@homeostat/runtime/controller/Attempt"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as DefaultServices from "effect/DefaultServices"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Random from "effect/Random"
@@ -75,6 +79,12 @@ const longest = 600_000
 /** Retries without any change, after which a failing object counts as at rest. */
 const mostRetries = 4
 
+/** The requests at one moment of virtual time after which a process counts as endless. */
+const mostAtOnce = 500
+
+/** The oracle of the rest. */
+export const atRest = "at rest, nothing is written, also by a restarted manager"
+
 /** How long a leader is suspended: longer than its Lease. */
 const suspension = "40 seconds"
 
@@ -105,7 +115,8 @@ interface Running {
 const make = (
   story: Story,
   options: Options,
-  time: VirtualTime.VirtualTime
+  time: VirtualTime.VirtualTime,
+  seen: Array<Seen>
 ): Effect.Effect<World, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { elected = false, from, seed } = options
@@ -127,7 +138,6 @@ const make = (
     const moment = (): Moment => ({ saved: cluster.server.saved(), at: time.clock.unsafeCurrentTimeMillis() })
 
     const running: Array<Running> = []
-    const seen: Array<Seen> = []
     const foreign: Array<Foreign.Written> = []
     const attempts: Array<Attempt.Attempt> = []
     /** When the retries of failed attempts are due, by controller and key. */
@@ -142,8 +152,23 @@ const make = (
       one.process.suspend()
       retries.clear()
     }
+    let last = { at: 0, requests: 0 }
+    let hasEndless = false
+    const isEndless = (owner: Wire.Owner): boolean => {
+      const at = time.clock.unsafeCurrentTimeMillis()
+      last = { at, requests: at === last.at ? last.requests + 1 : 1 }
+      if (last.requests < mostAtOnce) return false
+      const one = runningOf(owner)
+      if (one !== undefined && !owner.dead) {
+        crash(one)
+        hasEndless = true
+        seen.push({ oracle: atRest, message: `${owner.name} sent ${mostAtOnce} requests without a pause` })
+      }
+      return true
+    }
     const director = Wire.make({
       now: () => time.clock.unsafeCurrentTimeMillis(),
+      isEndless,
       crash: (owner) => {
         const one = runningOf(owner)
         if (one === undefined) return
@@ -156,7 +181,8 @@ const make = (
       foreign: (how, sent) =>
         Effect.map(Foreign.write(cluster.transport, how, sent), (written) => void foreign.push(...written)),
       write: (sent, when) => {
-        if (when === "after" && elected) {
+        // What was sent before the suspension may arrive after it.
+        if (when === "before" && elected) {
           const holder = Foreign.holder(store, lease)
           if (holder !== undefined && holder !== sent.process) {
             seen.push({
@@ -216,6 +242,7 @@ const make = (
         const before = changes
         const sent = director.sent.length
         yield* time.pass(quiet)
+        if (hasEndless) return false
         if (missing > 0) {
           missing--
           isDisturbed = true
@@ -270,14 +297,35 @@ const make = (
     }
   })
 
-/** Runs a course from its beginning or a moment to the end of the effect. */
+/** The fibers without a parent that run in a time. */
+const rootsIn = (time: VirtualTime.VirtualTime) =>
+  Fiber.unsafeRoots().filter(
+    (fiber) => Context.get(fiber.getFiberRef(DefaultServices.currentServices), Clock.Clock) === time.clock
+  )
+
+/** Turns of the event loop until the fibers of a closed world have ended. */
+const turns = Effect.replicateEffect(
+  Effect.promise(() => new Promise((resume) => setImmediate(resume))),
+  3
+)
+
+/** Runs a course from its beginning or a moment to the end of the effect. Afterwards the world also saw fibers that did not end. */
 export const run = <A>(story: Story, options: Options, course: (world: World) => Effect.Effect<A>): Effect.Effect<A> =>
   Effect.suspend(() => {
     const time = VirtualTime.make(options.from?.at ?? story.begin)
-    return Effect.flatMap(make(story, options, time), course).pipe(
+    const seen: Array<Seen> = []
+    return Effect.flatMap(make(story, options, time, seen), course).pipe(
       Effect.scoped,
       time.within,
       Effect.withRandom(Random.make(options.seed)),
+      Effect.zipLeft(Effect.when(turns, () => rootsIn(time).length > 0)),
+      Effect.tap(() =>
+        Effect.sync(() => {
+          const left = rootsIn(time).length
+          if (left > 0)
+            seen.push({ oracle: "no fiber is left", message: `${left} fibers without a parent have not ended` })
+        })
+      ),
       Logger.withMinimumLogLevel(LogLevel.None)
     )
   })

@@ -1,0 +1,53 @@
+/** Compares the end of a step with that of a new cluster with the same specs. */
+
+import * as Json from "@homeostat/apiserver/model/Json"
+import type * as Store from "@homeostat/apiserver/storage/Store"
+import * as Effect from "effect/Effect"
+import * as EmbeddedCluster from "../EmbeddedCluster.ts"
+import * as Picture from "./Picture.ts"
+import type { Story } from "./Story.ts"
+import * as World from "./World.ts"
+
+/** The oracle. */
+export const oracle = "the end follows from the specs, not from the past"
+
+/** The reconciled objects and those with an owner: other objects belong to users. */
+const own = (saved: Store.Saved, roots: ReadonlySet<string>): Store.Saved => ({
+  ...saved,
+  storages: Object.fromEntries(
+    Object.entries(saved.storages).map(([storage, objects]) => [
+      storage,
+      roots.has(storage)
+        ? objects
+        : objects.filter(({ metadata }) => Json.list(Json.at(metadata, "ownerReferences")).length > 0)
+    ])
+  )
+})
+
+/** The parts of an object that a user writes. */
+const written = ({ apiVersion, kind, metadata, spec }: Json.JsonObject): Json.JsonObject => {
+  const { annotations, labels, name, namespace } = Json.object(metadata)
+  return { apiVersion, kind, metadata: { name, namespace, labels, annotations }, spec }
+}
+
+/** The differences between the end of a step and the end of a cluster that begins with its specs. */
+export const differences = (
+  story: Story,
+  base: World.Moment,
+  end: Store.Saved,
+  { roots, seed, view }: { readonly roots: ReadonlySet<string>; readonly seed: number; readonly view: Picture.View }
+): Effect.Effect<ReadonlyArray<Picture.Difference>> =>
+  World.run(story, { from: base, seed }, (world) =>
+    Effect.gen(function* () {
+      const objects = [...roots].flatMap((storage) => end.storages[storage] ?? [])
+      yield* world.start
+      yield* world.settle()
+      yield* EmbeddedCluster.create(
+        world.cluster.server,
+        objects.filter(({ metadata }) => Json.at(metadata, "deletionTimestamp") === undefined).map(written)
+      )
+      yield* world.settle()
+      const picture = (saved: Store.Saved) => Picture.of(own(saved, roots), view)
+      return Picture.differences(picture(world.moment().saved), picture(end), story.ignore)
+    })
+  )

@@ -1,0 +1,63 @@
+/** Requests that the API server rejects for good: the object must say so. */
+
+import * as Json from "@homeostat/apiserver/model/Json"
+import type * as Store from "@homeostat/apiserver/storage/Store"
+import type { Attempt } from "@homeostat/runtime/controller/Attempt"
+
+/** The oracle. */
+export const oracle = "a refused spec is reported on the object"
+
+const pathOf = (path: string): string => path.split("?", 1)[0] ?? ""
+
+/** The last request of an attempt that was rejected with 403 or 422, and did not succeed later. */
+const refusalOf = ({ exchanges }: Attempt) =>
+  exchanges.findLast(
+    ({ error, request }, at) =>
+      (error === "Forbidden" || error === "Invalid") &&
+      // A JSON patch fails with 422 if another write came first.
+      !(request.headers["content-type"] ?? "").startsWith("application/json-patch") &&
+      !exchanges
+        .slice(at)
+        .some((later) => later.error === undefined && pathOf(later.request.path) === pathOf(request.path))
+  )
+
+/** Whether the status has a condition of this generation that is False, or Stalled; or names the error. */
+const isReported = (object: Json.JsonObject, error: string): boolean => {
+  const status = Json.object(object.status)
+  const generation = Json.at(object, "metadata", "generation")
+  const isNew = (part: Json.Json) => (Json.at(part, "observedGeneration") ?? generation) === generation
+  return (
+    Json.list(status.conditions).some(
+      (condition) =>
+        isNew(condition) &&
+        Json.at(condition, "status") === (Json.at(condition, "type") === "Stalled" ? "True" : "False")
+    ) ||
+    (isNew(status) && JSON.stringify(status).includes(error))
+  )
+}
+
+/** The last attempts for each object that were refused. */
+export const last = (attempts: ReadonlyArray<Attempt>) => {
+  const newest = new Map(
+    attempts.flatMap((attempt) =>
+      attempt.outcome._tag === "Interrupted" ? [] : [[`${attempt.controller} ${attempt.key}`, attempt] as const]
+    )
+  )
+  return [...newest.values()].flatMap((attempt) => {
+    const refusal = refusalOf(attempt)
+    return refusal?.error === undefined ? [] : [{ attempt, error: refusal.error, refusal }]
+  })
+}
+
+/** The objects whose last attempt was refused and whose status does not say so. */
+export const unreported = (attempts: ReadonlyArray<Attempt>, saved: Store.Saved): ReadonlyArray<string> => {
+  const objects = Object.values(saved.storages).flat()
+  return last(attempts).flatMap(({ attempt: { key, kind, uid }, error, refusal: { request, status } }) => {
+    const object = objects.find((one) => Json.at(one, "metadata", "uid") === uid)
+    return object === undefined || isReported(object, error)
+      ? []
+      : [
+          `${kind} ${key}: ${request.method} ${pathOf(request.path)} failed with ${status}, and the status does not say so`
+        ]
+  })
+}

@@ -1,0 +1,150 @@
+/** A mutant: a small controller with one seeded bug, the correct controller beside it, and the story that both play. */
+import * as Cache from "@homeostat/runtime/cache/Cache"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import type { Access } from "@homeostat/runtime/controller/Access"
+import * as Controller from "@homeostat/runtime/controller/Controller"
+import * as Owned from "@homeostat/runtime/controller/Owned"
+import * as Result from "@homeostat/runtime/controller/Result"
+import * as Manager from "@homeostat/runtime/manager/Manager"
+import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
+import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Explore from "@homeostat/testkit/Explore"
+import type { Fault } from "@homeostat/testkit/explore/Fault"
+import type { Step, Story } from "@homeostat/testkit/explore/Story"
+import { Effect, Option, Schema } from "effect"
+
+const optional = { exact: true } as const
+
+/** The kind that the controllers reconcile. */
+export const Volume = CustomResource.make({
+  group: "explore.example.org",
+  version: "v1",
+  kind: "Volume",
+  spec: Schema.Struct({
+    size: Schema.Int,
+    alias: Schema.optionalWith(Schema.String, optional),
+    note: Schema.optionalWith(Schema.String, optional)
+  }),
+  status: Schema.Struct({
+    child: Schema.optionalWith(Schema.String, optional),
+    phase: Schema.optionalWith(Schema.String, optional),
+    size: Schema.optionalWith(Schema.Int, optional),
+    seenAt: Schema.optionalWith(Schema.String, optional),
+    conditions: Schema.optionalWith(Condition.list, optional)
+  })
+})
+
+/** A Volume. */
+export type Volume = typeof Volume.Type
+
+/** The controllers of one process. Each call makes them anew, with memory of their own. */
+export type Program = () => ReadonlyArray<Controller.Controller<Manager.Runtime>>
+
+/** Why a violation counts: the promise that a mutant breaks. */
+export const oracles = {
+  rest: "at rest, nothing is written, also by a restarted manager",
+  end: "the end is that of the undisturbed run",
+  count: "each object is created and deleted as often as in the undisturbed run",
+  others: "other clients keep what they wrote",
+  leader: "only the leader writes",
+  defect: "no defect",
+  past: "the end follows from the specs, not from the past",
+  refusal: "a refused spec is reported on the object",
+  fiber: "no fiber is left"
+} as const
+
+/** A mutant and its twin. */
+export interface Mutant {
+  /** What the mutant does wrong. */
+  readonly name: string
+  /** The oracle that finds it. */
+  readonly oracle: keyof typeof oracles
+  /** The fault that reveals it; `none` if the story alone does. */
+  readonly fault: Fault["_tag"] | "none"
+  readonly mutant: Program
+  readonly twin: Program
+  readonly steps: ReadonlyArray<Step>
+  /** Whether the state at rest follows from the specs: see `Story`. */
+  readonly fromSpecs?: boolean | undefined
+}
+
+/** A controller of Volumes that owns ConfigMaps and ends with `Result.done`. */
+export const controller = <E, R>(
+  reconcile: (volume: Volume) => Effect.Effect<unknown, E, R>,
+  access: ReadonlyArray<Access> = []
+) =>
+  Controller.make("volumes", {
+    for: Volume,
+    owns: [ConfigMap],
+    access,
+    reconcile: (volume) => Effect.as(reconcile(volume), Result.done)
+  })
+
+/** The story of a program. */
+export const storyOf = (program: Program, { fromSpecs = false, steps }: Mutant): Story =>
+  Explore.story({
+    controllers: program(),
+    manager: (settings) => Effect.suspend(() => Manager.launch(program(), settings)),
+    steps,
+    fromSpecs,
+    cluster: { kubelet: false, controllers: ["garbage-collector-controller"] }
+  })
+
+/** The Volume of the stories. */
+export const key = { namespace: "default", name: "v" }
+
+/** A step that creates the Volume. */
+export const create = (spec: Volume["spec"] = { size: 3 }): Step =>
+  Explore.step("create", Client.create(Volume, { metadata: key, spec }))
+
+/** A step that changes the spec of the Volume. */
+export const change = (name: string, spec: object): Step =>
+  Explore.step(name, Client.patch(Volume, key, Patch.merge({ spec })))
+
+/** A step that changes the size. */
+export const resize = change("resize", { size: 5 })
+
+/** A step that deletes the Volume. */
+export const remove = Explore.step("delete", Client.delete(Volume, key))
+
+/** The key of an object whose name begins with that of the Volume. */
+export const keyOf = ({ metadata: { name, namespace = "" } }: KubernetesObject, suffix: string) => ({
+  namespace,
+  name: `${name}-${suffix}`
+})
+
+/** Applies a child with a size. */
+export const apply = (volume: Volume, suffix: string, data: Readonly<Record<string, string>> = {}) =>
+  Owned.apply(volume, ConfigMap, {
+    metadata: { name: keyOf(volume, suffix).name },
+    data: { size: String(volume.spec.size), ...data }
+  })
+
+/** The cached child. */
+export const cached = (volume: Volume, suffix: string) =>
+  Effect.map(Cache.get(ConfigMap, keyOf(volume, suffix)), Option.getOrUndefined)
+
+/** Whether a child belongs to a Volume. */
+export const isOwned = (child: ConfigMap, { metadata: { uid } }: Volume): boolean =>
+  child.metadata.ownerReferences?.some((reference) => reference.uid === uid) === true
+
+/** The owner reference to a Volume. */
+export const owner = ({ metadata: { name, uid } }: Volume) => ({
+  apiVersion: "explore.example.org/v1",
+  kind: "Volume",
+  name,
+  uid,
+  controller: true
+})
+
+/** A correct controller with one child. */
+export const plain: Program = () => [controller((volume) => apply(volume, "data"))]
+
+/** A Volume is created and deleted. */
+export const lifetime: ReadonlyArray<Step> = [create(), remove]
+
+/** A Volume is created and gets another size. */
+export const growth: ReadonlyArray<Step> = [create(), resize]

@@ -1,0 +1,64 @@
+/** Explore finds every mutant, and finds nothing in its twin. */
+import { describe, expect, test } from "bun:test"
+import * as Explore from "@homeostat/testkit/Explore"
+import * as Message from "@homeostat/testkit/explore/Message"
+import type { Violation } from "@homeostat/testkit/explore/Reference"
+import { live } from "@homeostat/testkit/Test"
+import { Effect } from "effect"
+import { crashes } from "./Crashes.ts"
+import { errors } from "./Errors.ts"
+import { memories } from "./Memories.ts"
+import { type Mutant, oracles, storyOf } from "./Mutant.ts"
+import { others } from "./Others.ts"
+
+const mutants: ReadonlyArray<Mutant> = [...crashes, ...memories, ...others, ...errors]
+
+/** The mutants whose twin and story no earlier mutant has. */
+const distinct = mutants.filter(
+  ({ steps, twin }, at) => mutants.findIndex((other) => other.twin === twin && other.steps === steps) === at
+)
+
+const limitMillis = 60_000
+
+const isBy =
+  ({ fault, oracle }: Mutant) =>
+  ({ oracle: broken, schedule: { faults } }: Violation): boolean =>
+    broken === oracles[oracle] &&
+    (fault === "none" ? faults.length === 0 : faults.some((planned) => planned.fault._tag === fault))
+
+describe("Explore finds a controller that", () => {
+  for (const mutant of mutants) {
+    live(
+      mutant.name,
+      () =>
+        Effect.gen(function* () {
+          const story = storyOf(mutant.mutant, mutant)
+          const found = yield* Explore.run(story, { faults: mutant.fault === "none" ? [] : [mutant.fault] })
+          const shown = found.violations.some(isBy(mutant)) ? "found" : Message.of(story, found)
+          expect(shown).toBe("found")
+        }),
+      limitMillis
+    )
+  }
+})
+
+describe("Explore finds nothing in the twin of a controller that", () => {
+  for (const mutant of distinct) {
+    live(
+      mutant.name,
+      () =>
+        Effect.gen(function* () {
+          const story = storyOf(mutant.twin, mutant)
+          const found = yield* Explore.run(story)
+          expect(found.violations.length === 0 ? "nothing" : Message.of(story, found)).toBe("nothing")
+          expect(found.schedules).toBeGreaterThan(0)
+        }),
+      limitMillis
+    )
+  }
+})
+
+test("the corpus has at least 20 mutants, each with a name of its own", () => {
+  expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length)
+  expect(mutants.length).toBeGreaterThanOrEqual(20)
+})
