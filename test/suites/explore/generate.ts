@@ -6,7 +6,7 @@ import * as Stories from "./Stories.ts"
 
 const introduction = `# What was explored
 
-The tests play a story of each shipped controller, and repeat it with each fault at each of its requests and at each event of its watches.
+The tests play a story of each shipped controller. They repeat it with each fault at each of its requests and at each event of its watches.
 After each repeat the cluster must be in the same state as without a fault, and a restarted manager must have nothing to write.
 [Explore a controller](explore.md) describes the faults and the promises. The numbers in the tables are schedules.
 \`bun test/suites/explore/generate.ts\` writes this page.
