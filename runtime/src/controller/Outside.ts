@@ -5,7 +5,11 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
-/** Runs in place of an effect outside of the cluster, with the description of that effect. Default: none, so the effect itself runs. */
+/**
+ * Runs in place of an effect outside of the cluster, with the description of that effect. Default: none, so the effect itself runs.
+ *
+ * @internal
+ */
 export class Outside extends Context.Reference<Outside>()("@homeostat/runtime/Outside", {
   defaultValue: (): ((what: string) => Effect.Effect<never>) | undefined => undefined
 }) {}
@@ -17,7 +21,9 @@ export class Outside extends Context.Reference<Outside>()("@homeostat/runtime/Ou
  *
  * @example
  * ```ts
- * const answer = yield* Outside.effect("the site itself", Effect.promise(() => fetch("http://127.0.0.1:1/")))
+ * const createBucket = Effect.succeed("s3://site")
+const bucket = yield* Outside.effect("the bucket of the site", createBucket)
+bucket // => "s3://site"
  * ```
  */
 export const effect = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
