@@ -32,6 +32,10 @@ const named = (list: ReadonlyArray<Drift.Json>): ReadonlyMap<string, Drift.Json>
 
 const isList = (value: Drift.Json | undefined): value is ReadonlyArray<Drift.Json> => Array.isArray(value)
 
+/** A key such as `constructor` must not find an inherited one. */
+const own = (fields: Drift.Fields, key: string): Drift.Json | undefined =>
+  Object.hasOwn(fields, key) ? fields[key] : undefined
+
 type Side = "from" | "to"
 
 /** Adds the fields of a value that only one state has. */
@@ -56,7 +60,7 @@ const compare = (from: Drift.Json | undefined, to: Drift.Json | undefined, path:
   }
   if (Drift.isRecord(from) && Drift.isRecord(to)) {
     for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
-      if (!isServed(path, key)) compare(from[key], to[key], within(path, key), into)
+      if (!isServed(path, key)) compare(own(from, key), own(to, key), within(path, key), into)
     }
     return
   }

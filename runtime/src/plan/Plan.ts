@@ -143,7 +143,7 @@ export const make = <R, E>(
     const planned = Effect.gen(function* () {
       const services = yield* Layer.build(
         Manager.layer({ namespaces: settings.namespaces, instance: "plan", userAgent: settings.userAgent })
-      ).pipe(Effect.provideService(Transport.Transport, transport))
+      )
       const own = yield* Effect.provide(Layer.build(layer), services)
       const context = Context.merge(services, own)
       const runners = yield* Manager.start(controllers, {
@@ -153,10 +153,11 @@ export const make = <R, E>(
       }).pipe(
         Effect.provideService(Observers, [rest.observe]),
         Effect.provideService(Outside, outside(endings)),
-        Effect.mapInputContext((scope: Context.Context<Scope.Scope>) => Context.merge(context, scope))
+        // The services of the plan win over those of the caller, whose client writes.
+        Effect.mapInputContext((caller: Context.Context<Scope.Scope>) => Context.merge(caller, context))
       )
       return yield* settled(runners, rest, Duration.decode(settings.timeout ?? "1 minute"))
-    })
+    }).pipe(Effect.provideService(Transport.Transport, transport))
     const { late, runners, unstarted } = yield* Effect.raceFirst(planned, Deferred.await(failure))
     const isKnown = (reconcile: Endings.Reconcile) => endings.reasonOf(reconcile) === undefined
     const failures = rest.failures().filter(([reconcile]) => isKnown(reconcile))
