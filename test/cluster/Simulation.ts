@@ -1,9 +1,6 @@
 /**
- * An API server in memory for the verb `plan` of a program: it shows what the writes of the controllers would do.
- *
- * ```ts
- * Program.main({ …, simulation: () => import("@homeostat/testkit/Simulation") })
- * ```
+ * An API server in memory for the verb `plan` of a program: it shows what the writes of the controllers would do. The program imports this
+ * module when it plans (`simulation` of `Program.main`).
  *
  * It starts without any object, and its user is an administrator. It calls no webhook of the cluster.
  */

@@ -59,8 +59,8 @@ export interface Program<R, E> extends Verb.Named, Build.Built, Webhooks.Program
   /** The services in a plan, in place of `layer`: those with effects outside of the cluster. Default: `layer`. */
   readonly plannedLayer?: Layer.Layer<R, E, Manager.Runtime> | undefined
   /**
-   * Loads the API server in memory of the verb `plan`: `() => import("@homeostat/testkit/Simulation")`. Default: none, so the program
-   * does not have the verb.
+   * Imports the API server in memory of the verb `plan`, such as the module `Simulation` of the testkit. Default: none, so the program does
+   * not have the verb.
    */
   readonly simulation?: Simulation.Load | undefined
   /** The controllers' settings: `run --help` lists them, and `run` checks them first. Default: none. */

@@ -82,11 +82,10 @@ export const make = <F extends Flag.Flags, E, R>(
         )
       }
     }).pipe(
-      Effect.mapError(
-        (error): E | UsageError =>
-          error instanceof UsageError && options.misuse !== undefined
-            ? new UsageError({ message: error.message, code: options.misuse })
-            : error
+      Effect.mapError((error): E | UsageError =>
+        error instanceof UsageError && options.misuse !== undefined
+          ? new UsageError({ message: error.message, code: options.misuse })
+          : error
       )
     )
 })

@@ -89,7 +89,7 @@ const without = <A extends object>(items: ReadonlyArray<A>, others: ReadonlyArra
   })
 }
 
-/** What only one of two plans has. Times do not count. */
+/** The parts that only one of two plans has. Times do not count. */
 export const difference = (before: Document, now: Document): Difference => {
   const only = (one: Document, other: Document) => {
     const part = { writes: without(one.writes, other.writes), unknown: without(one.unknown, other.unknown) }

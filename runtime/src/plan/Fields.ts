@@ -16,7 +16,7 @@ export interface Field {
 /** The metadata that only the API server sets. */
 const served = new Set(["managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"])
 
-/** The kind and the metadata that the API server sets are no fields of a write. */
+/** Whether a field is the kind, or metadata that the API server sets. */
 const isServed = (path: string, key: string): boolean =>
   path === "metadata" ? served.has(key) : path === "" && (key === "kind" || key === "apiVersion")
 

@@ -1,5 +1,5 @@
 /**
- * What the controllers of a program would write in a cluster now.
+ * The writes that the controllers of a program would send to a cluster now.
  *
  * A plan runs the controllers themselves, over an API server in memory with copies of the objects of the cluster. So it goes several
  * steps deep: a later reconcile sees the writes of an earlier one. Other programs do nothing in a plan. No Job runs, and no pod starts.
@@ -79,7 +79,7 @@ export interface Settings {
   readonly kinds?: ReadonlyArray<CustomResource.Any> | undefined
   /** Whether the CRDs of the program are in place of those of the cluster. Default false. */
   readonly installCrds?: boolean | undefined
-  /** Objects that are applied before the controllers start. They are no part of the plan. */
+  /** Objects that are applied before the controllers start. The plan does not have them. */
   readonly manifests?: ReadonlyArray<Manifests.Manifest> | undefined
   /** Whether dry runs in the cluster decide the first write of each object. Default false. */
   readonly dryRuns?: boolean | undefined

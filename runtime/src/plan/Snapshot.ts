@@ -17,7 +17,7 @@ export type Copied = Effect.Effect<Response | undefined, ApiError>
 
 /** The copies of a plan. */
 export interface Snapshot {
-  /** Copies what a read needs, or a write of one object. An absent object is no error. */
+  /** Copies what a read needs, or a write of one object. It succeeds for an absent object. */
   readonly copy: (target: Target.Target) => Copied
   /** Copies a namespace in which a write creates an object. */
   readonly namespace: (name: string) => Effect.Effect<void, ApiError>

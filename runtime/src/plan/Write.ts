@@ -29,7 +29,7 @@ export interface Write {
   readonly subresource?: string | undefined
   readonly action: Action
   readonly verb: Verb
-  /** The changed fields. Of a new object: the fields that the program states. Of a deleted object: none. */
+  /** The changed fields. A new object has the fields that the program states, and a deleted object has none. */
   readonly fields: ReadonlyArray<Fields.Field>
   /** The number of pods that the change replaces; absent if the change replaces none. */
   readonly rollout?: { readonly pods: number } | undefined
