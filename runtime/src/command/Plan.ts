@@ -69,7 +69,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
   }),
   timeout: Flag.duration("timeout", {
     description: "The longest time for the reconciles; the rest of the plan is then unknown",
-    otherwise: "1m",
+    otherwise: "5m",
     atLeast: "1s"
   }),
   format: Flag.short(

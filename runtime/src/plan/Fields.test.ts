@@ -21,8 +21,8 @@ describe("the fields between two states", () => {
       ]),
       [
         { path: "spec.containers[app].image", from: "a:1", to: "a:2" },
-        { path: "spec.containers[log].name", to: "log" },
-        { path: "spec.containers[log].image", to: "b" }
+        { path: "spec.containers[log].image", to: "b" },
+        { path: "spec.containers[log].name", to: "log" }
       ]
     ],
     [
@@ -42,8 +42,8 @@ describe("the fields between two states", () => {
       { status: { phase: "Old" } },
       { spec: { a: { b: 1 } } },
       [
-        { path: "status.phase", from: "Old" },
-        { path: "spec.a.b", to: 1 }
+        { path: "spec.a.b", to: 1 },
+        { path: "status.phase", from: "Old" }
       ]
     ],
     [
@@ -87,8 +87,8 @@ test("the fields of a new object are those that its writer states", () => {
     items: []
   }
   expect(Fields.of("Secret", object)).toEqual([
+    { path: "items", to: [] },
     { path: "metadata.labels.c", to: "d" },
-    { path: "stringData.key", to: "<redacted>" },
-    { path: "items", to: [] }
+    { path: "stringData.key", to: "<redacted>" }
   ])
 })

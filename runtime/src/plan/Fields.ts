@@ -94,11 +94,14 @@ const hidden = (kind: string, fields: ReadonlyArray<Field>): ReadonlyArray<Field
     ? fields.map((field) => (isSecretValue(field) || field.path === lastApplied ? hide(field) : field))
     : fields
 
+/** API servers return the members of an object in different orders. */
+const byPath = (one: Field, other: Field): number => (one.path < other.path ? -1 : one.path > other.path ? 1 : 0)
+
 /** The differences of two states of an object. */
 export const between = (kind: string, from: object, to: object): ReadonlyArray<Field> => {
   const fields: Array<Field> = []
   compare(Drift.json(from), Drift.json(to), "", fields)
-  return hidden(kind, fields)
+  return hidden(kind, fields.sort(byPath))
 }
 
 /** The fields of a new object that its writer states, without the defaults of the API server. */
@@ -107,6 +110,6 @@ export const of = (kind: string, object: object): ReadonlyArray<Field> => {
   spread(Drift.json(object), "", "to", fields)
   return hidden(
     kind,
-    fields.filter(({ path }) => path !== "metadata.name" && path !== "metadata.namespace")
+    fields.filter(({ path }) => path !== "metadata.name" && path !== "metadata.namespace").sort(byPath)
   )
 }

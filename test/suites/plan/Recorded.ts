@@ -1,4 +1,4 @@
-/** The writes of a real manager on an embedded cluster, in the form of a plan, from the states of the cluster before and after each. */
+/** The writes of a real manager on a cluster, in the form of a plan, from the states of the cluster before and after each. */
 import type { Request } from "@homeostat/runtime/client/Request"
 import { Transport } from "@homeostat/runtime/client/Transport"
 import { Reconciliation } from "@homeostat/runtime/controller/Reconciliation"
@@ -18,15 +18,16 @@ export interface Recorded {
   readonly requests: ReadonlyArray<string>
 }
 
-/** Records what goes to a cluster. */
-export const over = ({ server, transport }: EmbeddedCluster.EmbeddedCluster): Recorded => {
+/** The state of an object now. */
+type StateOf = (target: Target.Target) => Effect.Effect<object | undefined>
+
+/** The kind of a target. */
+type KindOf = (target: Target.Target) => string
+
+/** Records the writes on the way to a cluster with these states. */
+export const through = (transport: Layer.Layer<Transport>, kindOf: KindOf, stateOf: StateOf): Recorded => {
   const writes: Array<Write.Write> = []
   const requests: Array<string> = []
-  const stateOf = (target: Target.Target): object | undefined => {
-    const kind = server.registry.find(target.group, target.version, target.plural)
-    const stored = kind && server.store.get(kind.storage, kind.namespaced ? target.namespace : "", target.name)
-    return stored && kind?.fromStorage(stored)
-  }
   const record = (next: Transport["Type"]) => (request: Request) =>
     Effect.gen(function* () {
       const path = Target.of(request)
@@ -35,17 +36,16 @@ export const over = ({ server, transport }: EmbeddedCluster.EmbeddedCluster): Re
       if (ignored.has(path.plural)) return yield* next.send(request)
       const name = path.name === "" ? String(JSON.parse(request.body ?? "{}").metadata?.name ?? "") : path.name
       const target = { ...path, name }
-      const before = stateOf(target)
+      const before = yield* stateOf(target)
       const response = yield* next.send(request)
       if (response.status >= 300) return response
-      const kind = server.registry.find(path.group, path.version, path.plural)?.kind ?? ""
       const apiVersion = path.group === "" ? path.version : `${path.group}/${path.version}`
       const { namespace, subresource } = path
       const place = {
-        target: { apiVersion, kind, ...(namespace !== "" && { namespace }), name },
+        target: { apiVersion, kind: kindOf(target), ...(namespace !== "" && { namespace }), name },
         ...(subresource !== "" && { subresource })
       }
-      const write = Write.of(request, place, before, stateOf(target))
+      const write = Write.of(request, place, before, yield* stateOf(target))
       const by = yield* Effect.map(Effect.context<never>(), (context) =>
         Context.getOption(context as Context.Context<Reconciliation>, Reconciliation)
       )
@@ -67,3 +67,24 @@ export const over = ({ server, transport }: EmbeddedCluster.EmbeddedCluster): Re
     ).pipe(Layer.provide(transport))
   }
 }
+
+/** Records the writes to an embedded cluster. */
+export const over = ({ server, transport }: EmbeddedCluster.EmbeddedCluster): Recorded => {
+  const kindAt = ({ group, plural, version }: Target.Target) => server.registry.find(group, version, plural)
+  return through(
+    transport,
+    (target) => kindAt(target)?.kind ?? "",
+    (target) =>
+      Effect.sync(() => {
+        const kind = kindAt(target)
+        const stored = kind && server.store.get(kind.storage, kind.namespaced ? target.namespace : "", target.name)
+        return stored && kind?.fromStorage(stored)
+      })
+  )
+}
+
+/** A write without the texts that differ between two runs from the same moment: times, and uids of new objects. */
+export const plain = (write: Write.Write): string =>
+  JSON.stringify(write)
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "<time>")
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<uid>")
