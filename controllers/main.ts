@@ -19,6 +19,8 @@ export const program = {
   controllers: [webapp, backup, restore],
   webhooks: [...webappAdmission, ...backupAdmission],
   layer: Settings.layer,
+  // Loaded by `plan` alone.
+  simulation: () => import("@homeostat/testkit/Simulation"),
   settings: Settings.variables,
   logger: Logs.layer,
   metrics: [MetricsText.format, OpenMetrics.format] as const,

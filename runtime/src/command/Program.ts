@@ -4,6 +4,7 @@
 import * as Crd from "./Crd.ts"
 import * as Dispatch from "./Dispatch.ts"
 import * as Manifests from "./Manifests.ts"
+import * as Plan from "./Plan.ts"
 import * as Preflight from "./Preflight.ts"
 import * as Rbac from "./Rbac.ts"
 import * as Run from "./Run.ts"
@@ -43,6 +44,7 @@ export const main = <R, E>(program: Run.Program<R, E>): void =>
     Rbac.verb(program),
     Manifests.verb(program),
     Preflight.verb(program),
+    ...(program.simulation === undefined ? [] : [Plan.verb({ ...program, simulation: program.simulation })]),
     Why.verb(program),
     Version.verb(program),
     ...(program.verbs ?? [])

@@ -30,6 +30,7 @@ import * as Manager from "../manager/Manager.ts"
 import * as MetricsPage from "../manager/MetricsPage.ts"
 import * as Permissions from "../manager/Permissions.ts"
 import * as Preflight from "../manager/Preflight.ts"
+import type * as Simulation from "../plan/Simulation.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import * as LogLevels from "../telemetry/LogLevels.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
@@ -55,6 +56,13 @@ import * as Workers from "./Workers.ts"
 export interface Program<R, E> extends Verb.Named, Build.Built, Webhooks.Program<R> {
   /** The controllers' services beyond those of the runtime; the layer may use the runtime's services. */
   readonly layer: Layer.Layer<R, E, Manager.Runtime>
+  /** The services in a plan, in place of `layer`: those with effects outside of the cluster. Default: `layer`. */
+  readonly plannedLayer?: Layer.Layer<R, E, Manager.Runtime> | undefined
+  /**
+   * Imports the API server in memory of the verb `plan`, such as the module `Simulation` of the testkit. Default: none, so the program does
+   * not have the verb.
+   */
+  readonly simulation?: Simulation.Load | undefined
   /** The controllers' settings: `run --help` lists them, and `run` checks them first. Default: none. */
   readonly settings?: Setting.Settings | undefined
   /** The logging. */

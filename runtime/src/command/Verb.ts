@@ -8,7 +8,11 @@ import * as Help from "./Help.ts"
 import * as Setting from "./Setting.ts"
 
 /** The command line or one of its variables is invalid. The message is one line with the accepted values. */
-export class UsageError extends Data.TaggedError("UsageError")<{ readonly message: string }> {}
+export class UsageError extends Data.TaggedError("UsageError")<{
+  readonly message: string
+  /** The exit code. Default: 2. */
+  readonly code?: number | undefined
+}> {}
 
 /** A failure that is already in the log, so that the program only exits. */
 export class Logged extends Data.TaggedError("Logged")<{ readonly code: number }> {}
@@ -49,6 +53,8 @@ export const make = <F extends Flag.Flags, E, R>(
       deprecated: ReadonlyArray<string>
     ) => Effect.Effect<void, E, R>
     readonly logsWarnings?: boolean | undefined
+    /** The exit code of an invalid command line. Default: 2. */
+    readonly misuse?: number | undefined
   }
 ): Verb<E, R> => ({
   name,
@@ -59,7 +65,7 @@ export const make = <F extends Flag.Flags, E, R>(
   settings: options.settings,
   run: (input) =>
     Either.match(Flag.read(options.flags, input, options.words?.most), {
-      onLeft: (message) =>
+      onLeft: (message): Effect.Effect<void, E | UsageError, R> =>
         Effect.fail(
           new UsageError({
             message: message.replace(/^(unknown flag: \S+)(?: \((.*)\))?$/, (_, problem, hint) => {
@@ -68,14 +74,20 @@ export const make = <F extends Flag.Flags, E, R>(
             })
           })
         ),
-      onRight: ({ deprecated, values, words }) => {
+      onRight: ({ deprecated, values, words }): Effect.Effect<void, E | UsageError, R> => {
         const warned = options.logsWarnings ? [] : deprecated
         return Effect.zipRight(
           Effect.forEach(warned, (warning) => Console.error(`${input.program}: ${warning}`), { discard: true }),
           options.run(values, words, deprecated)
         )
       }
-    })
+    }).pipe(
+      Effect.mapError((error): E | UsageError =>
+        error instanceof UsageError && options.misuse !== undefined
+          ? new UsageError({ message: error.message, code: options.misuse })
+          : error
+      )
+    )
 })
 
 /** A program, as its help names it. */

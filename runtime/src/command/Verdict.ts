@@ -16,7 +16,7 @@ export const of = (exit: Exit.Exit<unknown, unknown>): Verdict => {
   if (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause)) return { code: 0 }
   const failure = Option.getOrUndefined(Cause.failureOption(exit.cause))
   if (failure instanceof Verb.Logged) return { code: failure.code }
-  if (failure instanceof Verb.UsageError) return { code: 2, line: failure.message }
+  if (failure instanceof Verb.UsageError) return { code: failure.code ?? 2, line: failure.message }
   if (failure instanceof Error) return { code: 1, line: failure.message }
   return { code: 1, line: Cause.pretty(exit.cause) }
 }

@@ -15,6 +15,7 @@ const folders = [
   "controller",
   "webhook",
   "manager",
+  "plan",
   "command"
 ]
 

@@ -1,0 +1,184 @@
+/** `plan`: what the program would write in a cluster now, without writing it. */
+import { FileSystem } from "@effect/platform/FileSystem"
+import * as Console from "effect/Console"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as KubeConfig from "../client/KubeConfig.ts"
+import * as Transport from "../client/Transport.ts"
+import type * as Manager from "../manager/Manager.ts"
+import * as Document from "../plan/Document.ts"
+import type { Manifest } from "../plan/Manifests.ts"
+import * as Plan from "../plan/Plan.ts"
+import type { Load } from "../plan/Simulation.ts"
+import * as Text from "../plan/Text.ts"
+import * as Build from "./Build.ts"
+import * as Flag from "./Flag.ts"
+import * as Flags from "./Flags.ts"
+import * as Kinds from "./Kinds.ts"
+import type { Program as Runnable } from "./Run.ts"
+import * as Verb from "./Verb.ts"
+
+/** A program that can plan. */
+export interface Program<R, E> extends Runnable<R, E> {
+  readonly simulation: Load
+}
+
+/** A file cannot be used. The message names the flag and the file. */
+export class InvalidFile extends Data.TaggedError("InvalidFile")<{ readonly message: string }> {}
+
+/** Renders a plan, or its difference from an earlier plan. */
+interface Format {
+  readonly plan: (plan: Document.Document) => string
+  readonly difference: (difference: Document.Difference) => string
+}
+
+const json = (value: object): string => JSON.stringify(value, undefined, 2)
+
+const formats: { readonly [name: string]: Format } = {
+  text: { plan: Text.text, difference: Text.differenceText },
+  json: { plan: json, difference: json },
+  markdown: { plan: Text.markdown, difference: Text.differenceMarkdown }
+}
+
+const textFormat: Format = { plan: Text.text, difference: Text.differenceText }
+
+const flagsOf = (names: ReadonlyArray<string>) => ({
+  ...Flags.cluster,
+  ...Flags.scope(names),
+  local: Flag.toggle("local", {
+    description: "Compute the result of each write here, with permissions to read only (the default)"
+  }),
+  server: Flag.toggle("server", {
+    description: "Ask the API server for a dry run of the first write of each object; needs the permissions to write"
+  }),
+  files: Flag.short(
+    "f",
+    Flag.list("filename", {
+      placeholder: "FILE",
+      description:
+        "Plan as if the objects of this file were applied first; repeated or separated by commas; - for standard input"
+    })
+  ),
+  installCrds: Flag.toggle("install-crds", {
+    description: "Plan as if the CRDs of this program were installed (default those of the cluster)"
+  }),
+  since: Flag.text("since", {
+    placeholder: "PLAN",
+    description: "Print only the difference from an earlier plan, a file that plan -o json wrote"
+  }),
+  timeout: Flag.duration("timeout", {
+    description: "The longest time for the reconciles; the rest of the plan is then unknown",
+    otherwise: "5m",
+    atLeast: "1s"
+  }),
+  format: Flag.short(
+    "o",
+    Flag.choice("output", formats, {
+      placeholder: "FORMAT",
+      description: "text, json or markdown (default text)",
+      otherwise: textFormat
+    })
+  )
+})
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+const read = (flag: string, path: string) =>
+  Effect.gen(function* () {
+    if (path === "-") return yield* Effect.promise(() => Bun.stdin.text())
+    const fs = yield* FileSystem
+    return yield* Effect.mapError(
+      fs.readFileString(path),
+      () => new InvalidFile({ message: `--${flag}: ${path} cannot be read` })
+    )
+  })
+
+const isManifest = (value: unknown): value is Manifest => {
+  if (typeof value !== "object" || value === null) return false
+  const metadata: unknown = Reflect.get(value, "metadata")
+  const isNamed = typeof metadata === "object" && metadata !== null && typeof Reflect.get(metadata, "name") === "string"
+  return isNamed && ["apiVersion", "kind"].every((field) => typeof Reflect.get(value, field) === "string")
+}
+
+/** The objects of a document: itself, or the items of a List. */
+const itemsOf = (value: unknown): ReadonlyArray<unknown> => {
+  if (value === undefined || value === null) return []
+  const items: unknown =
+    typeof value === "object" && Reflect.get(value, "kind") === "List" ? Reflect.get(value, "items") : undefined
+  return Array.isArray(items) ? items : [value]
+}
+
+/** The objects of a file in YAML or JSON. */
+const manifestsIn = (path: string) =>
+  Effect.gen(function* () {
+    const text = yield* read("filename", path)
+    const { loadAll } = yield* Effect.promise(() => import("js-yaml"))
+    const documents = yield* Effect.try({
+      try: () => loadAll(text),
+      catch: (error) =>
+        new InvalidFile({ message: `--filename: ${path} is not YAML: ${reasonOf(error).split("\n", 1)[0]}` })
+    })
+    return yield* Effect.forEach(documents.flatMap(itemsOf), (item) =>
+      isManifest(item)
+        ? Effect.succeed(item)
+        : new InvalidFile({ message: `--filename: ${path} has an object without apiVersion, kind and metadata.name` })
+    )
+  })
+
+const earlier = (path: string) =>
+  Effect.flatMap(read("since", path), (text) => {
+    const document = Document.parse(text)
+    return document === undefined
+      ? new InvalidFile({ message: `--since: ${path} is not a plan (write one with plan -o json)` })
+      : Effect.succeed(document)
+  })
+
+/** The verb. It exits with 0 if nothing is to be written, with 2 if something is or may be, and with 1 after an error. */
+export const verb = <R, E>(program: Program<R, E>) =>
+  Verb.make("plan", {
+    description:
+      "Print what the controllers would write now; exit with 0 if nothing, 2 if something or unknown, 1 after an error",
+    flags: flagsOf(program.controllers.map(({ name }) => name)),
+    settings: program.settings,
+    // Code 2 would mean that something is to be written.
+    misuse: 1,
+    examples: [
+      ["Print what this build would write in the cluster of your kubeconfig.", "plan"],
+      ["Print what it would write after a file is applied, for a merge request.", "plan -f webapp.yaml -o markdown"],
+      ["Compare with the plan of another build.", "plan --since plan.json"]
+    ],
+    run: (settings) =>
+      Effect.gen(function* () {
+        if (settings.local && settings.server) {
+          return yield* new Verb.UsageError({ message: "--local and --server: only one is possible" })
+        }
+        const before = settings.since === undefined ? undefined : yield* earlier(settings.since)
+        const manifests = (yield* Effect.forEach(settings.files, manifestsIn)).flat()
+        const cluster = yield* KubeConfig.load({ ...settings.kubeconfig, context: settings.context })
+        const { make } = yield* Effect.promise(program.simulation)
+        const controllers = Flags.chosen(program.controllers, settings.controllers)
+        const layer: Layer.Layer<R, E, Manager.Runtime> = program.plannedLayer ?? program.layer
+        const plan = yield* Plan.make(controllers, layer, {
+          simulation: yield* make,
+          namespaces: settings.namespaces,
+          labelSelector: settings.selector,
+          kinds: Kinds.of(program),
+          installCrds: settings.installCrds,
+          manifests,
+          dryRuns: settings.server,
+          timeout: settings.timeout,
+          userAgent: Build.userAgent(program)
+        }).pipe(Effect.provide(Transport.layer(cluster)))
+        const { build, name, version } = program
+        const document = Document.of(plan, { name, version, ...(build !== undefined && { commit: build.commit }) })
+        if (before === undefined) {
+          yield* Console.log(settings.format.plan(document))
+          return yield* Document.isEmpty(document) ? Effect.void : new Verb.Logged({ code: 2 })
+        }
+        const difference = Document.difference(before, document)
+        yield* Console.log(settings.format.difference(difference))
+        const isSame = Document.isEmpty(difference.before) && Document.isEmpty(difference.now)
+        return yield* isSame ? Effect.void : new Verb.Logged({ code: 2 })
+      }).pipe(Effect.scoped)
+  })

@@ -1,0 +1,44 @@
+import { describe, expect, test } from "bun:test"
+import * as Definitions from "./Definitions.ts"
+
+const version = (name: string, storage: boolean, served = true) => ({ name, served, storage, schema: { name } })
+
+const definition = (strategy: string | undefined, ...versions: ReadonlyArray<ReturnType<typeof version>>) => ({
+  metadata: { name: "sites.example.com", uid: "u", annotations: { "api-approved.kubernetes.io": "yes", other: "x" } },
+  spec: { group: "example.com", ...(strategy && { conversion: { strategy, webhook: {} } }), versions },
+  status: { conditions: [] }
+})
+
+describe("the definition for the API server in memory", () => {
+  test("has neither status nor metadata of the cluster, and keeps the approval", () => {
+    expect(Definitions.plain(definition(undefined, version("v1", true)), "v1")).toEqual({
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: "sites.example.com", annotations: { "api-approved.kubernetes.io": "yes" } },
+      spec: { group: "example.com", versions: [version("v1", true)] }
+    })
+  })
+
+  test("keeps all versions without a webhook, and only the wanted one with a webhook, which is not called", () => {
+    const versions = [version("v1", true), version("v2", false)]
+    expect(Definitions.plain(definition("None", ...versions), "v2")).toMatchObject({ spec: { versions } })
+    const single = Definitions.plain(definition("Webhook", ...versions), "v2")
+    expect(single).toMatchObject({ spec: { versions: [version("v2", true)] } })
+    expect(JSON.stringify(single)).not.toContain("webhook")
+  })
+
+  test("is missing for a version that the cluster does not serve", () => {
+    expect(Definitions.plain(definition("None", version("v1", true)), "v2")).toBeUndefined()
+    expect(
+      Definitions.plain(definition("None", version("v1", true), version("v2", false, false)), "v2")
+    ).toBeUndefined()
+  })
+})
+
+test("a kind without a readable definition accepts everything", () => {
+  const made = Definitions.permissive({ group: "example.com", version: "v1", plural: "sites" }, "Site", true)
+  expect(made).toMatchObject({ metadata: { name: "sites.example.com" }, spec: { scope: "Namespaced" } })
+  expect(Definitions.permissive({ group: "a.b", version: "v1", plural: "sites" }, "Site", false)).toMatchObject({
+    spec: { scope: "Cluster" }
+  })
+})

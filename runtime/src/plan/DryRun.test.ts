@@ -1,0 +1,54 @@
+import { expect, test } from "bun:test"
+import * as DryRun from "./DryRun.ts"
+
+const versions = (version: string) => (version === "7" ? "48213" : undefined)
+const request = (method: "PATCH" | "DELETE" | "POST", path: string, body: unknown) =>
+  ({ method, path, template: "", headers: { accept: "x" }, body: JSON.stringify(body), repeatable: false }) as const
+
+test("a dry run has the resourceVersion of the cluster, wherever the write has one", () => {
+  const bodies = [
+    [
+      request("PATCH", "/a?b=c", { metadata: { resourceVersion: "7", name: "n" }, spec: {} }),
+      { metadata: { resourceVersion: "48213", name: "n" }, spec: {} }
+    ],
+    [request("PATCH", "/a?b=c", { metadata: { resourceVersion: "1" } }), { metadata: { resourceVersion: "1" } }],
+    [
+      request("PATCH", "/a?b=c", [
+        { op: "replace", path: "/metadata/resourceVersion", value: "7" },
+        { op: "remove", path: "/spec" }
+      ]),
+      [
+        { op: "replace", path: "/metadata/resourceVersion", value: "48213" },
+        { op: "remove", path: "/spec" }
+      ]
+    ]
+  ] as const
+  for (const [sent, body] of bodies) {
+    const asked = DryRun.of(sent, versions)
+    expect(asked).toMatchObject({ path: "/a?b=c&dryRun=All", dryRun: true, headers: { accept: "application/json" } })
+    expect(JSON.parse(asked.body ?? "")).toEqual(body)
+  }
+  expect(DryRun.of(request("POST", "/a", {}), versions).path).toBe("/a?dryRun=All")
+})
+
+test("a deletion says in its body that it is a dry run", () => {
+  const asked = DryRun.of(request("DELETE", "/a", { preconditions: { uid: "u", resourceVersion: "7" } }), versions)
+  expect(asked.path).toBe("/a")
+  expect(JSON.parse(asked.body ?? "")).toEqual({
+    dryRun: ["All"],
+    preconditions: { uid: "u", resourceVersion: "48213" }
+  })
+})
+
+test("a webhook with side effects supports no dry run; other refusals are those of the write", () => {
+  const answer = (status: number, message: string) => ({
+    status,
+    headers: { get: () => null },
+    body: JSON.stringify({ kind: "Status", message, reason: "BadRequest", code: status })
+  })
+  const sent = request("POST", "/a", {})
+  const text = 'admission webhook "a.example.com" does not support dry run'
+  expect(DryRun.unsupported(sent, answer(400, text))).toBe(`the API server cannot answer a dry run: POST /a: ${text}`)
+  expect(DryRun.unsupported(sent, answer(400, "the body is torn"))).toBeUndefined()
+  expect(DryRun.unsupported(sent, answer(403, text))).toBeUndefined()
+})

@@ -1,0 +1,54 @@
+/** A write as a dry run, which the API server of the cluster answers without storing it. */
+import type { Request } from "../client/Request.ts"
+import type { Response } from "../client/Response.ts"
+import * as Answers from "./Answers.ts"
+
+type Versions = (version: string) => string | undefined
+
+interface Body {
+  readonly metadata?: { readonly resourceVersion?: string }
+  readonly preconditions?: { readonly resourceVersion?: string }
+}
+
+interface Operation {
+  readonly path?: string
+  readonly value?: unknown
+}
+
+/** The resourceVersions of the API server in memory mean nothing in the cluster. */
+const translated = (body: string | undefined, versions: Versions): unknown => {
+  const sent: unknown = JSON.parse(body ?? "{}")
+  const inCluster = (version: unknown) => (typeof version === "string" ? (versions(version) ?? version) : version)
+  if (Array.isArray(sent)) {
+    return sent.map((operation: Operation) =>
+      operation.path === "/metadata/resourceVersion" ? { ...operation, value: inCluster(operation.value) } : operation
+    )
+  }
+  const { metadata, preconditions, ...rest } = sent as Body
+  const meta = (part: { readonly resourceVersion?: string } | undefined) =>
+    part?.resourceVersion === undefined ? part : { ...part, resourceVersion: inCluster(part.resourceVersion) }
+  return {
+    ...rest,
+    ...(metadata !== undefined && { metadata: meta(metadata) }),
+    ...(preconditions !== undefined && { preconditions: meta(preconditions) })
+  }
+}
+
+/** The dry run of a write. `versions` gives the resourceVersion in the cluster of a copied object. */
+export const of = (request: Request, versions: Versions): Request => {
+  const body = translated(request.body, versions)
+  const isDeletion = request.method === "DELETE"
+  return {
+    ...request,
+    path: isDeletion ? request.path : `${request.path}${request.path.includes("?") ? "&" : "?"}dryRun=All`,
+    headers: { ...request.headers, accept: "application/json" },
+    body: JSON.stringify(isDeletion ? { ...(body as object), dryRun: ["All"] } : body),
+    dryRun: true
+  }
+}
+
+/** Why the cluster does not support the dry run: a webhook with side effects; undefined for any other refusal. */
+export const unsupported = (request: Request, response: Response): string | undefined =>
+  response.status === 400 && response.body.includes("does not support dry run")
+    ? `the API server cannot answer a dry run: ${Answers.reasonOf(request, response)}`
+    : undefined

@@ -1,0 +1,94 @@
+import { describe, expect, test } from "bun:test"
+import * as Fields from "./Fields.ts"
+
+const pod = (containers: ReadonlyArray<object>) => ({ spec: { containers } })
+
+describe("the fields between two states", () => {
+  const table: ReadonlyArray<readonly [what: string, from: object, to: object, fields: ReadonlyArray<Fields.Field>]> = [
+    ["are none for equal states", { a: [1, { b: 2 }] }, { a: [1, { b: 2 }] }, []],
+    [
+      "have the path, the old and the new value",
+      { spec: { replicas: 1 } },
+      { spec: { replicas: 2 } },
+      [{ path: "spec.replicas", from: 1, to: 2 }]
+    ],
+    [
+      "name the items of a list",
+      pod([{ name: "app", image: "a:1" }]),
+      pod([
+        { name: "app", image: "a:2" },
+        { name: "log", image: "b" }
+      ]),
+      [
+        { path: "spec.containers[app].image", from: "a:1", to: "a:2" },
+        { path: "spec.containers[log].image", to: "b" },
+        { path: "spec.containers[log].name", to: "log" }
+      ]
+    ],
+    [
+      "show another order of the same items",
+      pod([{ name: "a" }, { name: "b" }]),
+      pod([{ name: "b" }, { name: "a" }]),
+      [{ path: "spec.containers", from: ["a", "b"], to: ["b", "a"] }]
+    ],
+    [
+      "have a list of values as a whole",
+      { spec: { finalizers: ["a"] } },
+      { spec: { finalizers: ["a", "b"] } },
+      [{ path: "spec.finalizers", from: ["a"], to: ["a", "b"] }]
+    ],
+    [
+      "have the fields of a part that is new, and of one that is gone",
+      { status: { phase: "Old" } },
+      { spec: { a: { b: 1 } } },
+      [
+        { path: "spec.a.b", to: 1 },
+        { path: "status.phase", from: "Old" }
+      ]
+    ],
+    [
+      "put keys with dots in brackets",
+      { metadata: { labels: {} } },
+      { metadata: { labels: { "app.kubernetes.io/name": "shop" } } },
+      [{ path: "metadata.labels[app.kubernetes.io/name]", to: "shop" }]
+    ],
+    [
+      "leave out the metadata of the API server",
+      { kind: "A", metadata: { uid: "1", resourceVersion: "1", generation: 1, managedFields: [] } },
+      { kind: "B", metadata: { uid: "2", resourceVersion: "2", generation: 2, creationTimestamp: "x" } },
+      []
+    ],
+    ["find no inherited keys", { data: {} }, { data: { constructor: "x" } }, [{ path: "data.constructor", to: "x" }]]
+  ]
+  for (const [what, from, to, fields] of table) {
+    test(what, () => expect(Fields.between("Thing", from, to)).toEqual(fields))
+  }
+
+  test("hide the values of a Secret, and of no other kind", () => {
+    const [from, to] = [
+      { data: { a: "x" }, type: "A" },
+      { data: { a: "y", b: "z" }, type: "B" }
+    ]
+    expect(Fields.between("Secret", from, to)).toEqual([
+      { path: "data.a", from: "<redacted>", to: "<redacted>" },
+      { path: "data.b", to: "<redacted>" },
+      { path: "type", from: "A", to: "B" }
+    ])
+    expect(Fields.between("ConfigMap", from, to)).toContainEqual({ path: "data.a", from: "x", to: "y" })
+  })
+})
+
+test("the fields of a new object are those that its writer states", () => {
+  const object = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "a", namespace: "b", labels: { c: "d" }, resourceVersion: "1" },
+    stringData: { key: "secret" },
+    items: []
+  }
+  expect(Fields.of("Secret", object)).toEqual([
+    { path: "items", to: [] },
+    { path: "metadata.labels.c", to: "d" },
+    { path: "stringData.key", to: "<redacted>" }
+  ])
+})

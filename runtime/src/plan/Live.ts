@@ -1,0 +1,34 @@
+/** Reads of the API server of the cluster. */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as ApiError from "../client/ApiError.ts"
+import type * as Client from "../client/Client.ts"
+import type { Response } from "../client/Response.ts"
+import * as Answers from "./Answers.ts"
+
+/** The result of a read. Left: the response of an API server that refuses it, or does not have the object. */
+export type Read<A> = Effect.Effect<Either.Either<A, Response>, ApiError.ApiError>
+
+/** The client for the reads. */
+export type Reader = Pick<Context.Tag.Service<Client.Client>, "raw">
+
+/** For a page of a list, which may be large. */
+const timeoutMillis = 60_000
+
+/** The answers that a reconcile may get. Any other error ends the plan. */
+const answers = new Set([403, 404, 405])
+
+/** The JSON at a path, of type A by the contract of the API server. */
+export const read = <A>(client: Reader, path: string): Effect.Effect<A, ApiError.ApiError> =>
+  Effect.map(client.raw({ method: "GET", path, retry: true, timeoutMillis }), ({ body }) => JSON.parse(body) as A)
+
+/** A refusal, or the absence, as a response. */
+export const answered = <A>(effect: Effect.Effect<A, ApiError.ApiError>): Read<A> =>
+  Effect.matchEffect(effect, {
+    onFailure: (error) =>
+      ApiError.isAnswer(error) && answers.has(error.code)
+        ? Effect.succeed(Either.left(Answers.ofError(error)))
+        : Effect.fail(error),
+    onSuccess: (value) => Effect.succeed(Either.right(value))
+  })

@@ -1,0 +1,90 @@
+/** Applies objects of a file to the API server in memory, before the controllers of a plan start. */
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import type { ApiError } from "../client/ApiError.ts"
+import type { Transport } from "../client/Transport.ts"
+import type * as CustomResource from "../resource/CustomResource.ts"
+import { apiVersionOf } from "../resource/Resource.ts"
+import * as Answers from "./Answers.ts"
+import * as Live from "./Live.ts"
+import type { Collection, Simulation } from "./Simulation.ts"
+import type { Copied } from "./Snapshot.ts"
+import * as Target from "./Target.ts"
+
+/** An object of a file. */
+export interface Manifest {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string | undefined }
+}
+
+/** An object of a file cannot be applied. */
+export class Rejected extends Data.TaggedError("Rejected")<{ readonly message: string }> {}
+
+/** The way to the API servers. */
+export interface Options {
+  readonly client: Live.Reader
+  readonly kinds: ReadonlyArray<CustomResource.Any>
+  readonly serve: (target: Target.Target) => Copied
+  readonly simulation: Simulation
+  /** The transport of the plan. */
+  readonly transport: Transport["Type"]
+}
+
+const named = ({ kind, metadata: { name, namespace } }: Manifest): string =>
+  `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`
+
+/** The collection of a kind: of the program, of Kubernetes, or of the cluster. */
+const collectionOf = (
+  { client, kinds, simulation }: Options,
+  manifest: Manifest
+): Effect.Effect<Collection, ApiError | Rejected> => {
+  const { apiVersion, kind } = manifest
+  const own = kinds.find((each) => each.kind === kind && apiVersionOf(each) === apiVersion)
+  const known = own ?? simulation.collectionOf(apiVersion, kind)
+  if (known !== undefined) return Effect.succeed(known)
+  const [group = "", version] = apiVersion.split("/")
+  const path = version === undefined ? `/api/${group}` : `/apis/${apiVersion}`
+  interface Resources {
+    readonly resources?: ReadonlyArray<{ readonly name: string; readonly kind: string }>
+  }
+  return Effect.flatMap(Live.answered(Live.read<Resources>(client, path)), (found) => {
+    const resources = found._tag === "Right" ? (found.right.resources ?? []) : []
+    const resource = resources.find((each) => each.kind === kind && !each.name.includes("/"))
+    return resource === undefined
+      ? new Rejected({
+          message: `${named(manifest)}: the API server does not serve ${apiVersion} ${kind} (apply its CustomResourceDefinition first)`
+        })
+      : Effect.succeed({ group: version === undefined ? "" : group, version: version ?? group, plural: resource.name })
+  })
+}
+
+/** Applies the objects in their order, as `kubectl apply --server-side --force-conflicts` does. */
+export const apply = (manifests: ReadonlyArray<Manifest>, options: Options): Effect.Effect<void, ApiError | Rejected> =>
+  Effect.forEach(
+    manifests,
+    (manifest) =>
+      Effect.gen(function* () {
+        const { serve, simulation, transport } = options
+        const collection = yield* collectionOf(options, manifest)
+        const { name, namespace = "default" } = manifest.metadata
+        const { group, plural, version } = collection
+        const unplaced = { group, plural, version, namespace: "", name, subresource: "", query: new URLSearchParams() }
+        yield* serve(unplaced)
+        const isNamespaced = simulation.served(collection)?.namespaced === true
+        const path = Target.objectPath({ ...unplaced, namespace: isNamespaced ? namespace : "" })
+        const request = {
+          method: "PATCH",
+          path: `${path}?fieldManager=kubectl&force=true`,
+          template: "",
+          headers: { accept: "application/json", "content-type": "application/apply-patch+yaml" },
+          body: JSON.stringify(manifest),
+          repeatable: true
+        } as const
+        const response = yield* transport.send(request)
+        if (response.status >= 300) {
+          return yield* new Rejected({ message: `${named(manifest)}: ${Answers.reasonOf(request, response)}` })
+        }
+      }),
+    { discard: true }
+  )

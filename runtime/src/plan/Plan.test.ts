@@ -1,0 +1,474 @@
+/** Plans of small controllers on an embedded cluster, in virtual time. */
+import { describe, expect } from "bun:test"
+import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
+import * as Simulation from "@homeostat/testkit/Simulation"
+import { live } from "@homeostat/testkit/Test"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as Cache from "../cache/Cache.ts"
+import * as Client from "../client/Client.ts"
+import * as Patch from "../client/Patch.ts"
+import type { Request } from "../client/Request.ts"
+import { Transport } from "../client/Transport.ts"
+import * as Access from "../controller/Access.ts"
+import * as Controller from "../controller/Controller.ts"
+import * as Outside from "../controller/Outside.ts"
+import * as Owned from "../controller/Owned.ts"
+import * as Result from "../controller/Result.ts"
+import * as Status from "../controller/Status.ts"
+import { TerminalError } from "../controller/TerminalError.ts"
+import type * as Manager from "../manager/Manager.ts"
+import { ConfigMap, Job, Namespace, Secret } from "../resource/BuiltIn.ts"
+import * as Crd from "../resource/Crd.ts"
+import * as CustomResource from "../resource/CustomResource.ts"
+import * as Plan from "./Plan.ts"
+import * as Replica from "./Replica.ts"
+
+const Site = CustomResource.make({
+  group: "example.com",
+  version: "v1",
+  kind: "Site",
+  spec: Schema.Struct({ size: Schema.optionalWith(Schema.Int, { default: () => 1 }) }),
+  status: Schema.Struct({ size: Schema.optionalWith(Schema.Int, { exact: true }) })
+})
+
+/** The status in an older definition. */
+const unsized = { type: "object", properties: { old: { type: "string" } } }
+
+const key = { namespace: "default", name: "a" }
+/** Nothing but the test writes there. */
+const quiet: EmbeddedCluster.Options = { crds: [Crd.of(Site)], seed: 1, controllers: [], kubelet: false }
+
+interface Scene {
+  readonly cluster: EmbeddedCluster.EmbeddedCluster
+  /** Plans, and checks that the cluster gets no write. */
+  readonly plan: (
+    controllers: ReadonlyArray<Controller.Controller<Manager.Runtime>>,
+    options?: Partial<Plan.Settings>,
+    transport?: Layer.Layer<Transport>
+  ) => Effect.Effect<Plan.Plan, unknown>
+}
+
+const scene = (
+  name: string,
+  body: (scene: Scene) => Effect.Effect<unknown, unknown, Client.Client | Scope.Scope>,
+  options: EmbeddedCluster.Options = quiet
+): void =>
+  live(name, () =>
+    Effect.suspend(() => {
+      const time = VirtualTime.make(Date.parse("2026-11-20T08:00:00Z"))
+      return Effect.gen(function* () {
+        const cluster = yield* EmbeddedCluster.make(options)
+        const plan: Scene["plan"] = (controllers, options, transport = cluster.transport) =>
+          Effect.gen(function* () {
+            const { revision } = cluster.server.store
+            const simulation = yield* Simulation.make
+            const settings = { simulation, kinds: [Site], ...options }
+            const plan = yield* time.during(Effect.provide(Plan.make(controllers, Layer.empty, settings), transport))
+            expect(cluster.server.store.revision).toBe(revision)
+            return plan
+          }).pipe(Effect.scoped)
+        yield* Effect.provide(body({ cluster, plan }), cluster.client)
+      }).pipe(Effect.scoped, time.within)
+    })
+  )
+
+const create = Client.create(Site, { metadata: key, spec: {} })
+
+/** The writes in short: the controller, the effect, the object, and the paths of its fields. */
+const short = ({ writes }: Plan.Plan) =>
+  writes.map(({ action, fields, subresource = "", target }) =>
+    [action, target.kind, target.name, subresource, ...(action === "change" ? fields.map(({ path }) => path) : [])]
+      .filter((text) => text !== "")
+      .join(" ")
+  )
+
+type Reconcile<E> = (
+  site: typeof Site.Type
+) => Effect.Effect<Result.Result, E, Controller.Services | Controller.Provided>
+
+const controller = <E>(
+  reconcile: Reconcile<E>,
+  options: Partial<
+    Controller.Options<
+      typeof Site.Type,
+      E,
+      Controller.Services | Controller.Provided,
+      never,
+      Controller.Services,
+      never,
+      never
+    >
+  > = {}
+): Controller.Controller<Manager.Runtime> =>
+  Controller.make("site", { for: Site, owns: [ConfigMap], ...options, reconcile })
+
+describe("A plan", () => {
+  scene("goes several steps deep: a later reconcile sees the writes of an earlier one", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const steps = controller(
+        (site) =>
+          Effect.gen(function* () {
+            for (const step of [1, 2, 3]) {
+              const found = yield* Cache.get(ConfigMap, { ...key, name: `step-${step}` })
+              if (found._tag === "Some") continue
+              yield* Owned.apply(site, ConfigMap, { metadata: { name: `step-${step}` }, data: { step: `${step}` } })
+              return Result.done
+            }
+            yield* Status.update(site, { size: 3 })
+            return Result.done
+          }),
+        { finalizer: { name: "example.com/site", cleanup: () => Effect.void } }
+      )
+      const planned = yield* plan([steps])
+      expect(short(planned)).toEqual([
+        "change Site a metadata.finalizers",
+        "create ConfigMap step-1",
+        "create ConfigMap step-2",
+        "create ConfigMap step-3",
+        "change Site a status status.size"
+      ])
+      expect(planned).toMatchObject({
+        unknown: [],
+        problems: [],
+        controllers: [{ name: "site", kind: "Site", objects: 1 }]
+      })
+      expect(planned.at).toBe("2026-11-20T08:00:00Z")
+    })
+  )
+
+  scene("has deletions, also of a collection, and the clean-up of a deleted object", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* Client.create(Site, { metadata: { ...key, finalizers: ["example.com/site"] }, spec: {} })
+      yield* Client.delete(Site, key)
+      for (const name of ["one", "two", "other"]) {
+        const labels = name === "other" ? {} : { site: "a" }
+        yield* Client.create(ConfigMap, { metadata: { namespace: "default", name, labels } })
+      }
+      const cleaning = controller(() => Effect.succeed(Result.done), {
+        finalizer: {
+          name: "example.com/site",
+          cleanup: () => Effect.orDie(Client.deleteAll(ConfigMap, { namespace: "default", labelSelector: "site=a" }))
+        }
+      })
+      expect(short(yield* plan([cleaning]))).toEqual(["delete ConfigMap one", "delete ConfigMap two", "delete Site a"])
+    })
+  )
+
+  scene("has generated names, and objects in a namespace that it creates", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const making = controller(
+        () =>
+          Effect.gen(function* () {
+            yield* Client.create(Namespace, { metadata: { name: "new" } }).pipe(
+              Effect.catchTag("AlreadyExists", () => Effect.void)
+            )
+            const { items } = yield* Client.list(Job, { namespace: "new" })
+            if (items.length > 0) return Result.done
+            yield* Client.create(Job, {
+              metadata: { namespace: "new", generateName: "job-" },
+              spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "a", image: "b" }] } } }
+            })
+            return Result.requeue
+          }),
+        { access: [Access.create(Namespace), Access.create(Job), Access.list(Job)] }
+      )
+      const { unknown, writes } = yield* plan([making])
+      expect(unknown).toEqual([])
+      expect(writes.map(({ target }) => [target.kind, target.name])).toEqual([
+        ["Namespace", "new"],
+        ["Job", expect.stringMatching(/^job-[a-z0-9]{5}$/)]
+      ])
+    })
+  )
+
+  scene("has the refusals of the API server: a namespace that is missing, a child that is invalid", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const lost = controller(
+        () => Effect.as(Client.create(ConfigMap, { metadata: { namespace: "missing", name: "x" } }), Result.done),
+        { access: [Access.create(ConfigMap)] }
+      )
+      const { unknown, writes } = yield* plan([lost])
+      expect(writes).toEqual([])
+      expect(unknown).toMatchObject([
+        { controller: "site", object: key, reason: expect.stringContaining('namespaces "missing" not found') }
+      ])
+      const invalid = controller((site) =>
+        Effect.as(Owned.apply(site, ConfigMap, { metadata: { name: "Not_A_Name" } }), Result.done)
+      )
+      const stopped = yield* plan([invalid])
+      expect(stopped.unknown).toEqual([])
+      expect(stopped.problems).toMatchObject([{ object: key, message: expect.stringContaining("Not_A_Name") }])
+    })
+  )
+
+  scene("ends at an effect outside of the cluster, which does not happen, and the rest is unknown", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      yield* Client.create(Site, { metadata: { ...key, name: "b" }, spec: { size: 2 } })
+      let happened = 0
+      const cloud = controller((site) =>
+        Effect.gen(function* () {
+          yield* Owned.apply(site, ConfigMap, { metadata: { name: site.metadata.name } })
+          if (site.spec.size === 2) return Result.done
+          yield* Outside.effect(
+            "the bucket",
+            Effect.sync(() => happened++)
+          ).pipe(Effect.catchAll(() => Effect.void))
+          yield* Status.update(site, { size: 1 })
+          return Result.done
+        })
+      )
+      const planned = yield* plan([cloud])
+      expect(short(planned)).toEqual(["create ConfigMap a", "create ConfigMap b"])
+      expect(planned.unknown).toEqual([
+        {
+          controller: "site",
+          object: { kind: "Site", ...key },
+          reason: "a plan has no effect outside of the cluster: the bucket"
+        }
+      ])
+      expect(happened).toBe(0)
+    })
+  )
+
+  scene("ends after many writes of one object, and names an object whose reconcile fails", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const restless = controller((site) =>
+        Effect.gen(function* () {
+          const found = yield* Client.get(Site, key)
+          yield* Status.update(site, { size: (found.status?.size ?? 0) + 1 })
+          return Result.done
+        })
+      )
+      const { unknown, writes } = yield* plan([restless])
+      expect(writes.length).toBe(Replica.mostWrites)
+      expect(unknown).toMatchObject([{ reason: "its reconciles do not come to rest after 200 writes" }])
+      const failing = controller(() => Effect.fail(new Error("no luck")))
+      expect((yield* plan([failing])).unknown).toMatchObject([{ object: key, reason: "the reconcile fails: no luck" }])
+      const stopped = controller(() => Effect.fail(new TerminalError({ message: "size too small" })))
+      const { problems, unknown: none } = yield* plan([stopped])
+      expect([problems, none]).toMatchObject([[{ object: key, message: "size too small" }], []])
+    })
+  )
+
+  scene("has a time limit", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const slow = controller(() => Effect.as(Effect.sleep("1 hour"), Result.done), { timeout: "2 hours" })
+      const { unknown } = yield* plan([slow], { timeout: Duration.seconds(30) })
+      expect(unknown).toEqual([{ controller: "site", reason: "1 objects are not at rest after 30s" }])
+    })
+  )
+
+  scene("does not wait for later runs", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const polling = controller((site) =>
+        Effect.as(Owned.apply(site, ConfigMap, { metadata: { name: "a" } }), Result.requeueAfter("5 seconds"))
+      )
+      const planned = yield* plan([polling])
+      expect([short(planned), planned.unknown]).toEqual([["create ConfigMap a"], []])
+    })
+  )
+
+  scene("applies manifests first, and does not have them", ({ plan }) =>
+    Effect.gen(function* () {
+      const copying = controller((site) =>
+        Effect.as(
+          Owned.apply(site, ConfigMap, { metadata: { name: "a" }, data: { size: `${site.spec.size}` } }),
+          Result.done
+        )
+      )
+      const manifest = { apiVersion: "example.com/v1", kind: "Site", metadata: key, spec: { size: 5 } }
+      const { writes } = yield* plan([copying], { manifests: [manifest] })
+      expect(writes).toMatchObject([{ target: { kind: "ConfigMap" } }])
+      expect(writes[0]?.fields).toContainEqual({ path: "data.size", to: "5" })
+      const wrong = { ...manifest, spec: { size: "five" } }
+      expect(String(yield* Effect.flip(plan([copying], { manifests: [wrong] })))).toContain("Site default/a: PATCH ")
+      const unserved = { ...manifest, apiVersion: "none.example.com/v1" }
+      expect(String(yield* Effect.flip(plan([copying], { manifests: [unserved] })))).toContain(
+        "the API server does not serve none.example.com/v1 Site"
+      )
+    })
+  )
+
+  scene(
+    "uses the definition of the cluster, or with installCrds that of the program",
+    ({ plan }) =>
+      Effect.gen(function* () {
+        yield* create
+        const sizing = controller((site) => Effect.as(Status.update(site, { size: 4 }), Result.done))
+        // The older definition drops the field, and the empty status stays.
+        expect(short(yield* plan([sizing]))).toEqual(["change Site a status status"])
+        expect(short(yield* plan([sizing], { installCrds: true }))).toEqual(["change Site a status status.size"])
+      }),
+    {
+      ...quiet,
+      crds: [
+        JSON.parse(
+          JSON.stringify(Crd.of(Site), (key, value) => (key === "status" && value.type === "object" ? unsized : value))
+        )
+      ]
+    }
+  )
+
+  scene("names a controller whose kinds cannot be read, and plans the others", ({ cluster, plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      yield* Client.create(Secret, { metadata: { ...key, name: "s" }, stringData: { a: "b" } })
+      const reading = (name: string, kind: typeof ConfigMap | typeof Secret) =>
+        Controller.make(name, {
+          for: Site,
+          owns: [ConfigMap],
+          access: [Access.get(kind)],
+          reconcile: (site) =>
+            Effect.gen(function* () {
+              yield* Client.get(kind, { ...key, name: "s" }).pipe(Effect.catchTag("NotFound", () => Effect.void))
+              yield* Owned.apply(site, ConfigMap, { metadata: { name } })
+              return Result.done
+            })
+        })
+      const watching = Controller.make("watching", {
+        for: Site,
+        owns: [Secret],
+        reconcile: () => Effect.succeed(Result.done)
+      })
+      const rules = [
+        { apiGroups: ["example.com"], resources: ["sites"], verbs: ["get", "list", "watch"] },
+        { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }
+      ]
+      const ref = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "reader" }
+      const reader = yield* cluster.bind([
+        { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "reader" }, rules },
+        {
+          apiVersion: "rbac.authorization.k8s.io/v1",
+          kind: "ClusterRoleBinding",
+          metadata: { name: "reader" },
+          roleRef: ref,
+          subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "reader" }]
+        }
+      ])
+      const planned = yield* plan(
+        [reading("allowed", ConfigMap), reading("refused", Secret), watching],
+        {},
+        reader.transport
+      )
+      expect(short(planned)).toEqual(["create ConfigMap allowed"])
+      expect(planned.unknown).toEqual([
+        {
+          controller: "watching",
+          reason: expect.stringMatching(/^cannot list secrets in all namespaces: requires permission /)
+        },
+        {
+          controller: "refused",
+          object: { kind: "Site", ...key },
+          reason: expect.stringMatching(/secrets "s" is forbidden/)
+        }
+      ])
+    })
+  )
+
+  scene("fails if the API server stops to answer", ({ cluster, plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const broken = Layer.effect(
+        Transport,
+        Effect.map(Transport, (next) => ({
+          ...next,
+          send: (request: Request) =>
+            request.path.includes("/configmaps")
+              ? Effect.succeed({ status: 500, headers: { get: () => null }, body: "etcd is gone" })
+              : next.send(request)
+        }))
+      ).pipe(Layer.provide(cluster.transport))
+      const exit = yield* Effect.exit(plan([controller(() => Effect.succeed(Result.done))], {}, broken))
+      expect(Exit.isFailure(exit) && String(exit.cause)).toContain("etcd is gone")
+    })
+  )
+})
+
+describe("A plan with dry runs", () => {
+  scene(
+    "has the answers of the cluster: its admission, and a refusal",
+    ({ plan }) =>
+      Effect.gen(function* () {
+        yield* create
+        const applying = controller((site) =>
+          Effect.gen(function* () {
+            for (const name of ["allowed", "denied"]) {
+              yield* Owned.apply(site, ConfigMap, { metadata: { name } }).pipe(
+                Effect.catchTag("Invalid", () => Status.update(site, { size: 9 }))
+              )
+            }
+            return Result.done
+          })
+        )
+        expect(short(yield* plan([applying]))).toEqual(["create ConfigMap allowed", "create ConfigMap denied"])
+        expect(short(yield* plan([applying], { dryRuns: true }))).toEqual([
+          "create ConfigMap allowed",
+          "change Site a status status.size"
+        ])
+      }),
+    {
+      ...quiet,
+      crds: [
+        Crd.of(Site),
+        {
+          apiVersion: "admissionregistration.k8s.io/v1",
+          kind: "ValidatingAdmissionPolicy",
+          metadata: { name: "names" },
+          spec: {
+            matchConstraints: {
+              resourceRules: [
+                { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] }
+              ]
+            },
+            validations: [{ expression: "object.metadata.name != 'denied'", reason: "Invalid" }]
+          }
+        },
+        {
+          apiVersion: "admissionregistration.k8s.io/v1",
+          kind: "ValidatingAdmissionPolicyBinding",
+          metadata: { name: "names" },
+          spec: { policyName: "names", validationActions: ["Deny"] }
+        }
+      ]
+    }
+  )
+
+  scene("continues in memory after the first write of an object", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      yield* Client.create(ConfigMap, { metadata: { ...key, name: "old" }, data: { a: "1", b: "2" } })
+      const changing = controller(
+        () =>
+          Effect.gen(function* () {
+            const place = { ...key, name: "old" }
+            const first = yield* Client.patch(ConfigMap, place, Patch.merge({ data: { a: "3" } }))
+            const { resourceVersion } = first.metadata
+            const second = Patch.merge({ metadata: { resourceVersion }, data: { b: `${first.data?.a}4` } })
+            yield* Client.patch(ConfigMap, place, second)
+            yield* Client.delete(ConfigMap, place)
+            return Result.requeueAfter("1 hour")
+          }).pipe(Effect.catchTag("NotFound", () => Effect.succeed(Result.done))),
+        { access: [Access.patch(ConfigMap), Access.delete(ConfigMap)] }
+      )
+      const planned = yield* plan([changing], { dryRuns: true })
+      expect(planned.writes.map(({ action, fields }) => [action, ...fields])).toEqual([
+        ["change", { path: "data.a", from: "1", to: "3" }],
+        ["change", { path: "data.b", from: "2", to: "34" }],
+        ["delete"]
+      ])
+    })
+  )
+})

@@ -1,0 +1,221 @@
+/**
+ * The writes that the controllers of a program would send to a cluster now.
+ *
+ * A plan runs the controllers themselves, over an API server in memory with copies of the objects of the cluster. So it goes several
+ * steps deep: a later reconcile sees the writes of an earlier one. Other programs do nothing in a plan. No Job runs, and no pod starts.
+ * The plan ends when no reconcile has anything more to do now. Delays of a second or more are not waited for.
+ *
+ * The API server of the cluster gets only reads. With `dryRuns` it also gets a dry run of the first write of each object.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import type { ApiError } from "../client/ApiError.ts"
+import * as Client from "../client/Client.ts"
+import * as Transport from "../client/Transport.ts"
+import { Observers } from "../controller/Attempt.ts"
+import type { Controller } from "../controller/Controller.ts"
+import { Outside } from "../controller/Outside.ts"
+import type { Runner } from "../controller/Runner.ts"
+import * as Manager from "../manager/Manager.ts"
+import type * as CustomResource from "../resource/CustomResource.ts"
+import * as Time from "../resource/Time.ts"
+import * as Definitions from "./Definitions.ts"
+import * as Endings from "./Endings.ts"
+import * as Manifests from "./Manifests.ts"
+import * as ReadOnly from "./ReadOnly.ts"
+import * as Replica from "./Replica.ts"
+import * as Rest from "./Rest.ts"
+import * as ServedKinds from "./ServedKinds.ts"
+import type { Simulation } from "./Simulation.ts"
+import * as Snapshot from "./Snapshot.ts"
+import type { ObjectName, Write } from "./Write.ts"
+
+/** A controller in a plan. */
+export interface Planned {
+  readonly name: string
+  readonly kind: string
+  /** The number of objects that it reconciles. */
+  readonly objects: number
+}
+
+/** An object whose reconcile cannot continue until something changes. The plan is complete up to there. */
+export interface Problem {
+  readonly controller: string
+  readonly object: ObjectName
+  readonly message: string
+}
+
+/** A plan. */
+export interface Plan {
+  /** The URL of the API server. */
+  readonly server: string
+  /** When the plan began, as RFC 3339. */
+  readonly at: string
+  readonly controllers: ReadonlyArray<Planned>
+  /** By controller and object, each in the order of the writes. */
+  readonly writes: ReadonlyArray<Write>
+  /** The parts that are not known. */
+  readonly unknown: ReadonlyArray<Endings.Unknown>
+  readonly problems: ReadonlyArray<Problem>
+}
+
+/** The settings of a plan. */
+export interface Settings {
+  /** An API server without objects. */
+  readonly simulation: Simulation
+  /** The namespaces to follow; none means all. */
+  readonly namespaces?: ReadonlyArray<string> | undefined
+  /** A label selector for the reconciled objects. */
+  readonly labelSelector?: string | undefined
+  /** The custom kinds of the program. */
+  readonly kinds?: ReadonlyArray<CustomResource.Any> | undefined
+  /** Whether the CRDs of the program are in place of those of the cluster. Default false. */
+  readonly installCrds?: boolean | undefined
+  /** Objects that are applied before the controllers start. The plan does not have them. */
+  readonly manifests?: ReadonlyArray<Manifests.Manifest> | undefined
+  /** Whether dry runs in the cluster decide the first write of each object. Default false. */
+  readonly dryRuns?: boolean | undefined
+  /** The longest time for the reconciles. Default one minute. */
+  readonly timeout?: Duration.DurationInput | undefined
+  readonly userAgent?: string | undefined
+}
+
+/** The order of a plan: by controller, namespace and name; the writes of an object stay in their order. */
+const sorted = (writes: ReadonlyArray<Write>, names: ReadonlyArray<string>): ReadonlyArray<Write> => {
+  const keyOf = ({ object }: Write): string => `${object?.namespace ?? ""}/${object?.name ?? ""}`
+  return writes.toSorted(
+    (one, other) =>
+      names.indexOf(one.controller ?? "") - names.indexOf(other.controller ?? "") ||
+      (keyOf(one) < keyOf(other) ? -1 : keyOf(one) > keyOf(other) ? 1 : 0)
+  )
+}
+
+/**
+ * Plans for the cluster of the transport. Fails if the API server does not answer, or if a manifest is rejected.
+ *
+ * @param layer the services of the controllers, as in a program
+ *
+ * @internal
+ */
+export const make = <R, E>(
+  controllers: ReadonlyArray<Controller<R | Manager.Runtime>>,
+  layer: Layer.Layer<R, E, Manager.Runtime>,
+  settings: Settings
+): Effect.Effect<Plan, ApiError | E | Manifests.Rejected, Transport.Transport> =>
+  Effect.gen(function* () {
+    const { dryRuns = false, kinds = [], simulation } = settings
+    const at = yield* Clock.currentTimeMillis
+    const live = ReadOnly.of(yield* Transport.Transport, { dryRuns })
+    const client = yield* Client.make({ userAgent: settings.userAgent }).pipe(
+      Effect.provideService(Transport.Transport, live)
+    )
+    // An API server that does not answer is an error at once.
+    yield* client.raw({ method: "GET", path: "/version", retry: true })
+    const failure = yield* Deferred.make<never, ApiError>()
+    const endings = Endings.make()
+    const rest = Rest.make(endings)
+    const writes: Array<Write> = []
+    let isRecording = false
+    const installs = settings.installCrds ?? false
+    const serve = yield* ServedKinds.make({ client, simulation, own: Definitions.own(kinds), installs })
+    const snapshot = yield* Snapshot.make(client, simulation)
+    const transport = yield* Replica.make({
+      live,
+      simulation,
+      serve,
+      snapshot,
+      endings,
+      dryRuns,
+      wrote: (write) => void (isRecording && writes.push(write)),
+      failed: (error) => Deferred.fail(failure, error)
+    })
+    yield* Manifests.apply(settings.manifests ?? [], { client, kinds, serve, simulation, transport })
+    isRecording = true
+
+    const planned = Effect.gen(function* () {
+      const services = yield* Layer.build(
+        Manager.layer({ namespaces: settings.namespaces, instance: "plan", userAgent: settings.userAgent })
+      )
+      const own = yield* Effect.provide(Layer.build(layer), services)
+      const context = Context.merge(services, own)
+      const runners = yield* Manager.start(controllers, {
+        labelSelector: settings.labelSelector,
+        syncPeriod: 0,
+        gracePeriod: 0
+      }).pipe(
+        Effect.provideService(Observers, [rest.observe]),
+        Effect.provideService(Outside, outside(endings)),
+        // The services of the plan win over those of the caller, whose client writes.
+        Effect.mapInputContext((caller: Context.Context<Scope.Scope>) => Context.merge(caller, context))
+      )
+      return yield* settled(runners, rest, Duration.decode(settings.timeout ?? "1 minute"))
+    }).pipe(Effect.provideService(Transport.Transport, transport))
+    const { late, runners, unstarted } = yield* Effect.raceFirst(planned, Deferred.await(failure))
+    const isKnown = (reconcile: Endings.Reconcile) => endings.reasonOf(reconcile) === undefined
+    const failures = rest.failures().filter(([reconcile]) => isKnown(reconcile))
+    const named = ([{ controller, ...reconcile }, { message }]: (typeof failures)[number]) => ({
+      controller,
+      object: Endings.objectOf({ controller, ...reconcile }),
+      message
+    })
+    return {
+      server: live.server,
+      at: Time.seconds(at),
+      controllers: controllers.map(({ name, resource }, index) => ({
+        name,
+        kind: resource.kind,
+        objects: runners[index]?.informers[0]?.store.size() ?? 0
+      })),
+      writes: sorted(
+        writes,
+        controllers.map(({ name }) => name)
+      ),
+      unknown: [
+        ...unstarted,
+        ...endings.all(),
+        ...failures
+          .filter(([, { isFinal }]) => !isFinal)
+          .map(named)
+          .map(({ message, ...rest }) => ({ ...rest, reason: `the reconcile fails: ${message}` })),
+        ...late
+      ],
+      problems: failures.filter(([, { isFinal }]) => isFinal).map(named)
+    }
+  }).pipe(Effect.scoped, Logger.withMinimumLogLevel(LogLevel.None))
+
+/** Ends the plan of a reconcile at an effect outside of the cluster. */
+const outside = (endings: Endings.Endings) => (what: string) =>
+  Effect.contextWithEffect((context: Context.Context<never>) => {
+    const reconcile = Replica.reconcileOf(context)
+    const reason = `a plan has no effect outside of the cluster: ${what}`
+    if (reconcile !== undefined) endings.end(reconcile, reason)
+    return Effect.dieMessage(reason)
+  })
+
+/** Waits until all controllers that can start are at rest. */
+const settled = <R extends Runner>(runners: ReadonlyArray<R>, rest: Rest.Rest, timeout: Duration.Duration) =>
+  Effect.gen(function* () {
+    const reasons = yield* Effect.forEach(runners, rest.started, { concurrency: "unbounded" })
+    const unstarted = runners.flatMap(({ controller }, index): ReadonlyArray<Endings.Unknown> => {
+      const reason = reasons[index]
+      return reason === undefined ? [] : [{ controller, reason }]
+    })
+    const working = runners.filter((_, index) => reasons[index] === undefined)
+    const reached = yield* Effect.timeoutOption(rest.reached(working), timeout)
+    const late = Option.isSome(reached)
+      ? []
+      : working.flatMap(({ controller, queue }): ReadonlyArray<Endings.Unknown> => {
+          const { processing, ready } = Option.getOrThrow(queue()).snapshot()
+          const reason = `${processing + ready} objects are not at rest after ${Duration.format(timeout)}`
+          return processing + ready === 0 ? [] : [{ controller, reason }]
+        })
+    return { runners, unstarted, late }
+  })

@@ -1,0 +1,116 @@
+/** Waits until the controllers of a plan have nothing more to do now. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
+import type { Informer } from "../cache/Cache.ts"
+import { type Attempt, messageOf, type Observer } from "../controller/Attempt.ts"
+import type { Runner } from "../controller/Runner.ts"
+import type { Endings, Reconcile } from "./Endings.ts"
+
+/** A failing attempt or a `Result.requeue` is repeated this often, if its delay is short. */
+const mostRetries = 4
+
+/** The longest delay of a retry that the plan waits for, in ms. */
+const longestDelayMillis = 1000
+
+/** How often to look, in ms: at first, and at last. A look costs time in proportion to the objects. */
+const pauseMillis = 5
+const longestPauseMillis = 100
+
+/** How often in a row there must be nothing to do. */
+const quietLooks = 3
+
+/** The attempts of a plan. */
+export interface Rest {
+  readonly observe: Observer
+  /** Waits until the runner works, and returns undefined, or the reason why it cannot. */
+  readonly started: (runner: Runner) => Effect.Effect<string | undefined, never, Scope.Scope>
+  /** Waits until these runners have nothing more to do now. */
+  readonly reached: (runners: ReadonlyArray<Runner>) => Effect.Effect<void>
+  /** The latest failures that no retry has ended, by reconcile. */
+  readonly failures: () => ReadonlyArray<readonly [Reconcile, Failure]>
+}
+
+/** The failure of a reconcile. */
+export interface Failure {
+  readonly message: string
+  /** Whether the manager would not repeat the attempt before the next change. */
+  readonly isFinal: boolean
+}
+
+const failureOf = ({ next, outcome }: Attempt): Failure | undefined => {
+  switch (outcome._tag) {
+    case "Terminal":
+      return { message: messageOf(outcome.error), isFinal: true }
+    case "Failed":
+    case "Unreachable":
+      return { message: messageOf(outcome.error), isFinal: next._tag === "GiveUp" }
+    default:
+      return undefined
+  }
+}
+
+/** Whether the cache cannot follow the cluster, which no wait ends. */
+const hindrance = ({ state }: Informer): string | undefined => {
+  const { cause, problem } = state()
+  return cause?.kind === "denied" || cause?.kind === "missing" || cause?.kind === "refused" ? problem : undefined
+}
+
+/** For the attempts of one plan. */
+export const make = (endings: Endings): Rest => {
+  const due = new Map<string, number>()
+  const failures = new Map<string, readonly [Reconcile, Failure]>()
+
+  const observe: Observer = (attempt) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const { controller, key, kind, next, number, outcome } = attempt
+      const id = `${controller} ${key}`
+      const reconcile = { controller, kind, key }
+      const failure = failureOf(attempt)
+      if (failure === undefined) failures.delete(id)
+      else failures.set(id, [reconcile, failure])
+      const isRepeated =
+        next._tag === "Run" &&
+        next.afterMillis <= longestDelayMillis &&
+        number <= mostRetries &&
+        (outcome._tag === "Failed" || outcome._tag === "Requeue" || outcome._tag === "Unreachable") &&
+        endings.reasonOf(reconcile) === undefined
+      if (isRepeated) due.set(id, now + next.afterMillis)
+      else due.delete(id)
+    })
+
+  const isAtRest = (runners: ReadonlyArray<Runner>): boolean =>
+    due.size === 0 &&
+    runners.every(({ informers, queue }) => {
+      const current = queue()
+      if (current._tag === "None") return false
+      const { processing, ready } = current.value.snapshot()
+      return ready === 0 && processing === 0 && informers.every(({ state }) => state().overlaid === 0)
+    })
+
+  return {
+    observe,
+    started: (runner) =>
+      Effect.gen(function* () {
+        const fiber = yield* Effect.forkScoped(runner.started)
+        while (fiber.unsafePoll() === null) {
+          const reason = runner.informers.map(hindrance).find((each) => each !== undefined)
+          if (reason !== undefined) return yield* Effect.as(Fiber.interruptFork(fiber), reason)
+          yield* Effect.sleep(pauseMillis)
+        }
+        return undefined
+      }),
+    reached: (runners) =>
+      Effect.gen(function* () {
+        let pause = pauseMillis
+        for (let quiet = 0; quiet < quietLooks; quiet++) {
+          yield* Effect.sleep(quiet > 0 ? pauseMillis : pause)
+          if (isAtRest(runners)) continue
+          quiet = -1
+          pause = Math.min(longestPauseMillis, pause * 1.2)
+        }
+      }),
+    failures: () => [...failures.values()]
+  }
+}

@@ -1,0 +1,90 @@
+/** Makes the API server in memory serve the kinds that requests need. */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type * as Scope from "effect/Scope"
+import type { ApiError } from "../client/ApiError.ts"
+import type { Response } from "../client/Response.ts"
+import * as Definitions from "./Definitions.ts"
+import * as Live from "./Live.ts"
+import * as Once from "./Once.ts"
+import type { Collection, Simulation } from "./Simulation.ts"
+import * as Target from "./Target.ts"
+
+/** The sources of definitions. */
+export interface Options {
+  readonly client: Live.Reader
+  readonly simulation: Simulation
+  /** The CRDs of the program. */
+  readonly own: (collection: Collection) => object | undefined
+  /** Whether the CRDs of the program replace those of the cluster. */
+  readonly installs: boolean
+}
+
+const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+/** The answer of an API server that does not serve a path. */
+const notServed: Response = { status: 404, headers: { get: () => null }, body: "404 page not found\n" }
+
+/**
+ * Serves the kind of a target, and gives undefined, or the response of the API server of the cluster that does not serve it.
+ *
+ * The definition of a custom kind comes from the cluster. Without the permission to read it, it is that of the program, or one that
+ * accepts everything.
+ */
+export const make = (
+  options: Options
+): Effect.Effect<(target: Target.Target) => Effect.Effect<Response | undefined, ApiError>, never, Scope.Scope> =>
+  Effect.map(Once.make<Response | undefined, ApiError>(), (once) => {
+    const { client, own, simulation } = options
+
+    const install = (definition: object): Effect.Effect<undefined, ApiError> =>
+      Effect.flatMap(
+        simulation.transport.send({
+          method: "POST",
+          path: definitions,
+          template: definitions,
+          headers: { accept: "application/json", "content-type": "application/json" },
+          body: JSON.stringify(definition),
+          repeatable: false
+        }),
+        ({ body, status }) =>
+          status === 201
+            ? Effect.succeed(undefined)
+            : Effect.dieMessage(`the plan cannot serve a custom kind in memory: ${body.trim()}`)
+      )
+
+    const unread = (target: Target.Target): Effect.Effect<Response | undefined, ApiError> => {
+      const ours = own(target)
+      if (ours !== undefined) return install(ours)
+      const page = Live.read<{ readonly kind?: string }>(client, `${Target.collectionPath(target)}?limit=1`)
+      return Effect.flatMap(
+        Live.answered(page),
+        Either.match({
+          onLeft: (refused): Effect.Effect<Response | undefined, ApiError> => Effect.succeed(refused),
+          onRight: ({ kind = "" }) =>
+            install(Definitions.permissive(target, kind.replace(/List$/, ""), target.namespace !== ""))
+        })
+      )
+    }
+
+    const define = (target: Target.Target): Effect.Effect<Response | undefined, ApiError> => {
+      const ours = own(target)
+      if (ours !== undefined && options.installs) return install(ours)
+      const found = Live.read<Definitions.Definition>(client, `${definitions}/${target.plural}.${target.group}`)
+      return Effect.flatMap(
+        Live.answered(found),
+        Either.match({
+          onLeft: (refused) => (refused.status === 403 ? unread(target) : Effect.succeed(notServed)),
+          onRight: (definition) => {
+            const plain = Definitions.plain(definition, target.version)
+            return plain === undefined ? Effect.succeed(notServed) : install(plain)
+          }
+        })
+      )
+    }
+
+    return (target) =>
+      simulation.served(target) !== undefined
+        ? Effect.succeed(undefined)
+        : once.run(`${target.group}/${target.version}/${target.plural}`, define(target))
+  })

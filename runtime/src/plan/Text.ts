@@ -1,0 +1,191 @@
+/** A plan as text and as Markdown. */
+import type * as Drift from "../controller/Drift.ts"
+import { keyString } from "../resource/KubernetesObject.ts"
+import * as Text from "../resource/Text.ts"
+import type { Difference, Document } from "./Document.ts"
+import * as Documents from "./Document.ts"
+import type { Unknown } from "./Endings.ts"
+import type { Field } from "./Fields.ts"
+import type { Plan, Problem } from "./Plan.ts"
+import type { ObjectName, Write } from "./Write.ts"
+
+/** The most fields of one write. JSON has them all. */
+const mostFields = 16
+
+/** The longest value, in characters. */
+const longestValue = 80
+
+const signs = { create: "+", change: "~", delete: "-" } as const
+
+/** The fields that change with every write of their kind. */
+const isNoise = ({ path }: Field): boolean =>
+  path === "metadata.annotations[homeostat.dev/intent]" ||
+  (path.startsWith("status.conditions[") && /\.(type|lastTransitionTime|observedGeneration)$/.test(path))
+
+const shown = (value: Drift.Json | undefined): string => {
+  const text = value === undefined ? "none" : typeof value === "string" && value !== "" ? value : JSON.stringify(value)
+  return Text.printable(Text.clip(text, longestValue))
+}
+
+const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`
+
+const named = ({ kind, name, namespace }: ObjectName): string => `${kind} ${keyString({ name, namespace })}`
+
+const headOf = ({ action, rollout, subresource, target, verb }: Write): string =>
+  [
+    `${signs[action]} ${named(target)}${subresource === undefined ? "" : ` ${subresource}`}`,
+    `(${verb})`,
+    ...(rollout === undefined ? [] : [`rolls ${counted(rollout.pods, "pod")}`])
+  ].join(" ")
+
+const fieldsOf = ({ action, fields }: Write): ReadonlyArray<string> => {
+  if (action !== "change") return []
+  const worth = fields.filter((field) => !isNoise(field))
+  const lines = worth.slice(0, mostFields).map(({ from, path, to }) => `${path}: ${shown(from)} -> ${shown(to)}`)
+  const rest = worth.length - lines.length
+  return rest === 0 ? lines : [...lines, `${counted(rest, "more field")} (-o json)`]
+}
+
+const linesOf = (write: Write): ReadonlyArray<string> => [
+  headOf(write),
+  ...fieldsOf(write).map((line) => `    ${line}`)
+]
+
+/** The parts of a plan about one reconciled object. */
+interface Part {
+  readonly title: string
+  readonly writes: Array<Write>
+  readonly notes: Array<string>
+}
+
+const partsOf = (plan: Pick<Plan, "writes" | "unknown"> & { readonly problems?: ReadonlyArray<Problem> }) => {
+  const parts = new Map<string, Part>()
+  const partOf = ({
+    controller,
+    object
+  }: {
+    readonly controller?: string | undefined
+    readonly object?: ObjectName | undefined
+  }): Part => {
+    const title = [controller ?? "no controller", ...(object === undefined ? [] : [named(object)])].join("  ")
+    const part = parts.get(title) ?? { title, writes: [], notes: [] }
+    parts.set(title, part)
+    return part
+  }
+  for (const write of plan.writes) partOf(write).writes.push(write)
+  for (const unknown of plan.unknown) partOf(unknown).notes.push(noteOf(unknown))
+  for (const problem of plan.problems ?? []) partOf(problem).notes.push(`! ${Text.printable(problem.message)}`)
+  return [...parts.values()]
+}
+
+const noteOf = ({ reason }: Unknown): string => `? unknown: ${Text.printable(reason)}`
+
+const titleOf = ({ notes, title, writes }: Part): string => {
+  const unknown = notes.filter((note) => note.startsWith("?")).length
+  const counts = [counted(writes.length, "write"), ...(unknown === 0 ? [] : [`${unknown} unknown`])]
+  return `${title}  ${counts.join(", ")}`
+}
+
+/** The numbers in one line. */
+const totalOf = (plan: Pick<Plan, "writes" | "unknown">): string => {
+  const { change, create, delete: gone, rollouts, unknown } = Documents.summaryOf(plan)
+  return `${create} to create, ${change} to change, ${gone} to delete, ${counted(rollouts, "roll-out")}, ${unknown} unknown`
+}
+
+const bodyOf = (plan: Parameters<typeof partsOf>[0]): ReadonlyArray<string> =>
+  partsOf(plan).flatMap((part) => [
+    titleOf(part),
+    ...part.writes.flatMap((write) => linesOf(write).map((line) => `  ${line}`)),
+    ...part.notes.map((note) => `  ${note}`)
+  ])
+
+/** The controllers with the number of their objects that need no write. */
+const restOf = ({ controllers, unknown, writes }: Plan): ReadonlyArray<string> =>
+  controllers.map(({ kind, name, objects }) => {
+    const busy = new Set(
+      [...writes, ...unknown].flatMap(({ controller, object }) =>
+        controller === name && object !== undefined ? [named(object)] : []
+      )
+    )
+    return `${name}  ${Math.max(0, objects - busy.size)} of ${counted(objects, kind)} with nothing to write`
+  })
+
+/** A plan as text. */
+export const text = (plan: Document): string => [...bodyOf(plan), ...restOf(plan), `Plan: ${totalOf(plan)}.`].join("\n")
+
+const makerOf = ({ program: { commit, name, version } }: Pick<Document, "program">): string =>
+  `${name} ${version}${commit === undefined ? "" : ` (${commit.slice(0, 8)})`}`
+
+/** The two sides of a comparison, with their titles. */
+const sidesOf = ({ before, now }: Difference) =>
+  [
+    [`Only the earlier plan, by ${makerOf(before)}, has:`, { writes: before.writes, unknown: before.unknown }],
+    [`Only this plan, by ${makerOf(now)}, has:`, { writes: now.writes, unknown: now.unknown }]
+  ] as const
+
+/** Two plans are for different clusters. */
+const warningOf = ({ before, now }: Difference): ReadonlyArray<string> =>
+  before.server === now.server ? [] : [`The earlier plan is for ${before.server}, and this plan is for ${now.server}.`]
+
+/** The difference of two plans as text. */
+export const differenceText = (difference: Difference): string => {
+  const lines = sidesOf(difference).flatMap(([title, side]) =>
+    Documents.isEmpty(side) ? [] : [title, ...bodyOf(side), `  ${totalOf(side)}`]
+  )
+  return [...warningOf(difference), ...(lines.length === 0 ? ["The plans are the same."] : lines)].join("\n")
+}
+
+/** A text in a table of Markdown. */
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("`", "'")
+
+const table = (
+  plan: Pick<Plan, "writes" | "unknown"> & { readonly problems?: ReadonlyArray<Problem> }
+): ReadonlyArray<string> => [
+  "| controller | object | write | pods |",
+  "| --- | --- | --- | --- |",
+  ...plan.writes.map((write) => {
+    const object = write.object === undefined ? "" : named(write.object)
+    const what = `${signs[write.action]} ${named(write.target)}${write.subresource === undefined ? "" : ` ${write.subresource}`}`
+    return `| ${write.controller ?? ""} | ${cell(object)} | \`${cell(what)}\` | ${write.rollout === undefined ? "" : `rolls ${write.rollout.pods}`} |`
+  }),
+  ...plan.unknown.map(
+    ({ controller, object, reason }) =>
+      `| ${controller ?? ""} | ${object === undefined ? "" : cell(named(object))} | unknown: ${cell(Text.printable(reason))} | |`
+  )
+]
+
+const details = (plan: Parameters<typeof partsOf>[0]): ReadonlyArray<string> => [
+  "<details><summary>Fields</summary>",
+  "",
+  "```diff",
+  // A fence in a value would end the block.
+  ...bodyOf(plan).map((line) => line.replaceAll("```", "'''")),
+  "```",
+  "",
+  "</details>"
+]
+
+/** A plan as Markdown, for a merge request. */
+export const markdown = (plan: Document): string =>
+  [
+    `### Plan of ${makerOf(plan)}`,
+    "",
+    `${totalOf(plan)}.`,
+    ...(plan.problems.length > 0 || !Documents.isEmpty(plan) ? ["", ...table(plan), "", ...details(plan)] : []),
+    "",
+    ...restOf(plan).map((line) => `- ${line}`)
+  ].join("\n")
+
+/** The difference of two plans as Markdown. */
+export const differenceMarkdown = (difference: Difference): string => {
+  const parts = sidesOf(difference).flatMap(([title, side]) =>
+    Documents.isEmpty(side)
+      ? []
+      : ["", `#### ${title}`, "", `${totalOf(side)}.`, "", ...table(side), "", ...details(side)]
+  )
+  return [
+    `### From ${makerOf(difference.before)} to ${makerOf(difference.now)}`,
+    ...warningOf(difference).flatMap((line) => ["", line]),
+    ...(parts.length === 0 ? ["", "The plans are the same."] : parts)
+  ].join("\n")
+}

@@ -1,0 +1,69 @@
+/**
+ * An API server in memory for the verb `plan` of a program: it shows what the writes of the controllers would do. The program imports this
+ * module when it plans (`simulation` of `Program.main`).
+ *
+ * It starts without any object, and its user is an administrator. It calls no webhook of the cluster.
+ */
+import { Transport } from "@homeostat/runtime/client/Transport"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
+import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import { type Kind, typeOf } from "@homeostat/apiserver/model/Kind"
+import * as Memory from "./Memory.ts"
+
+/** A kind in one version, as in a path. */
+export interface Collection {
+  readonly group: string
+  readonly version: string
+  readonly plural: string
+}
+
+/** An API server in memory. */
+export interface Simulation {
+  /** Sends requests to the API server. */
+  readonly transport: Transport["Type"]
+  /** The kind and the scope of a collection; undefined if the API server does not serve the collection. */
+  readonly served: (collection: Collection) => { readonly kind: string; readonly namespaced: boolean } | undefined
+  /** The collection of a kind; undefined if the API server does not serve the kind. */
+  readonly collectionOf: (apiVersion: string, kind: string) => Collection | undefined
+  /** Stores an object that another API server returned. It keeps all fields except `metadata.resourceVersion`. */
+  readonly load: (collection: Collection, object: object) => void
+  /** The stored object; undefined if there is none. Do not change it. */
+  readonly find: (collection: Collection, namespace: string, name: string) => object | undefined
+}
+
+/** The number of changes that watches can resume from: more than any plan makes. */
+const history = 1_000_000
+
+/** An API server without objects. */
+export const make: Effect.Effect<Simulation, never, Scope.Scope> = Effect.map(ApiServer.make({ history }), (server) => {
+  const { registry, store } = server
+  store.restore({ revision: store.revision, storages: {} })
+  const kindOf = ({ group, plural, version }: Collection): Kind | undefined => registry.find(group, version, plural)
+  const transport = Memory.make(server)
+  return {
+    // The answer comes at once, so a request needs no abort.
+    transport: Transport.of({
+      ...transport,
+      send: (request) =>
+        Effect.flatMap(server.handle({ ...request, body: request.body }), ({ body, headers, status }) =>
+          typeof body === "string"
+            ? Effect.succeed({ status, headers: { get: (name) => headers[name.toLowerCase()] ?? null }, body })
+            : transport.send(request)
+        )
+    }),
+    served: kindOf,
+    collectionOf: (apiVersion, kind) => registry.named(apiVersion, kind),
+    load: (collection, object) => {
+      const kind = kindOf(collection)
+      if (kind === undefined) throw new Error(`the API server does not serve ${collection.plural}`)
+      store.put(kind.storage, kind.toStorage({ ...(object as JsonObject), ...typeOf(kind) }))
+    },
+    find: (collection, namespace, name) => {
+      const kind = kindOf(collection)
+      const stored = kind && store.get(kind.storage, kind.namespaced ? namespace : "", name)
+      return stored && kind.fromStorage(stored)
+    }
+  }
+})

@@ -1,0 +1,157 @@
+/** The outputs on docs/plan.md, and the texts of plans. */
+import { describe, expect, test } from "bun:test"
+import { join } from "node:path"
+import * as Document from "@homeostat/runtime/plan/Document"
+import type { Plan } from "@homeostat/runtime/plan/Plan"
+import * as Text from "@homeostat/runtime/plan/Text"
+import type { Write } from "@homeostat/runtime/plan/Write"
+
+const page = await Bun.file(join(import.meta.dir, "../../../docs/plan.md")).text()
+
+const shop = { kind: "WebApp", namespace: "default", name: "shop" }
+const db = { kind: "Backup", namespace: "prod", name: "db" }
+
+const image: Write = {
+  controller: "webapp",
+  object: shop,
+  target: { apiVersion: "apps/v1", kind: "Deployment", namespace: "default", name: "shop" },
+  action: "change",
+  verb: "apply",
+  fields: [
+    { path: "metadata.annotations[homeostat.dev/intent]", from: "a", to: "b" },
+    { path: "spec.template.spec.containers[app].image", from: "nginx:1.27", to: "nginx:1.28" }
+  ],
+  rollout: { pods: 3 }
+}
+
+const status: Write = {
+  controller: "webapp",
+  object: shop,
+  target: { apiVersion: "apps.kubedojo.io/v1beta1", ...shop },
+  subresource: "status",
+  action: "change",
+  verb: "patch",
+  fields: [
+    { path: "status.observedGeneration", from: 1, to: 2 },
+    { path: "status.conditions[Ready].lastTransitionTime", from: "2026-11-20T08:00:00Z", to: "2026-11-20T09:00:00Z" }
+  ]
+}
+
+const job: Write = {
+  controller: "backup",
+  object: db,
+  target: { apiVersion: "batch/v1", kind: "Job", namespace: "prod", name: "db-28461200" },
+  action: "create",
+  verb: "create",
+  fields: [{ path: "spec.backoffLimit", to: 0 }]
+}
+
+const secret = {
+  controller: "backup",
+  object: db,
+  reason: 'GET /api/v1/namespaces/prod/secrets/restic: secrets "restic" is forbidden'
+}
+
+const plan: Plan = {
+  server: "https://127.0.0.1:6443",
+  at: "2026-11-20T08:00:00Z",
+  controllers: [
+    { name: "webapp", kind: "WebApp", objects: 212 },
+    { name: "backup", kind: "Backup", objects: 5 }
+  ],
+  writes: [image, status, job],
+  unknown: [secret],
+  problems: []
+}
+
+const documentOf = (part: Partial<Plan> = {}, version = "1.3.0") =>
+  Document.of({ ...plan, ...part }, { name: "homeostat", version, commit: "1a2b3c4d5e6f" })
+
+test("docs/plan.md has the output of a plan", () => {
+  const [, output] = /```text\n(webapp [\s\S]*?)```/.exec(page) ?? []
+  expect(`${Text.text(documentOf())}\n`).toBe(output ?? "")
+})
+
+describe("The text of a plan", () => {
+  test("is two lines for a cluster without a write", () => {
+    const empty = documentOf({ writes: [], unknown: [], controllers: [{ name: "webapp", kind: "WebApp", objects: 1 }] })
+    expect(Text.text(empty)).toBe(
+      "webapp  1 of 1 WebApp with nothing to write\nPlan: 0 to create, 0 to change, 0 to delete, 0 roll-outs, 0 unknown."
+    )
+    expect(Document.isEmpty(empty)).toBe(true)
+  })
+
+  test("shortens long values and long lists, and has no control characters", () => {
+    const fields = Array.from({ length: 20 }, (_, index) => ({
+      path: `data.key-${index}`,
+      to: "\u001b[31m".repeat(40)
+    }))
+    const lines = Text.text(documentOf({ writes: [{ ...image, fields }] })).split("\n")
+    expect(lines.filter((line) => line.includes("data.key-"))).toHaveLength(16)
+    expect(lines).toContain("      4 more fields (-o json)")
+    expect(lines.join("")).not.toContain("\u001b")
+    for (const line of lines) expect(line.length).toBeLessThan(250)
+  })
+
+  test("has an object whose reconcile stops, which is not unknown", () => {
+    const problems = [{ controller: "webapp", object: shop, message: "size too small" }]
+    const text = Text.text(documentOf({ writes: [], unknown: [], problems }))
+    expect(text).toStartWith("webapp  WebApp default/shop  0 writes\n  ! size too small\n")
+    expect(text).toEndWith("0 unknown.")
+  })
+})
+
+test("The Markdown of a plan has a row for each write, and keeps pipes and fences of values in place", () => {
+  const write = { ...image, fields: [{ path: "data.a", from: "x|y", to: "```\n# title" }] }
+  const text = Text.markdown(documentOf({ writes: [write], unknown: [{ ...secret, reason: "a | b" }] }))
+  expect(text).toStartWith("### Plan of homeostat 1.3.0 (1a2b3c4d)\n\n0 to create, 1 to change,")
+  expect(text).toContain("\n| webapp | WebApp default/shop | `~ Deployment default/shop` | rolls 3 |\n")
+  expect(text).toContain("\n| backup | Backup prod/db | unknown: a \\| b | |\n")
+  expect(text.match(/```/g)).toHaveLength(2)
+})
+
+describe("The difference of two plans", () => {
+  const before = documentOf()
+  test("is empty if only times differ", () => {
+    const later = {
+      ...status,
+      fields: status.fields.map(({ path, to }) => ({ path, from: 1, to: to === 2 ? 2 : "2026-12-01T00:00:00Z" }))
+    }
+    const earlier = { ...status, fields: status.fields.map(({ path, to }) => ({ path, from: 1, to })) }
+    const difference = Document.difference(
+      documentOf({ writes: [image, earlier, job] }),
+      documentOf({ writes: [image, later, job], at: "2026-12-01T00:00:00Z" }, "1.4.0")
+    )
+    expect([difference.before, difference.now].every(Document.isEmpty)).toBe(true)
+    expect(Text.differenceText(difference)).toBe("The plans are the same.")
+    expect(Text.differenceMarkdown(difference)).toEndWith("\n\nThe plans are the same.")
+  })
+
+  test("has the writes of each side, and the numbers of these", () => {
+    const other = { ...image, fields: [{ path: "spec.replicas", from: 2, to: 3 }] }
+    const now = documentOf({ writes: [other, status, job, job], unknown: [] }, "1.4.0")
+    const difference = Document.difference(before, now)
+    expect(difference.before).toMatchObject({ writes: [image], unknown: [secret], summary: { change: 1, unknown: 1 } })
+    expect(difference.now).toMatchObject({ writes: [other, job], unknown: [], summary: { create: 1, change: 1 } })
+    const text = Text.differenceText(difference)
+    expect(text).toStartWith(
+      "Only the earlier plan, by homeostat 1.3.0 (1a2b3c4d), has:\nwebapp  WebApp default/shop  1 write\n"
+    )
+    expect(text).toContain("\nOnly this plan, by homeostat 1.4.0 (1a2b3c4d), has:\n")
+    expect(text).not.toContain("observedGeneration")
+  })
+
+  test("says that the clusters differ", () => {
+    const difference = Document.difference({ ...before, server: "https://10.0.0.1" }, before)
+    expect(Text.differenceText(difference)).toStartWith(
+      "The earlier plan is for https://10.0.0.1, and this plan is for https://127.0.0.1:6443.\n"
+    )
+  })
+})
+
+test("A document is read again, and nothing else is", () => {
+  expect(Document.parse(JSON.stringify(documentOf()))).toEqual(documentOf())
+  for (const text of ["", "{", "[]", "null", "{}", '{"kind":"Plan"}', '{"kind":"Plan","version":2}']) {
+    expect(Document.parse(text)).toBeUndefined()
+  }
+})
