@@ -221,7 +221,7 @@ describe("A plan", () => {
           if (site.spec.size === 2) return Result.done
           yield* Outside.effect(
             "the bucket",
-            Effect.sync(() => happened++)
+            Effect.try(() => happened++)
           ).pipe(Effect.catchAll(() => Effect.void))
           yield* Status.update(site, { size: 1 })
           return Result.done
