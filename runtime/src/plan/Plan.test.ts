@@ -4,6 +4,7 @@ import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import * as Simulation from "@homeostat/testkit/Simulation"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
+import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -36,6 +37,12 @@ const Site = CustomResource.make({
   spec: Schema.Struct({ size: Schema.optionalWith(Schema.Int, { default: () => 1 }) }),
   status: Schema.Struct({ size: Schema.optionalWith(Schema.Int, { exact: true }) })
 })
+
+class NoLuck extends Data.TaggedError("NoLuck") {
+  override get message(): string {
+    return "no luck"
+  }
+}
 
 /** The status in an older definition. */
 const unsized = { type: "object", properties: { old: { type: "string" } } }
@@ -253,7 +260,7 @@ describe("A plan", () => {
       const { unknown, writes } = yield* plan([restless])
       expect(writes.length).toBe(Replica.mostWrites)
       expect(unknown).toMatchObject([{ reason: "its reconciles do not come to rest after 200 writes" }])
-      const failing = controller(() => Effect.fail(new Error("no luck")))
+      const failing = controller(() => Effect.fail(new NoLuck()))
       expect((yield* plan([failing])).unknown).toMatchObject([{ object: key, reason: "the reconcile fails: no luck" }])
       const stopped = controller(() => Effect.fail(new TerminalError({ message: "size too small" })))
       const { problems, unknown: none } = yield* plan([stopped])
