@@ -4,12 +4,13 @@
  *
  * It starts without any object, and its user is an administrator. It calls no webhook of the cluster.
  */
-import { Transport } from "@homeostat/runtime/client/Transport"
-import * as Effect from "effect/Effect"
-import type * as Scope from "effect/Scope"
+
 import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { type Kind, typeOf } from "@homeostat/apiserver/model/Kind"
+import { Transport } from "@homeostat/runtime/client/Transport"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import * as Memory from "./Memory.ts"
 
 /** A kind in one version, as in a path. */

@@ -144,7 +144,10 @@ describe("A mistake on the command line is exit code 2 and one line that names i
       ["help", "start"],
       `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, plan, why, version, mover)`
     ],
-    [["start"], `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, plan, why, version, mover)`],
+    [
+      ["start"],
+      `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, plan, why, version, mover)`
+    ],
     [["run", "--bogus"], "unknown flag: --bogus (see homeostat run --help)"],
     [
       ["run", "--zap-log-level=debug"],
