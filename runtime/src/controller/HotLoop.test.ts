@@ -109,15 +109,6 @@ describe("a field", () => {
   })
 })
 
-test("a creation counts as the last write of its place for the length of the window", () => {
-  const hotLoop = HotLoop.make()
-  hotLoop.wrote("u", 1, 0)
-  hotLoop.repeated("u", place, [[HotLoop.existence, ""]])
-  expect([0, 29_999, 30_000].map((now) => hotLoop.isCreated("u", place, now))).toEqual([true, true, false])
-  hotLoop.repeated("u", place, [["data.a", "x"]])
-  expect(hotLoop.isCreated("u", place, 0)).toBe(false)
-})
-
 test("what it holds takes no more than it counts, however long the names are", () => {
   const heap = (): number => {
     Bun.gc(true)

@@ -93,8 +93,6 @@ export interface HotLoop {
   ) => ReadonlyArray<string>
   /** Whether the next repair of a field of this place is due for a report. */
   readonly isDue: (uid: string, place: string, now: number) => boolean
-  /** Whether the last write of this place was a creation within the window. */
-  readonly isCreated: (uid: string, place: string, now: number) => boolean
   /** Forgets an object that is gone. */
   readonly forget: (uid: string) => void
   /** Forgets all other objects, after a time in which deletions may have been missed. */
@@ -204,9 +202,6 @@ export const make = (most: number = capacity): HotLoop => {
         (counter) =>
           counter.reason === "fight" && lately(counter, now).length >= limits.fight - 1 && !isSilent(counter, now)
       ),
-    isCreated: (uid, name, now) =>
-      placeOf(uid, name)?.written.has(hash(existence, "")) === true &&
-      now - (objects.get(uid)?.wroteAt ?? 0) < windowMillis,
     forget: (uid) => void objects.delete(uid),
     retain: (uids) => {
       for (const uid of objects.keys()) if (!uids.has(uid)) objects.delete(uid)

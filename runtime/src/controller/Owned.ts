@@ -185,11 +185,7 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     const written = `${kind.kind} ${keyString(key)}`
     const seen = cached === undefined ? undefined : yield* Rival.look(kind, cached)
     // The garbage collector deletes every child of a deleted owner, even if the cache does not have the deletion yet.
-    const clock = yield* Effect.clock
-    const { uid } = owner.metadata
-    const isDeleted = () =>
-      memory.bereft.has(uid) || memory.hotLoop.isCreated(uid, written, clock.unsafeCurrentTimeMillis())
-    if (cached === undefined && isDeleted()) yield* Ownership.live(owner)
+    if (cached === undefined && memory.bereft.has(owner.metadata.uid)) yield* Ownership.live(owner)
 
     const sent = (child: A | undefined) => Intent.traced(intent, child, tracing, span)
     const made =
