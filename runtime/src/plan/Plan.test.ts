@@ -253,7 +253,7 @@ describe("A plan", () => {
           if (site.spec.size === 2) return Result.done
           yield* Outside.effect(
             "the bucket",
-            Effect.sync(() => happened++)
+            Effect.try(() => happened++)
           ).pipe(Effect.catchAll(() => Effect.void))
           yield* Status.update(site, { size: 1 })
           return Result.done
@@ -285,7 +285,7 @@ describe("A plan", () => {
       const { unknown, writes } = yield* plan([restless])
       expect(writes.length).toBe(Replica.mostWrites)
       expect(unknown).toMatchObject([{ reason: "its reconciles do not come to rest after 200 writes" }])
-      const failing = controller(() => Effect.fail(new Error("no luck")))
+      const failing = controller(() => Effect.fail("no luck"))
       expect((yield* plan([failing])).unknown).toMatchObject([{ object: key, reason: "the reconcile fails: no luck" }])
       const stopped = controller(() => Effect.fail(new TerminalError({ message: "size too small" })))
       const { problems, unknown: none } = yield* plan([stopped])
