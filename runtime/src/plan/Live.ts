@@ -6,6 +6,7 @@ import * as ApiError from "../client/ApiError.ts"
 import type * as Client from "../client/Client.ts"
 import type { Response } from "../client/Response.ts"
 import * as Answers from "./Answers.ts"
+import type { Collection } from "./Simulation.ts"
 
 /** The result of a read. Left: the response of an API server that refuses it, or does not have the object. */
 export type Read<A> = Effect.Effect<Either.Either<A, Response>, ApiError.ApiError>
@@ -22,6 +23,27 @@ const answers = new Set([403, 404, 405])
 /** The JSON at a path, of type A by the contract of the API server. */
 export const read = <A>(client: Reader, path: string): Effect.Effect<A, ApiError.ApiError> =>
   Effect.map(client.raw({ method: "GET", path, retry: true, timeoutMillis }), ({ body }) => JSON.parse(body) as A)
+
+/** A resource in the discovery of an API server. */
+export interface Resource {
+  /** The plural; that of a subresource has a slash. */
+  readonly name: string
+  readonly kind: string
+  readonly namespaced: boolean
+}
+
+/** The resources of a version of a group. Every authenticated user may read them. */
+export const resources = (
+  client: Reader,
+  { group, version }: Pick<Collection, "group" | "version">
+): Effect.Effect<ReadonlyArray<Resource>, ApiError.ApiError> =>
+  Effect.map(
+    read<{ readonly resources?: ReadonlyArray<Resource> }>(
+      client,
+      group === "" ? `/api/${version}` : `/apis/${group}/${version}`
+    ),
+    ({ resources = [] }) => resources
+  )
 
 /** A refusal, or the absence, as a response. */
 export const answered = <A>(effect: Effect.Effect<A, ApiError.ApiError>): Read<A> =>

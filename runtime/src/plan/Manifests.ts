@@ -43,19 +43,16 @@ const collectionOf = (
   const own = kinds.find((each) => each.kind === kind && apiVersionOf(each) === apiVersion)
   const known = own ?? simulation.collectionOf(apiVersion, kind)
   if (known !== undefined) return Effect.succeed(known)
-  const [group = "", version] = apiVersion.split("/")
-  const path = version === undefined ? `/api/${group}` : `/apis/${apiVersion}`
-  interface Resources {
-    readonly resources?: ReadonlyArray<{ readonly name: string; readonly kind: string }>
-  }
-  return Effect.flatMap(Live.answered(Live.read<Resources>(client, path)), (found) => {
-    const resources = found._tag === "Right" ? (found.right.resources ?? []) : []
+  const [first = "", second] = apiVersion.split("/")
+  const [group, version] = second === undefined ? ["", first] : [first, second]
+  return Effect.flatMap(Live.answered(Live.resources(client, { group, version })), (found) => {
+    const resources = found._tag === "Right" ? found.right : []
     const resource = resources.find((each) => each.kind === kind && !each.name.includes("/"))
     return resource === undefined
       ? new Rejected({
           message: `${named(manifest)}: the API server does not serve ${apiVersion} ${kind} (apply its CustomResourceDefinition first)`
         })
-      : Effect.succeed({ group: version === undefined ? "" : group, version: version ?? group, plural: resource.name })
+      : Effect.succeed({ group, version, plural: resource.name })
   })
 }
 

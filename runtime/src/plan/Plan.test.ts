@@ -23,10 +23,14 @@ import * as Owned from "../controller/Owned.ts"
 import * as Result from "../controller/Result.ts"
 import * as Status from "../controller/Status.ts"
 import { TerminalError } from "../controller/TerminalError.ts"
+import * as Trigger from "../controller/Trigger.ts"
 import type * as Manager from "../manager/Manager.ts"
 import { ConfigMap, Job, Namespace, Secret } from "../resource/BuiltIn.ts"
 import * as Crd from "../resource/Crd.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
+import type { Desired, KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Definitions from "./Definitions.ts"
 import * as Plan from "./Plan.ts"
 import * as Replica from "./Replica.ts"
 
@@ -114,6 +118,34 @@ const controller = <E>(
   > = {}
 ): Controller.Controller<Manager.Runtime> =>
   Controller.make("site", { for: Site, owns: [ConfigMap], ...options, reconcile })
+
+/** A kind of another program. */
+const Gadget = Resource.make<
+  KubernetesObject & { readonly spec?: object },
+  Desired<KubernetesObject> & { readonly spec?: object }
+>({
+  group: "other.example.com",
+  version: "v1",
+  kind: "Gadget",
+  plural: "gadgets"
+})
+
+const permissive = Definitions.permissive(Gadget, "Gadget", true)
+
+/** A role and its binding to a user of the same name. */
+const roleOf = (name: string, rules: ReadonlyArray<object>): ReadonlyArray<object> => {
+  const apiGroup = "rbac.authorization.k8s.io"
+  return [
+    { apiVersion: `${apiGroup}/v1`, kind: "ClusterRole", metadata: { name }, rules },
+    {
+      apiVersion: `${apiGroup}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: { name },
+      roleRef: { apiGroup, kind: "ClusterRole", name },
+      subjects: [{ apiGroup, kind: "User", name }]
+    }
+  ]
+}
 
 describe("A plan", () => {
   scene("goes several steps deep: a later reconcile sees the writes of an earlier one", ({ plan }) =>
@@ -329,6 +361,47 @@ describe("A plan", () => {
     }
   )
 
+  scene(
+    "has kinds of other programs, also without the permission to read their definitions",
+    ({ cluster, plan }) =>
+      Effect.gen(function* () {
+        yield* create
+        yield* Client.create(Gadget, { metadata: key, spec: { a: 1 } })
+        const rules = [
+          {
+            apiGroups: ["example.com", "other.example.com"],
+            resources: ["sites", "gadgets"],
+            verbs: ["get", "list", "watch"]
+          },
+          { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }
+        ]
+        const reader = yield* cluster.bind(roleOf("reader", rules))
+        const changing = controller(
+          () =>
+            Effect.as(
+              Client.patch(Gadget, key, Patch.merge({ spec: { a: 2 }, status: { ignored: true } })),
+              Result.done
+            ),
+          { watches: [Trigger.on(Gadget, { map: () => [key] })], access: [Access.patch(Gadget)] }
+        )
+        for (const transport of [cluster.transport, reader.transport]) {
+          const planned = yield* plan([changing], {}, transport)
+          expect([short(planned), planned.unknown]).toEqual([["change Gadget a spec.a"], []])
+        }
+        const Missing = Resource.make({ group: "none.example.com", version: "v1", kind: "None", plural: "nones" })
+        const waiting = controller(() => Effect.succeed(Result.done), {
+          watches: [Trigger.on(Missing, { map: () => [] })]
+        })
+        expect((yield* plan([waiting])).unknown).toEqual([
+          {
+            controller: "site",
+            reason: expect.stringContaining("the API server does not serve none.example.com/v1 None")
+          }
+        ])
+      }),
+    { ...quiet, crds: [Crd.of(Site), permissive] }
+  )
+
   scene("names a controller whose kinds cannot be read, and plans the others", ({ cluster, plan }) =>
     Effect.gen(function* () {
       yield* create
@@ -354,17 +427,7 @@ describe("A plan", () => {
         { apiGroups: ["example.com"], resources: ["sites"], verbs: ["get", "list", "watch"] },
         { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }
       ]
-      const ref = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "reader" }
-      const reader = yield* cluster.bind([
-        { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "reader" }, rules },
-        {
-          apiVersion: "rbac.authorization.k8s.io/v1",
-          kind: "ClusterRoleBinding",
-          metadata: { name: "reader" },
-          roleRef: ref,
-          subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "reader" }]
-        }
-      ])
+      const reader = yield* cluster.bind(roleOf("reader", rules))
       const planned = yield* plan(
         [reading("allowed", ConfigMap), reading("refused", Secret), watching],
         {},

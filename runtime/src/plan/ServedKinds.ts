@@ -8,7 +8,7 @@ import * as Definitions from "./Definitions.ts"
 import * as Live from "./Live.ts"
 import * as Once from "./Once.ts"
 import type { Collection, Simulation } from "./Simulation.ts"
-import * as Target from "./Target.ts"
+import type * as Target from "./Target.ts"
 
 /** The sources of definitions. */
 export interface Options {
@@ -28,8 +28,8 @@ const notServed: Response = { status: 404, headers: { get: () => null }, body: "
 /**
  * Serves the kind of a target, and gives undefined, or the response of the API server of the cluster that does not serve it.
  *
- * The definition of a custom kind comes from the cluster. Without the permission to read it, it is that of the program, or one that
- * accepts everything.
+ * The definition of a custom kind comes from the cluster. Without the permission to read it, it is that of the program. A kind without
+ * either has a definition that accepts everything.
  */
 export const make = (
   options: Options
@@ -53,19 +53,20 @@ export const make = (
             : Effect.dieMessage(`the plan cannot serve a custom kind in memory: ${body.trim()}`)
       )
 
-    const unread = (target: Target.Target): Effect.Effect<Response | undefined, ApiError> => {
-      const ours = own(target)
-      if (ours !== undefined) return install(ours)
-      const page = Live.read<{ readonly kind?: string }>(client, `${Target.collectionPath(target)}?limit=1`)
-      return Effect.flatMap(
-        Live.answered(page),
+    /** A kind without a readable definition. It may also be of an aggregated API, or a built-in kind that is missing in memory. */
+    const accept = (target: Target.Target): Effect.Effect<Response | undefined, ApiError> =>
+      Effect.flatMap(
+        Live.answered(Live.resources(client, target)),
         Either.match({
           onLeft: (refused): Effect.Effect<Response | undefined, ApiError> => Effect.succeed(refused),
-          onRight: ({ kind = "" }) =>
-            install(Definitions.permissive(target, kind.replace(/List$/, ""), target.namespace !== ""))
+          onRight: (resources) => {
+            const found = resources.find(({ name }) => name === target.plural)
+            return found === undefined
+              ? Effect.succeed(notServed)
+              : install(Definitions.permissive(target, found.kind, found.namespaced))
+          }
         })
       )
-    }
 
     const define = (target: Target.Target): Effect.Effect<Response | undefined, ApiError> => {
       const ours = own(target)
@@ -74,7 +75,7 @@ export const make = (
       return Effect.flatMap(
         Live.answered(found),
         Either.match({
-          onLeft: (refused) => (refused.status === 403 ? unread(target) : Effect.succeed(notServed)),
+          onLeft: (refused) => (refused.status === 403 && ours !== undefined ? install(ours) : accept(target)),
           onRight: (definition) => {
             const plain = Definitions.plain(definition, target.version)
             return plain === undefined ? Effect.succeed(notServed) : install(plain)
