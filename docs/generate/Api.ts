@@ -21,6 +21,7 @@ const ofTestkit = [
   "EmbeddedCluster",
   "Eventually",
   "Faults",
+  "Explore",
   "Test",
   "Shared",
   "kubelet/SimulatedPods",

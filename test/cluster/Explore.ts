@@ -110,7 +110,29 @@ export interface Options {
  *
  * @example
  * ```ts
- * const report = yield* Explore.run(story, { faults: ["Crash"] })
+ * import { expect } from "bun:test"
+ * import { BuiltIn, Client, Controller, Owned, Result } from "@homeostat/runtime"
+ * import * as Explore from "@homeostat/testkit/Explore"
+ * import { live } from "@homeostat/testkit/Test"
+ * import { Effect } from "effect"
+ *
+ * const controller = Controller.make("copy", {
+ *   for: BuiltIn.Service,
+ *   owns: [BuiltIn.ConfigMap],
+ *   reconcile: (service) =>
+ *     Effect.as(Owned.apply(service, BuiltIn.ConfigMap, { metadata: { name: service.metadata.name } }), Result.done)
+ * })
+ *
+ * const key = { namespace: "default", name: "shop" }
+ *
+ * const story = Explore.story({
+ *   controllers: [controller],
+ *   steps: [Explore.step("create", Client.create(BuiltIn.Service, { metadata: key, spec: { ports: [{ port: 80 }] } }))]
+ * })
+ *
+ * live("a crash does no harm", () =>
+ *   Effect.map(Explore.run(story, { faults: ["Crash"] }), ({ violations }) => expect(violations).toEqual([]))
+ * )
  * ```
  */
 export const run = (
@@ -131,7 +153,25 @@ export const run = (
  *
  * @example
  * ```ts
- * Explore.test("a WebApp survives every fault", story)
+ * import { BuiltIn, Client, Controller, Owned, Result } from "@homeostat/runtime"
+ * import * as Explore from "@homeostat/testkit/Explore"
+ * import { Effect } from "effect"
+ *
+ * const controller = Controller.make("copy", {
+ *   for: BuiltIn.Service,
+ *   owns: [BuiltIn.ConfigMap],
+ *   reconcile: (service) =>
+ *     Effect.as(Owned.apply(service, BuiltIn.ConfigMap, { metadata: { name: service.metadata.name } }), Result.done)
+ * })
+ *
+ * const key = { namespace: "default", name: "shop" }
+ *
+ * const story = Explore.story({
+ *   controllers: [controller],
+ *   steps: [Explore.step("create", Client.create(BuiltIn.Service, { metadata: key, spec: { ports: [{ port: 80 }] } }))]
+ * })
+ *
+ * Explore.test("each Service has a ConfigMap", story)
  * ```
  */
 export const test = (name: string, story: Story.Story, options: Options = {}, timeoutMillis = 300_000): void =>
@@ -152,6 +192,8 @@ export interface KindOptions<Spec> extends Partial<Omit<StoryOptions, "controlle
   readonly controllers: StoryOptions["controllers"]
   /** The specs that the object has, one after the other. */
   readonly specs: readonly [Spec, ...ReadonlyArray<Spec>]
+  /** The time that passes after each step, besides the time until the cluster is at rest. Default: none. */
+  readonly passes?: Story.Step["passes"]
   /** The object. Default: `default/explored`. */
   readonly key?: { readonly namespace: string; readonly name: string } | undefined
 }
@@ -181,13 +223,34 @@ const deleteChildren = (
  *
  * @example
  * ```ts
- * Explore.kind("a Widget survives every fault", Widget, { controllers: [controller], specs: [{ size: 3 }, { size: 5 }] })
+ * import { BuiltIn, Controller, CustomResource, Owned, Result } from "@homeostat/runtime"
+ * import * as Explore from "@homeostat/testkit/Explore"
+ * import { Effect, Schema } from "effect"
+ *
+ * const Page = CustomResource.make({
+ *   group: "example.com",
+ *   version: "v1",
+ *   kind: "Page",
+ *   spec: Schema.Struct({ text: Schema.String })
+ * })
+ *
+ * const controller = Controller.make("page", {
+ *   for: Page,
+ *   owns: [BuiltIn.ConfigMap],
+ *   reconcile: (page) =>
+ *     Effect.as(
+ *       Owned.apply(page, BuiltIn.ConfigMap, { metadata: { name: page.metadata.name }, data: { ...page.spec } }),
+ *       Result.done
+ *     )
+ * })
+ *
+ * Explore.kind("a Page survives every fault", Page, { controllers: [controller], specs: [{ text: "a" }, { text: "b" }] })
  * ```
  */
 export const kind = <Spec, SpecEncoded, Status>(
   name: string,
   kind: CustomResource.CustomResource<Spec, SpecEncoded, Status>,
-  { controllers, key = explored, specs, steps = [], ...options }: KindOptions<SpecEncoded>
+  { controllers, key = explored, passes, specs, steps = [], ...options }: KindOptions<SpecEncoded>
 ): void => {
   const { depth, faults, only, pairs, seed, ...parts } = options
   const [first, ...others] = specs
@@ -205,7 +268,8 @@ export const kind = <Spec, SpecEncoded, Status>(
     ...steps,
     step("delete", Client.delete(kind, key))
   ]
-  test(name, story({ controllers, steps: all, ...parts }), { depth, faults, only, pairs, seed })
+  const paced = all.map((one) => ({ ...one, passes: one.passes ?? passes }))
+  test(name, story({ controllers, steps: paced, ...parts }), { depth, faults, only, pairs, seed })
 }
 
 /** The options of {@link states}. */
@@ -223,7 +287,34 @@ export interface StatesOptions extends Partial<Omit<StoryOptions, "controllers">
  *
  * @example
  * ```ts
- * const report = yield* Explore.runStates(WebApp, { controllers: [controller], runs: 10 })
+ * import { expect } from "bun:test"
+ * import { BuiltIn, Controller, CustomResource, Owned, Result } from "@homeostat/runtime"
+ * import * as Explore from "@homeostat/testkit/Explore"
+ * import { live } from "@homeostat/testkit/Test"
+ * import { Effect, Schema } from "effect"
+ *
+ * const Page = CustomResource.make({
+ *   group: "example.com",
+ *   version: "v1",
+ *   kind: "Page",
+ *   spec: Schema.Struct({ text: Schema.String })
+ * })
+ *
+ * const controller = Controller.make("page", {
+ *   for: Page,
+ *   owns: [BuiltIn.ConfigMap],
+ *   reconcile: (page) =>
+ *     Effect.as(
+ *       Owned.apply(page, BuiltIn.ConfigMap, { metadata: { name: page.metadata.name }, data: { ...page.spec } }),
+ *       Result.done
+ *     )
+ * })
+ *
+ * live("a Page does not depend on its former specs", () =>
+ *   Effect.map(Explore.runStates(Page, { controllers: [controller], runs: 2 }), ({ violations }) =>
+ *     expect(violations).toEqual([])
+ *   )
+ * )
  * ```
  */
 export const runStates = (
@@ -237,7 +328,28 @@ export const runStates = (
  *
  * @example
  * ```ts
- * Explore.states("a WebApp does not depend on its former specs", WebApp, { controllers: [controller], runs: 10 })
+ * import { BuiltIn, Controller, CustomResource, Owned, Result } from "@homeostat/runtime"
+ * import * as Explore from "@homeostat/testkit/Explore"
+ * import { Effect, Schema } from "effect"
+ *
+ * const Page = CustomResource.make({
+ *   group: "example.com",
+ *   version: "v1",
+ *   kind: "Page",
+ *   spec: Schema.Struct({ text: Schema.String })
+ * })
+ *
+ * const controller = Controller.make("page", {
+ *   for: Page,
+ *   owns: [BuiltIn.ConfigMap],
+ *   reconcile: (page) =>
+ *     Effect.as(
+ *       Owned.apply(page, BuiltIn.ConfigMap, { metadata: { name: page.metadata.name }, data: { ...page.spec } }),
+ *       Result.done
+ *     )
+ * })
+ *
+ * Explore.states("a Page does not depend on its former specs", Page, { controllers: [controller], runs: 2 })
  * ```
  */
 export const states = (name: string, kind: CustomResource.Any, options: StatesOptions, timeoutMillis = 300_000): void =>

@@ -179,6 +179,12 @@ export interface Faults {
   readonly on: (match: Match, fault: Fault, often?: Often) => Rule
   /** Removes all rules. */
   readonly clear: () => void
+  /**
+   * The longest delay of all rules so far, in milliseconds.
+   *
+   * @internal
+   */
+  readonly longest: () => number
   /** The requests from now on, in their order, also those that a fault hits. The list grows with each one. */
   readonly record: (match?: Match) => ReadonlyArray<Recorded>
   /** The number of open watches. */
@@ -314,11 +320,13 @@ type Recordings = ReturnType<typeof makeRecordings>
 export const make = (seed = 1): Faults => {
   const random = new PCGRandom(seed)
   const rules = new Set<State>()
+  let longest = 0
   let recordings: Recordings | undefined
   const watches = new Set<OpenWatch>()
 
   const on: Faults["on"] = (match, fault, { chance = 1, times = Number.POSITIVE_INFINITY } = {}) => {
     let hits = 0
+    if (fault._tag === "Delayed") longest = Math.max(longest, fault.most)
     const removed = Deferred.unsafeMake<void>(FiberId.none)
     const rule: State = {
       match,
@@ -446,6 +454,7 @@ export const make = (seed = 1): Faults => {
 
   return {
     on,
+    longest: () => longest,
     clear: () => {
       for (const rule of rules) rule.remove()
     },

@@ -35,6 +35,7 @@ import * as Attempts from "./Attempts.ts"
 import * as EmbeddedCluster from "./EmbeddedCluster.ts"
 import * as Eventually from "./Eventually.ts"
 import * as AtRest from "./explore/AtRest.ts"
+import * as Retries from "./explore/Retries.ts"
 import * as Faults from "./Faults.ts"
 import { live, timeoutMillis as usual } from "./Test.ts"
 import * as VirtualTime from "./VirtualTime.ts"
@@ -86,6 +87,11 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
   Effect.suspend(() => {
     const time = VirtualTime.make()
     const attempts = Attempts.make()
+    const retries = Retries.make()
+    const observe: Attempt.Observer = (attempt) => {
+      retries.ended(attempt)
+      return attempts.observe(attempt)
+    }
     const faults = Faults.make(options.seed)
     const isLogged = LogLevel.lessThanEqual(options.logLevel ?? LogLevel.None, LogLevel.Warning)
     const course = Effect.gen(function* () {
@@ -107,7 +113,8 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
       if (options.atRest === false) return result
       faults.clear()
       const { store } = embedded.server
-      yield* AtRest.check({ time, store, transport: own.transport, manager: options.manager, stop })
+      const lag = faults.longest()
+      yield* AtRest.check({ time, store, transport: own.transport, manager: options.manager, retries, lag, stop })
       return result
     })
     return Effect.acquireUseRelease(
@@ -116,7 +123,7 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
       // A manager takes time to stop, too.
       (scope, exit) => time.during(Scope.close(scope, exit))
     ).pipe(
-      Attempt.observedBy(attempts.observe),
+      Attempt.observedBy(observe),
       Effect.locally(Eventually.attempts, attempts.describe),
       time.within,
       Effect.withRandom(Random.make(options.seed ?? 1)),

@@ -90,4 +90,4 @@ test("In 10,000 histories no deletion takes the newest good snapshot, and no suc
   )
   // The histories reach what they are about.
   expect(Math.min(...Object.values(total))).toBeGreaterThan(1000)
-}, 120_000)
+}, 300_000)

@@ -185,7 +185,12 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     const written = `${kind.kind} ${keyString(key)}`
     const seen = cached === undefined ? undefined : yield* Rival.look(kind, cached)
     // The garbage collector deletes every child of a deleted owner, even if the cache does not have the deletion yet.
-    if (cached === undefined && memory.bereft.has(owner.metadata.uid)) yield* Ownership.live(owner)
+    if (cached === undefined && memory.bereft.has(owner.metadata.uid)) {
+      // A finalizer may create children of an object that the cache knows to be deleted.
+      const isLeaving = owner.metadata.deletionTimestamp !== undefined
+      yield* isLeaving ? Ownership.live(owner) : Ownership.confirm(owner, resource)
+      memory.bereft.delete(owner.metadata.uid)
+    }
 
     const sent = (child: A | undefined) => Intent.traced(intent, child, tracing, span)
     const made =

@@ -9,6 +9,7 @@ import type * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import type { VirtualTime } from "../VirtualTime.ts"
 import { restartMessage } from "./Reference.ts"
+import type * as Retries from "./Retries.ts"
 import * as Wire from "./Wire.ts"
 import * as World from "./World.ts"
 
@@ -30,30 +31,46 @@ export interface Parts<E> {
   readonly transport: Layer.Layer<Transport>
   /** The program. */
   readonly manager: Effect.Effect<unknown, E, Transport | Scope.Scope>
+  /** The pending retries of the running program. */
+  readonly retries: Retries.Retries
+  /** How long an event of a watch may still be on its way, in milliseconds. */
+  readonly lag: number
   /** Stops the running program. */
   readonly stop: Effect.Effect<void>
 }
 
 /**
- * Waits until the cluster is at rest, restarts the manager, and fails if that writes anything but Events and Leases. Succeeds without a
+ * Waits until the cluster is at rest, restarts the manager, and fails if that changes anything but Events and Leases. Succeeds without a
  * check if the cluster does not come to rest within a minute.
  */
-export const check = <E>({ manager, stop, store, time, transport }: Parts<E>): Effect.Effect<void, E | NotAtRest> =>
+export const check = <E>({
+  lag,
+  manager,
+  retries,
+  stop,
+  store,
+  time,
+  transport
+}: Parts<E>): Effect.Effect<void, E | NotAtRest> =>
   Effect.gen(function* () {
     let changes = 0
     const unsubscribe = store.subscribe(({ storage }) => {
       if (World.matters(storage)) changes++
     })
     let isAtRest = false
+    yield* time.pass(lag)
     for (let waited = 0; waited < longest && !isAtRest; waited += quiet) {
       const before = changes
       yield* time.pass(`${quiet} seconds`)
-      isAtRest = changes === before
+      isAtRest = changes === before && retries.until() === undefined
     }
     unsubscribe()
     if (!isAtRest) return
     yield* stop
-    const director = Wire.observing(() => time.clock.unsafeCurrentTimeMillis())
+    const director = Wire.observing({
+      now: () => time.clock.unsafeCurrentTimeMillis(),
+      revision: () => store.revision
+    })
     director.arm([])
     const owner: Wire.Owner = { name: "restarted manager", dead: false, closed: false, suspend: () => undefined }
     yield* Effect.acquireUseRelease(
@@ -65,6 +82,6 @@ export const check = <E>({ manager, stop, store, time, transport }: Parts<E>): E
         }),
       (scope) => time.during(Scope.close(scope, Exit.void))
     )
-    const writes = director.sent.filter((sent) => Wire.writes(sent) && (sent.status ?? 500) < 300)
+    const writes = director.sent.filter(({ changed }) => changed)
     if (writes.length > 0) return yield* new NotAtRest({ writes })
   })

@@ -121,7 +121,7 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
       if (elected) yield* world.start
       yield* world.settle()
       const since = world.moment().at
-      const rested = yield* playStep(world, story, step, faults)
+      const { rested } = yield* playStep(world, story, step, faults)
       return ended(world, rested, [], faults, since)
     })
   )
@@ -144,10 +144,10 @@ const judge = (story: Story, { steps, view }: Reference, schedule: Schedule, end
   if (course === undefined || hows.includes("taken")) return violations
   const differences = Picture.differences(course.picture, Picture.of(end.saved, view), story.ignore)
   if (differences.length > 0) {
-    violate("the end is that of the undisturbed run", Picture.show(differences))
+    violate("the end is that of the run without a fault", Picture.show(differences))
   } else if (!hows.includes("deleted") && end.changes !== course.changes) {
     violate(
-      "each object is created and deleted as often as in the undisturbed run",
+      "each object is created and deleted as often as in the run without a fault",
       `${showChanges(end.changes)} instead of ${showChanges(course.changes)}`
     )
   }

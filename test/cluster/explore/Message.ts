@@ -5,6 +5,8 @@ import type { Violation } from "./Reference.ts"
 import type { StatesReport } from "./States.ts"
 import type { Story } from "./Story.ts"
 
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`
+
 /** How many lines of a trace a message shows. */
 const mostLines = 16
 
@@ -25,7 +27,7 @@ const violation = (story: Story, { message, oracle, schedule, trace = [] }: Viol
 /** The violations in words. */
 export const of = (story: Story, { schedules, violations }: Report): string =>
   [
-    `${violations.length} violations in ${schedules} schedules`,
+    `${count(violations.length, "violation")} in ${count(schedules, "schedule")}`,
     ...violations.slice(0, mostViolations).map((one) => violation(story, one)),
     ...(violations.length > mostViolations ? [`… and ${violations.length - mostViolations} more`] : [])
   ].join("\n\n")
@@ -33,7 +35,7 @@ export const of = (story: Story, { schedules, violations }: Report): string =>
 /** The violations of an exploration of specs. */
 export const ofStates = ({ sequences, violations }: StatesReport): string =>
   [
-    `${violations.length} violations in ${sequences} sequences of specs`,
+    `${count(violations.length, "violation")} in ${count(sequences, "sequence")} of specs`,
     ...violations
       .slice(0, mostViolations)
       .map(({ message, specs }) =>

@@ -27,35 +27,34 @@ export interface View {
   readonly base: Store.Saved
   /** The storages of the kinds that the program writes. */
   readonly storages: ReadonlySet<string>
+  /** The storages of the reconciled kinds, whose specs belong to users. */
+  readonly roots: ReadonlySet<string>
   /** Also the fields that differ after different writes with the same result: field managers and hashes. Default: without them. */
   readonly strict?: boolean | undefined
 }
 
-/** Members that differ between equal runs. */
-const volatile = new Set([
-  "uid",
-  "time",
-  "resourceVersion",
-  "creationTimestamp",
-  "deletionTimestamp",
-  "deletionGracePeriodSeconds",
-  "generation",
-  "selfLink",
-  "clusterIP",
-  "clusterIPs",
-  "podIP",
-  "podIPs",
-  "hostIP",
-  "hostIPs",
-  "nodePort",
-  "addresses",
-  "containerID",
-  Foreign.annotation,
-  "deployment.kubernetes.io/revision"
-])
+/** Members that differ between equal runs, by the part of an object in which they are. */
+const volatile: { readonly [part: string]: ReadonlySet<string> } = {
+  metadata: new Set([
+    "uid",
+    "time",
+    "resourceVersion",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "selfLink",
+    Foreign.annotation,
+    "deployment.kubernetes.io/revision"
+  ]),
+  status: new Set(["podIP", "podIPs", "hostIP", "hostIPs", "containerID", "addresses"])
+}
 
-/** Members that depend on the course and not on the result. */
-const lax = new Set([...volatile, "managedFields", "homeostat.dev/intent"])
+/** Addresses in the spec of a Service. */
+const ofServices = new Set(["clusterIP", "clusterIPs", "nodePort"])
+
+/** Metadata that depends on the course and not on the result. */
+const lax = new Set(["managedFields", "homeostat.dev/intent"])
 
 /** Times: RFC 3339, and seconds or milliseconds since 1970 in this decade. */
 const moment = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|(?<!\d)1[789]\d{8}(\d{3})?(?!\d)/g
@@ -67,24 +66,33 @@ interface Names {
   /** Generated names, and the text that stands for each. */
   readonly generated: ReadonlyMap<string, string>
   readonly pattern: RegExp | undefined
+  /** Texts in the specs of users that look like times and hashes. */
+  readonly literal: ReadonlySet<string>
 }
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 
-const namesOf = (objects: ReadonlyArray<Json.JsonObject>): Names => {
+const namesOf = (objects: ReadonlyArray<Json.JsonObject>, roots: ReadonlyArray<Json.JsonObject>): Names => {
   const generated = new Map<string, string>()
   for (const { metadata } of objects) {
     const { generateName, name } = Json.texts(metadata)
     if (generateName !== undefined && name !== undefined) generated.set(name, `${generateName}*`)
   }
   const pattern = generated.size === 0 ? undefined : new RegExp([...generated.keys()].map(escaped).join("|"), "g")
-  return { generated, pattern }
+  const literal = new Set(
+    roots.flatMap(({ spec = null }) => {
+      const text = JSON.stringify(spec)
+      return [...(text.match(moment) ?? []), ...(text.match(hash) ?? [])]
+    })
+  )
+  return { generated, pattern, literal }
 }
 
-const textOf = (text: string, { generated, pattern }: Names): string => {
+const textOf = (text: string, { generated, literal, pattern }: Names): string => {
   const plain = text.replace(uuid, "<uid>")
   const named = pattern === undefined ? plain : plain.replace(pattern, (name) => generated.get(name) ?? name)
-  return named.replace(moment, "<time>").replace(hash, "<hash>")
+  const masked = (mask: string) => (found: string) => (literal.has(found) ? found : mask)
+  return named.replace(moment, masked("<time>")).replace(hash, masked("<hash>"))
 }
 
 /** Lists whose order has no meaning: conditions, owners, finalizers. */
@@ -96,13 +104,14 @@ const isSet = (name: string, items: ReadonlyArray<Json.Json>): boolean =>
 interface Course {
   readonly names: Names
   readonly generation: Json.Json | undefined
-  readonly without: ReadonlySet<string>
+  readonly without: (member: string, part: string) => boolean
 }
 
-const normal = (value: Json.Json, name: string, course: Course): Json.Json => {
+/** @param part the member of the object that the value is in */
+const normal = (value: Json.Json, name: string, course: Course, part = ""): Json.Json => {
   if (typeof value === "string") return textOf(value, course.names)
   if (Json.isList(value)) {
-    const items = value.map((item) => normal(item, "", course))
+    const items = value.map((item) => normal(item, "", course, part))
     return isSet(name, items)
       ? items.sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1))
       : items
@@ -111,10 +120,10 @@ const normal = (value: Json.Json, name: string, course: Course): Json.Json => {
   const members: Array<readonly [string, Json.Json]> = []
   for (const member of Object.keys(value).sort()) {
     const inner = value[member]
-    if (inner === undefined || course.without.has(member)) continue
+    if (inner === undefined || course.without(member, part)) continue
     // Whether the status is of the newest spec matters; the number does not.
     const isNewest = member === "observedGeneration" && inner === course.generation
-    const made = isNewest ? "newest" : normal(inner, member, course)
+    const made = isNewest ? "newest" : normal(inner, member, course, part === "" ? member : part)
     const isEmpty = Json.isList(made)
       ? member === "conditions" && made.length === 0
       : ["annotations", "status"].includes(member) && Json.isObject(made) && Json.isEmpty(made)
@@ -134,14 +143,23 @@ const changed = (saved: Store.Saved, { base, storages }: View): ReadonlyArray<Js
 /** The picture of a saved state. */
 export const of = (saved: Store.Saved, view: View): Picture => {
   const objects = changed(saved, view)
-  const names = namesOf(objects)
-  const without = view.strict === true ? volatile : lax
+  const roots = [...view.roots].flatMap((storage) => saved.storages[storage] ?? [])
+  const names = namesOf(objects, roots)
+  const withoutOf =
+    (kind: Json.Json | undefined): Course["without"] =>
+    (member, part) =>
+      volatile[part]?.has(member) === true ||
+      (part === "metadata" && view.strict !== true && lax.has(member)) ||
+      (part === "spec" && kind === "Service" && ofServices.has(member))
   const texts = objects.map((object) => {
     const metadata = Json.object(object.metadata)
     const name = textOf(Json.text(metadata.name) ?? "", names)
     const namespace = Json.text(metadata.namespace)
     const key = `${Json.text(object.kind)} ${namespace === undefined ? name : `${namespace}/${name}`}`
-    return [key, JSON.stringify(normal(object, "", { names, without, generation: metadata.generation }))] as const
+    return [
+      key,
+      JSON.stringify(normal(object, "", { names, without: withoutOf(object.kind), generation: metadata.generation }))
+    ] as const
   })
   const picture = new Map<string, string>()
   for (const [key, text] of texts.sort(([, one], [, other]) => (one < other ? -1 : 1))) {
@@ -178,6 +196,7 @@ export const differences = (
   for (const object of new Set([...expected.keys(), ...actual.keys()])) {
     const [one, other] = [expected.get(object), actual.get(object)]
     if (one === other) continue
+    if (ignore.some((field) => object.startsWith(`${field} `))) continue
     if (one === undefined || other === undefined) {
       found.push({ object, path: "", expected: one && "present", actual: other && "present" })
       continue

@@ -69,13 +69,11 @@ export const playStep = (world: World.World, story: Story, step: number, faults:
   Effect.gen(function* () {
     const { act, passes = 0 } = story.steps[step] ?? { act: Effect.void }
     world.director.arm(faults)
-    yield* world.act(act)
+    yield* world.act(act, story.steps[step]?.name)
+    const during = world.director.sent.length
     yield* world.time.pass(passes)
-    return yield* world.settle(passes)
+    return { rested: yield* world.settle(passes), during }
   })
-
-/** Whether a request changed something: the API server rejects a refused spec again at each start. */
-const changes = (sent: Wire.Sent): boolean => Wire.writes(sent) && sent.status !== undefined && sent.status < 300
 
 /** The writes of a program that starts in a state at rest. */
 export const restarted = (story: Story, from: World.Moment, seed: number) =>
@@ -84,7 +82,7 @@ export const restarted = (story: Story, from: World.Moment, seed: number) =>
       world.director.arm([])
       yield* world.start
       yield* world.settle()
-      return world.director.sent.filter(changes)
+      return world.director.sent.filter(({ changed }) => changed)
     })
   )
 
@@ -114,7 +112,7 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
         world.director.arm([])
         yield* world.start
         yield* world.settle()
-        const restarts = world.director.sent.filter(changes)
+        const restarts = world.director.sent.filter(({ changed }) => changed)
         if (step > 0 && restarts.length > 0) {
           violations.push({
             schedule: { step: step - 1, faults: [] },
@@ -124,7 +122,7 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
         }
         moments.length = 0
         const actedAt = world.moment().at
-        const rested = yield* playStep(world, story, step, [])
+        const { during, rested } = yield* playStep(world, story, step, [])
         if (!rested) violations.push({ schedule, oracle: atRest, message: "the cluster does not come to rest" })
         for (const message of Refused.unreported(world.attempts, world.moment().saved)) {
           violations.push({ schedule, oracle: Refused.oracle, message })
@@ -137,7 +135,10 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
           sent,
           events,
           // A write has two moments.
-          moments: moments.map((one, index) => ({ ...one, request: ofWrites[index >> 1] ?? 0 })),
+          moments: moments
+            .map((one, index) => ({ ...one, request: ofWrites[index >> 1] ?? 0 }))
+            // The user of a fork from an earlier moment would not end the step.
+            .filter(({ request }) => request >= during),
           end: world.moment(),
           refused: Refused.last(world.attempts).length > 0
         }
@@ -173,8 +174,8 @@ export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
     }
     const roots = new Set(story.controllers.map(({ resource }) => World.collectionOf(resource)))
     const written = steps.flatMap(({ sent }) => sent.filter(Wire.writes).map(({ asked }) => asked.collection))
-    const view = { base: base.saved, storages: new Set([...roots, ...written].map(World.storageOf)) }
     const rooted = new Set([...roots].map(World.storageOf))
+    const view = { base: base.saved, roots: rooted, storages: new Set([...roots, ...written].map(World.storageOf)) }
     for (const [step, { end, refused }] of story.fromSpecs && rested ? steps.entries() : []) {
       if (refused) continue
       const past = yield* Past.differences(story, base, end.saved, { roots: rooted, seed: seed + 2_000_000, view })

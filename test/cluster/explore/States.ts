@@ -37,7 +37,16 @@ const mostTries = 30
 /** The condition Ready of an object that is not ready, in a picture. */
 const notReady = /"status":"(False|Unknown)","type":"Ready"/
 
-type End = Picture.Picture | "rejected"
+interface Problem {
+  readonly message: string
+}
+
+type End = Picture.Picture | Problem | "rejected"
+
+const isProblem = (end: End): end is Problem => typeof end === "object" && "message" in end
+
+/** An end that breaks another promise than that of the same state. */
+const problem = (message: string): Problem => ({ message })
 
 /** The end of an object that gets these specs one after the other. */
 const end = (
@@ -46,7 +55,7 @@ const end = (
   key: ObjectKey,
   base: World.Moment,
   specs: ReadonlyArray<Json.JsonObject>
-) =>
+): Effect.Effect<End> =>
   World.run(story, { from: base, seed: 7 }, (world) =>
     Effect.gen(function* () {
       world.director.arm([])
@@ -58,13 +67,17 @@ const end = (
             ? Client.create(kind, { metadata: key, spec } as never)
             : Effect.flatMap(Client.get(kind, key), (current) => Client.replace(kind, { ...current, spec } as never))
         const isAccepted = yield* Effect.isSuccess(Effect.provide(write, world.cluster.client))
-        if (!isAccepted) return "rejected" satisfies End
-        yield* world.settle()
+        if (!isAccepted) return "rejected" as const
+        if (!(yield* world.settle())) return problem("the cluster does not come to rest")
       }
+      const [first] = world.seen
+      if (first !== undefined) return problem(first.message)
       const storages = new Set(world.director.sent.map(({ asked }) => World.storageOf(asked.collection)))
+      const root = World.storageOf(World.collectionOf(kind))
       return Picture.of(world.moment().saved, {
         base: base.saved,
-        storages: new Set([...storages, World.storageOf(World.collectionOf(kind))])
+        roots: new Set([root]),
+        storages: new Set([...storages, root])
       })
     })
   )
@@ -94,8 +107,10 @@ export const explore = (
         const last = specs.at(-1) ?? {}
         const fresh = yield* play([last])
         if (fresh === "rejected") return "rejected"
+        if (isProblem(fresh)) return fresh.message
         const actual = yield* play(specs)
         if (actual === "rejected") return "rejected"
+        if (isProblem(actual)) return actual.message
         // While a roll-out can't end, old pods serve on, so the status depends on the path.
         const isHealthy = ![...fresh.values()].some((text) => notReady.test(text))
         const differences = Picture.differences(fresh, actual, story.ignore).filter(

@@ -11,7 +11,7 @@ import type * as EmbeddedCluster from "../EmbeddedCluster.ts"
 /** A step of a story. Before the next step, the cluster comes to rest. */
 export interface Step {
   readonly name: string
-  /** What a user does. */
+  /** The requests of a user. */
   readonly act: Effect.Effect<unknown, unknown, Client.Client | Scope.Scope>
   /** The time that passes afterwards, besides the time until the cluster is at rest. Default: none. */
   readonly passes?: Duration.DurationInput | undefined

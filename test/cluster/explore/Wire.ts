@@ -30,6 +30,8 @@ export interface Sent {
   readonly at: number
   /** The status of the answer, also of a lost one; undefined before that. */
   status: number | undefined
+  /** Whether the store changed: a request may be accepted without a change. */
+  changed: boolean
 }
 
 /** The process behind a wire. */
@@ -64,6 +66,8 @@ export interface Director {
 export interface Hooks {
   /** The time in epoch milliseconds. */
   readonly now: () => number
+  /** The revision of the store. */
+  readonly revision: () => number
   /** The process dies now. */
   readonly crash: (owner: Owner) => void
   /** The process is suspended now. */
@@ -137,9 +141,10 @@ const isBookmark = (part: Uint8Array): boolean => bookmark.every((byte, index) =
 const expired = new TextEncoder().encode(`${JSON.stringify({ type: "ERROR", object: statusOf(410) })}\n`)
 
 /** Counts without faults. */
-export const observing = (now: () => number): Director =>
+export const observing = ({ now, revision }: Pick<Hooks, "now" | "revision">): Director =>
   make({
     now,
+    revision,
     crash: () => undefined,
     suspended: () => undefined,
     foreign: () => Effect.void,
@@ -217,15 +222,17 @@ export const make = (hooks: Hooks): Director => {
         if (!isArmed || !counts(asked)) return next.send(request)
         const { body, method, path } = request
         const at = hooks.now()
-        const entry: Sent = { asked, method, path, body, process: owner.name, at, status: undefined }
+        const entry: Sent = { asked, method, path, body, process: owner.name, at, status: undefined, changed: false }
         sent.push(entry)
         if (hooks.isEndless(owner)) return Transport.abortable(request, Effect.never)
         const isWrite = writes(entry)
         const pass = Effect.suspend(() => {
           if (isWrite) hooks.write(entry, "before")
+          const revision = hooks.revision()
           return Effect.tap(next.send(request), ({ status }) =>
             Effect.sync(() => {
               entry.status = status
+              entry.changed = isWrite && status < 300 && hooks.revision() !== revision
               if (isWrite) hooks.write(entry, "after")
             })
           )

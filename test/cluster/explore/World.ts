@@ -20,6 +20,7 @@ import * as Scope from "effect/Scope"
 import * as EmbeddedCluster from "../EmbeddedCluster.ts"
 import * as VirtualTime from "../VirtualTime.ts"
 import * as Foreign from "./Foreign.ts"
+import * as Retries from "./Retries.ts"
 import type { Story } from "./Story.ts"
 import * as Wire from "./Wire.ts"
 
@@ -55,7 +56,10 @@ export interface World {
   /** Kills all processes of the program, as SIGKILL does. */
   readonly kill: Effect.Effect<void>
   /** Runs an effect of a user. */
-  readonly act: (effect: Effect.Effect<unknown, unknown, Client.Client | Scope.Scope>) => Effect.Effect<void>
+  readonly act: (
+    effect: Effect.Effect<unknown, unknown, Client.Client | Scope.Scope>,
+    step?: string
+  ) => Effect.Effect<void>
   /**
    * Passes time until the cluster is at rest: five seconds without a write and without a retry that is due. Replaces dead processes, and
    * then passes the time of the step again. False if the cluster is not at rest after ten minutes more.
@@ -140,8 +144,7 @@ const make = (
     const running: Array<Running> = []
     const foreign: Array<Foreign.Written> = []
     const attempts: Array<Attempt.Attempt> = []
-    /** When the retries of failed attempts are due, by controller and key. */
-    const retries = new Map<string, number>()
+    const retries = Retries.make()
     let started = 0
     let missing = 0
     let suspended: Running | undefined
@@ -168,6 +171,7 @@ const make = (
     }
     const director = Wire.make({
       now: () => time.clock.unsafeCurrentTimeMillis(),
+      revision: () => store.revision,
       isEndless,
       crash: (owner) => {
         const one = runningOf(owner)
@@ -204,14 +208,11 @@ const make = (
     const observe = (attempt: Attempt.Attempt) =>
       Effect.sync(() => {
         attempts.push(attempt)
-        const { controller, key, next, outcome } = attempt
-        const id = `${controller} ${key}`
-        retries.delete(id)
-        if (outcome._tag !== "Failed" && outcome._tag !== "Unreachable") return
+        retries.ended(attempt)
+        const { controller, key, outcome } = attempt
         if (outcome._tag === "Failed" && outcome.defect) {
           seen.push({ oracle: "no defect", message: `${controller} ${key}: ${Cause.pretty(outcome.cause)}` })
         }
-        if (next._tag === "Run") retries.set(id, time.clock.unsafeCurrentTimeMillis() + next.afterMillis)
       })
 
     const start = Effect.gen(function* () {
@@ -240,7 +241,6 @@ const make = (
       let isDisturbed = false
       while (time.clock.unsafeCurrentTimeMillis() < end) {
         const before = changes
-        const sent = director.sent.length
         yield* time.pass(quiet)
         if (hasEndless) return false
         if (missing > 0) {
@@ -253,13 +253,13 @@ const make = (
           isDisturbed = true
           yield* time.pass(suspension)
           process.resume()
-        } else if (changes !== before || director.sent.length !== sent || director.late() > 0) {
+        } else if (changes !== before || director.late() > 0) {
           idle = 0
         } else if (director.expire()) {
           isDisturbed = true
-        } else if (retries.size > 0 && idle++ < mostRetries) {
+        } else if (retries.until() !== undefined && idle++ < mostRetries) {
           isDisturbed = true
-          yield* time.pass(Math.max(0, Math.max(...retries.values()) - time.clock.unsafeCurrentTimeMillis()))
+          yield* time.pass(Math.max(0, (retries.until() ?? 0) - time.clock.unsafeCurrentTimeMillis()))
         } else if (isDisturbed && Duration.toMillis(passes) > 0) {
           isDisturbed = false
           yield* time.pass(passes)
@@ -288,7 +288,15 @@ const make = (
       kill: Effect.sync(() => {
         for (const one of running) if (!one.owner.dead) crash(one)
       }),
-      act: (effect) => Effect.orDie(Effect.provide(Effect.scoped(effect), cluster.client)) as Effect.Effect<void>,
+      act: (effect, step = "") =>
+        Effect.provide(Effect.scoped(effect), cluster.client).pipe(
+          Effect.catchAll((error) =>
+            Effect.dieMessage(
+              `step ${JSON.stringify(step)} failed: ${error instanceof Error ? error.message : String(error)}`
+            )
+          ),
+          Effect.asVoid
+        ),
       settle,
       moment,
       foreign,

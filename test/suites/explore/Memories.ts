@@ -6,7 +6,7 @@ import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Explore from "@homeostat/testkit/Explore"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import {
   apply,
   change,
@@ -62,7 +62,7 @@ const greeting: Mutant = {
         ({ metadata: { uid } }) => {
           if (seen.has(uid)) return Effect.void
           seen.add(uid)
-          return annotate("yes")
+          return Effect.flatMap(Clock.currentTimeMillis, (now) => annotate(String(now)))
         },
         [Access.patch(Volume)]
       )

@@ -46,8 +46,8 @@ export type Program = () => ReadonlyArray<Controller.Controller<Manager.Runtime>
 /** Why a violation counts: the promise that a mutant breaks. */
 export const oracles = {
   rest: "at rest, nothing is written, also by a restarted manager",
-  end: "the end is that of the undisturbed run",
-  count: "each object is created and deleted as often as in the undisturbed run",
+  end: "the end is that of the run without a fault",
+  count: "each object is created and deleted as often as in the run without a fault",
   others: "other clients keep what they wrote",
   leader: "only the leader writes",
   defect: "no defect",
