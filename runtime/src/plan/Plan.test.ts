@@ -362,6 +362,19 @@ describe("A plan", () => {
   )
 
   scene(
+    "starts with the CRDs of the program on a cluster without them",
+    ({ plan }) =>
+      Effect.gen(function* () {
+        const sizing = controller((site) => Effect.as(Status.update(site, { size: 4 }), Result.done))
+        const manifests = [{ apiVersion: "example.com/v1", kind: "Site", metadata: key, spec: { size: 2 } }]
+        expect(short(yield* plan([sizing], { installCrds: true, manifests }))).toEqual([
+          "change Site a status status.size"
+        ])
+      }),
+    { ...quiet, crds: [] }
+  )
+
+  scene(
     "has kinds of other programs, also without the permission to read their definitions",
     ({ cluster, plan }) =>
       Effect.gen(function* () {

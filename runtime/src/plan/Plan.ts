@@ -125,8 +125,9 @@ export const make = <R, E>(
     const writes: Array<Write> = []
     let isRecording = false
     const installs = settings.installCrds ?? false
-    const serve = yield* ServedKinds.make({ client, simulation, own: Definitions.own(kinds), installs })
-    const snapshot = yield* Snapshot.make(client, simulation)
+    const own = Definitions.own(kinds)
+    const serve = yield* ServedKinds.make({ client, simulation, own, installs })
+    const snapshot = yield* Snapshot.make(client, simulation, (target) => installs && own(target) !== undefined)
     const transport = yield* Replica.make({
       live,
       simulation,

@@ -57,8 +57,16 @@ const selectorsOf = ({ query }: Target.Target): ReadonlyArray<readonly [string, 
     return value === "" ? [] : [[name, value] as const]
   })
 
-/** The copies for one plan. */
-export const make = (client: Live.Reader, simulation: Simulation): Effect.Effect<Snapshot, never, Scope.Scope> =>
+/**
+ * The copies for one plan.
+ *
+ * @param isInstalled whether the plan installs the CRD of a kind, which the cluster then need not serve
+ */
+export const make = (
+  client: Live.Reader,
+  simulation: Simulation,
+  isInstalled: (target: Target.Target) => boolean
+): Effect.Effect<Snapshot, never, Scope.Scope> =>
   Effect.map(Once.make<Response | undefined, ApiError>(), (once) => {
     const touched = new Set<string>()
     /** The lists without selectors that are complete. */
@@ -112,7 +120,8 @@ export const make = (client: Live.Reader, simulation: Simulation): Effect.Effect
         Effect.map(
           Live.answered(pages(target, "")),
           Either.match({
-            onLeft: (refused): Response | undefined => refused,
+            onLeft: (refused): Response | undefined =>
+              refused.status === 404 && isInstalled(target) ? undefined : refused,
             onRight: () => {
               if (selectors.length === 0) complete.add(path)
               return undefined
