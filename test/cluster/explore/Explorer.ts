@@ -24,7 +24,7 @@ import * as Trace from "./Trace.ts"
 import * as Wire from "./Wire.ts"
 import * as World from "./World.ts"
 
-/** What was explored. */
+/** The result of an exploration. */
 export interface Report {
   readonly violations: ReadonlyArray<Violation>
   /** The number of schedules that ran. */

@@ -20,7 +20,7 @@ export interface PathViolation {
   readonly message: string
 }
 
-/** What was explored. */
+/** The result of an exploration. */
 export interface StatesReport {
   readonly violations: ReadonlyArray<PathViolation>
   /** The number of sequences that ran to their end. */
