@@ -6,7 +6,7 @@
 import type * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Disconnect from "@homeostat/runtime/client/Disconnect"
 import { infoOf, type Request } from "@homeostat/runtime/client/Request"
-import type { Response, Streaming } from "@homeostat/runtime/client/Response"
+import type { Streaming } from "@homeostat/runtime/client/Response"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -15,6 +15,7 @@ import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import { PCGRandom } from "effect/Utils"
+import { type Answered, responseOf, statusOf, streamingOf } from "./FaultyAnswer.ts"
 import * as FaultyStream from "./FaultyStream.ts"
 import { type Asked, askedOf, type Match, matches, type Verb } from "./RequestMatch.ts"
 
@@ -199,50 +200,6 @@ export interface Faults {
 
 type Failure = ApiError.Transport | ApiError.Fenced
 
-/** The body of an answer that is an error. */
-const statusOf = ({ status, ...details }: Extract<Fault, { _tag: "Answer" }>, asked: Asked): string => {
-  const { reason = reasons[status] ?? "Unknown", retryAfter } = details
-  return JSON.stringify({
-    kind: "Status",
-    apiVersion: "v1",
-    metadata: {},
-    status: "Failure",
-    message: details.message ?? messages[reason]?.(asked) ?? reason,
-    reason,
-    ...(retryAfter === undefined ? {} : { details: { retryAfterSeconds: retryAfter } }),
-    code: status
-  })
-}
-
-/** The reasons of the API server for status codes. */
-const reasons: { readonly [status: number]: string } = {
-  400: "BadRequest",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "NotFound",
-  405: "MethodNotAllowed",
-  409: "Conflict",
-  410: "Expired",
-  413: "RequestEntityTooLarge",
-  422: "Invalid",
-  429: "TooManyRequests",
-  500: "InternalError",
-  503: "ServiceUnavailable",
-  504: "Timeout"
-}
-
-/** The messages of the API server. */
-const messages: { readonly [reason: string]: (asked: Asked) => string } = {
-  Conflict: ({ collection, name }) =>
-    `Operation cannot be fulfilled on ${collection.split("/").at(-1)} "${name}": the object has been modified; please apply your changes to the latest version and try again`,
-  TooManyRequests: () => "too many requests, please try again later",
-  ServiceUnavailable: () => "the server is currently unable to handle the request",
-  Expired: ({ verb }) =>
-    verb === "watch"
-      ? "too old resource version: 1 (2)"
-      : "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter."
-}
-
 interface State extends Rule {
   readonly match: Match
   readonly fault: Fault
@@ -255,31 +212,6 @@ interface State extends Rule {
 interface OpenWatch {
   readonly request: Request
   readonly end: (how: FaultyStream.Ending) => Effect.Effect<void>
-}
-
-const encoder = new TextEncoder()
-
-const headersOf = (headers: { readonly [name: string]: string }) => ({
-  get: (name: string) => headers[name.toLowerCase()] ?? null
-})
-
-type Answered<A> = (status: number, body: string, headers: { readonly [name: string]: string }) => A
-
-const responseOf: Answered<Response> = (status, body, headers) => ({ status, body, headers: headersOf(headers) })
-
-const streamingOf: Answered<Streaming> = (status, body, headers) => {
-  const isEvent = status === 410
-  let text: string | undefined = isEvent ? `${JSON.stringify({ type: "ERROR", object: JSON.parse(body) })}\n` : body
-  return {
-    status: isEvent ? 200 : status,
-    headers: headersOf(headers),
-    next: Effect.sync(() => {
-      const part = text === undefined ? undefined : encoder.encode(text)
-      text = undefined
-      return part
-    }),
-    abort: Effect.void
-  }
 }
 
 const parsed = (text: string): unknown => {

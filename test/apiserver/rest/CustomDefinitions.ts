@@ -79,7 +79,7 @@ const write = (
   return state.store.put(storage, managed)
 }
 
-/** Serves the kinds of an established definition, compiled anew only where what they are made of has changed. */
+/** Serves the kinds of an established definition, compiled again only after their sources changed. */
 const serve = (state: ServerState, definition: Json.JsonObject): void => {
   const name = ObjectMeta.nameOf(definition)
   const made = { spec: definition.spec ?? null, names: Json.at(definition, "status", "acceptedNames") ?? null }

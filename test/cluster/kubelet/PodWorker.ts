@@ -205,7 +205,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       )
     }
 
-    /** Tells of a container from its start to its end. The status of one that goes on is known. */
+    /** Reports a container from its start to its end. The status of one that continues is known. */
     const attend = (
       container: Environment.Container,
       isInit: boolean,

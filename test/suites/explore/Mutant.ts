@@ -40,7 +40,7 @@ export const Volume = CustomResource.make({
 /** A Volume. */
 export type Volume = typeof Volume.Type
 
-/** The controllers of one process. Each call makes them anew, with memory of their own. */
+/** The controllers of one process. Each call makes new ones, with memory of their own. */
 export type Program = () => ReadonlyArray<Controller.Controller<Manager.Runtime>>
 
 /** Why a violation counts: the promise that a mutant breaks. */
