@@ -8,25 +8,37 @@ import type * as Events from "./Events.ts"
 export const delay = (restarts: number): Duration.Duration =>
   restarts === 0 ? Duration.zero : Duration.seconds(Math.min(10 * 2 ** (restarts - 1), 300))
 
-/** Waits, and reports the wait. `say` sets the reason why the container waits. */
+/** The end of a container that starts again. */
+export interface Ended {
+  readonly pod: Pod
+  readonly container: string
+  readonly restarts: number
+  /** The time since the end. */
+  readonly spent: Duration.Duration
+  /** Whether an earlier kubelet has reported the wait. */
+  readonly isReported: boolean
+}
+
+/** Waits for the rest of the delay, and reports the wait. `say` sets the reason why the container waits. */
 export const wait = <R, R2>(
-  { metadata }: Pod,
-  container: string,
-  restarts: number,
+  { container, isReported, pod: { metadata }, restarts, spent }: Ended,
   say: (reason: string, message: string) => Effect.Effect<void, never, R>,
   tell: (told: Events.Told) => Effect.Effect<void, never, R2>
 ): Effect.Effect<void, never, R | R2> =>
   Effect.gen(function* () {
     const time = delay(restarts)
-    if (Duration.equals(time, Duration.zero)) return
-    const pod = `${metadata.name}_${metadata.namespace}(${metadata.uid})`
-    const message = `back-off ${Duration.format(time)} restarting failed container=${container} pod=${pod}`
-    yield* say("CrashLoopBackOff", message)
-    yield* tell({
-      type: "Warning",
-      reason: "BackOff",
-      message: `Back-off restarting failed container ${container} in pod ${pod}`,
-      container
-    })
-    yield* Effect.sleep(time)
+    const left = Duration.subtract(time, spent)
+    if (Duration.equals(left, Duration.zero)) return
+    if (!isReported) {
+      const pod = `${metadata.name}_${metadata.namespace}(${metadata.uid})`
+      const message = `back-off ${Duration.format(time)} restarting failed container=${container} pod=${pod}`
+      yield* say("CrashLoopBackOff", message)
+      yield* tell({
+        type: "Warning",
+        reason: "BackOff",
+        message: `Back-off restarting failed container ${container} in pod ${pod}`,
+        container
+      })
+    }
+    yield* Effect.sleep(left)
   })

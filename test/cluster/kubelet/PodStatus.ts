@@ -173,3 +173,7 @@ export const statuses = (status: Status | undefined): ReadonlyArray<ContainerSta
 /** What a container is doing, if anything was told of it. */
 export const stateOf = (status: Status | undefined, name: string): ContainerStatus["state"] =>
   statuses(status).find((one) => one.name === name)?.state
+
+/** The end of a container that has ended, or that waits in back-off. */
+export const endOf = (status: ContainerStatus | undefined) =>
+  status?.state?.waiting?.reason === "CrashLoopBackOff" ? status.lastState?.terminated : status?.state?.terminated

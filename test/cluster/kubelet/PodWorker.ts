@@ -17,6 +17,7 @@ import * as Container from "./Container.ts"
 import type * as Environment from "./Environment.ts"
 import * as Events from "./Events.ts"
 import * as ImagePull from "./ImagePull.ts"
+import * as Obstacle from "./Obstacle.ts"
 import * as Patience from "./Patience.ts"
 import * as PodFailure from "./PodFailure.ts"
 import * as PodStatus from "./PodStatus.ts"
@@ -73,7 +74,8 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     const containers = spec?.containers ?? []
     /** What an earlier kubelet wrote of a pretended pod: its containers go on. */
     const earlier = isMappedPod(node, first) || first.status?.podIP === undefined ? undefined : first.status
-    const startTime = earlier?.startTime ?? (yield* timestamp)
+    const began =
+      first.status?.startTime === undefined ? yield* Clock.currentTimeMillis : Date.parse(first.status.startTime)
     const ending = yield* Deferred.make<"deleted" | "gone">()
     const gone = yield* Deferred.make<void>()
     /** The containers that run, and whether it was told how they ended. */
@@ -105,7 +107,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         containers: containers.map(statusOf),
         ip,
         hostIp: node.ip,
-        startTime,
+        startTime: Time.seconds(began),
         failed,
         now: yield* timestamp
       })
@@ -147,7 +149,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         const spent = before === undefined ? 0 : now - Date.parse(before.startedAt ?? "")
         const start =
           program === undefined
-            ? Container.pretend(SimulatedPods.plan(pod, container.name, node.times, node.pods), Duration.millis(spent))
+            ? Container.pretend(planOf(container), Duration.millis(spent))
             : yield* Patience.retry(Container.prepare(program, node, pod, container), sayUnconfigured(container))
         const told = yield* Deferred.make<void>()
         // In one piece with its start, so that none runs of which `stop` does not know.
@@ -162,6 +164,8 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
           )
         )
       })
+
+    const planOf = ({ name }: Environment.Container) => SimulatedPods.plan(pod, name, node.times, node.pods)
 
     const isMapped = ({ image = "" }: Environment.Container) => Program.find(node.images, image) !== undefined
 
@@ -182,11 +186,16 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         : { started: true, ready: true }
 
     /** Asks a container how it is, and ends it when it is not well any more: its restart is the policy's. */
-    const probe = (container: Environment.Container, health: Probes.Health, process: Container.Running) => {
+    const probe = (
+      container: Environment.Container,
+      since: number,
+      health: Probes.Health,
+      process: Container.Running
+    ) => {
       const { name } = container
       const isProgram = isMapped(container)
       const look = isProgram ? Probes.http(container) : Probes.pretended(() => failing(container))
-      return Probes.run(container, health, look, isProgram ? Effect.void : troubled.await, {
+      return Probes.run(container, since, health, look, isProgram ? Effect.void : troubled.await, {
         started: see(container, { started: true }),
         ready: (ready) => see(container, { ready }),
         unhealthy: (message) => tell({ type: "Warning", reason: "Unhealthy", message, container: name })
@@ -214,7 +223,8 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     ) =>
       Effect.gen(function* () {
         const { image = "", name } = container
-        const startedAt = before?.startedAt ?? (yield* timestamp)
+        const since = before?.startedAt === undefined ? yield* Clock.currentTimeMillis : Date.parse(before.startedAt)
+        const startedAt = Time.seconds(since)
         const { ready, restartCount, started = false } = statusOf(container)
         const health = before === undefined ? healthAtFirst(container) : { started, ready }
         const containerID = `embedded://${pod.metadata.uid}/${name}/${restartCount}`
@@ -232,7 +242,9 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
           const start = starts.get(name)
           if (start !== undefined) yield* Deferred.succeed(start, undefined)
         }
-        const probing = yield* Effect.fork(Probes.isProbed(container) ? probe(container, health, process) : Effect.void)
+        const probing = yield* Effect.fork(
+          Probes.isProbed(container) ? probe(container, since, health, process) : Effect.void
+        )
         const { exitCode, message } = yield* Effect.ensuring(process.ended, Fiber.interrupt(probing))
         const terminated = {
           exitCode,
@@ -246,64 +258,47 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         return terminated
       })
 
-    /** Waits as long as a container is only to pretend that it can't be started. */
-    const pretendToWait = (container: Environment.Container) =>
-      Effect.gen(function* () {
-        if (isMapped(container)) return
-        let said = ""
-        while (true) {
-          const { waits } = SimulatedPods.plan(pod, container.name, node.times, node.pods)
-          if (waits === undefined) return
-          const { message, reason } = waits
-          if (said !== `${reason} ${message}`) {
-            said = `${reason} ${message}`
-            if (reason === "FailedMount") yield* tell({ type: "Warning", reason, message })
-            else {
-              yield* see(container, { state: { waiting: { reason, message } } })
-              yield* tell({
-                type: "Warning",
-                reason: "Failed",
-                message: `Error: ${message}`,
-                container: container.name
-              })
-            }
-          }
-          yield* Effect.sleep(SimulatedPods.patience)
-        }
-      })
-
     /** Runs a container until it is not to be restarted; gives its last exit code. */
     const work = (container: Environment.Container, isInit: boolean) =>
       Effect.gen(function* () {
         const { image = "", name } = container
-        let before = resumed.get(name)?.state
+        const before = resumed.get(name)
         resumed.delete(name)
-        if (before?.running === undefined && before?.terminated === undefined) {
-          yield* pretendToWait(container)
+        let resumes = before?.state?.running
+        let last = PodStatus.endOf(before)
+        const say = (reason: string, message: string, change: Partial<PodStatus.ContainerStatus> = {}) =>
+          see(container, { state: { waiting: { reason, message } }, ...change })
+        if (resumes === undefined && last === undefined) {
+          if (!isMapped(container)) yield* Obstacle.wait(name, () => planOf(container), say, tell)
           yield* tell({
             reason: "Pulled",
             message: `Container image ${JSON.stringify(image)} already present on machine`,
             container: name
           })
         }
-        const ended = (before: RunningState) =>
-          Effect.gen(function* () {
-            const { process, told } = yield* begin(container, before)
-            const attended = attend(container, isInit, process, before)
-            return yield* Effect.ensuring(attended, Deferred.succeed(told, undefined))
-          })
+        const ended = Effect.suspend(() =>
+          Effect.flatMap(begin(container, resumes), ({ process, told }) =>
+            Effect.ensuring(attend(container, isInit, process, resumes), Deferred.succeed(told, undefined))
+          )
+        )
         while (true) {
-          const terminated: NonNullable<NonNullable<PodStatus.ContainerStatus["state"]>["terminated"]> =
-            before?.terminated ?? (yield* ended(before?.running))
-          before = undefined
+          const terminated = last ?? (yield* ended)
           running.delete(name)
           const { exitCode } = terminated
           if (!RestartPolicy.restarts(first, container, exitCode) || stopping) return exitCode
-          const { restartCount } = statusOf(container)
-          const say = (reason: string, message: string) =>
-            see(container, { state: { waiting: { reason, message } }, lastState: { terminated } })
-          yield* BackOff.wait(pod, name, restartCount, say, tell)
+          const { restartCount, state } = statusOf(container)
+          const spent =
+            last === undefined
+              ? Duration.zero
+              : Duration.millis((yield* Clock.currentTimeMillis) - Date.parse(last.finishedAt ?? ""))
+          yield* BackOff.wait(
+            { pod, container: name, restarts: restartCount, spent, isReported: state?.waiting !== undefined },
+            (reason, message) => say(reason, message, { lastState: { terminated } }),
+            tell
+          )
           seen.set(name, { ...statusOf(container), restartCount: restartCount + 1, lastState: { terminated } })
+          last = undefined
+          resumes = undefined
         }
       })
 
@@ -371,7 +366,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     })
 
     /** What makes a pod fail as a whole. */
-    const fails = Effect.suspend(() => PodFailure.wait(pod, node.times, node.pods)).pipe(
+    const fails = Effect.suspend(() => PodFailure.wait(pod, began, node.times, node.pods)).pipe(
       Effect.tap((why) =>
         Effect.zipRight(
           Effect.sync(() => {

@@ -102,11 +102,13 @@ export const http =
   }
 
 /**
- * Probes a container, whose health is known so far. Ends when the container is to end, and says why. While the container is well, it waits
- * for `calm` before it asks again. A real kubelet counts `initialDelaySeconds` from the start of the container.
+ * Probes a container that started at `since`, in epoch milliseconds, and whose health is known so far. Ends when the container is to end,
+ * and says why. While the container is well, it waits for `calm` before it asks again. The first probes of a container that continues come
+ * when they would have come without the pause.
  */
 export const run = <R>(
   container: Container,
+  since: number,
   known: Health,
   look: Look,
   calm: Effect.Effect<void>,
@@ -114,11 +116,13 @@ export const run = <R>(
 ): Effect.Effect<Verdict, never, R> =>
   Effect.gen(function* () {
     const { livenessProbe, readinessProbe, startupProbe } = container
-    const since = yield* Clock.currentTimeMillis
-    const begin = ({ initialDelaySeconds = 0 }: Probe) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        Effect.sleep(Duration.millis(Math.max(0, since + initialDelaySeconds * 1000 - now)))
-      )
+    const begun = yield* Clock.currentTimeMillis
+    const begin = ({ initialDelaySeconds = 0, periodSeconds = 10 }: Probe) => {
+      const first = since + initialDelaySeconds * 1000
+      const missed = Math.max(0, Math.ceil((begun - first) / (periodSeconds * 1000)))
+      const next = first + missed * periodSeconds * 1000
+      return Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(Duration.millis(Math.max(0, next - now))))
+    }
     const pause = ({ periodSeconds = 10 }: Probe) => Effect.sleep(Duration.seconds(periodSeconds))
     /** Asks, until it has been well or not well for so often as the probe says, and gives which. */
     const verdict = (kind: Kind, probe: Probe, wellAgain: boolean): Effect.Effect<boolean, never, R> =>
