@@ -1,6 +1,7 @@
 /**
  * A node without a container runtime. It registers itself and runs the pods that are bound to it, over the client and any API server. An
- * image that is mapped to a program runs as a child process; the kubelet pretends all others.
+ * image that is mapped to a program runs as a child process; the kubelet pretends all others. If another client writes the status of a
+ * pretended pod, such as a restore of the API server, the kubelet continues the pod from that status.
  *
  * Permissions: nodes create, patch of nodes/status; pods list, watch, delete, patch of pods/status; secrets and configmaps get;
  * serviceaccounts/token and events create. The kubelet sends no heartbeats, because no node controller runs beside it.
@@ -145,20 +146,27 @@ export const start = (
     const workers = yield* FiberMap.make<string>()
     const told = new Map<string, PodWorker.Worker>()
     const pods = new Map<string, Pod>()
-    const seen = (pod: Pod) =>
+    /** Starts a worker for a pod. It continues from the status of the pod. */
+    const begin = (pod: Pod): Effect.Effect<void, never, Client.Client | FileSystem.FileSystem> =>
       Effect.gen(function* () {
         const { deletionTimestamp, uid } = pod.metadata
-        pods.set(uid, pod)
-        const worker = told.get(uid)
-        if (worker !== undefined) return yield* worker.update(pod)
-        // A pod that ended before this kubelet started needs nothing.
+        // A pod that has ended needs nothing.
         if (PodStatus.isOver(pod.status?.phase) && deletionTimestamp === undefined) return
         const [, high, low] = /^10\.244\.(\d+)\.(\d+)$/.exec(pod.status?.podIP ?? "") ?? []
         addresses = Math.max(addresses, Number(high ?? 0) * 256 + Number(low ?? 0))
-        const made = yield* PodWorker.make(node, pod)
-        told.set(uid, made)
-        yield* made.update(pod)
-        yield* FiberMap.run(workers, uid, made.run)
+        const worker = yield* PodWorker.make(node, pod)
+        told.set(uid, worker)
+        yield* worker.update(pods.get(uid))
+        const how = yield* worker.run
+        if (told.get(uid) === worker) told.delete(uid)
+        const now = pods.get(uid)
+        if (how === "outdated" && now !== undefined) yield* begin(now)
+      })
+    const seen = (pod: Pod) =>
+      Effect.suspend(() => {
+        const { uid } = pod.metadata
+        pods.set(uid, pod)
+        return told.get(uid)?.update(pod) ?? FiberMap.run(workers, uid, begin(pod))
       })
     const gone = ({ metadata: { uid } }: Pod) =>
       Effect.suspend(() => {

@@ -1,6 +1,7 @@
 /**
  * The status of a pod, derived from those of its containers, as the kubelet does it.
  */
+import { isDeepStrictEqual } from "node:util"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type { PodFailure } from "./PodFailure.ts"
@@ -160,6 +161,17 @@ export const patch = (uid: string, { conditions = [], ...status }: Status): Patc
       conditions: conditions.map((condition) => ({ reason: null, message: null, ...condition }))
     }
   })
+
+/** Whether two states of a pod have the same status, without the fields that other writers set. */
+export const isSame = (one: Pod, other: Pod): boolean => isDeepStrictEqual(ownOf(one), ownOf(other))
+
+const ownOf = ({ status }: Pod) => [
+  status?.phase,
+  status?.podIP,
+  status?.startTime,
+  status?.initContainerStatuses,
+  status?.containerStatuses
+]
 
 /** Whether nothing will happen to a pod of this phase any more. */
 export const isOver = (phase: string | undefined): boolean => phase === "Succeeded" || phase === "Failed"

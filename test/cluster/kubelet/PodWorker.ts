@@ -26,6 +26,7 @@ import * as Probes from "./Probes.ts"
 import * as Program from "./Program.ts"
 import * as RestartPolicy from "./RestartPolicy.ts"
 import * as SimulatedPods from "./SimulatedPods.ts"
+import * as StatusWriter from "./StatusWriter.ts"
 
 /** What the pods of a node have in common. */
 export interface Node {
@@ -48,8 +49,11 @@ export interface Node {
 export interface Worker {
   /** What its watch tells: the newest state of the pod, or that it is gone without us. */
   readonly update: (pod: Pod | undefined) => Effect.Effect<void>
-  /** Ends when there is nothing left to do: the pod is over and deleted. */
-  readonly run: Effect.Effect<void, never, Client.Client | FileSystem.FileSystem>
+  /**
+   * Ends when there is nothing left to do: the pod is over and deleted. `outdated`: another client has written the status or undone the
+   * deletion, so a new worker has to continue.
+   */
+  readonly run: Effect.Effect<"done" | "outdated", never, Client.Client | FileSystem.FileSystem>
 }
 
 /** The least time that a sidecar has for its end, even if the containers before it have used the grace period. */
@@ -77,6 +81,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     const began =
       first.status?.startTime === undefined ? yield* Clock.currentTimeMillis : Date.parse(first.status.startTime)
     const ending = yield* Deferred.make<"deleted" | "gone">()
+    const undeleted = yield* Deferred.make<void>()
     const gone = yield* Deferred.make<void>()
     /** The containers that run, and whether it was told how they ended. */
     const running = new Map<string, { readonly process: Container.Running; readonly told: Deferred.Deferred<void> }>()
@@ -98,30 +103,23 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       seen.get(name) ??
       PodStatus.waiting(name, image, initContainers.length > 0 ? "PodInitializing" : "ContainerCreating")
 
-    const one = yield* Effect.makeSemaphore(1)
+    const writer = yield* StatusWriter.make(first, (written) => {
+      pod = written
+    })
     /** Writes what is known, in order. That the pod is gone meanwhile is told by the watch. */
-    const publish = Effect.gen(function* () {
-      const status = PodStatus.of({
-        pod,
-        init: initContainers.map(statusOf),
-        containers: containers.map(statusOf),
-        ip,
-        hostIp: node.ip,
-        startTime: Time.seconds(began),
-        failed,
-        now: yield* timestamp
-      })
-      const { name, namespace = "default", uid } = pod.metadata
-      pod = yield* Client.status.patch(Pod, { namespace, name }, PodStatus.patch(uid, status), {
-        fieldManager: "kubelet"
-      })
-    }).pipe(
-      Effect.retry({
-        while: ({ _tag }) => _tag !== "NotFound" && _tag !== "Conflict" && _tag !== "Invalid",
-        schedule: Events.calm
-      }),
-      Effect.ignoreLogged,
-      one.withPermits(1)
+    const publish = writer.write(
+      Effect.map(timestamp, (now) =>
+        PodStatus.of({
+          pod,
+          init: initContainers.map(statusOf),
+          containers: containers.map(statusOf),
+          ip,
+          hostIp: node.ip,
+          startTime: Time.seconds(began),
+          failed,
+          now
+        })
+      )
     )
     const see = (container: Environment.Container, change: Partial<PodStatus.ContainerStatus>) =>
       Effect.zipRight(
@@ -406,13 +404,21 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       if (how === "deleted") yield* halt
     })
 
-    const run = Effect.gen(function* () {
+    /** Ends when the status or the deletion of the pod is another one. A program runs on, so its status is written again. */
+    const outdated = Effect.raceFirst(
+      Deferred.await(undeleted),
+      isProgram ? Effect.forever(Effect.zipRight(writer.foreign, publish)) : writer.foreign
+    )
+
+    const course = Effect.gen(function* () {
       // Of a pod that is to go when it is first seen, nothing is begun.
       if (!(yield* Deferred.isDone(ending))) yield* live
       if ((yield* Deferred.await(ending)) === "deleted") yield* remove
       // A finalizer may hold it, and its logs can be read as long as it is there.
       yield* Deferred.await(gone)
-    }).pipe(
+    })
+
+    const run = Effect.raceFirst(Effect.as(course, "done" as const), Effect.as(outdated, "outdated" as const)).pipe(
       Effect.ensuring(abandon),
       Effect.ensuring(
         Effect.flatMap(FileSystem.FileSystem, (fs) =>
@@ -432,7 +438,13 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
           }
           pod = next
           const isDeleted = next.metadata.deletionTimestamp !== undefined
-          return isDeleted ? Deferred.succeed(ending, "deleted") : watchTrouble(next)
+          const told = isDeleted
+            ? Deferred.succeed(ending, "deleted")
+            : Effect.zipRight(
+                Effect.whenEffect(Deferred.succeed(undeleted, undefined), Deferred.isDone(ending)),
+                watchTrouble(next)
+              )
+          return Effect.zipRight(told, writer.seen(next))
         })
     }
   })
