@@ -152,6 +152,19 @@ describe("A pod whose image is a program", () => {
     })
   )
 
+  onNode("runs on when another client writes its status, and reports again that it runs", (scene) =>
+    Effect.gen(function* () {
+      const { kubelet, namespace } = scene
+      yield* run(scene, "server", { args: [stubborn] }, { terminationGracePeriodSeconds: 1 })
+      const pid = yield* pidOf(kubelet, namespace)
+      yield* phase(scene, "server", "Running")
+      const status = { phase: "Pending", containerStatuses: [] }
+      yield* Client.status.patch(Pod, { namespace, name: "server" }, Patch.merge({ status }))
+      yield* phase(scene, "server", "Running")
+      expect(isAlive(pid)).toBe(true)
+    })
+  )
+
   onNode("is removed at once when it is deleted while it waits for a Secret", (scene) =>
     Effect.gen(function* () {
       const { namespace } = scene
