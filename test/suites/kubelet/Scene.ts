@@ -74,13 +74,13 @@ export const run = (
     spec: podSpec(scene, container, spec)
   })
 
-/** A program that writes its process id and ignores SIGTERM. */
-export const stubborn = "trap '' TERM; echo $$; while :; do sleep 0.05; done"
+/** A program that writes its process id and ignores SIGTERM. A container replaces `$$` by `$`. */
+export const stubborn = "trap '' TERM; echo $$$$; while :; do sleep 0.05; done"
 
 /** The process id that the pod `server` writes. */
 export const pidOf = (kubelet: Kubelet.Kubelet, namespace: string) =>
   Effect.map(
-    Managed.eventually("the log", kubelet.logs({ namespace, name: "server" }), (log) => log.endsWith("\n")),
+    Managed.eventually("a number", kubelet.logs({ namespace, name: "server" }), (log) => /^\d+\n$/.test(log)),
     Number
   )
 
