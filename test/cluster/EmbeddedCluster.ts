@@ -14,6 +14,7 @@ import { namespaceOf } from "@homeostat/apiserver/model/ObjectMeta"
 import * as User from "@homeostat/apiserver/model/User"
 import type { Streamed } from "@homeostat/apiserver/rest/Watch"
 import * as Step from "@homeostat/apiserver/storage/Step"
+import type { Saved } from "@homeostat/apiserver/storage/Store"
 import type * as Outside from "@homeostat/apiserver/webhook/Outside"
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Transport } from "@homeostat/runtime/client/Transport"
@@ -61,6 +62,7 @@ export interface Access {
 
 /** A cluster, until the end of its Scope. */
 export interface EmbeddedCluster extends Access {
+  /** The API server. A restore also restarts the controllers, and the nodes continue with the restored pods. */
   readonly server: ApiServer.ApiServer
   /** The way to it in memory, for a client or a manager. Its user is an administrator. */
   readonly transport: Layer.Layer<Transport>
@@ -112,7 +114,7 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
     const controllers = Controllers.named(options.controllers, options)
     const { webhooks = [] } = options
     const endpoints = new Map<string, ReturnType<Outside.Inside>>()
-    const server = yield* ApiServer.make({
+    const started = yield* ApiServer.make({
       ...options,
       aggregatedRoles: controllers.includes(clusterRoleAggregation),
       inside: (url) => endpoints.get(url)
@@ -122,12 +124,14 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
       const { endpoint, url } = Webhooks.conversion(converted)
       endpoints.set(url, (body) => Effect.map(endpoint(body), (reply) => reply.body))
       yield* create(
-        server,
+        started,
         converted.map((kind) => Crd.of(kind, { url }))
       )
     }
-    yield* create(server, options.crds ?? [])
-    const { idle } = yield* Loop.start(server, controllers)
+    yield* create(started, options.crds ?? [])
+    const { idle, restart } = yield* Loop.start(started, controllers)
+    const restore = (saved: Saved) => Effect.zipRight(started.restore(saved), restart)
+    const server: ApiServer.ApiServer = { ...started, restore }
     const accessOf = (user: User.User | undefined): Access => {
       const transport = Memory.layer(server, { user })
       return { transport, client: Layer.provide(Client.layer(), transport) }

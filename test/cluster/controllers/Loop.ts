@@ -23,6 +23,8 @@ import * as Writer from "./Writer.ts"
 export interface Loop {
   /** Waits until no key is due: until the controllers have done all that can be done now. */
   readonly idle: Effect.Effect<void>
+  /** Forgets all earlier passes, as at a new start: after a restore, for example. */
+  readonly restart: Effect.Effect<void>
 }
 
 /** How long a refused key waits by default: as client-go's queues have it. */
@@ -135,6 +137,12 @@ export const start = (
     )
 
     return {
+      restart: Effect.sync(() => {
+        memories.clear()
+        failures.clear()
+        recorder.forget()
+        for (const change of whatIsThere(target)) hear(change)
+      }),
       idle: Effect.gen(function* () {
         const waiter = yield* Deferred.make<void>()
         waiting.push(waiter)

@@ -19,6 +19,8 @@ export type Written =
 export interface Recorder {
   /** What to write for what a component of a program tells; undefined: nothing. */
   readonly written: (record: Record, component: string, isScheduler: boolean, now: number) => Written | undefined
+  /** Forgets all Events. Their names are not used again. */
+  readonly forget: () => void
 }
 
 /** How many objects and messages are remembered: those of which nothing was heard for longest are forgotten. */
@@ -27,6 +29,10 @@ const remembered = 4096
 /** A memory of bounded size. */
 class Memory<A> {
   private readonly entries = new Map<string, A>()
+
+  clear(): void {
+    this.entries.clear()
+  }
 
   get(key: string): A | undefined {
     return this.entries.get(key)
@@ -161,6 +167,11 @@ export const make = (): Recorder => {
   }
 
   return {
+    forget: () => {
+      said.clear()
+      sorts.clear()
+      spoken.clear()
+    },
     written: (record, component, isScheduler, now) =>
       isScheduler ? ofScheduler(record, component, now) : ofManager(record, component, now)
   }

@@ -2,7 +2,7 @@
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, Event, Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
 import { Effect, TestClock } from "effect"
@@ -111,4 +111,49 @@ test("a pod that becomes ready again by a restore is probed again", ({ server })
     yield* ready()
     yield* fail
     yield* unready
+  }))
+
+const template = { containers: [{ name: "main", image: "web" }] }
+
+test("the Events of controllers are written again after a restore", ({ idle, server }) =>
+  Effect.gen(function* () {
+    const matchLabels = { app: "web" }
+    yield* Client.create(Deployment, {
+      metadata: key,
+      spec: { replicas: 1, selector: { matchLabels }, template: { metadata: { labels: matchLabels }, spec: template } }
+    })
+    yield* idle
+    const saved = server.saved()
+    const scaled = Effect.gen(function* () {
+      yield* Client.patch(Deployment, key, Patch.merge({ spec: { replicas: 2 } }))
+      yield* idle
+      const { items } = yield* Client.list(Event, { namespace: key.namespace })
+      return items.filter(({ note }) => note?.includes("from 1 to 2")).length
+    })
+    expect(yield* scaled).toBe(1)
+    yield* server.restore(saved)
+    expect(yield* scaled).toBe(1)
+  }))
+
+test("the failures of a Job after the restored state do not delay its pods", ({ server }) =>
+  Effect.gen(function* () {
+    yield* Client.create(Job, {
+      metadata: key,
+      spec: {
+        template: {
+          metadata: { annotations: { "envtest/crash-loop": "1" } },
+          spec: { restartPolicy: "Never", ...template }
+        }
+      }
+    })
+    yield* TestClock.adjust("300 millis")
+    const saved = server.saved()
+    const pods = Effect.gen(function* () {
+      yield* TestClock.adjust("15 seconds")
+      return (yield* Client.list(Pod, { namespace: key.namespace })).items.length
+    })
+    expect(yield* pods).toBe(2)
+    yield* TestClock.adjust("2 minutes")
+    yield* server.restore(saved)
+    expect(yield* pods).toBe(2)
   }))
