@@ -2,10 +2,10 @@
 import { describe, expect } from "bun:test"
 import * as Json from "@homeostat/apiserver/model/Json"
 import type { Saved } from "@homeostat/apiserver/storage/Store"
-import { make, type Options } from "@homeostat/testkit/EmbeddedCluster"
+import { create, make, type Options } from "@homeostat/testkit/EmbeddedCluster"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
-import { Clock, Deferred, Effect, type Scope } from "effect"
+import { Clock, Deferred, Duration, Effect, type Scope } from "effect"
 import * as Control from "./Control.ts"
 
 interface Scene {
@@ -18,10 +18,16 @@ interface Scene {
   readonly stop: Deferred.Deferred<void>
 }
 
-const within = (test: (scene: Scene) => Effect.Effect<void, unknown, Scope.Scope>, options: Options = {}) => {
+/** The cluster has the objects before the requests of this module can reach it. */
+const within = (
+  test: (scene: Scene) => Effect.Effect<void, unknown, Scope.Scope>,
+  options: Options = {},
+  objects: ReadonlyArray<object> = []
+) => {
   const time = VirtualTime.leaping()
   return Effect.gen(function* () {
     const cluster = yield* make({ kubelet: false, ...options })
+    yield* create(cluster.server, objects)
     const kept = new Map<string, Saved>()
     const stop = yield* Deferred.make<void>()
     const server = yield* Control.around({
@@ -61,7 +67,7 @@ const namesIn = ({ request }: Scene, path = configMaps) =>
     Json.objects(Json.at(body, "items")).map(({ metadata }) => Json.at(metadata, "name"))
   )
 
-const create = ({ request }: Scene, count: number) =>
+const fill = ({ request }: Scene, count: number) =>
   Effect.forEach(
     Array.from({ length: count }, (_, index) => `one-${index}`),
     (name) => request("POST", configMaps, { metadata: { name } }),
@@ -75,7 +81,7 @@ describe("The requests of kubemem", () => {
         const before = yield* namesIn(scene)
         const durations: Array<number> = []
         for (let round = 0; round < 5; round++) {
-          yield* create(scene, 1000)
+          yield* fill(scene, 1000)
           const began = process.cpuUsage()
           expect(yield* scene.request("POST", "/reset")).toEqual({ status: 200, body: { restored: "initial state" } })
           durations.push(process.cpuUsage(began).user / 1000)
@@ -85,6 +91,60 @@ describe("The requests of kubemem", () => {
       })
     )
   )
+
+  live("reset to ready pods, also before the pods have ended their start", () => {
+    const matchLabels = { app: "web" }
+    const pods = "/api/v1/namespaces/default/pods"
+    const readiness = ({ request }: Scene) =>
+      Effect.map(request("GET", pods), ({ body }) =>
+        Json.objects(Json.at(body, "items")).map(({ metadata, status }) => [
+          Json.at(metadata, "name"),
+          Json.objects(Json.at(status, "conditions")).find(({ type }) => type === "Ready")?.status
+        ])
+      )
+    const web = [
+      ["web-0", "True"],
+      ["web-1", "True"]
+    ]
+    return within(
+      (scene) =>
+        Effect.gen(function* () {
+          expect(yield* readiness(scene)).toEqual(web)
+          yield* scene.request("DELETE", `${pods}/web-0?gracePeriodSeconds=0`)
+          expect(yield* readiness(scene)).not.toEqual(web)
+          yield* scene.request("POST", "/reset")
+          expect(yield* readiness(scene)).toEqual(web)
+          yield* scene.request("POST", "/clock?advance=1m")
+          expect(yield* readiness(scene)).toEqual(web)
+        }),
+      { kubelet: {} },
+      [
+        {
+          apiVersion: "apps/v1",
+          kind: "StatefulSet",
+          metadata: { name: "web", namespace: "default" },
+          spec: {
+            replicas: 2,
+            selector: { matchLabels },
+            template: { metadata: { labels: matchLabels }, spec: { containers: [{ name: "main", image: "web" }] } }
+          }
+        }
+      ]
+    )
+  })
+
+  live("do not wait for a pod that needs a minute for its start", () => {
+    const readinessProbe = { initialDelaySeconds: 60, httpGet: { port: 80 } }
+    const spec = { containers: [{ name: "main", image: "web", readinessProbe }] }
+    return Effect.map(
+      Effect.timed(
+        within(() => Effect.void, { kubelet: {} }, [
+          { apiVersion: "v1", kind: "Pod", metadata: { name: "slow", namespace: "default" }, spec }
+        ])
+      ),
+      ([duration]) => expect(Duration.toSeconds(duration)).toBeLessThan(10)
+    )
+  })
 
   live("restore a snapshot with its custom kinds, and report the names of snapshots", () =>
     within((scene) =>

@@ -19,6 +19,7 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Pods from "./Pods.ts"
 
 /** Where snapshots outlive the process. */
 export interface Snapshots {
@@ -36,12 +37,15 @@ export interface Controlled {
   readonly stop: Deferred.Deferred<void>
 }
 
-/** The API server, which also answers the requests of this module. `reset` restores the present state. */
+/**
+ * The API server, which also answers the requests of this module. It waits for the pods of the cluster, and `reset` restores the state after
+ * that.
+ */
 export const around = (controlled: Controlled): Effect.Effect<ApiServer> =>
   Effect.gen(function* () {
     const { cluster, snapshots, stop, time } = controlled
     const { server } = cluster
-    yield* cluster.idle
+    yield* Pods.started(cluster)
     const initial = server.saved()
     const restore = (saved: Saved) => Effect.zipRight(server.restore(saved), cluster.idle)
     const now = Effect.map(Clock.currentTimeMillis, (millis) => done({ now: new Date(millis).toISOString() }))
