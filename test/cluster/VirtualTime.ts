@@ -34,9 +34,11 @@ export interface Process {
   readonly resume: () => void
 }
 
-/** A clock that shows the real time until the first leap. */
+/** A clock that shows the real time plus its leaps. */
 export interface LeapingTime {
   readonly clock: Clock.Clock
+  /** How far the clock is ahead of the real time, in milliseconds. */
+  readonly ahead: () => number
   /** Moves the clock at once. Returns when every sleep that is due has ended and its fiber waits again. */
   readonly leap: (duration: Duration.DurationInput) => Effect.Effect<void>
   /** Leaps from sleep to sleep: each one ends at its time, and what follows from that happens before the next one ends. */
@@ -257,7 +259,7 @@ export const make = (begin = 0): VirtualTime => {
 const longestMillis = 2 ** 31 - 1
 
 /**
- * Time for real connections: it shows the real time, and a test can move it forward.
+ * Time for real connections: it shows the real time, and a test can move it forward. It begins so many milliseconds ahead of the real time.
  *
  * @example
  * ```ts
@@ -276,10 +278,10 @@ const longestMillis = 2 ** 31 - 1
  * )
  * ```
  */
-export const leaping = (): LeapingTime => {
+export const leaping = (ahead = 0): LeapingTime => {
   const real = Clock.make()
   const began = real.unsafeCurrentTimeNanos()
-  let leapt = 0
+  let leapt = ahead
   const passed = (): number => Number(real.unsafeCurrentTimeNanos() - began) / 1_000_000 + leapt
   const sleepers = makeSleepers(passed)
   const timers = new Map<Sleeper, Timer | undefined>()
@@ -307,6 +309,7 @@ export const leaping = (): LeapingTime => {
       () => real.unsafeCurrentTimeNanos() + BigInt(leapt) * 1_000_000n,
       (duration) => sleepers.sleep(duration, arm, disarm)
     ),
+    ahead: () => leapt,
     leap,
     pass: (duration) =>
       Effect.gen(function* () {

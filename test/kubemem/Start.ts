@@ -47,7 +47,7 @@ const flags = {
   ...Remote.flags,
   data: Flag.text("data", {
     placeholder: "DIR",
-    description: "A folder for the cluster's state, which the next start continues (default: none)"
+    description: "A folder for the cluster's state and clock, which the next start continues (default: none)"
   }),
   crds: Flag.list("crds", { placeholder: "PATH", description: "Files or folders with CRDs to apply at the start" }),
   apply: Flag.list("apply", {
@@ -86,23 +86,36 @@ export const verb = Verb.make("start", {
         const args = process.argv.slice(1).filter((word) => !/^--detach(=|$)/.test(word))
         return yield* Console.log(yield* Detach.run(args, values.data))
       }
-      const time = VirtualTime.leaping()
-      return yield* started(values, time).pipe(Effect.scoped, Effect.provide(Path.layer), Effect.withClock(time.clock))
+      const { data } = values
+      const credentials = yield* Credentials.make(data, values.seed)
+      const state = data === undefined ? undefined : yield* Effect.provide(State.load(data), Path.layer)
+      const time = VirtualTime.leaping(state?.ahead)
+      return yield* started(values, { credentials, state, time }).pipe(
+        Effect.scoped,
+        Effect.provide(Path.layer),
+        Effect.withClock(time.clock)
+      )
     })
 })
 
-const started = (values: Flag.Values<typeof flags>, time: VirtualTime.LeapingTime) =>
+/** What the data folder has, and the clock that continues from there. */
+interface Origin {
+  readonly credentials: Credentials.Credentials
+  readonly state: State.State | undefined
+  readonly time: VirtualTime.LeapingTime
+}
+
+const started = (values: Flag.Values<typeof flags>, { credentials, state, time }: Origin) =>
   Effect.gen(function* () {
     const { data, host = "127.0.0.1", kubeconfig, name } = values
     const began = yield* Clock.currentTimeMillis
-    const { authority, seed, token } = yield* Credentials.make(data, values.seed)
+    const { authority, seed, token } = credentials
     const users = values.users === undefined ? [] : yield* Users.read(values.users)
     const manifests = yield* Effect.forEach([...values.crds, ...values.apply], Manifests.read)
-    const saved = data === undefined ? undefined : yield* State.load(data)
     const nodes = values.nodes ?? 1
     const cluster = yield* EmbeddedCluster.make({
       seed,
-      saved,
+      saved: state,
       certificates: authority.certificate,
       controllers: chosen(values.controllers),
       kubelet: Array.from({ length: nodes }, (_, index) => ({ name: nodes === 1 ? "node" : `node-${index + 1}` }))
@@ -111,11 +124,12 @@ const started = (values: Flag.Values<typeof flags>, time: VirtualTime.LeapingTim
     server.addToken(token, { name: "kubernetes-admin", groups: ["system:masters"] })
     for (const { token, user } of users) server.addToken(token, user)
     yield* Manifests.apply(server, manifests.flat())
-    if (data !== undefined) yield* persist(server, data)
+    if (data !== undefined) yield* persist(server, time, data)
 
     const stop = yield* Deferred.make<void>()
     const controlled = yield* Control.around({ cluster, time, stop, snapshots: yield* snapshotsIn(data) })
-    const tls = Authority.issue(authority, [...new Set(namesOf(host))], began)
+    // Clients compare it with the real time.
+    const tls = Authority.issue(authority, [...new Set(namesOf(host))], began - time.ahead())
     const { port } = yield* Http.serve(controlled, {
       host,
       port: values.port,
@@ -175,27 +189,29 @@ const chosen = (names: ReadonlyArray<string>): ReadonlyArray<string> | undefined
   return names.includes("-*") ? [] : wanted.filter((name) => !names.includes(`-${name}`))
 }
 
-/** Writes the state into a folder at the end, and during the run at most ten seconds after a change. */
-const persist = (server: ApiServer, folder: string) =>
+/** Writes the state into a folder at the end, and during the run at most ten seconds of real time after a change. */
+const persist = (server: ApiServer, time: VirtualTime.LeapingTime, folder: string) =>
   Effect.gen(function* () {
     let written = -1
+    const services = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
     const save = Effect.suspend(() => {
       const { revision } = server.store
-      if (revision === written) return Effect.void
       return Effect.zipRight(
-        State.save(server, folder),
+        State.save({ saved: () => ({ ...server.saved(), ahead: time.ahead() }) }, folder),
         Effect.sync(() => {
           written = revision
         })
       )
-    })
-    const services = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
-    const saved = save.pipe(
+    }).pipe(
       Effect.provide(services),
       Effect.catchAll(({ message }) => Console.error(`kubemem: cannot write the state: ${message}`))
     )
-    yield* Effect.addFinalizer(() => saved)
-    yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Effect.sleep("10 seconds"), saved)))
+    const saved = Effect.suspend(() => (server.store.revision === written ? Effect.void : save))
+    // The clock can have moved without a change of an object.
+    yield* Effect.addFinalizer(() => save)
+    yield* Effect.forkScoped(
+      Effect.forever(Effect.zipRight(Effect.withClock(Effect.sleep("10 seconds"), Clock.make()), saved))
+    )
   })
 
 /** The snapshots of this process, and those in the folder. */

@@ -14,11 +14,17 @@ export class Unreadable extends Data.TaggedError("Unreadable")<{ readonly path: 
   }
 }
 
+/** A state, and the time of its clock. */
+export interface State extends Saved {
+  /** How far the clock was ahead of the real time, in milliseconds. Default: not at all. */
+  readonly ahead?: number | undefined
+}
+
 const fileName = "state.json"
 
 /** Writes the state; whoever reads sees the old one or the new one, never a part. The folder is made if it is missing. */
 export const save = (
-  server: { readonly saved: () => Saved },
+  server: { readonly saved: () => State },
   folder: string
 ): Effect.Effect<void, PlatformError, FileSystem.FileSystem | Path.Path> =>
   Effect.gen(function* () {
@@ -33,7 +39,7 @@ export const save = (
 /** Reads a state, for `make({ saved })`; undefined when there is none yet. */
 export const load = (
   folder: string
-): Effect.Effect<Saved | undefined, PlatformError | Unreadable, FileSystem.FileSystem | Path.Path> =>
+): Effect.Effect<State | undefined, PlatformError | Unreadable, FileSystem.FileSystem | Path.Path> =>
   Effect.gen(function* () {
     const files = yield* FileSystem.FileSystem
     const path = yield* Path.Path
@@ -51,6 +57,7 @@ export const load = (
     }
     return {
       revision,
+      ahead: Json.number(Json.at(value, "ahead")),
       storages: Object.fromEntries(Object.entries(storages).map(([storage, all]) => [storage, Json.objects(all)]))
     }
   })
