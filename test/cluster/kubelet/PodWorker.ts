@@ -64,11 +64,6 @@ const timestamp = Effect.map(Clock.currentTimeMillis, Time.seconds)
 /** The state of a container that an earlier kubelet started; undefined if it did not. */
 type RunningState = NonNullable<PodStatus.ContainerStatus["state"]>["running"]
 
-const isMappedPod = ({ images }: Node, { spec }: Pod): boolean =>
-  [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].some(
-    ({ image = "" }) => Program.find(images, image) !== undefined
-  )
-
 /** Looks after a pod. */
 export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
   Effect.gen(function* () {
@@ -76,8 +71,9 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     const spec = first.spec
     const initContainers = spec?.initContainers ?? []
     const containers = spec?.containers ?? []
+    const isProgram = Program.isIn(node.images, first)
     /** What an earlier kubelet wrote of a pretended pod: its containers go on. */
-    const earlier = isMappedPod(node, first) || first.status?.podIP === undefined ? undefined : first.status
+    const earlier = isProgram || first.status?.podIP === undefined ? undefined : first.status
     const began =
       first.status?.startTime === undefined ? yield* Clock.currentTimeMillis : Date.parse(first.status.startTime)
     const ending = yield* Deferred.make<"deleted" | "gone">()
@@ -309,8 +305,6 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
           }
           return publish
         })
-
-    const isProgram = isMappedPod(node, first)
 
     const grace = () =>
       Duration.seconds(pod.metadata.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30)

@@ -2,6 +2,7 @@
  * What stands in for an image: a program of this machine. There is no container runtime, so a pod whose image is mapped to one
  * runs as child processes of the kubelet.
  */
+import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 
 /** A container about to start, everything resolved. */
 export interface Invocation {
@@ -60,3 +61,9 @@ export const find = (images: Images, image: string): Program | undefined =>
   [image, image.replace(/@sha256:.*$/, "").replace(/:[^/:]*$/, "")]
     .map((name) => (Object.hasOwn(images, name) ? images[name] : undefined))
     .find((program) => program !== undefined)
+
+/** Whether the image of a container of a pod has a program. */
+export const isIn = (images: Images, { spec }: Pod): boolean =>
+  [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].some(
+    ({ image = "" }) => find(images, image) !== undefined
+  )

@@ -2,7 +2,6 @@
  * Writes the status of a pod, and notices a status that another client wrote, such as a restored one. The kubelet ignores the conditions of
  * other clients.
  */
-import * as ResourceVersion from "@homeostat/runtime/cache/ResourceVersion"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Effect from "effect/Effect"
@@ -30,10 +29,10 @@ export const make = (first: Pod, written: (pod: Pod) => void): Effect.Effect<Sta
     let latest = first
     let isWriting = false
 
-    const versionOf = ({ metadata }: Pod) => ResourceVersion.order(metadata.resourceVersion)
+    const versionOf = ({ metadata }: Pod) => Number(metadata.resourceVersion)
     // The watch can be faster than the answer of a write.
     const compare = Effect.suspend(() => {
-      const isForeign = ResourceVersion.isLater(versionOf(latest), versionOf(own)) && !PodStatus.isSame(latest, own)
+      const isForeign = versionOf(latest) > versionOf(own) && !PodStatus.isSame(latest, own)
       return isForeign && !isWriting ? Queue.offer(signals, undefined) : Effect.void
     })
     const busy = (is: boolean) =>
