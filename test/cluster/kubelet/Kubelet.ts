@@ -19,7 +19,9 @@ import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as FiberMap from "effect/FiberMap"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Directory from "../envtest/Directory.ts"
@@ -146,27 +148,34 @@ export const start = (
     const workers = yield* FiberMap.make<string>()
     const told = new Map<string, PodWorker.Worker>()
     const pods = new Map<string, Pod>()
-    /** Starts a worker for a pod. It continues from the status of the pod. */
-    const begin = (pod: Pod): Effect.Effect<void, never, Client.Client | FileSystem.FileSystem> =>
+    const context = yield* Effect.context<Client.Client | FileSystem.FileSystem>()
+    /** Starts a worker that continues a pod from its status, when the one before has ended. */
+    const begin = (pod: Pod): Effect.Effect<void> =>
       Effect.gen(function* () {
         const { deletionTimestamp, uid } = pod.metadata
+        const before = FiberMap.unsafeGet(workers, uid)
+        told.delete(uid)
         // A pod that has ended needs nothing.
-        if (PodStatus.isOver(pod.status?.phase) && deletionTimestamp === undefined) return
+        if (PodStatus.isOver(pod.status?.phase) && deletionTimestamp === undefined) {
+          return Option.isSome(before) ? yield* Fiber.interruptFork(before.value) : undefined
+        }
         const [, high, low] = /^10\.244\.(\d+)\.(\d+)$/.exec(pod.status?.podIP ?? "") ?? []
         addresses = Math.max(addresses, Number(high ?? 0) * 256 + Number(low ?? 0))
-        const worker = yield* PodWorker.make(node, pod)
+        const again = Effect.suspend(() => {
+          const now = pods.get(uid)
+          return now === undefined || told.get(uid) !== worker ? Effect.void : begin(now)
+        })
+        const worker: PodWorker.Worker = yield* PodWorker.make(node, pod, again)
         told.set(uid, worker)
-        yield* worker.update(pods.get(uid))
-        const how = yield* worker.run
-        if (told.get(uid) === worker) told.delete(uid)
-        const now = pods.get(uid)
-        if (how === "outdated" && now !== undefined) yield* begin(now)
+        yield* worker.update(pod)
+        const run = Option.isSome(before) ? Effect.zipRight(Fiber.interrupt(before.value), worker.run) : worker.run
+        yield* FiberMap.run(workers, uid, Effect.provide(run, context))
       })
     const seen = (pod: Pod) =>
       Effect.suspend(() => {
         const { uid } = pod.metadata
         pods.set(uid, pod)
-        return told.get(uid)?.update(pod) ?? FiberMap.run(workers, uid, begin(pod))
+        return told.get(uid)?.update(pod) ?? begin(pod)
       })
     const gone = ({ metadata: { uid } }: Pod) =>
       Effect.suspend(() => {

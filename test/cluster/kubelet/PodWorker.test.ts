@@ -43,7 +43,7 @@ effect("A kubelet keeps the condition of another writer that it has not seen yet
         metadata: key,
         spec: { nodeName: node.name, containers: [{ name: "main", image: "web:1" }] }
       })
-      const { run } = yield* PodWorker.make(node, pod)
+      const { run } = yield* PodWorker.make(node, pod, Effect.void)
       const disruption = { type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI" }
       yield* Client.status.patch(Pod, key, Patch.strategic({ status: { conditions: [disruption] } }))
       yield* Effect.fork(run)
@@ -80,7 +80,7 @@ effect("A pod without a program becomes ready after the delays of its probes", (
           ]
         }
       })
-      const { run } = yield* PodWorker.make(node, pod)
+      const { run } = yield* PodWorker.make(node, pod, Effect.void)
       yield* Effect.fork(run)
       const after = (duration: Duration.DurationInput) =>
         Effect.gen(function* () {

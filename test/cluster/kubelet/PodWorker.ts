@@ -12,6 +12,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Queue from "effect/Queue"
 import * as BackOff from "./BackOff.ts"
 import * as Container from "./Container.ts"
 import type * as Environment from "./Environment.ts"
@@ -49,11 +50,8 @@ export interface Node {
 export interface Worker {
   /** What its watch tells: the newest state of the pod, or that it is gone without us. */
   readonly update: (pod: Pod | undefined) => Effect.Effect<void>
-  /**
-   * Ends when there is nothing left to do: the pod is over and deleted. `outdated`: another client has written the status or undone the
-   * deletion, so a new worker has to continue.
-   */
-  readonly run: Effect.Effect<"done" | "outdated", never, Client.Client | FileSystem.FileSystem>
+  /** Ends when there is nothing left to do: the pod is over and deleted. */
+  readonly run: Effect.Effect<void, never, Client.Client | FileSystem.FileSystem>
 }
 
 /** The least time that a sidecar has for its end, even if the containers before it have used the grace period. */
@@ -64,8 +62,11 @@ const timestamp = Effect.map(Clock.currentTimeMillis, Time.seconds)
 /** The state of a container that an earlier kubelet started; undefined if it did not. */
 type RunningState = NonNullable<PodStatus.ContainerStatus["state"]>["running"]
 
-/** Looks after a pod. */
-export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
+/**
+ * Looks after a pod. `outdated` runs when another client has written the status or undone the deletion: another worker has to continue. A
+ * program runs on, so the worker writes its status again.
+ */
+export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Effect.Effect<Worker> =>
   Effect.gen(function* () {
     let pod = first
     const spec = first.spec
@@ -77,7 +78,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     const began =
       first.status?.startTime === undefined ? yield* Clock.currentTimeMillis : Date.parse(first.status.startTime)
     const ending = yield* Deferred.make<"deleted" | "gone">()
-    const undeleted = yield* Deferred.make<void>()
+    const foreign = yield* Queue.sliding<void>(1)
     const gone = yield* Deferred.make<void>()
     /** The containers that run, and whether it was told how they ended. */
     const running = new Map<string, { readonly process: Container.Running; readonly told: Deferred.Deferred<void> }>()
@@ -99,9 +100,13 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       seen.get(name) ??
       PodStatus.waiting(name, image, initContainers.length > 0 ? "PodInitializing" : "ContainerCreating")
 
-    const writer = yield* StatusWriter.make(first, (written) => {
-      pod = written
-    })
+    const writer = yield* StatusWriter.make(
+      first,
+      (written) => {
+        pod = written
+      },
+      isProgram ? Queue.offer(foreign, undefined) : outdated
+    )
     /** Writes what is known, in order. That the pod is gone meanwhile is told by the watch. */
     const publish = writer.write(
       Effect.map(timestamp, (now) =>
@@ -398,21 +403,14 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       if (how === "deleted") yield* halt
     })
 
-    /** Ends when the status or the deletion of the pod is another one. A program runs on, so its status is written again. */
-    const outdated = Effect.raceFirst(
-      Deferred.await(undeleted),
-      isProgram ? Effect.forever(Effect.zipRight(writer.foreign, publish)) : writer.foreign
-    )
-
-    const course = Effect.gen(function* () {
+    const run = Effect.gen(function* () {
+      if (isProgram) yield* Effect.fork(Effect.forever(Effect.zipRight(Queue.take(foreign), publish)))
       // Of a pod that is to go when it is first seen, nothing is begun.
       if (!(yield* Deferred.isDone(ending))) yield* live
       if ((yield* Deferred.await(ending)) === "deleted") yield* remove
       // A finalizer may hold it, and its logs can be read as long as it is there.
       yield* Deferred.await(gone)
-    })
-
-    const run = Effect.raceFirst(Effect.as(course, "done" as const), Effect.as(outdated, "outdated" as const)).pipe(
+    }).pipe(
       Effect.ensuring(abandon),
       Effect.ensuring(
         Effect.flatMap(FileSystem.FileSystem, (fs) =>
@@ -431,14 +429,11 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
             return Effect.zipRight(Deferred.succeed(gone, undefined), Deferred.succeed(ending, "gone"))
           }
           pod = next
-          const isDeleted = next.metadata.deletionTimestamp !== undefined
-          const told = isDeleted
-            ? Deferred.succeed(ending, "deleted")
-            : Effect.zipRight(
-                Effect.whenEffect(Deferred.succeed(undeleted, undefined), Deferred.isDone(ending)),
-                watchTrouble(next)
-              )
-          return Effect.zipRight(told, writer.seen(next))
+          if (next.metadata.deletionTimestamp !== undefined) {
+            return Effect.zipRight(Deferred.succeed(ending, "deleted"), writer.seen(next))
+          }
+          const told = Effect.zipRight(watchTrouble(next), writer.seen(next))
+          return Effect.flatMap(Deferred.isDone(ending), (isUndeleted) => (isUndeleted ? outdated : told))
         })
     }
   })

@@ -5,7 +5,6 @@
 import * as Client from "@homeostat/runtime/client/Client"
 import { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Effect from "effect/Effect"
-import * as Queue from "effect/Queue"
 import * as Events from "./Events.ts"
 import * as PodStatus from "./PodStatus.ts"
 
@@ -15,16 +14,20 @@ export interface StatusWriter {
   readonly write: (status: Effect.Effect<PodStatus.Status>) => Effect.Effect<void, never, Client.Client>
   /** Compares a pod of a watch with what was written last. */
   readonly seen: (pod: Pod) => Effect.Effect<void>
-  /** Ends when another client has written the status. */
-  readonly foreign: Effect.Effect<void>
 }
 
-/** A writer for the pod that the API server has so far. `written` receives each answer. */
-export const make = (first: Pod, written: (pod: Pod) => void): Effect.Effect<StatusWriter> =>
+/**
+ * A writer for the pod that the API server has so far. `written` receives each answer. `foreign` runs when another client has written the
+ * status.
+ */
+export const make = (
+  first: Pod,
+  written: (pod: Pod) => void,
+  foreign: Effect.Effect<unknown>
+): Effect.Effect<StatusWriter> =>
   Effect.gen(function* () {
     const { name, namespace = "default", uid } = first.metadata
     const turn = yield* Effect.makeSemaphore(1)
-    const signals = yield* Queue.sliding<void>(1)
     let own = first
     let latest = first
     let isWriting = false
@@ -33,16 +36,13 @@ export const make = (first: Pod, written: (pod: Pod) => void): Effect.Effect<Sta
     // The watch can be faster than the answer of a write.
     const compare = Effect.suspend(() => {
       const isForeign = versionOf(latest) > versionOf(own) && !PodStatus.isSame(latest, own)
-      return isForeign && !isWriting ? Queue.offer(signals, undefined) : Effect.void
+      return isForeign && !isWriting ? foreign : Effect.void
     })
-    const busy = (is: boolean) =>
-      Effect.sync(() => {
-        isWriting = is
-      })
 
     return {
       write: (status) =>
         Effect.gen(function* () {
+          isWriting = true
           const patch = PodStatus.patch(uid, yield* status)
           own = yield* Client.status.patch(Pod, { namespace, name }, patch, { fieldManager: "kubelet" })
           written(own)
@@ -52,20 +52,18 @@ export const make = (first: Pod, written: (pod: Pod) => void): Effect.Effect<Sta
             schedule: Events.calm
           }),
           Effect.ignoreLogged,
-          (effect) =>
-            Effect.acquireUseRelease(
-              busy(true),
-              () => effect,
-              () => busy(false)
-            ),
-          turn.withPermits(1),
-          Effect.zipRight(compare)
+          Effect.ensuring(
+            Effect.suspend(() => {
+              isWriting = false
+              return compare
+            })
+          ),
+          turn.withPermits(1)
         ),
       seen: (pod) =>
         Effect.suspend(() => {
           latest = pod
           return compare
-        }),
-      foreign: Queue.take(signals)
+        })
     }
   })
