@@ -1,6 +1,6 @@
 /** The mistakes in the definition of a metric. */
 
-/** What Prometheus reads of the definition of any metric. */
+/** The definition of any metric, as Prometheus reads it. */
 export interface Definition {
   readonly type: "counter" | "gauge" | "histogram"
   readonly name: string
