@@ -82,7 +82,8 @@ export function* ofName(object: JsonObject, use: string): Warnings {
   yield `metadata.name: this is used in ${use}, which can result in surprising behavior; a DNS label is recommended: [${errors.join(" ")}]`
 }
 
-const deprecatedLabels: ReadonlyMap<string, string> = new Map([
+/** The warnings about labels of nodes that newer ones have replaced. */
+export const deprecatedLabels: ReadonlyMap<string, string> = new Map([
   ["beta.kubernetes.io/arch", 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
   ["beta.kubernetes.io/os", 'deprecated since v1.14; use "kubernetes.io/os" instead'],
   ["failure-domain.beta.kubernetes.io/region", 'deprecated since v1.17; use "topology.kubernetes.io/region" instead'],
