@@ -93,8 +93,8 @@ export const serve = (server: ApiServer, options: Options = {}): Effect.Effect<L
         request === undefined
           ? Effect.succeed(Unparsed.refusal(error))
           : Effect.map(server.handle({ ...request, user: options.userOf?.(request.headers) }), Unparsed.answer)
-      const told = Effect.map(answer, (text) => void socket.end(text))
-      FiberSet.unsafeAdd(fibers, Runtime.runFork(runtime)(told))
+      const sent = Effect.map(answer, (text) => void socket.end(text))
+      FiberSet.unsafeAdd(fibers, Runtime.runFork(runtime)(sent))
     }
     const host = options.host ?? "127.0.0.1"
     const made = make(listener, options.tls)
@@ -163,7 +163,7 @@ const userOf = ({ socket }: IncomingMessage, { tls }: Options): Effect.Effect<Us
     ? Effect.succeed(undefined)
     : Effect.try({ try: () => ClientCertificate.userOf(socket as TLSSocket), catch: Step.failureOf })
 
-/** Beyond what any request may have, nothing is kept: what is told about a body that is too large is told of this much. */
+/** The server keeps only this much of a request. An error about a body that is too large is about this part. */
 const mostBytes = 4 * 1024 * 1024
 
 /** How long a request may take to come, as a kube-apiserver has it. */

@@ -116,14 +116,14 @@ const ofScale = (request: Resources.ResourceRequest, method: string): Resources.
   )
 }
 
-/** What is wrong with the Scale of a custom kind cannot be told: who would tell it does not know the type. */
+/** A kube-apiserver cannot encode the errors of the Scale of a custom kind, because the encoder does not know its type. */
 const unregistered = <A>(decode: () => A): A => {
   try {
     return decode()
   } catch (error) {
-    const told =
+    const isKnown =
       !(error instanceof Failure.Failure) || error.code !== 400 || error.message.startsWith("the API version")
-    throw told
+    throw isKnown
       ? error
       : Failure.badRequest('no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"')
   }

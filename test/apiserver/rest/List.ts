@@ -17,7 +17,7 @@ export interface Page {
   readonly resourceVersion: string
   /** Empty: there are no more. */
   readonly continue: string
-  /** How many follow, where that is told. */
+  /** How many objects follow, where the list has that number. */
   readonly remaining: number | undefined
 }
 

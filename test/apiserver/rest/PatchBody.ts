@@ -18,7 +18,7 @@ import type { Kind } from "../model/Kind.ts"
 export interface Patch {
   readonly type: Exclude<PatchType, "apply">
   readonly value: Json
-  /** What parsing its text told: `duplicate field "spec.a"`. */
+  /** The errors of parsing its text: `duplicate field "spec.a"`. */
   readonly duplicates: ReadonlyArray<string>
 }
 

@@ -213,7 +213,7 @@ const keep = (metadata: Json.DraftObject, before: Json.JsonObject, field: string
 
 /**
  * The rules of metadata are asked more than once: by the server, by its rules for changes, and by those of each kind, which
- * repeat the latter. Only of custom kinds a client is told so.
+ * repeat the latter. Only clients of custom kinds get a warning.
  */
 const validateUpdate = (
   kind: Kind,
