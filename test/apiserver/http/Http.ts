@@ -116,8 +116,8 @@ const maxHeaderSize = 1024 * 1024
 const headMillis = 32_000
 
 /**
- * How long a connection is kept that nothing is asked on, as by kube-apiserver. After the five seconds that `node:http` keeps
- * one, many a request would meet the end of its connection, and nobody could know what became of it.
+ * The lifetime of an idle connection, as in kube-apiserver. The five seconds of `node:http` would end many connections at the moment of
+ * a request, and its client could not know the outcome.
  */
 const idleMillis = 90_000
 
@@ -206,7 +206,7 @@ const isCompressed = (
     .split(",")
     .some((encoding) => encoding.replace(/;.*$/s, "").trim() === "gzip")
 
-/** Sends an answer. Of a stream, it sends the headers at once, and each part when the client takes it. */
+/** Sends an answer. It sends the headers of a stream at once, and each part when the client takes it. */
 const send = (answer: HttpResponse, request: IncomingMessage, response: ServerResponse): Effect.Effect<void> => {
   const { binary = false, body, headers, status } = answer
   const { method } = request

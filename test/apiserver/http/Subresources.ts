@@ -1,5 +1,5 @@
 /**
- * What is served below an object: its status, its scale, and what pods and namespaces have besides.
+ * The subresources of an object: its status, its scale, and those of pods and namespaces.
  */
 import { Effect } from "effect"
 import * as Decode from "../codec/Decode.ts"
@@ -188,7 +188,7 @@ const logs = ({ exchange, kind, path, scope }: Resources.ResourceRequest): Resou
   )
 }
 
-/** The subresources of built-in kinds that are no views of the object. */
+/** The subresources of built-in kinds that are not views of the object. */
 const builtIn: {
   readonly [path: string]: {
     readonly method: string

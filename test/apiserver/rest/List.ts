@@ -15,7 +15,7 @@ import type { Selection } from "./Selection.ts"
 export interface Page {
   readonly items: ReadonlyArray<JsonObject>
   readonly resourceVersion: string
-  /** Empty: there are no more. */
+  /** Empty: the list is complete. */
   readonly continue: string
   /** How many objects follow, where the list has that number. */
   readonly remaining: number | undefined

@@ -22,7 +22,7 @@ export interface Patch {
   readonly duplicates: ReadonlyArray<string>
 }
 
-/** Reads the body of a PATCH. Throws a Failure (400) for what is no JSON. */
+/** Reads the body of a PATCH. Throws a Failure (400) for invalid JSON. */
 export const read = (type: Patch["type"], body: string | Uint8Array | undefined): Patch => {
   try {
     return { type, ...JsonText.parse(Decode.textOf(body)) }

@@ -23,7 +23,7 @@ export interface Streamed {
   readonly close: Effect.Effect<void>
 }
 
-/** What is watched. */
+/** A request for a watch. */
 export interface Request {
   readonly view: View.View
   readonly selection: Selection
@@ -35,7 +35,7 @@ export interface Request {
   readonly whenDropped: (listener: () => void) => () => void
 }
 
-/** Frames that wait to be read; a reader that is further behind than this has to begin anew. */
+/** The most frames that wait for the client. A client that is further behind must start another watch. */
 const mostFrames = 10_000
 
 /** The milliseconds between the bookmarks of a watch that requests them. */
@@ -44,7 +44,7 @@ const bookmarkMillis = 60_000
 /** The milliseconds from the last bookmark of a watch to its end. */
 const lastBookmarkMillis = 2_000
 
-/** The revision that the server has to have reached before it can begin. Throws a Failure (500) for what is none. */
+/** The revision that the server has to have reached before it can begin. Throws a Failure (500) for an invalid one. */
 export const required = (options: Query.ListOptions): number => {
   const revision = revisionOf(options) ?? 0
   return options.sendInitialEvents === true ? revision : 0
@@ -58,7 +58,7 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
   const push = (type: string, object: JsonObject, change?: Change): void =>
     queue.push(frameOf(view, shared, type, object, change))
   const pass = (change: Change): void => {
-    // What a webhook has to convert is converted when it is read.
+    // The server converts objects by webhooks when the client reads them.
     if (view.kind.cached !== undefined) {
       queue.push((now, first) => {
         const event = eventOf(request, change)
@@ -230,7 +230,7 @@ const bookmark = ({ view: { kind } }: Request, revision: number, initial: boolea
   }
 })
 
-/** What a change means to a watch: an object that is no longer chosen is gone, one that is chosen only now is new. */
+/** The event of a change for a watch. An object that is not selected anymore is deleted, a newly selected one is added. */
 const eventOf = (
   { selection, view: { kind } }: Request,
   { object, previous, revision, type }: Change
@@ -253,7 +253,7 @@ export interface Shared {
   readonly frames: Map<string, string>
 }
 
-/** What the watches of a store share. */
+/** The frames that the watches of a store share. */
 export const shared = (): Shared => ({ change: undefined, frames: new Map() })
 
 const lineOf = (view: View.View, type: string, object: JsonObject, now: number, first: boolean): string =>

@@ -44,7 +44,7 @@ const isIp = (host: string): boolean => host.includes(":") || /^\d+\.\d+\.\d+\.\
 const canonical = (ip: string): string =>
   ip.includes(":") ? (URL.parse(`http://[${ip}]`)?.hostname.slice(1, -1) ?? ip) : ip
 
-/** Only a whole first label can be a wildcard. Names that are no host names match only themselves. */
+/** Only a whole first label can be a wildcard. Names that are not host names match only themselves. */
 const matches = (name: string, host: string): boolean =>
   isHostName(name.replace(/^\*\./, "")) && isHostName(host.replace(/\.$/, ""))
     ? hasSameLabels(name, host)

@@ -85,7 +85,7 @@ const isEqual = (some: Amounts, others: Amounts): boolean => {
   )
 }
 
-/** The tolerations without those that another one includes. Of equal ones, the first stays. */
+/** The tolerations without those that another one includes. It keeps the first of equal ones. */
 const merge = (tolerations: ReadonlyArray<Json.JsonObject>): ReadonlyArray<Json.JsonObject> => {
   const merged: Array<Json.JsonObject> = []
   for (const [index, toleration] of tolerations.entries()) {

@@ -3,7 +3,7 @@
  */
 import { createHash } from "node:crypto"
 
-/** Of a document: another one has another. */
+/** The hash of a document. */
 export const document = (text: string): string => createHash("sha512").update(text).digest("hex").toUpperCase()
 
 /** The hash of the version in which the objects of a kind are stored. Discovery shows only this hash. */
