@@ -3,7 +3,7 @@
  * repository.
  *
  * `kubemem` is one file of JavaScript. The others have sources for Bun and declarations for TypeScript, as `files` of their package.json
- * says. The tarballs name versions of the catalog and of the workspace by number. (In this repository TypeScript reads the sources:
+ * says, and the API server has JavaScript for Node. The tarballs name versions of the catalog and of the workspace by number. (In this repository TypeScript reads the sources:
  * `exports` lead to them under the condition `homeostat-source`, which only `tsconfig.json` sets.) The command publishes nothing.
  */
 import { mkdir, rm } from "node:fs/promises"

@@ -56,6 +56,7 @@ export const served: { readonly [groupVersion: string]: ReadonlyArray<string> } 
   "autoscaling/v1": ["HorizontalPodAutoscaler"],
   "batch/v1": ["Job", "CronJob"],
   "networking.k8s.io/v1": ["Ingress", "IngressClass", "NetworkPolicy"],
+  "node.k8s.io/v1": ["RuntimeClass"],
   "policy/v1": ["PodDisruptionBudget"],
   "rbac.authorization.k8s.io/v1": ["Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"],
   "storage.k8s.io/v1": ["StorageClass"],

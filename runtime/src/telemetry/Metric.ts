@@ -4,6 +4,7 @@
  * and buckets here, so that existing dashboards and alerts work; ours begin with `homeostat_`. Metrics of a client-side rate limiter, of
  * DNS lookups and of Go's runtime are missing.
  */
+import { mistakeIn } from "./MetricMistake.ts"
 
 /** The value of each label of a series. */
 export type Labels<L extends string> = { readonly [label in L]: string }
@@ -37,23 +38,6 @@ export interface Histogram<out L extends string = string> {
 
 /** Any metric. */
 export type Metric<L extends string = string> = Counter<L> | Gauge<L> | Histogram<L>
-
-/** Why Prometheus would reject or misread a metric with this definition; `undefined` if the definition is valid. */
-const mistakeIn = (metric: Metric): string | undefined => {
-  const { help, labels, name, type } = metric
-  if (!/^[a-zA-Z_]\w*$/.test(name)) return "a name is letters, digits and _, with no digit first"
-  if (name.endsWith("_total") !== (type === "counter")) return "names of counters end in _total, and no others do"
-  if (/_(created|bucket|count|sum|info)$/.test(name)) return "ends as names do that readers make themselves"
-  if (help.trim() === "") return "help is required: say what it measures"
-  const label = labels.find((label) => !/^(?!le$|quantile$|__)[a-zA-Z_]\w*$/.test(label))
-  if (label !== undefined) return `${JSON.stringify(label)} can't be a label`
-  if (new Set(labels).size < labels.length) return "has a label twice"
-  if (!("buckets" in metric)) return undefined
-  const rising = metric.buckets.every(
-    (bound, at) => Number.isFinite(bound) && bound > (metric.buckets[at - 1] ?? -Infinity)
-  )
-  return metric.buckets.length > 0 && rising ? undefined : "has buckets whose bounds do not rise"
-}
 
 /** Throws at the start of the program, because one invalid metric would make Prometheus reject the whole page. */
 const checked = <M extends Metric>(metric: M): M => {

@@ -1,5 +1,5 @@
 /**
- * Who may write roles and bindings: a user gives only permissions that they have, unless they may `escalate` the role or `bind` it.
+ * The check of writes of roles and bindings. A user can give only permissions of their own, or needs the verb `escalate` or `bind`.
  */
 
 import { type Authorizer, isPrivileged, type PolicyRule as Rule } from "../model/Authorizer.ts"

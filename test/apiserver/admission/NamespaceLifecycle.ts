@@ -9,7 +9,7 @@ import type { Store } from "../storage/Store.ts"
 /** Where namespaces are stored. */
 const namespaces = "/namespaces"
 
-/** Namespaces without which a cluster is none. */
+/** The namespaces that no client can delete. */
 const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"])
 
 const namespaceKind = { group: "", kind: "Namespace", plural: "namespaces" }

@@ -29,11 +29,11 @@ export interface ServerState {
   readonly plugins: ReadonlySet<Plugin>
   /** The way to webhooks. */
   readonly outside: Outside
-  /** What each CustomResourceDefinition declares, and what that was made of. */
+  /** The kinds of each CustomResourceDefinition, and the definition that they come from. */
   readonly definitions: Map<string, { readonly made: Json; readonly kinds: ReadonlyArray<Kind> }>
 }
 
-/** Who writes, when, and how. */
+/** The user, the time and the options of a write. */
 export interface WriteOptions extends Writing {
   /** The field manager. */
   readonly manager: string
@@ -52,7 +52,7 @@ export interface WriteOptions extends Writing {
   readonly admit?: (attributes: Attributes) => void
 }
 
-/** Who Kubernetes' own writes are made by. */
+/** The user of the writes by Kubernetes itself. */
 export const system: User = { name: "system:apiserver", groups: ["system:masters"] }
 
 /** The options of a write by Kubernetes itself. */

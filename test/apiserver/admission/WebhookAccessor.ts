@@ -17,7 +17,7 @@ import type { ServerState } from "./ServerState.ts"
 
 /** A webhook. */
 export interface Webhook {
-  /** Tells it from all others. */
+  /** Unique among all webhooks. */
   readonly id: string
   readonly name: string
   readonly mutating: boolean
@@ -75,7 +75,7 @@ const webhookOf = (id: string, mutating: boolean, read: JsonObject): Webhook => 
   }
 }
 
-/** The version of the resource that the webhook wants; undefined: the write is none of its business. */
+/** The version of the resource that the webhook wants; undefined: the webhook does not match the write. */
 export const matched = (state: ServerState, { read }: Webhook, attributes: Attributes.Attributes): Kind | undefined =>
   Matching.selects(state, read, attributes)
     ? Matching.matched(state, read.rules, read.matchPolicy, attributes)

@@ -1,6 +1,6 @@
 /**
- * Calls the admission webhooks that a write concerns: first those that may change the object, one after the other, and when it is
- * ready to be stored those that may only refuse it, all at once. The words are those of a kube-apiserver.
+ * Calls the admission webhooks that match a write. Mutating webhooks come first, one after the other. Validating webhooks see the final
+ * object, all at once. The messages are those of a kube-apiserver.
  */
 import { Effect } from "effect"
 import * as Attributes from "../model/Attributes.ts"

@@ -129,7 +129,7 @@ describe("fields that are unknown or come twice", () => {
     'WebApp in version "v1" cannot be handled as a WebApp: strict decoding error: duplicate field "spec.a", unknown field "spec.foo", unknown field "spec.items[0].m"',
     "Strict"
   )
-  test("are told a hundred times at most", () => {
+  test("are reported a hundred times at most", () => {
     const many = Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`u${index}`, 1]))
     expect(decode(configMap, many).warnings).toHaveLength(100)
   })

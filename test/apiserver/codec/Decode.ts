@@ -75,7 +75,7 @@ export const object = (
     return pruned(kind, named, { duplicates: format === "yaml" ? [] : duplicates })
   })
   const lines = format === "yaml" ? duplicates : []
-  // Go's YAML decoder tells all that it found as one error.
+  // Go's YAML decoder returns all errors as one.
   const error = lines.length === 0 ? [] : [`yaml: unmarshal errors:\n${lines.map((line) => `  ${line}`).join("\n")}`]
   complain(options, [...lines, ...errors], [...error, ...errors], refusal)
   checkVersion(kind, named)

@@ -105,7 +105,7 @@ describe("the form of a body", () => {
 })
 
 describe("the type of a patch", () => {
-  test("is told by the Content-Type, its parameters left aside", () => {
+  test("comes from the Content-Type without its parameters", () => {
     expect(Negotiation.patchType("application/merge-patch+json; charset=utf-8", true)).toBe("merge")
     expect(Negotiation.patchType("application/json-patch+json", false)).toBe("json")
     expect(Negotiation.patchType("application/strategic-merge-patch+json", false)).toBe("strategic")

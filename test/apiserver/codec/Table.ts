@@ -81,7 +81,7 @@ const name: Kind["columns"][number] = {
 
 const included = (object: JsonObject, internal: JsonObject, { includeObject, version }: Options): Json => {
   if (includeObject === "Object") return object
-  // The bookmark that ends the initial events is told by its annotation, whatever the client wants to see of objects.
+  // The bookmark that ends the initial events keeps its annotation, whatever part of objects the client requests.
   const ends = J.at(object, "metadata", "annotations", "k8s.io/initial-events-end") === "true"
   return includeObject === "None" && !ends ? null : PartialMetadata.partial(internal, version)
 }

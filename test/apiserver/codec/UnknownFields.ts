@@ -2,7 +2,7 @@
  * What decoding does to an object of a built-in kind: fields that the schema does not know go, and values of a wrong type are
  * refused in the words of Go's decoder.
  *
- * Two things that Go tells apart are one number in JavaScript: `1.0` is an integer here.
+ * Go distinguishes `1.0` from an integer, and JavaScript does not: `1.0` is an integer here.
  */
 
 import * as Failure from "../model/Failure.ts"
@@ -24,7 +24,7 @@ export interface Pruned {
 
 /** How an object is pruned. */
 export interface Options {
-  /** What parsing its text told: `duplicate field "spec.a"`. */
+  /** The errors of parsing its text: `duplicate field "spec.a"`. */
   readonly duplicates?: ReadonlyArray<string>
   /** Who refuses a wrong type: the decoder of texts, or the one of values that a strategic merge patch has made. */
   readonly decoder?: "text" | "values"

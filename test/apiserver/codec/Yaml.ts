@@ -1,6 +1,6 @@
 /**
  * YAML as kube-apiserver reads and writes it: scalars mean what they mean to go-yaml (YAML 1.1: `yes` is true, `010` is 8), only
- * what JSON can say is let in, and of several documents only the first is read. Members that come twice are told with their lines.
+ * what JSON can say is let in, and of several documents only the first is read. Errors about duplicate members have their lines.
  */
 import * as Yaml from "js-yaml"
 import * as Failure from "../model/Failure.ts"

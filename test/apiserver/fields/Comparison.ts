@@ -101,7 +101,7 @@ const visitList = (walk: Walk, type: ListType, before: Side, after: Side): boole
   return false
 }
 
-/** Items that no step tells apart are one field together. */
+/** Items that no step distinguishes are one field together. */
 const visitItem = (
   walk: Walk,
   type: ListType,

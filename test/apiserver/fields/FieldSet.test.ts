@@ -59,7 +59,7 @@ describe("A set of fields", () => {
     expect(FieldSet.has(set, ["f:c"])).toBe(true)
   })
 
-  test("tells the fields of one level before those below", () => {
+  test("lists the fields of one level before those below", () => {
     const set = { "f:b": {}, "f:a": { ".": {}, 'k:{"port":80}': { "f:x": {} }, 'v:"y"': {} }, "i:0": {} }
     expect(FieldSet.paths(set).map(FieldSet.shown)).toEqual([".a", ".b", "[0]", '.a[="y"]', ".a[port=80].x"])
   })

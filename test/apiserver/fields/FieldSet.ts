@@ -21,7 +21,7 @@ export const empty: FieldSet = Object.freeze({})
 /** Whether there is no field in it. */
 export const isEmpty: (set: FieldSet) => boolean = J.isEmpty
 
-/** The set of these members, told by their names: `[["spec"], ["metadata", "labels"]]`. */
+/** The set of these members, given by their names: `[["spec"], ["metadata", "labels"]]`. */
 export const ofNames = (paths: ReadonlyArray<ReadonlyArray<string>>): FieldSet => {
   const set: DraftObject = {}
   for (const path of paths) add(set, path.map(PathElement.ofField))
@@ -145,7 +145,7 @@ export const withoutSelf = (node: FieldSet): FieldSet => {
   return rest
 }
 
-/** The paths of all fields: those of one level first, then what is below them, as a server tells them. */
+/** The paths of all fields: those of one level first, then what is below them, as a server lists them. */
 export const paths = (set: FieldSet, prefix: Path = []): ReadonlyArray<Path> => {
   const elements = Object.keys(set)
     .filter((element) => element !== self)

@@ -21,14 +21,14 @@ export const jsonPatch = (document: Json, patch: Json): Json => {
   return operations.reduce<Draft>((draft, operation) => perform(draft, operation, copied), J.copy(document))
 }
 
-/** What strict decoding has against a patch, given what parsing its text told. */
+/** The errors of strict decoding of a patch, from the errors of parsing its text. */
 export const strictErrors = (patch: Json, duplicates: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const told = new Set(duplicates)
+  const known = new Set(duplicates)
   return operationsOf(patch)
     .flatMap((operation, index) =>
       Object.keys(operation).flatMap((name) => {
         if (!members.has(name)) return [fieldError("unknown", `[${index}].${name}`)]
-        return [fieldError("duplicate", `[${index}].${name}`)].filter((error) => told.has(error))
+        return [fieldError("duplicate", `[${index}].${name}`)].filter((error) => known.has(error))
       })
     )
     .slice(0, mostErrors)
@@ -63,7 +63,7 @@ const typeOf = (value: Json): string => (J.isList(value) ? "array" : typeof valu
 const undecodable = (what: string): Failure.Failure =>
   Failure.badRequest(`error decoding patch: json: cannot unmarshal ${what}`)
 
-/** The client is not told what is wrong with an operation. */
+/** The error does not name the mistake in an operation. */
 const impossible = (): Failure.Failure =>
   new Failure.Failure({
     code: 422,

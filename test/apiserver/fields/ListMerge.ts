@@ -1,5 +1,5 @@
 /**
- * Merging a list of a strategic merge patch into that of an object: lists of objects by a member that tells them apart, lists of
+ * Merging a list of a strategic merge patch into that of an object: lists of objects by a member that identifies them, lists of
  * scalars as sets.
  */
 
@@ -11,7 +11,7 @@ import * as Order from "./Order.ts"
 
 /** How a list is merged. */
 export interface Options {
-  /** The member that tells the objects apart; undefined for lists of scalars. */
+  /** The member that identifies the objects; undefined for lists of scalars. */
   readonly mergeKey: string | undefined
   /** Whether the patch lists what goes. */
   readonly deletes: boolean

@@ -239,7 +239,7 @@ describe("Who applies", () => {
     })
   })
 
-  test("is told of one conflict in one line, with how the other wrote", () => {
+  test("gets one conflict in one line, with the operation of the other manager", () => {
     const updated = ManagedFields.updated(
       { ...writing("m"), subresource: "odd" },
       first,

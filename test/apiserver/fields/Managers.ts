@@ -5,7 +5,7 @@ import type { Json, JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 import * as FieldSet from "./FieldSet.ts"
 
-/** What tells a manager from others. One that applies is the same whatever the version. */
+/** The identity of a manager. A manager that applies is the same in all versions. */
 export interface Identity {
   readonly name: string
   readonly operation: "Apply" | "Update"
@@ -23,7 +23,7 @@ export interface Manager extends Identity {
 /** By their keys, see `keyOf`. */
 export type Managers = ReadonlyMap<string, Manager>
 
-/** By what a manager is known. Also the order in which conflicts are told. */
+/** The key of a manager. Conflicts are in the order of these keys. */
 export const keyOf = ({ apiVersion, name, operation, subresource }: Identity): string =>
   JSON.stringify({
     ...(name !== "" && { manager: name }),

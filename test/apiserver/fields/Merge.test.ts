@@ -93,19 +93,19 @@ describe("Comparing", () => {
       { added: { "f:set": { 'v:"b"': {} } }, removed: { "f:set": { 'v:"a"': {} } } }
     ],
     [
-      "items that no key tells apart, as one",
+      "items with the same keys, as one",
       { set: ["a", "a"] },
       { set: ["a", "a", "a"] },
       { modified: { "f:set": { 'v:"a"': {} } } }
     ],
     [
-      "items that none told apart",
+      "items that had the same keys",
       { set: ["a", "a"] },
       { set: ["a"] },
       { added: { "f:set": { 'v:"a"': {} } }, removed: { "f:set": { 'v:"a"': {} } } }
     ],
     [
-      "items that none tells apart now",
+      "items that now have the same keys",
       { set: ["a"] },
       { set: ["a", "a"] },
       { added: { "f:set": { 'v:"a"': {} } }, removed: { "f:set": { 'v:"a"': {} } } }
@@ -138,7 +138,7 @@ describe("Owning", () => {
     ["no empty list", { set: [], items: [] }, {}],
     ["an empty atomic list", { atoms: [] }, { "f:atoms": {} }],
     [
-      "items that no key tells apart, once",
+      "items with the same keys, once",
       { items: items("x", "x", "y") },
       { "f:items": { 'k:{"name":"x"}': {}, 'k:{"name":"y"}': { ".": {}, "f:name": {} } } }
     ]

@@ -47,7 +47,7 @@ export const check = (patch: ReadonlyArray<Json>, wanted: ReadonlyArray<Json>, m
   }
 }
 
-/** What tells an item from the others. */
+/** The identity of an item in its list. */
 export const keyOf = (item: Json, mergeKey: string | undefined): Json => {
   if (mergeKey === undefined) return item
   const key = J.at(item, mergeKey)

@@ -15,7 +15,7 @@ export const fieldsOf = (type: Type, value: Json): FieldSet.FieldSet => {
   return FieldSet.ordered(set)
 }
 
-/** Gathers the fields below the value into `set`; tells whether the value is a field itself, being taken as a whole. */
+/** Gathers the fields below the value into `set`; returns whether the value is one field as a whole. */
 const gather = (set: DraftObject, type: Type, value: Json): boolean => {
   switch (formOf(type, value)) {
     case "map":

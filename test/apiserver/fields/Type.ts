@@ -1,6 +1,6 @@
 /**
  * How the values of a kind are merged and owned, derived from its schema: what is one value, what is taken apart, and by which
- * keys the items of lists are told apart. Derived once per schema.
+ * keys identify the items of lists. Derived once per schema.
  */
 import type { Json } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
@@ -10,7 +10,7 @@ import type { Schema } from "../model/Schema.ts"
 /** What a value that is neither list nor object may be. */
 export type Scalar = "numeric" | "string" | "boolean" | "untyped"
 
-/** A list: one value if it is atomic, else a set, or a list of objects that are told apart by keys. */
+/** A list: one value if it is atomic, else a set, or a list of objects that keys identify. */
 export interface ListType {
   readonly element: Type
   readonly atomic: boolean
@@ -31,14 +31,14 @@ export interface MapType {
   readonly atomic: boolean
 }
 
-/** What a value may be. Where it may be of several forms, the value tells of which it is. */
+/** What a value may be. Where several forms are possible, the value determines the form. */
 export interface Type {
   readonly scalar?: Scalar
   readonly list?: ListType
   readonly map?: MapType
 }
 
-/** What a kind has to tell for its objects to be typed. */
+/** The properties of a kind that the types of its objects need. */
 export interface Schemed {
   readonly schema: Schema
   readonly custom: boolean
@@ -134,7 +134,7 @@ const listOf = (schema: Schema, preserving: boolean): ListType => {
   }
 }
 
-/** The keys by which items are told apart: none in a set, undefined in an atomic list. */
+/** The keys that identify items: none in a set, undefined in an atomic list. */
 const keysOf = (schema: Schema): ReadonlyArray<string> | undefined => {
   const listType = schema["x-kubernetes-list-type"]
   if (listType !== undefined) {

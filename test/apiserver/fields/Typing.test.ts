@@ -81,7 +81,7 @@ describe("A value that is not of its type is refused as structured-merge-diff do
     expect(validate(type, value, "refused")).toEqual([])
   })
 
-  test("what is stored may have items that no key tells apart", () => {
+  test("a stored object may have items with the same keys", () => {
     expect(validate(type, { set: ["a", "a"], items: [{ port: 1 }, { port: 1 }] }, "allowed")).toEqual([])
   })
 })

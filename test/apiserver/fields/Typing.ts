@@ -1,5 +1,5 @@
 /**
- * Whether a value is of a type: whether its fields can be told apart and owned. This is less than validation, and comes
+ * Whether a value is of a type: whether its fields can be identified and owned. This is less than validation, and comes
  * before it: an object that cannot be typed can neither be applied nor be applied to.
  */
 import * as GoText from "../model/GoText.ts"
@@ -16,7 +16,7 @@ export interface ValidationError {
   readonly message: string
 }
 
-/** What keeps the value from being of the type. What is stored may have items that no key tells apart, what is applied not. */
+/** The reasons why the value is not of the type. A stored value may have items with the same keys, an applied one may not. */
 export const validate = (type: Type, value: Json, repeated: "allowed" | "refused"): ReadonlyArray<ValidationError> => {
   const walk: Walk = { errors: [], repeated }
   visit(walk, type, value)

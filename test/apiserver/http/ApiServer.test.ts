@@ -99,7 +99,7 @@ describe("ApiServer refuses", () => {
 })
 
 describe("ApiServer", () => {
-  effect("tells of itself", () =>
+  effect("describes itself", () =>
     Effect.gen(function* () {
       const server = yield* make()
       expect((yield* ask(server, "GET", "/version")).body).toMatchObject({ major: "1", minor: "37" })

@@ -1,5 +1,5 @@
 /**
- * What every cluster has from the start.
+ * The objects that every cluster has from the start.
  */
 
 import type { ServerState } from "../admission/ServerState.ts"

@@ -38,7 +38,7 @@ export interface Exchange {
   readonly user: User
   /** Milliseconds since 1970. */
   readonly now: number
-  /** What the client is to be told. */
+  /** The warnings to the client. */
   readonly warnings: Set<string>
 }
 

@@ -93,8 +93,8 @@ export const serve = (server: ApiServer, options: Options = {}): Effect.Effect<L
         request === undefined
           ? Effect.succeed(Unparsed.refusal(error))
           : Effect.map(server.handle({ ...request, user: options.userOf?.(request.headers) }), Unparsed.answer)
-      const told = Effect.map(answer, (text) => void socket.end(text))
-      FiberSet.unsafeAdd(fibers, Runtime.runFork(runtime)(told))
+      const sent = Effect.map(answer, (text) => void socket.end(text))
+      FiberSet.unsafeAdd(fibers, Runtime.runFork(runtime)(sent))
     }
     const host = options.host ?? "127.0.0.1"
     const made = make(listener, options.tls)
@@ -116,8 +116,8 @@ const maxHeaderSize = 1024 * 1024
 const headMillis = 32_000
 
 /**
- * How long a connection is kept that nothing is asked on, as by kube-apiserver. After the five seconds that `node:http` keeps
- * one, many a request would meet the end of its connection, and nobody could know what became of it.
+ * The lifetime of an idle connection, as in kube-apiserver. The five seconds of `node:http` would end many connections at the moment of
+ * a request, and its client could not know the outcome.
  */
 const idleMillis = 90_000
 
@@ -163,7 +163,7 @@ const userOf = ({ socket }: IncomingMessage, { tls }: Options): Effect.Effect<Us
     ? Effect.succeed(undefined)
     : Effect.try({ try: () => ClientCertificate.userOf(socket as TLSSocket), catch: Step.failureOf })
 
-/** Beyond what any request may have, nothing is kept: what is told about a body that is too large is told of this much. */
+/** The server keeps only this much of a request. An error about a body that is too large is about this part. */
 const mostBytes = 4 * 1024 * 1024
 
 /** How long a request may take to come, as a kube-apiserver has it. */
@@ -206,7 +206,7 @@ const isCompressed = (
     .split(",")
     .some((encoding) => encoding.replace(/;.*$/s, "").trim() === "gzip")
 
-/** Sends an answer. Of a stream, it sends the headers at once, and each part when the client takes it. */
+/** Sends an answer. It sends the headers of a stream at once, and each part when the client takes it. */
 const send = (answer: HttpResponse, request: IncomingMessage, response: ServerResponse): Effect.Effect<void> => {
   const { binary = false, body, headers, status } = answer
   const { method } = request

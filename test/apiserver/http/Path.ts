@@ -13,7 +13,7 @@ export interface ResourcePath {
   /** Empty: all objects. */
   readonly name: string
   readonly subresource: string
-  /** What stands behind the subresource. */
+  /** The path after the subresource. */
   readonly rest: ReadonlyArray<string>
   /** Whether it is one of the old paths that are watches by themselves. */
   readonly watch: boolean
@@ -59,7 +59,7 @@ export const resource = (parts: ReadonlyArray<string>): ResourcePath | undefined
   return prefix === "apis" && first !== "" && all.length >= 4 ? resourcePath(first, second, all.slice(3)) : undefined
 }
 
-/** What may stand behind the name of a namespace without being a resource inside of it. */
+/** The paths after the name of a namespace that are not resources inside of it. */
 const namespaceSubresources: ReadonlySet<string> = new Set(["status", "finalize"])
 
 const resourcePath = (group: string, version: string, all: ReadonlyArray<string>): ResourcePath | undefined => {

@@ -199,7 +199,7 @@ export const decode = (
     knows: scope.state.registry.knows
   })
 
-/** Who writes, by the query and the request. */
+/** The options of a write, from the query and the request. */
 export const writeOptions = (
   exchange: Exchange.Exchange,
   { dryRun, fieldManager }: Pick<Query.WriteQuery, "dryRun" | "fieldManager">

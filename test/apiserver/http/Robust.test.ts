@@ -143,7 +143,7 @@ describe("A server", () => {
     })
   )
 
-  effect("tells of thousands of controllers what fits into an answer", () =>
+  effect("shows of the errors of thousands of controllers those that fit into an answer", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const owner = { apiVersion: "v1", kind: "Pod", name: "a", controller: true }

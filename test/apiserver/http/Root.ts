@@ -1,5 +1,5 @@
 /**
- * What is served besides objects: who the server is, how it is, and what it serves.
+ * The paths without objects: the version of the server, its health, and discovery.
  */
 
 import * as Negotiation from "../codec/Negotiation.ts"
@@ -12,7 +12,7 @@ import * as OpenApiV2 from "./openapi/OpenApiV2.ts"
 import * as Unserved from "./openapi/Unserved.ts"
 import type { RequestScope } from "./RequestScope.ts"
 
-/** What the server says that it is. */
+/** The version of the server. */
 const version: JsonObject = {
   major: "1",
   minor: "37",

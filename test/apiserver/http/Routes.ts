@@ -54,7 +54,7 @@ export const answer = (
   }
 }
 
-/** Built-in APIs say in a Status that there is no such path; of what else is not there nobody answers. */
+/** Built-in APIs answer an unknown path with a Status. No handler answers other unknown paths. */
 const missing = (scope: RequestScope, group: string): undefined => {
   if (scope.builtInGroups.has(group)) throw Failure.noSuchPath()
   return undefined

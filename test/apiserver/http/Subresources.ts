@@ -1,5 +1,5 @@
 /**
- * What is served below an object: its status, its scale, and what pods and namespaces have besides.
+ * The subresources of an object: its status, its scale, and those of pods and namespaces.
  */
 import { Effect } from "effect"
 import * as Decode from "../codec/Decode.ts"
@@ -116,14 +116,14 @@ const ofScale = (request: Resources.ResourceRequest, method: string): Resources.
   )
 }
 
-/** What is wrong with the Scale of a custom kind cannot be told: who would tell it does not know the type. */
+/** A kube-apiserver cannot encode the errors of the Scale of a custom kind, because the encoder does not know its type. */
 const unregistered = <A>(decode: () => A): A => {
   try {
     return decode()
   } catch (error) {
-    const told =
+    const isKnown =
       !(error instanceof Failure.Failure) || error.code !== 400 || error.message.startsWith("the API version")
-    throw told
+    throw isKnown
       ? error
       : Failure.badRequest('no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"')
   }
@@ -188,7 +188,7 @@ const logs = ({ exchange, kind, path, scope }: Resources.ResourceRequest): Resou
   )
 }
 
-/** The subresources of built-in kinds that are no views of the object. */
+/** The subresources of built-in kinds that are not views of the object. */
 const builtIn: {
   readonly [path: string]: {
     readonly method: string

@@ -1,18 +1,18 @@
 /**
- * Requests that Bun's parser of HTTP refuses by itself, and a kube-apiserver reads and answers: those with a method that nobody
- * knows, and those for `*`. All others that cannot be parsed are answered as Go's server answers them.
+ * Requests that Bun's parser of HTTP refuses by itself, and a kube-apiserver reads and answers: those with an unknown method, and those
+ * for `*`. This server answers all others that it cannot parse as Go's server does.
  */
 import { STATUS_CODES } from "node:http"
 import type { HttpRequest, HttpResponse } from "./Exchange.ts"
 
-/** What the parser says of a request that it refuses. */
+/** The error of the parser about a request that it refuses. */
 export interface Refused {
   readonly code?: string | undefined
-  /** What had come of the request by then. */
+  /** The part of the request that has arrived. */
   readonly rawPacket?: Uint8Array | undefined
 }
 
-/** The request, as far as one without a body has come; undefined where it is none for this server either. */
+/** The request without its body; undefined: this server cannot read it either. */
 export const read = ({ code, rawPacket }: Refused): Omit<HttpRequest, "user"> | undefined => {
   if (code === "HPE_HEADER_OVERFLOW" || rawPacket === undefined) return undefined
   const [first = "", ...lines] = Buffer.from(rawPacket).toString("latin1").split("\r\n")
@@ -23,7 +23,7 @@ export const read = ({ code, rawPacket }: Refused): Omit<HttpRequest, "user"> | 
   return { method, path, headers: headersOf(lines.slice(0, end)), body: undefined }
 }
 
-/** The answer to a request that nobody can read, as text for its connection. */
+/** The answer to an unreadable request, as text for its connection. */
 export const refusal = ({ code }: Refused): string => {
   const status = code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request"
   return written(status, { "content-type": "text/plain; charset=utf-8" }, status)

@@ -120,7 +120,7 @@ test("a pod has its grace period if it runs on a node, otherwise none", () => {
   expect(gracePeriod({ ...running, spec: {} }, 5)).toBe(0)
 })
 
-test("who asks is allowed everything, and told who he is", () => {
+test("a review of the own user returns its name, and allows everything", () => {
   expect(
     created("authorization.k8s.io/v1", "SelfSubjectAccessReview", { spec: { resourceAttributes: { verb: "get" } } })
       .status

@@ -23,6 +23,7 @@ import { type Name, nameOf } from "./Names.ts"
 import { endpointSlice, endpoints } from "./network/Endpoints.ts"
 import { ingress, ingressClass, networkPolicy } from "./network/Ingress.ts"
 import { pod, podTemplate } from "./pods/Pod.ts"
+import { runtimeClass } from "./pods/Runtime.ts"
 import { rbac } from "./rbac/Rbac.ts"
 import { reviews } from "./rbac/Reviews.ts"
 import * as Shape from "./Shape.ts"
@@ -76,6 +77,7 @@ const definitions: ReadonlyArray<Definition> = [
   networkPolicy,
   ...rbac,
   lease,
+  runtimeClass,
   endpointSlice,
   newerEvent,
   storageClass,

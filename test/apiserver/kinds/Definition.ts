@@ -51,7 +51,7 @@ export interface StrategyOptions {
   readonly validate?: (object: JsonObject, writing: Writing) => Errors
   /** All the errors of an update; absent: those of `validate`. */
   readonly validateUpdate?: (object: JsonObject, old: JsonObject, writing: Writing) => Errors
-  /** What a client is told of an object without errors; `old`: of a change of it. */
+  /** The warnings about an object without errors; `old`: about a change of it. */
   readonly warnings?: (object: JsonObject, old?: JsonObject) => Iterable<string>
   /** What a new object's status says; absent: the kind has none that is kept apart. */
   readonly status?: JsonObject

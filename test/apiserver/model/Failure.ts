@@ -191,7 +191,7 @@ export const unsupportedMediaType = (accepted: ReadonlyArray<string>): Failure =
     message: `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`
   })
 
-/** 422: fields are wrong. Equal errors are told once. */
+/** 422: fields are wrong. Equal errors are reported once. */
 export const invalid = (kind: Named, name: string, errors: ReadonlyArray<FieldError.FieldError>): Failure => {
   const sentences = [...new Set(errors.map(FieldError.sentence))]
   const [only = ""] = sentences

@@ -1,6 +1,6 @@
 /**
- * The Go types that a kube-apiserver decodes built-in kinds into, as far as schemas tell them: the names that its messages show.
- * They don't tell the names of types of strings (`v1.PullPolicy`), which are called `string` here.
+ * The Go types that a kube-apiserver decodes built-in kinds into, as far as the schemas name them. Its messages show these names.
+ * The schemas do not name types of strings (`v1.PullPolicy`), which are called `string` here.
  */
 import * as Documents from "./OpenApiDefinitions.ts"
 import type { Schema } from "./Schema.ts"

@@ -21,10 +21,10 @@ export const parse = (text: string): Parsed => {
   return parsed
 }
 
-/** Reads a text in which a number may be too large: that is not refused yet, but told. Throws a Failure (400). */
+/** Reads a text in which a number may be too large: it is not refused yet, but reported. Throws a Failure (400). */
 export const scan = (text: string): Parsed => new Reader(text).read()
 
-/** The most errors that are told of one text. */
+/** The most errors that are reported for one text. */
 export const mostErrors = 100
 
 /** `unknown field "spec.a"`, `duplicate field "spec.a"`. */
@@ -220,7 +220,7 @@ class Reader {
     return Failure.badRequest("unexpected end of JSON input")
   }
 
-  /** Go tells the end of a text that may not end there as a space. */
+  /** Go shows an unexpected end of the text as a space. */
   private unexpected(context: string): Failure.Failure {
     return Failure.badRequest(`invalid character ${quoted(this.text.slice(this.at, this.at + 2) || " ")} ${context}`)
   }

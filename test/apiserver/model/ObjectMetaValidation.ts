@@ -180,13 +180,13 @@ const mostControllers = 10
 const validateOwnerReferences = (owners: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
   const all = Json.objects(owners)
   let first: string | undefined
-  let told = 0
+  let reported = 0
   return all.flatMap((owner, index) => {
     const errors = [...validateOwnerReference(owner, `metadata.ownerReferences[${index}]`)]
     if (owner.controller !== true) return errors
     const controller = `${Json.text(owner.kind) ?? ""}/${Json.text(owner.name) ?? ""}`
-    if (first !== undefined && told < mostControllers) {
-      told++
+    if (first !== undefined && reported < mostControllers) {
+      reported++
       errors.push(
         FieldError.invalid(
           "metadata.ownerReferences",

@@ -1,6 +1,6 @@
 /**
- * POST: a new object. In the order of a kube-apiserver: what only the server sets is wiped, the place checked, defaults filled
- * in, managers noted, the namespace asked, a name generated, the kind's own preparation and validation done.
+ * POST: a new object, in the order of a kube-apiserver. The server removes the fields that only it sets, checks the namespace and the
+ * name, and fills in defaults. Then it adds the managers, generates a name, and prepares and validates the object by its kind.
  */
 
 import * as Escalation from "../access/Escalation.ts"
@@ -17,7 +17,7 @@ import { timestamp } from "../model/Timestamp.ts"
 import * as ObjectSize from "../storage/ObjectSize.ts"
 import * as CustomDefinitions from "./CustomDefinitions.ts"
 
-/** How often a name is generated anew when there is an object of that name. */
+/** The number of further names that the server generates after conflicts. */
 const nameAttempts = 8
 
 /** Creates an object and gives it as it is stored (in the version of the kind). Throws a Failure. */
@@ -116,7 +116,7 @@ const prepared = (
 const store = (state: ServerState, kind: Kind, draft: Json.DraftObject, options: WriteOptions): Json.JsonObject => {
   const metadata = ObjectMeta.draftOf(draft)
   const resourceVersion = textOf(draft, "resourceVersion")
-  // One that is no number counts as none. Nobody looks at it where nothing is stored.
+  // One that is not a number counts as missing. A dry run does not read it.
   if (!options.dryRun && /^\d+$/.test(resourceVersion) && !/^0+$/.test(resourceVersion)) {
     throw Failure.plain("resourceVersion should not be set on objects to be created")
   }

@@ -1,6 +1,5 @@
 /**
- * What follows from the definitions of custom kinds: they are accepted and served as soon as they are stored, and when they are
- * deleted their objects are, before they are gone themselves.
+ * The effects of CRDs. A stored CRD is accepted and served at once. The deletion of a CRD deletes its objects first.
  */
 
 import { internally, isKind, type ServerState } from "../admission/ServerState.ts"

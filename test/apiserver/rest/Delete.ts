@@ -1,6 +1,6 @@
 /**
- * DELETE: an object goes at once, or is marked and stays until its finalizers are gone and its time is up. Who deletes says
- * what becomes of its dependents; that is noted as a finalizer, which the garbage collector takes away.
+ * DELETE: the server removes an object at once, or marks it until its finalizers are gone and its grace period is over. The client chooses
+ * the fate of the dependents. The server adds a finalizer for that choice, which the garbage collector removes.
  */
 
 import * as Admission from "../admission/NamespaceLifecycle.ts"
@@ -23,10 +23,10 @@ export interface Deleted {
   readonly gone: boolean
 }
 
-/** What a deletion asks for: DeleteOptions. */
+/** The body of a deletion: DeleteOptions. */
 type DeleteOptionsJson = Json.JsonObject
 
-/** What is deleted, and how. */
+/** The object to delete, and the options. */
 interface Deletion {
   readonly kind: Kind
   readonly current: Json.JsonObject
@@ -106,7 +106,7 @@ const removeNow = (state: ServerState, { deleteOptions, current, kind, options }
   return { answer: answerOf(kind, last === undefined ? draft : kind.fromStorage(last)), gone: true }
 }
 
-/** The empty object of a kind, as a kube-apiserver holds it inside: there no number of replicas is none of them. */
+/** The empty object of a kind in the internal version of a kube-apiserver, where missing replicas are 0. */
 const nothingOf = (kind: Kind): Json.JsonObject => {
   const empty = EmptyObject.ofKind(kind)
   if (kind.custom || kind.scale === undefined) return empty
@@ -116,7 +116,7 @@ const nothingOf = (kind: Kind): Json.JsonObject => {
   return draft
 }
 
-/** A namespace ends when its content is gone, and somebody has said so at `/finalize`. */
+/** A namespace ends when its content is gone and a client has removed its finalizer at `/finalize`. */
 const removeNamespace = (state: ServerState, deletion: Deletion): Deleted => {
   const { deleteOptions, current, kind, options } = deletion
   if (ObjectMeta.isDeleting(current)) {

@@ -74,7 +74,7 @@ const evicting: Conditions.Condition = {
   lastProbeTime: null
 }
 
-/** Pods that do not run, or are about to end, disturb nobody by going. */
+/** The eviction of pods that do not run, or are about to end, disrupts nothing. */
 const endsAnyway = (pod: Json.JsonObject): boolean =>
   ObjectMeta.isDeleting(pod) ||
   ["Succeeded", "Failed", "Pending"].includes(Json.text(Json.at(pod, "status", "phase")) ?? "")

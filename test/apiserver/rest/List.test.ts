@@ -70,7 +70,7 @@ describe("List", () => {
     })
   )
 
-  effect("does not tell how many follow where it cannot know", () =>
+  effect("has no number of the following objects where it is unknown", () =>
     Effect.gen(function* () {
       const server = yield* withThings(5)
       const all = yield* pages(server, "limit=1&labelSelector=odd%3D1")

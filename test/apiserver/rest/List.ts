@@ -15,9 +15,9 @@ import type { Selection } from "./Selection.ts"
 export interface Page {
   readonly items: ReadonlyArray<JsonObject>
   readonly resourceVersion: string
-  /** Empty: there are no more. */
+  /** Empty: the list is complete. */
   readonly continue: string
-  /** How many follow, where that is told. */
+  /** How many objects follow, where the list has that number. */
   readonly remaining: number | undefined
 }
 

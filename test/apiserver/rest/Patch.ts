@@ -50,7 +50,7 @@ export const patch = (
   return Update.commit(state, target, current, managed, options)
 }
 
-/** What a patch makes of an object, decoded as if it had been sent. Throws a Failure. */
+/** The patched object, decoded like one from a client. Throws a Failure. */
 export const changed = (
   { registry }: ServerState,
   kind: Kind,

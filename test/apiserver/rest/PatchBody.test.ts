@@ -176,7 +176,7 @@ describe("strategic merge patch", () => {
     expect(finalizers({ "$deleteFromPrimitiveList/finalizers": ["f/2"] })).toEqual(["f/1", "f/3"])
     expect(finalizers({ "$setElementOrder/finalizers": ["f/3", "f/1"] })).toEqual(["f/2", "f/3", "f/1"])
   })
-  test("keeps of an object only what it is told to", () => {
+  test("keeps only the requested parts of an object", () => {
     expect(patched({ spec: { strategy: { $retainKeys: ["type"], type: "Recreate" } } })).toMatchObject({
       spec: { strategy: { type: "Recreate" } }
     })

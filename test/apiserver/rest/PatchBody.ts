@@ -18,11 +18,11 @@ import type { Kind } from "../model/Kind.ts"
 export interface Patch {
   readonly type: Exclude<PatchType, "apply">
   readonly value: Json
-  /** What parsing its text told: `duplicate field "spec.a"`. */
+  /** The errors of parsing its text: `duplicate field "spec.a"`. */
   readonly duplicates: ReadonlyArray<string>
 }
 
-/** Reads the body of a PATCH. Throws a Failure (400) for what is no JSON. */
+/** Reads the body of a PATCH. Throws a Failure (400) for invalid JSON. */
 export const read = (type: Patch["type"], body: string | Uint8Array | undefined): Patch => {
   try {
     return { type, ...JsonText.parse(Decode.textOf(body)) }

@@ -1,4 +1,4 @@
-/** What is asked for by `pods/log`: checked here as a kube-apiserver does before it asks the kubelet. */
+/** The options of `pods/log`, with the checks of a kube-apiserver before its request to the kubelet. */
 import * as Failure from "../model/Failure.ts"
 import * as FieldError from "../model/FieldError.ts"
 import * as Json from "../model/Json.ts"
@@ -12,7 +12,7 @@ export interface LogOptions {
   readonly tailLines: number | undefined
 }
 
-/** What no kubelet of ours can do. */
+/** The options that the embedded kubelet lacks. */
 const unsupported = ["previous", "timestamps", "sinceSeconds", "sinceTime", "limitBytes"]
 
 /** Reads the query of a request for a log of that pod. Throws a Failure (400, 422, 501). */

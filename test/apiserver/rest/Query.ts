@@ -1,6 +1,6 @@
 /**
- * What stands behind the question mark: the options of each verb, read as Go's decoder reads them (the first of several values
- * counts; what is neither `false` nor `0` is true) and validated with the errors of a kube-apiserver.
+ * The query parameters of each verb, with the errors of a kube-apiserver. As in Go, the first of several values counts, and any value
+ * except `false` and `0` is true.
  */
 import * as Failure from "../model/Failure.ts"
 import * as FieldError from "../model/FieldError.ts"
@@ -106,7 +106,7 @@ export const deletion = (query: URLSearchParams): JsonObject => {
   }
 }
 
-/** Throws a Failure (400) for a `timeout` that is no duration. A request's time is not limited otherwise. */
+/** Throws a Failure (400) for a `timeout` that is not a duration. A request's time is not limited otherwise. */
 export const checkTimeout = (query: URLSearchParams): void => {
   const timeout = query.get("timeout")
   if (timeout === null || timeout === "" || /^[-+]?(0|((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/.test(timeout))
@@ -136,7 +136,7 @@ export const checkDeletion = (options: JsonObject): void => {
   ])
 }
 
-/** A resourceVersion as a number; undefined where there is none. Throws what `refused` makes of it when it is none. */
+/** A resourceVersion as a number; undefined without one. Throws the result of `refused` for any other text. */
 export const revision = (text: string, refused: (message: string) => Failure.Failure): number | undefined => {
   if (text === "") return undefined
   if (/^\d+$/.test(text) && Number(text) <= Number.MAX_SAFE_INTEGER) return Number(text)

@@ -23,7 +23,7 @@ export const get = (state: ServerState, target: Update.Target): Json.JsonObject 
   return scaleOf(target.kind, scale, current)
 }
 
-/** What a change makes of the live Scale; both have the managers that a Scale has. */
+/** The changed Scale from the live one. Both have the managers of a Scale. */
 export type Change = (live: Json.JsonObject) => Json.JsonObject
 
 /**
@@ -128,7 +128,7 @@ const selectorOf = (kind: Kind, selector: Json.Json | undefined): string => {
   return LabelSelector.format(isSelector ? LabelSelector.ofLabelSelector(selector) : LabelSelector.ofMap(selector))
 }
 
-/** What stands for the replicas of a custom object that says nothing of them, while its Scale is being changed. */
+/** The replicas of a custom object without replicas during a change of its Scale. */
 const unset = -(2 ** 31)
 
 const beforeChange = (kind: Kind, scale: Scale, current: Json.JsonObject): Json.JsonObject => {

@@ -15,7 +15,7 @@ export interface Selection {
   readonly namespace: string | undefined
   /** Whether an object (in the version of the kind) is meant. */
   readonly takes: (object: JsonObject) => boolean
-  /** Whether there are selectors: a list then does not tell how many follow. */
+  /** Whether there are selectors: a list then has no number of the objects that follow. */
   readonly selective: boolean
 }
 

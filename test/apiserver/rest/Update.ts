@@ -1,7 +1,7 @@
 /**
- * A change of an object that is there: what PUT, PATCH, apply and the subresources have in common. Whoever changes makes the
- * next object from the live one; here its resourceVersion is compared, what may not change is kept, the kind's own preparation
- * and validation done, and the result stored, unless nothing changed, or it was all that a deletion waited for.
+ * The common part of PUT, PATCH, apply and the subresources. The caller makes the next object from the live one. This module compares its
+ * resourceVersion, keeps the fields that must not change, and prepares and validates the object by its kind. Then it stores the object if
+ * it changed, or removes it if a deletion waited only for this change.
  */
 
 import * as Escalation from "../access/Escalation.ts"
@@ -18,7 +18,7 @@ import * as ObjectSize from "../storage/ObjectSize.ts"
 import * as Precondition from "../storage/Precondition.ts"
 import * as Create from "./Create.ts"
 
-/** What a request is about. */
+/** The target of a request. */
 export interface Target {
   readonly kind: Kind
   readonly namespace: string
@@ -41,7 +41,7 @@ export const strategyOf = ({ kind, name, subresource }: Target): Strategy => {
   return strategy
 }
 
-/** What managers are noted for when a target is written. */
+/** The write of a target for its managed fields. */
 export const writeOf = ({ registry }: ServerState, target: Target, options: WriteOptions): ManagedFields.Write => ({
   kind: target.kind,
   kindIn: (apiVersion) => registry.named(apiVersion, target.kind.kind),
@@ -51,13 +51,13 @@ export const writeOf = ({ registry }: ServerState, target: Target, options: Writ
   now: options.now
 })
 
-/** The live object in the version of its kind; undefined when there is none. Throws a Failure (400) for what can be no name. */
+/** The live object in the version of its kind; undefined when there is none. Throws a Failure (400) for an invalid name. */
 export const live = (state: ServerState, target: Target): Json.JsonObject | undefined => {
   const stored = storedAs(state, target)
   return stored === undefined ? undefined : (target.kind.forUpdate ?? target.kind.fromStorage)(stored)
 }
 
-/** An object as it is stored. Throws a Failure (400) for what can be no name. */
+/** An object as it is stored. Throws a Failure (400) for an invalid name. */
 export const storedAs = (
   state: ServerState,
   { kind, name, namespace }: Pick<Target, "kind" | "name" | "namespace">
@@ -97,7 +97,7 @@ export const checkCreation = ({ kind, name, namespace, subresource }: Target, op
   if (!allowed) throw forbidden(request, reason)
 }
 
-/** Fills in defaults. An empty list of managers is no list to be dropped: it says that all of them are to be forgotten. */
+/** Fills in defaults. It keeps an empty list of managers, which removes all managers. */
 export const fill = (strategy: Strategy, draft: Json.DraftObject): void => {
   const { managedFields } = ObjectMeta.draftOf(draft)
   strategy.default(draft)
@@ -178,7 +178,7 @@ const write = (
   return kind.fromStorage(state.store.put(kind.storage, stored))
 }
 
-/** What the API once filled in is not stored any more. */
+/** Removes a field that former versions of the API set. */
 const withoutSelfLink = (object: Json.JsonObject): Json.JsonObject => {
   if (Json.at(object, "metadata", "selfLink") === undefined) return object
   const { selfLink: _, ...metadata } = Json.object(object.metadata)
@@ -213,7 +213,7 @@ const keep = (metadata: Json.DraftObject, before: Json.JsonObject, field: string
 
 /**
  * The rules of metadata are asked more than once: by the server, by its rules for changes, and by those of each kind, which
- * repeat the latter. Only of custom kinds a client is told so.
+ * repeat the latter. Only clients of custom kinds get a warning.
  */
 const validateUpdate = (
   kind: Kind,

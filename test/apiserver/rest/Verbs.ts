@@ -61,7 +61,7 @@ export const admitted = (state: ServerState, options: WriteOptions): WriteOption
 export const make = (state: ServerState): Verbs => {
   const complete = (options: Options): WriteOptions =>
     admitted(state, { ...internally(state, options.now), ...options })
-  /** What a write of a custom kind, or of its definition, leads to belongs to the same step. */
+  /** The effects of a write of a custom kind, or of its definition, belong to the same step. */
   const reconciled = <A>(kind: Kind, options: Options, result: A): A => {
     if (options.dryRun !== true) CustomDefinitions.reconcile(state, kind, options.now)
     return result

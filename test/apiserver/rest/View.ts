@@ -1,5 +1,5 @@
 /**
- * What a client sees of objects: themselves, a table, or their metadata only; as JSON, YAML or protobuf.
+ * The form of objects in an answer: whole, as a table, or only their metadata, in JSON, YAML or protobuf.
  */
 import type { Accepted } from "../codec/Negotiation.ts"
 import * as PartialMetadata from "../codec/PartialMetadata.ts"

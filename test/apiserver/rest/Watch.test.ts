@@ -13,7 +13,7 @@ const definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/thin
 const version = (object: Json.JsonObject | undefined) => Number(Json.at(object, "metadata", "resourceVersion"))
 
 describe("Watch", () => {
-  effect("tells of each change once, in order, with growing versions", () =>
+  effect("shows each change once, in order, with growing versions", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { next } = yield* watch(server, `${things}?watch=true&resourceVersion=${server.store.revision}`)
@@ -60,7 +60,7 @@ describe("Watch", () => {
   )
 
   effect(
-    "an object that is no longer chosen is told as deleted, as it was before; one that is chosen only now as new",
+    "an object that is not selected anymore is shown as deleted in its last state; a newly selected one is shown as added",
     () =>
       Effect.gen(function* () {
         const server = yield* make()
@@ -145,13 +145,13 @@ describe("Watch", () => {
     })
   )
 
-  effect("is told every minute how far it has come, if it wants to be", () =>
+  effect("gets a bookmark every minute, if it requests bookmarks", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const from = server.store.revision
       const quiet = yield* watch(server, `${things}?watch=true&resourceVersion=${from}`)
-      const told = yield* watch(server, `${things}?watch=true&resourceVersion=${from}&allowWatchBookmarks=true`)
-      const [nothing, bookmark] = [yield* Effect.fork(quiet.next), yield* Effect.fork(told.next)]
+      const shown = yield* watch(server, `${things}?watch=true&resourceVersion=${from}&allowWatchBookmarks=true`)
+      const [nothing, bookmark] = [yield* Effect.fork(quiet.next), yield* Effect.fork(shown.next)]
       yield* ask(server, "POST", "/api/v1/namespaces/default/configmaps", { metadata: { name: "elsewhere" } })
       yield* TestClock.adjust("60 seconds")
       const [event] = (yield* Fiber.join(bookmark)) ?? []
@@ -161,7 +161,7 @@ describe("Watch", () => {
     })
   )
 
-  effect("describes the columns of a table once, and tells ages as of the moment it is read", () =>
+  effect("describes the columns of a table once, and shows ages at the moment of the read", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const { next } = yield* watch(server, `${things}?watch=true&resourceVersion=${server.store.revision}`, {
@@ -177,7 +177,7 @@ describe("Watch", () => {
     })
   )
 
-  for (const [happens, change, told] of [
+  for (const [happens, change, shown] of [
     ["is deleted, with its objects", (server: ApiServer) => ask(server, "DELETE", definition), [["DELETED", "a"]]],
     [
       "changes",
@@ -193,7 +193,7 @@ describe("Watch", () => {
         const elsewhere = yield* watch(server, `/api/v1/configmaps?watch=true&resourceVersion=${server.store.revision}`)
         const other = yield* Effect.fork(elsewhere.next)
         yield* change(server)
-        if (told !== undefined) expect<unknown>(seen(yield* next)).toEqual(told)
+        if (shown !== undefined) expect<unknown>(seen(yield* next)).toEqual(shown)
         expect(yield* next).toBeUndefined()
         expect(other.unsafePoll()).toBeNull()
         yield* Fiber.interrupt(other)

@@ -23,7 +23,7 @@ export interface Streamed {
   readonly close: Effect.Effect<void>
 }
 
-/** What is watched. */
+/** A request for a watch. */
 export interface Request {
   readonly view: View.View
   readonly selection: Selection
@@ -35,16 +35,16 @@ export interface Request {
   readonly whenDropped: (listener: () => void) => () => void
 }
 
-/** Frames that wait to be read; a reader that is further behind than this has to begin anew. */
+/** The most frames that wait for the client. A client that is further behind must start another watch. */
 const mostFrames = 10_000
 
-/** How often a watch is told how far it has come, if it wants to be told. */
+/** The milliseconds between the bookmarks of a watch that requests them. */
 const bookmarkMillis = 60_000
 
-/** How long before its end a watch is told so. */
+/** The milliseconds from the last bookmark of a watch to its end. */
 const lastBookmarkMillis = 2_000
 
-/** The revision that the server has to have reached before it can begin. Throws a Failure (500) for what is none. */
+/** The revision that the server has to have reached before it can begin. Throws a Failure (500) for an invalid one. */
 export const required = (options: Query.ListOptions): number => {
   const revision = revisionOf(options) ?? 0
   return options.sendInitialEvents === true ? revision : 0
@@ -55,10 +55,10 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
   const { options, selection, view } = request
   const queue = new Queue()
   const from = revisionOf(options) ?? 0
-  const tell = (type: string, object: JsonObject, change?: Change): void =>
+  const push = (type: string, object: JsonObject, change?: Change): void =>
     queue.push(frameOf(view, shared, type, object, change))
   const pass = (change: Change): void => {
-    // What a webhook has to convert is converted when it is read.
+    // The server converts objects by webhooks when the client reads them.
     if (view.kind.cached !== undefined) {
       queue.push((now, first) => {
         const event = eventOf(request, change)
@@ -67,13 +67,13 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
       return
     }
     const event = eventOf(request, change)
-    if (event !== undefined) tell(event.type, event.object, change)
+    if (event !== undefined) push(event.type, event.object, change)
   }
 
   if (options.sendInitialEvents === true) {
     const all = store.list(view.kind.storage, selection.namespace)
     const taken = () => allFromStorage(view.kind, all).filter((object) => selection.takes(object))
-    if (view.kind.cached === undefined) for (const object of taken()) tell("ADDED", object)
+    if (view.kind.cached === undefined) for (const object of taken()) push("ADDED", object)
     else {
       queue.push((now, first) =>
         taken()
@@ -81,7 +81,7 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
           .join("")
       )
     }
-    if (options.allowWatchBookmarks) tell("BOOKMARK", bookmark(request, store.revision, true))
+    if (options.allowWatchBookmarks) push("BOOKMARK", bookmark(request, store.revision, true))
   } else if (from > 0) {
     const missed = store.changes(view.kind.storage, from)
     if (missed === undefined)
@@ -108,19 +108,19 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
     if (now >= endsAt) end()
     else if (bookmarkAt !== undefined && now >= bookmarkAt) {
       bookmarkAt = nextBookmark(now, endsAt)
-      tell("BOOKMARK", bookmark(request, store.revision, false))
+      push("BOOKMARK", bookmark(request, store.revision, false))
     }
     if (queue.size > 0) {
       if (view.kind.cached === undefined) return Effect.succeed(queue.take(now))
       const step = Step.run(Step.make(), () => queue.take(now))
-      const told = Effect.catchAll(step, (error) =>
+      const taken = Effect.catchAll(step, (error) =>
         Effect.sync(() => {
           end()
           queue.clear()
           return errorOf(view.accepted, Step.failureOf(error))
         })
       )
-      return Effect.flatMap(told, (text) => (text === "" ? next : Effect.succeed(text)))
+      return Effect.flatMap(taken, (text) => (text === "" ? next : Effect.succeed(text)))
     }
     if (queue.ended) return Effect.succeed(undefined)
     const wait = Math.min(endsAt, bookmarkAt ?? endsAt) - now
@@ -129,14 +129,14 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
   return { next, close: Effect.sync(end) }
 }
 
-/** A watch that says why there is none, and ends. */
+/** A watch that sends an error and ends. */
 export const failed = (accepted: Accepted, failure: Failure.Failure): Streamed => {
   let line: string | undefined = errorOf(accepted, failure)
   return {
     next: Effect.sync(() => {
-      const told = line
+      const text = line
       line = undefined
-      return told
+      return text
     }),
     close: Effect.void
   }
@@ -152,8 +152,8 @@ const textOf = ({ format }: Accepted, type: string, object: JsonObject): string 
     : `${JSON.stringify({ type, object })}\n`
 
 /**
- * A line of a watch. That of a table is made when it is read, as it tells ages, and the first describes the columns; so is one that
- * a webhook has to convert, which may be of nothing that the watch is told.
+ * A line of a watch. That of a table is made when it is read, as it shows ages, and the first describes the columns; so is one that
+ * a webhook has to convert, which may be of an object that the watch does not show.
  */
 type Frame = string | ((now: number, first: boolean) => string)
 
@@ -230,7 +230,7 @@ const bookmark = ({ view: { kind } }: Request, revision: number, initial: boolea
   }
 })
 
-/** What a change means to a watch: an object that is no longer chosen is gone, one that is chosen only now is new. */
+/** The event of a change for a watch. An object that is not selected anymore is deleted, a newly selected one is added. */
 const eventOf = (
   { selection, view: { kind } }: Request,
   { object, previous, revision, type }: Change
@@ -253,7 +253,7 @@ export interface Shared {
   readonly frames: Map<string, string>
 }
 
-/** What the watches of a store share. */
+/** The frames that the watches of a store share. */
 export const shared = (): Shared => ({ change: undefined, frames: new Map() })
 
 const lineOf = (view: View.View, type: string, object: JsonObject, now: number, first: boolean): string =>

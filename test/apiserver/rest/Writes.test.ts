@@ -201,7 +201,7 @@ describe("What a kube-apiserver does with what is seldom said", () => {
     })
   )
 
-  effect("of a name that is taken is told that none was generated where one could have been", () =>
+  effect("a conflict of a taken name mentions that generateName gave no other name", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* ask(server, "POST", things, thing("a"))
@@ -225,7 +225,7 @@ describe("What a kube-apiserver does with what is seldom said", () => {
     })
   )
 
-  effect("owners that a patch names twice are told of in other words", () =>
+  effect("the warning about owners that a patch names twice has other words", () =>
     Effect.gen(function* () {
       const server = yield* make()
       yield* ask(server, "POST", things, thing("a"))

@@ -28,7 +28,7 @@ describe("a field selector", () => {
   for (const text of ["metadata.name=x", "metadata.namespace!=n", "status.phase=Running,spec.nodeName=x"])
     takes(text, false)
 
-  test("tells the one name that it asks for", () => {
+  test("returns the only name that it selects", () => {
     expect(FieldSelector.exactly(FieldSelector.parse("a!=x,metadata.name=w"), "metadata.name")).toBe("w")
     expect(FieldSelector.exactly(FieldSelector.parse("metadata.name!=w"), "metadata.name")).toBeUndefined()
   })

@@ -84,7 +84,7 @@ describe("Store", () => {
     expect(names(store.list("s"))).toEqual(["n/kept", "n/new", "n/still"])
   })
 
-  test("tells what changed after a revision, and that it does not know when that is too long ago", () => {
+  test("returns the changes after a revision, and nothing for a revision that is too old", () => {
     const store = Store.make({ history: 4 })
     const start = store.revision
     for (let index = 0; index < 3; index++) store.put("s", object("n", `x${index}`))
@@ -99,7 +99,7 @@ describe("Store", () => {
     expect(store.changes("s", store.oldest - 1)).toBeUndefined()
   })
 
-  test("a removed object is told with its last state and the revision of its end", () => {
+  test("a removed object has its last state and the revision of its removal", () => {
     const store = Store.make()
     const heard: Array<Store.Change> = []
     const stop = store.subscribe((change) => heard.push(change), "s")

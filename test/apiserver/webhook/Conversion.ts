@@ -48,7 +48,7 @@ const byWebhook =
 const isEmpty = ({ apiVersion: _, kind: __, metadata, ...others }: Json.JsonObject): boolean =>
   Json.isEmpty(Json.object(metadata)) && Json.isEmpty(others)
 
-/** What is stored has no resourceVersion inside of a kube-apiserver: no webhook sees one. */
+/** The object without its resourceVersion. Objects in the storage of a kube-apiserver have no resourceVersion, so no webhook sees one. */
 const withoutRevision = (object: Json.JsonObject): Json.JsonObject => {
   const { resourceVersion: _, ...metadata } = Json.object(object.metadata)
   return { ...object, metadata }
@@ -96,7 +96,7 @@ interface ConversionError {
   readonly message: string
 }
 
-/** What the webhook may not have done to an object. */
+/** The error of a conversion that changed more than the webhook may change. */
 const conversionError = (
   original: Json.JsonObject,
   object: Json.JsonObject,

@@ -6,6 +6,7 @@ import * as Directory from "@homeostat/testkit/envtest/Directory"
 import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
 import * as Node from "../../suites/binary/Node.ts"
+import * as Issuer from "./Issuer.fixture.ts"
 
 live(
   "Node calls a webhook and verifies its certificate",
@@ -26,19 +27,20 @@ live(
       const authority = yield* Certificates.authority
       const other = yield* Certificates.authority
       const { certificate, key } = yield* authority.server({ dns: [], ip: ["127.0.0.1"] })
-      const server = yield* Effect.acquireRelease(
-        Effect.sync(() =>
-          Bun.serve({
-            hostname: "127.0.0.1",
-            port: 0,
-            tls: { cert: certificate, key },
-            fetch: () => Response.json({ response: { allowed: true } })
-          })
-        ),
-        (one) => Effect.promise(() => one.stop(true))
-      )
-      const url = `https://127.0.0.1:${server.port}/a`
-      const call = (ca: string) =>
+      const served = (cert: string, privateKey: string) =>
+        Effect.acquireRelease(
+          Effect.sync(() =>
+            Bun.serve({
+              hostname: "127.0.0.1",
+              port: 0,
+              tls: { cert, key: privateKey },
+              fetch: () => Response.json({ response: { allowed: true } })
+            })
+          ),
+          (one) => Effect.promise(() => one.stop(true))
+        )
+      const url = `https://127.0.0.1:${(yield* served(certificate, key)).port}/a`
+      const call = (ca: string, url: string) =>
         Effect.promise(async () => {
           const bundle = Buffer.from(ca).toString("base64")
           const program = Bun.spawn([node, join(folder, "call.mjs"), url, bundle], { stdout: "pipe", stderr: "pipe" })
@@ -49,9 +51,19 @@ live(
           expect({ code: await program.exited, errors }).toEqual({ code: 0, errors: "" })
           return JSON.parse(output)
         })
-      expect(yield* call(authority.certificate)).toMatchObject({ review: { response: { allowed: true } } })
-      expect(yield* call(other.certificate)).toEqual({
+      expect(yield* call(authority.certificate, url)).toMatchObject({ review: { response: { allowed: true } } })
+      expect(yield* call(other.certificate, url)).toEqual({
         problem: `Post "${url}?timeout=5s": tls: failed to verify certificate: x509: certificate signed by unknown authority`
+      })
+      const root = yield* Issuer.issue("root", { isAuthority: true })
+      const intermediate = yield* Issuer.issue("intermediate", { isAuthority: true, issuer: root })
+      const named = yield* Issuer.issue("localhost", { dns: ["localhost"], issuer: intermediate })
+      const trusted = `https://localhost:${(yield* served(named.certificate, named.key)).port}/a`
+      expect(yield* call(intermediate.certificate, trusted)).toMatchObject({ review: { response: { allowed: true } } })
+      const nameless = yield* Issuer.issue("localhost", { issuer: root })
+      const legacy = `https://localhost:${(yield* served(nameless.certificate, nameless.key)).port}/a`
+      expect(yield* call(root.certificate, legacy)).toEqual({
+        problem: `Post "${legacy}?timeout=5s": tls: failed to verify certificate: x509: certificate relies on legacy Common Name field, use SANs instead`
       })
     }),
   120_000

@@ -4,15 +4,14 @@ import * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import { effect, live } from "@homeostat/testkit/Test"
 import { Effect, Fiber, TestClock } from "effect"
 import * as Store from "../storage/Store.ts"
+import * as Issuer from "./Issuer.fixture.ts"
 import * as Outside from "./Outside.ts"
 
 const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: { name: "a" } }
 
-/** A server with a certificate for a Service, which answers with the host, the path and the body of the request. */
-const server = Effect.gen(function* () {
-  const authority = yield* Certificates.authority
-  const { certificate, key } = yield* authority.server({ dns: ["hooks.ns.svc"], ip: [] })
-  const listening = yield* Effect.acquireRelease(
+/** The port of a server with a certificate, which answers with the host, the path and the body of the request. */
+const listening = ({ certificate, key }: Certificates.Pair) =>
+  Effect.acquireRelease(
     Effect.sync(() =>
       Bun.serve({
         hostname: "127.0.0.1",
@@ -27,8 +26,13 @@ const server = Effect.gen(function* () {
       })
     ),
     (one) => Effect.promise(() => one.stop(true))
-  )
-  return { port: listening.port ?? 0, caBundle: Buffer.from(authority.certificate).toString("base64") }
+  ).pipe(Effect.map(({ port = 0 }) => port))
+
+/** The same with a certificate for a Service. */
+const server = Effect.gen(function* () {
+  const authority = yield* Certificates.authority
+  const port = yield* listening(yield* authority.server({ dns: ["hooks.ns.svc"], ip: [] }))
+  return { port, caBundle: Buffer.from(authority.certificate).toString("base64") }
 })
 
 const service = { namespace: "ns", name: "hooks", port: 443, path: "/a" }
@@ -83,11 +87,66 @@ live("the certificate must have the name of the Service, and an issuer in the bu
     const outside = Outside.make(Store.make(), () => `127.0.0.1:${port}`)
     const problemOf = (config: { readonly [name: string]: string | typeof service }) =>
       Effect.map(outside.post(config, review, 5), ({ outcome }) => ("problem" in outcome ? outcome.problem : "none"))
-    expect(yield* problemOf({ service: { ...service, name: "others" }, caBundle })).toContain("tls: failed to verify")
+    expect(yield* problemOf({ service: { ...service, name: "others" }, caBundle })).toEndWith(
+      "tls: failed to verify certificate: x509: certificate is valid for hooks.ns.svc, not others.ns.svc"
+    )
     const otherBundle = Buffer.from(other.certificate).toString("base64")
     expect(yield* problemOf({ service, caBundle: otherBundle })).toEndWith("certificate signed by unknown authority")
     expect(yield* problemOf({ service, caBundle })).toBe("none")
-    expect(yield* problemOf({ url: `https://127.0.0.1:${port}`, caBundle })).toContain("tls: failed to verify")
+    expect(yield* problemOf({ url: `https://127.0.0.1:${port}`, caBundle })).toEndWith(
+      "tls: failed to verify certificate: x509: cannot validate certificate for 127.0.0.1 because it doesn't contain any IP SANs"
+    )
+  })
+)
+
+const outcomeOf = (served: Issuer.Issued, bundle: Issuer.Issued) =>
+  Effect.gen(function* () {
+    const port = yield* listening(served)
+    const caBundle = Buffer.from(bundle.certificate).toString("base64")
+    const outside = Outside.make(Store.make(), () => `127.0.0.1:${port}`)
+    return (yield* outside.post({ service, caBundle }, review, 5)).outcome
+  })
+
+live("a certificate with its host only in the common name is rejected", () =>
+  Effect.gen(function* () {
+    const root = yield* Issuer.issue("root", { isAuthority: true })
+    const named = yield* Issuer.issue("hooks.ns.svc", { issuer: root })
+    expect(yield* outcomeOf(named, root)).toEqual({
+      problem: `Post "https://hooks.ns.svc:443/a?timeout=5s": tls: failed to verify certificate: x509: certificate relies on legacy Common Name field, use SANs instead`
+    })
+  })
+)
+
+live("the bundle may consist of an intermediate authority", () =>
+  Effect.gen(function* () {
+    const root = yield* Issuer.issue("root", { isAuthority: true })
+    const intermediate = yield* Issuer.issue("intermediate", { isAuthority: true, issuer: root })
+    const named = yield* Issuer.issue("hooks", { dns: ["hooks.ns.svc"], issuer: intermediate })
+    expect(yield* outcomeOf(named, intermediate)).toMatchObject({ review: { response: {} } })
+    expect(yield* outcomeOf(named, root)).toMatchObject({
+      problem: expect.stringContaining("x509: certificate signed by unknown authority")
+    })
+  })
+)
+
+live("the variable NODE_TLS_REJECT_UNAUTHORIZED does not turn the verification off", () =>
+  Effect.gen(function* () {
+    const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
+    yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0"
+      }),
+      () =>
+        Effect.sync(() => {
+          if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+          else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before
+        })
+    )
+    const self = yield* Issuer.issue("hooks", { dns: ["hooks.ns.svc"], isAuthority: true })
+    const other = yield* Issuer.issue("other", { dns: ["hooks.ns.svc"], isAuthority: true })
+    expect(yield* outcomeOf(self, other)).toMatchObject({
+      problem: expect.stringContaining("x509: certificate signed by unknown authority")
+    })
   })
 )
 

@@ -11,6 +11,7 @@ import { Duration, Effect, Random } from "effect"
 import * as Json from "../model/Json.ts"
 import type { Store } from "../storage/Store.ts"
 import * as Envelope from "./Envelope.ts"
+import * as ServerName from "./ServerName.ts"
 
 /** The way to webhooks. */
 export interface Outside {
@@ -182,6 +183,16 @@ const post = (
     },
     signal,
     ...(ca.length > 0 && { ca: ca.toString() }),
+    rejectUnauthorized: true,
+    // Go trusts each certificate of the bundle, also one that another authority issued.
+    allowPartialTrustChain: true,
+    checkServerIdentity: (_: string, certificate: ServerName.Names) => {
+      const problem = ServerName.problemOf(
+        endpoint === undefined ? (URL.parse(url)?.hostname ?? "") : host,
+        certificate
+      )
+      return problem === undefined ? undefined : new Unverified(problem)
+    },
     ...(endpoint !== undefined && { servername: host })
   }
   return new Promise((resolve, reject) => {
@@ -198,6 +209,9 @@ const post = (
   })
 }
 
+/** The certificate of a webhook is not valid for its host. */
+class Unverified extends Error {}
+
 const isClosed = (error: Error): boolean => "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE")
 
 const json = "application/json"
@@ -207,16 +221,18 @@ const reasonOf = (error: unknown, { endpoint, url }: Address): string => {
   const code = error instanceof Error && "code" in error ? String(error.code) : ""
   const host = endpoint ?? URL.parse(url)?.host ?? ""
   if (code === "ECONNREFUSED" || code === "ConnectionRefused") return `dial tcp ${host}: connect: connection refused`
-  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
-    return "tls: failed to verify certificate: x509: certificate is not valid for this name"
-  }
-  if (unverified.has(code)) {
-    return "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+  if (error instanceof Unverified) return `${untrusted}: ${error.message}`
+  if (unknownAuthority.has(code)) return `${untrusted}: x509: certificate signed by unknown authority`
+  if (code === "INVALID_PURPOSE") return `${untrusted}: x509: certificate specifies an incompatible key usage`
+  if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID") {
+    return `${untrusted}: x509: certificate has expired or is not yet valid`
   }
   return error instanceof Error ? error.message : String(error)
 }
 
-const unverified: ReadonlySet<string> = new Set([
+const untrusted = "tls: failed to verify certificate"
+
+const unknownAuthority: ReadonlySet<string> = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
   "UNABLE_TO_GET_ISSUER_CERT",
   "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",

@@ -35,6 +35,7 @@ export const settings: ReadonlyArray<Sample> = [
   of("coordination.k8s.io/v1", "leases")("held", { spec: { holderIdentity: "me" } }),
   of("coordination.k8s.io/v1", "leases")("free", { spec: {} }),
   of("scheduling.k8s.io/v1", "priorityclasses", false)("openapi-high", { value: 7, preemptionPolicy: "Never" }),
+  of("node.k8s.io/v1", "runtimeclasses", false)("openapi-sandbox", { handler: "sandbox" }),
   of("v1", "namespaces", false)("openapi-plain", {}),
   of("v1", "namespaces", false)("openapi-ending", {}),
   of(

@@ -66,7 +66,7 @@ const groupVersionKind = ({ group, version }: Kind, kind: string): JsonObject =>
   "x-kubernetes-group-version-kind": [{ group, kind, version }]
 })
 
-/** What a CRD leaves to be understood is written out: what an int-or-string is, and what an embedded object has. */
+/** Adds the implicit parts of the schema of a CRD: the types of an int-or-string, and the members of an embedded object. */
 const publish = (schema: Schema): JsonObject => {
   const { additionalProperties, items, properties, ...rest } = schema
   const published: JsonObject = {

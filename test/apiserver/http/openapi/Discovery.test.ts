@@ -35,7 +35,7 @@ describe("Discovery", () => {
     expect(Discovery.apiResourceList(kinds, "openapi.example.com", "v2")).toBeUndefined()
   })
 
-  test("tells a hash of the version that is stored, for all versions the same", () => {
+  test("has the hash of the stored version, which is the same for all versions", () => {
     const hash = (version: string) =>
       J.objects(Discovery.apiResourceList(kinds, "openapi.example.com", version)?.resources)[0]?.storageVersionHash
     expect(hash("v1beta1")).toBe(hash("v1") ?? null)

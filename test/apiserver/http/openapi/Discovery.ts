@@ -176,7 +176,7 @@ const responseKind = (of: Kind, { group, kind, version }: Pick<Kind, "group" | "
 const isOwn = (of: Kind, { group, version }: Pick<Kind, "group" | "version">): boolean =>
   of.group === group && of.version === version
 
-/** Of a custom kind `status` comes first, of a built-in one they are sorted. */
+/** The subresources of a built-in kind are sorted. `status` of a custom kind comes first. */
 const subresourcesOf = (kind: Kind): ReadonlyArray<Subresource> => {
   const { group, kind: name, version } = kind
   const all = [

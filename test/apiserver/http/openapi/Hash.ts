@@ -3,10 +3,10 @@
  */
 import { createHash } from "node:crypto"
 
-/** Of a document: another one has another. */
+/** The hash of a document. */
 export const document = (text: string): string => createHash("sha512").update(text).digest("hex").toUpperCase()
 
-/** Of the version in which the objects of a kind are stored: discovery tells no more of it. */
+/** The hash of the version in which the objects of a kind are stored. Discovery shows only this hash. */
 export const storageVersion = (apiVersion: string, kind: string): string =>
   createHash("sha256")
     .update(`${apiVersion.includes("/") ? apiVersion : `/${apiVersion}`}/${kind}`)

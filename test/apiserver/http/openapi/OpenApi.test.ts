@@ -88,7 +88,7 @@ describe("A document", () => {
     }
   })
 
-  test("is told of in JSON only", () => {
+  test("is available in JSON only", () => {
     const path = `/openapi/v3/${key}`
     const protobuf = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
     expect(ask(path, { accept: protobuf }).status).toBe(406)

@@ -13,7 +13,7 @@ import * as CustomSchemas from "./CustomSchemas.ts"
 import * as Hash from "./Hash.ts"
 import { type DefinitionNames, pathsOf } from "./OpenApiPaths.ts"
 
-/** What is asked for. */
+/** A request for a document. */
 export interface Request {
   /** Without the query: `/openapi/v3/apis/apps/v1`. */
   readonly path: string
@@ -25,7 +25,7 @@ export interface Request {
   readonly now: number
 }
 
-/** What is answered. */
+/** The answer to a request. */
 export interface Answer {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
@@ -103,7 +103,7 @@ const documentAt = (kinds: ReadonlyArray<Kind>, key: string): Document | undefin
   return members.length === 0 ? undefined : documentOf(members)
 }
 
-/** What was made last, by the first of the kinds that it was made of: making and hashing all takes tens of milliseconds. */
+/** The latest documents, by the first of their kinds. To make and hash all of them takes tens of milliseconds. */
 const made = new WeakMap<Kind, { readonly members: ReadonlyArray<Kind>; readonly document: Document }>()
 
 const documentOf = (members: ReadonlyArray<Kind>): Document => {

@@ -61,7 +61,7 @@ interface Subject {
   readonly definition: string
 }
 
-/** What can be asked of a path. */
+/** An operation of a path. */
 interface Action {
   readonly method: "get" | "post" | "put" | "patch" | "delete"
   /** As `x-kubernetes-action` and the recorded parameters call it. */

@@ -1,6 +1,6 @@
 /**
- * OpenAPI v2, as a document that describes no kind. kubectl turns to it for a kind that v3 does not know, to tell whether the kind
- * lacks validation or does not exist; without any document it would tell neither. Clients that know only v2 validate nothing by it.
+ * OpenAPI v2, as a document that describes no kind. kubectl reads it for a kind that v3 does not know, to find out whether the kind
+ * lacks validation or does not exist. Without any document, kubectl could find out neither. Clients that know only v2 validate nothing by it.
  */
 import type { Answer } from "./OpenApi.ts"
 

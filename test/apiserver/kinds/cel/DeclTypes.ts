@@ -1,6 +1,6 @@
 /**
- * What type an expression finds where a schema says what may stand: named types for objects, so that a misspelt field is
- * told when the rule is compiled, and values of these types made of JSON.
+ * The types of the parts of a schema in expressions, and values of these types from JSON. Objects have named types, so that compiling a
+ * rule reports a misspelt field.
  */
 import { Environment } from "@marcbachmann/cel-js"
 import * as Json from "../../model/Json.ts"

@@ -130,7 +130,7 @@ interface Part {
   readonly value: Json.Json
   readonly old: Json.Json | undefined
   readonly path: string | undefined
-  /** What the part was before, as far as one can tell, and the nearest around it of which one can tell. */
+  /** The former value of the part if it is known, and the nearest part around it with a known former value. */
   readonly current: Correlation | undefined
   readonly nearest: Correlation | undefined
 }

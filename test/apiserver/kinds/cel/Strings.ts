@@ -3,6 +3,7 @@
  * expressions. These are RE2, also in `matches`, which `Expression` turns into the function here.
  */
 import type { Environment } from "@marcbachmann/cel-js"
+import type { Expression } from "../crd/LinearExpression.ts"
 import * as RegularExpression from "../crd/RegularExpression.ts"
 import { failure, isList } from "./Value.ts"
 
@@ -17,14 +18,14 @@ export const register = (env: Environment): Environment => {
 
 class StringsNamespace {}
 
-const regExp = (pattern: string, flags = ""): RegExp => {
+const expression = (pattern: string): Expression => {
   const compiled = RegularExpression.compile(pattern)
   if ("problem" in compiled) throw failure(compiled.problem)
-  return flags === "" ? compiled.regExp : new RegExp(compiled.regExp.source, compiled.regExp.flags + flags)
+  return compiled.expression
 }
 
 const findAll = (text: string, pattern: string, limit = -1n): ReadonlyArray<string> => {
-  const found = Array.from(text.matchAll(regExp(pattern, "g")), ([match]) => match)
+  const found = [...expression(pattern).findAll(text)]
   return limit < 0n ? found : found.slice(0, Number(limit))
 }
 
@@ -42,10 +43,10 @@ const charAt = (text: string, at: bigint): string => {
 }
 
 const functions: { readonly [signature: string]: (...args: never) => unknown } = {
-  "string.matchesRe2(string): bool": (text: string, pattern: string) => regExp(pattern).test(text),
+  "string.matchesRe2(string): bool": (text: string, pattern: string) => expression(pattern).test(text),
   // The global form of `matches`.
-  "matches(string, string): bool": (text: string, pattern: string) => regExp(pattern).test(text),
-  "string.find(string): string": (text: string, pattern: string) => regExp(pattern).exec(text)?.[0] ?? "",
+  "matches(string, string): bool": (text: string, pattern: string) => expression(pattern).test(text),
+  "string.find(string): string": (text: string, pattern: string) => expression(pattern).find(text) ?? "",
   "string.findAll(string): list<string>": findAll,
   "string.findAll(string, int): list<string>": findAll,
   "string.replace(string, string): string": replace,

@@ -131,6 +131,9 @@ export const priorityClass: Cells = {
   PreemptionPolicy: (object) => or(object.preemptionPolicy, "")
 }
 
+/** A RuntimeClass's. */
+export const runtimeClass: Cells = { Handler: (object) => or(object.handler, "") }
+
 /** A Lease's. */
 export const lease: Cells = { Holder: (object) => or(J.at(object, "spec", "holderIdentity"), "") }
 

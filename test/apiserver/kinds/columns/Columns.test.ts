@@ -29,7 +29,7 @@ describe("The columns", () => {
     ])
   })
 
-  test("tell of a pod what its containers are at, and when one was last started again", () => {
+  test("show the states of the containers of a pod, and the last restart", () => {
     const pod = {
       metadata: { name: "web", creationTimestamp: "2026-01-01T00:00:00Z" },
       spec: { containers: [{ name: "a" }, { name: "b" }] },
@@ -77,7 +77,7 @@ describe("The columns", () => {
     expect(row("", "v1", "PersistentVolumeClaim", claim)["Access Modes"]).toBe("RWO")
   })
 
-  test("tell of a Job how long it took", () => {
+  test("show the duration of a Job", () => {
     const status = { startTime: "2026-01-01T00:00:00Z", completionTime: "2026-01-01T00:01:30Z", succeeded: 1 }
     expect(row("batch", "v1", "Job", { spec: { completions: 1 }, status })).toMatchObject({
       Status: "Running",

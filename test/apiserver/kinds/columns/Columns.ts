@@ -74,6 +74,7 @@ const byKind: { readonly [key: string]: Cells } = {
   "networking.k8s.io/v1/Ingress": Network.ingress,
   "networking.k8s.io/v1/IngressClass": Network.ingressClass,
   "networking.k8s.io/v1/NetworkPolicy": Network.networkPolicy,
+  "node.k8s.io/v1/RuntimeClass": Cluster.runtimeClass,
   "policy/v1/PodDisruptionBudget": Workloads.podDisruptionBudget,
   "rbac.authorization.k8s.io/v1/ClusterRoleBinding": Cluster.roleBinding,
   "rbac.authorization.k8s.io/v1/RoleBinding": Cluster.roleBinding,

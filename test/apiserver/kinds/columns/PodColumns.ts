@@ -1,5 +1,5 @@
 /**
- * The cells of a Pod. Its status is told by the first container that has something to tell.
+ * The cells of a Pod. Its status comes from the first container with a reason.
  */
 
 import { isTrue } from "../../model/Conditions.ts"
@@ -54,7 +54,7 @@ const summary = (pod: JsonObject): Summary => {
   const running = statuses.filter(isReady)
   const own = initial.statuses.filter((status) => sidecars(pod).has(or(status.name, "")))
   return {
-    status: deleted(pod) ?? told(pod, statuses, running.length > 0, initial.waitsFor ?? phase(pod)),
+    status: deleted(pod) ?? statusOf(pod, statuses, running.length > 0, initial.waitsFor ?? phase(pod)),
     ready: initial.ready + running.length,
     total,
     ...restartsOf([...own, ...statuses])
@@ -131,19 +131,24 @@ const isReady = (status: JsonObject): boolean =>
   or(J.at(status, "state", "waiting", "reason"), "") === "" &&
   J.at(status, "state", "terminated") === undefined
 
-/** The first container that waits or has ended tells; one that is complete only when no other runs or has failed. */
-const told = (pod: JsonObject, statuses: ReadonlyArray<JsonObject>, running: boolean, otherwise: string): string => {
-  const telling = statuses.flatMap((status) => {
+/** The status of the first container that waits or has ended. A complete one counts only when no other runs or has failed. */
+const statusOf = (
+  pod: JsonObject,
+  statuses: ReadonlyArray<JsonObject>,
+  running: boolean,
+  otherwise: string
+): string => {
+  const reasons = statuses.flatMap((status) => {
     const waiting = or(J.at(status, "state", "waiting", "reason"), "")
     if (waiting !== "") return [{ says: waiting, failed: false }]
     const ended = J.at(status, "state", "terminated")
     if (ended === undefined) return []
     return [{ says: ending(J.object(ended)), failed: count(J.at(ended, "exitCode")) !== 0 }]
   })
-  const status = telling[0]?.says ?? otherwise
+  const status = reasons[0]?.says ?? otherwise
   if (status !== "Completed") return status
   if (running && isTrue(pod, "Ready")) return "Running"
-  const failed = telling.find((one) => one.failed)
+  const failed = reasons.find((one) => one.failed)
   if (failed !== undefined) return failed.says
   return running ? "NotReady" : status
 }

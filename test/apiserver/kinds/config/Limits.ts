@@ -52,8 +52,8 @@ export const limitRange: Definition = {
   unconditionalUpdate: true
 }
 
-/** What must not be above what, in the order in which a kube-apiserver looks; the error is told of the first. */
-const order: ReadonlyArray<readonly [told: string, low: string, high: string]> = [
+/** The pairs whose low value must not exceed the high one, in the order of a kube-apiserver. The error names the field `reported`. */
+const order: ReadonlyArray<readonly [reported: string, low: string, high: string]> = [
   ["min", "min", "max"],
   ["defaultRequest", "min", "defaultRequest"],
   ["defaultRequest", "defaultRequest", "max"],
@@ -63,15 +63,15 @@ const order: ReadonlyArray<readonly [told: string, low: string, high: string]> =
 ]
 
 function* ordered(field: string, item: JsonObject): Errors {
-  for (const [told, low, high] of order) {
+  for (const [reported, low, high] of order) {
     const lows = Json.texts(item[low])
     const highs = Json.texts(item[high])
     for (const name in lows) {
       const [less = "0", more] = [lows[name], highs[name]]
       if (more === undefined || Quantity.amount(less) <= Quantity.amount(more)) continue
       yield FieldError.invalid(
-        `${field}.${told}[${name}]`,
-        told === "defaultRequest" && low === "min" ? more : less,
+        `${field}.${reported}[${name}]`,
+        reported === "defaultRequest" && low === "min" ? more : less,
         `${said(low)} value ${less} is greater than ${said(high)} value ${more}`
       )
     }

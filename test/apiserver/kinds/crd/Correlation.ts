@@ -38,7 +38,7 @@ export class Correlation {
     })
   }
 
-  /** Whether nothing has changed here, as far as it can be told. */
+  /** Whether this part is known to be unchanged. */
   get same(): boolean {
     this.#same ??= this.#compare()
     return this.#same

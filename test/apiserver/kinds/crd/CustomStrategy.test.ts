@@ -83,7 +83,7 @@ test("of what is sent to /status only the status counts, and who manages it", ()
   )
 })
 
-const told = (next: Json.JsonObject) =>
+const errorsOf = (next: Json.JsonObject) =>
   CustomStrategy.main(declared(true))
     .validate(next, writing)
     .map(({ field, message }) => `${field}: ${message}`)
@@ -114,12 +114,12 @@ test.each([
     [".spec.n: Invalid value: -1: should be a non-negative integer"]
   ]
 ])("%s", (_, more, errors) => {
-  expect(told(object({ n: 1 }, more))).toEqual(errors)
+  expect(errorsOf(object({ n: 1 }, more))).toEqual(errors)
 })
 
 test("a finalizer without a domain is warned of", () => {
   warnings.length = 0
-  expect(told(object({ n: 1 }, { metadata: { name: "a", finalizers: ["mine", "a.b/c", "orphan"] } }))).toEqual([])
+  expect(errorsOf(object({ n: 1 }, { metadata: { name: "a", finalizers: ["mine", "a.b/c", "orphan"] } }))).toEqual([])
   expect(warnings).toEqual([
     'metadata.finalizers: "mine": prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers'
   ])
@@ -137,11 +137,11 @@ test("a status that is null is taken where there was none, and refused in the pl
     const { status: _, ...rest } = object({ n: 1 })
     return status === undefined ? rest : { ...rest, status }
   }
-  const told = (next: Json.Json, old: Json.Json | undefined) =>
+  const errorsOf = (next: Json.Json, old: Json.Json | undefined) =>
     CustomStrategy.status(declared(true))
       .validateUpdate(of(next), of(old), writing)
       .map(({ field, reason }) => [field, reason])
-  expect(told(null, undefined)).toEqual([])
-  expect(told(null, { phase: "Old" })[0]).toEqual(["status", "FieldValueTypeInvalid"])
-  expect(told("none", undefined)[0]).toEqual(["status", "FieldValueTypeInvalid"])
+  expect(errorsOf(null, undefined)).toEqual([])
+  expect(errorsOf(null, { phase: "Old" })[0]).toEqual(["status", "FieldValueTypeInvalid"])
+  expect(errorsOf("none", undefined)[0]).toEqual(["status", "FieldValueTypeInvalid"])
 })

@@ -44,7 +44,7 @@ const inList = (schema: Schema, list: ReadonlyArray<Json.Json>, path: string): R
   return repeated(keys).map((index) => FieldError.duplicate(`${path}[${index}]`, keys[index]))
 }
 
-/** Where a value comes for the second time; the third and later times are not told. */
+/** The places where a value occurs for the second time. Later ones are not reported. */
 const repeated = (list: ReadonlyArray<Json.Json>): ReadonlyArray<number> => {
   if (list.length < 2) return []
   const seen = new Map<string, number>()

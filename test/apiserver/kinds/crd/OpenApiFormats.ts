@@ -5,7 +5,7 @@
 /** Whether a text has a format; undefined: nobody knows the format, so it is not checked. */
 export const has = (format: string, text: string): boolean | undefined => checks[normal(format)]?.(text)
 
-/** Whether the format means anything for the type. Formats that do not are told of in a warning. */
+/** Whether the format applies to the type. The server warns about others. */
 export const isKnown = (type: string | undefined, format: string): boolean => {
   if (type === undefined || type === "string") return Object.hasOwn(checks, normal(format))
   if (type === "integer") return format === "int32" || format === "int64"

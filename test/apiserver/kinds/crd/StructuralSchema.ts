@@ -1,6 +1,6 @@
 /**
- * Reads the schema of a CRD (`openAPIV3Schema`) into the form that the server works with. What does not belong into a
- * schema is passed over: that it is none is told when the CRD is validated.
+ * Reads the schema of a CRD (`openAPIV3Schema`) into the form that the server works with. It ignores members that do not belong into a
+ * schema, because the validation of the CRD reports them.
  */
 import * as Json from "../../model/Json.ts"
 import type { Rule, Schema } from "../../model/Schema.ts"

@@ -51,7 +51,7 @@ test("a number that is no integer is of the wrong type, and out of the integers'
   ])
 })
 
-test("of alternatives the errors of the one that fits best are told", () => {
+test("of alternatives, the errors of the one that fits best are reported", () => {
   const schema = spec({ type: "string", anyOf: [{ minLength: 5, pattern: "^a" }, { maxLength: 1 }] })
   expect(Validation.validate(schema, { spec: { x: "bc" } }).map(FieldError.sentence)).toEqual([
     '<nil>: Invalid value: "": "spec.x" must validate at least one schema (anyOf)',
@@ -72,9 +72,9 @@ test("the one that fits best is the one that passes most checks", () => {
 test("what was wrong and has not changed is passed over", () => {
   const schema = spec({ type: "object", additionalProperties: { type: "string", maxLength: 1 } })
   const old = { spec: { x: { a: "long", b: "b" } } }
-  const told = (value: JsonObject) =>
+  const errorsOf = (value: JsonObject) =>
     Validation.validate(schema, value, { before: new Correlation(value, old, schema) }).map(({ field }) => field)
-  expect(told({ spec: { x: { a: "long", b: "c" } } })).toEqual([])
-  expect(told({ spec: { x: { a: "longer", b: "b" } } })).toEqual(["spec.x.a"])
-  expect(told({ spec: { x: { a: "long", c: "long" } } })).toEqual(["spec.x.c"])
+  expect(errorsOf({ spec: { x: { a: "long", b: "c" } } })).toEqual([])
+  expect(errorsOf({ spec: { x: { a: "longer", b: "b" } } })).toEqual(["spec.x.a"])
+  expect(errorsOf({ spec: { x: { a: "long", c: "long" } } })).toEqual(["spec.x.c"])
 })

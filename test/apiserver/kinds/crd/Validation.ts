@@ -33,7 +33,7 @@ export const validate = (
 interface Fault {
   readonly reason: FieldError.Reason
   readonly at: string | undefined
-  /** The whole sentence: complaints that say the same are told once. */
+  /** The whole sentence. Equal errors are reported once. */
   readonly text: string
   readonly value: Json.Json
   readonly detail: string

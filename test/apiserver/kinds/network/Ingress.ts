@@ -12,6 +12,15 @@ const ingressStrategy = strategy({
   shape: "networking/v1.Ingress",
   status: { loadBalancer: {} },
   generation: spec,
+  *warnings(object, old) {
+    const annotation = "kubernetes.io/ingress.class"
+    const isOnlyAnnotated =
+      Json.at(object, "metadata", "annotations", annotation) !== undefined &&
+      Json.at(object, "spec", "ingressClassName") === undefined
+    if (old === undefined && isOnlyAnnotated) {
+      yield `annotation ${JSON.stringify(annotation)} is deprecated, please use 'spec.ingressClassName' instead`
+    }
+  },
   validate: (object) => validateIngress(Json.object(object.spec))
 })
 

@@ -130,7 +130,8 @@ function* securityContext(field: string, context: JsonObject): Errors {
   }
 }
 
-function* tolerations(field: string, given: ReadonlyArray<JsonObject>): Errors {
+/** The tolerations at a field. */
+export function* tolerations(field: string, given: ReadonlyArray<JsonObject>): Errors {
   for (const [index, toleration] of given.entries()) {
     const at = `${field}[${index}]`
     const key = Json.text(toleration.key) ?? ""

@@ -73,13 +73,13 @@ test("parts of bytes, labels of old, less time than none", () => {
   ])
 })
 
-test("of a template nothing is told again when the object wants what it wanted before", () => {
+test("warnings about a template do not repeat while the generation stays the same", () => {
   const object = (generation: number) => ({
     metadata: { generation },
     spec: { template: { spec: { imagePullSecrets: [{}] } } }
   })
-  const told = (generation: number, old?: number) => [
+  const warningsOf = (generation: number, old?: number) => [
     ...PodWarnings.ofTemplate("spec.template", object(generation), old === undefined ? undefined : object(old))
   ]
-  expect([told(1).length, told(2, 1).length, told(2, 2).length]).toEqual([1, 1, 0])
+  expect([warningsOf(1).length, warningsOf(2, 1).length, warningsOf(2, 2).length]).toEqual([1, 1, 0])
 })

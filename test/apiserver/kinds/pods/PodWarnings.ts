@@ -1,5 +1,5 @@
 /**
- * What a client is told of Pods, and of templates of them, that are valid and yet hardly meant so.
+ * The warnings about valid Pods and templates of Pods that are probably mistakes.
  *
  * Left out: deprecated volumes, affinities, and addresses in odd forms.
  */
@@ -17,8 +17,8 @@ type Warnings = Iterable<string>
 export function* of(path: string, pod: JsonObject): Warnings {
   const spec = Json.object(pod.spec)
   for (const label of Object.keys(Json.object(spec.nodeSelector))) {
-    const told = deprecatedLabels.get(label)
-    if (told !== undefined) yield `${path}spec.nodeSelector[${label}]: ${told}`
+    const text = deprecatedLabels.get(label)
+    if (text !== undefined) yield `${path}spec.nodeSelector[${label}]: ${text}`
   }
   yield* repeated(`${path}spec.hostAliases`, spec.hostAliases, "ip")
   yield* repeated(`${path}spec.imagePullSecrets`, spec.imagePullSecrets, "name")
@@ -82,7 +82,8 @@ export function* ofName(object: JsonObject, use: string): Warnings {
   yield `metadata.name: this is used in ${use}, which can result in surprising behavior; a DNS label is recommended: [${errors.join(" ")}]`
 }
 
-const deprecatedLabels: ReadonlyMap<string, string> = new Map([
+/** The warnings about labels of nodes that newer ones have replaced. */
+export const deprecatedLabels: ReadonlyMap<string, string> = new Map([
   ["beta.kubernetes.io/arch", 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
   ["beta.kubernetes.io/os", 'deprecated since v1.14; use "kubernetes.io/os" instead'],
   ["failure-domain.beta.kubernetes.io/region", 'deprecated since v1.17; use "topology.kubernetes.io/region" instead'],

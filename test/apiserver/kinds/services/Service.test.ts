@@ -84,7 +84,7 @@ test("ports of one number and two protocols share the port of a node", () => {
   expect(Json.objects(Json.at(both, "spec", "ports")).map(({ nodePort }) => nodePort)).toEqual([30086, 30086])
 })
 
-test("what keeps a service from an address is told alone", () => {
+test("an error of the allocation of an address is reported alone", () => {
   const refused = (spec: Json.JsonObject) => {
     try {
       made("a", spec)

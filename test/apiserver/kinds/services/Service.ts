@@ -72,7 +72,7 @@ const main = strategy({
   }
 })
 
-/** Throws a Failure (422) where there are errors: these are found, and told, before all others. */
+/** Throws a Failure (422) for these errors, which a kube-apiserver reports before all others. */
 const refuse = (service: JsonObject, found: Errors): void => {
   const errors = [...found]
   if (errors.length === 0) return

@@ -20,7 +20,7 @@ export const fillTemplate = (given: DraftObject | undefined): void => {
   }
 }
 
-/** What is told of a Job, and of what makes Jobs of the template at that path. */
+/** The warnings about a Job, or about the template of Jobs at that path. */
 export const warnings = (path: string) =>
   function* (object: JsonObject, old?: JsonObject): Iterable<string> {
     if (old === undefined) yield* PodWarnings.ofName(object, "Pod names and hostnames")
@@ -78,7 +78,7 @@ const main = strategy({
 function* completions(given: JsonObject, before: JsonObject): Errors {
   const indexed = given.completionMode === "Indexed"
   if (!indexed) return yield* Check.immutable("spec.completions", given.completions ?? null, before.completions ?? null)
-  // That they are missing has been told.
+  // The errors already report the missing ones.
   if (given.completions === undefined || Json.equal(given.completions, before.completions)) return
   if (!Json.equal(given.completions, given.parallelism)) {
     yield FieldError.invalid(

@@ -170,7 +170,7 @@ const ofDeprecation = ({ deprecated, deprecationWarning }: Json.JsonObject, path
   ]
 }
 
-/** The first version is once more told as the version of the spec. */
+/** Errors of the first version are reported again for the version of the spec. */
 const ofFirstVersion = ({ versions: [first] }: Internal.Spec): Errors => {
   const problems = first === undefined || first.name === "" ? [] : Format.dnsLabel1035(first.name)
   return problems.length === 0 ? [] : [FieldError.invalid("spec.version", first?.name, problems.join(","))]

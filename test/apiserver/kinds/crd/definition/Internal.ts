@@ -1,6 +1,6 @@
 /**
  * A CRD as the server has it inside (its unversioned form): what all versions have in common (schema, subresources, columns,
- * selectable fields) stands once at the spec. Errors are told by the fields of this form, and its values are shown as
+ * selectable fields) stands once at the spec. Errors name the fields of this form, and its values are shown as
  * Go's `encoding/json` writes structs without JSON names.
  */
 import * as Json from "../../../model/Json.ts"

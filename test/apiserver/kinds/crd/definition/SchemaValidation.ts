@@ -29,7 +29,7 @@ interface Position {
   readonly insideMeta: boolean
   /** Why there may be no defaults here. */
   readonly noDefaults: string | undefined
-  /** The part of the schema in which old and new can't be told to be the same thing. */
+  /** The part of the schema in which no old value is known to correspond to a new one. */
   readonly uncorrelated: string | undefined
   /** What expressions find here; undefined: rules are not looked at. */
   readonly typed: Typed | undefined

@@ -15,7 +15,7 @@ export const validate = (schema: Json.JsonObject, path: string): Errors =>
     FieldError.sentence(one) < FieldError.sentence(other) ? -1 : 1
   )
 
-/** Whether a schema says what no structural schema can be made of: that is told elsewhere, and then nothing else is. */
+/** Whether a schema cannot be a structural one. Other code reports that error, and then no other error follows. */
 export const isUnreadable = (schema: Json.JsonObject): boolean => [...Walk.schemas(schema)].some(says)
 
 const says = (schema: Json.JsonObject): boolean =>
@@ -105,7 +105,7 @@ const ofTypeMeta = (schema: Json.JsonObject, name: string, path: string): Errors
   return [FieldError.invalid(`${path}.properties[${name}].type`, typeOf(property), "must be string")]
 }
 
-/** Of metadata at the root only names may be told more about: it is what it is. */
+/** At the root, a schema may restrict only the names in metadata. */
 const ofMetadata = (metadata: Json.JsonObject, checked: boolean, level: Level, path: string): Errors => {
   const { default: _, properties, type, ...others } = metadata
   const strange = Object.keys(Json.object(properties)).some((name) => name !== "name" && name !== "generateName")

@@ -5,7 +5,7 @@ import { shownItems } from "./Internal.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
 
-/** An error of a member that may be missing, which is told differently. */
+/** An error of a member that may be missing, which has another message. */
 const requiredOrInvalid = (path: string, value: string, detail: string): FieldError.FieldError =>
   value === "" ? FieldError.required(path, detail) : FieldError.invalid(path, value, detail)
 
