@@ -332,6 +332,14 @@ describe("A plan", () => {
       const { writes } = yield* plan([copying], { manifests: [manifest] })
       expect(writes).toMatchObject([{ target: { kind: "ConfigMap" } }])
       expect(writes[0]?.fields).toContainEqual({ path: "data.size", to: "5" })
+      const { namespace: _, ...unplaced } = key
+      const elsewhere = { ...manifest, metadata: unplaced }
+      yield* Client.create(Namespace, { metadata: { name: "shop" } })
+      const placed = yield* plan([copying], { manifests: [elsewhere], namespace: "shop", namespaces: ["shop"] })
+      expect(placed.writes).toMatchObject([{ target: { kind: "ConfigMap", namespace: "shop" } }])
+      expect(String(yield* Effect.flip(plan([copying], { manifests: [manifest], namespaces: ["shop"] })))).toContain(
+        'Site default/a: the plan does not follow the namespace "default" (add --namespace=default)'
+      )
       const wrong = { ...manifest, spec: { size: "five" } }
       expect(String(yield* Effect.flip(plan([copying], { manifests: [wrong] })))).toContain("Site default/a: PATCH ")
       const unserved = { ...manifest, apiVersion: "none.example.com/v1" }
@@ -370,6 +378,12 @@ describe("A plan", () => {
         expect(short(yield* plan([sizing], { installCrds: true, manifests }))).toEqual([
           "change Site a status status.size"
         ])
+        // A file may have the CRD too.
+        const withCrd = [{ ...Crd.of(Site), metadata: { name: "sites.example.com" } }, ...manifests]
+        expect(short(yield* plan([sizing], { manifests: withCrd }))).toEqual(["change Site a status status.size"])
+        expect(String(yield* Effect.flip(plan([sizing], { manifests })))).toContain(
+          "Site default/a: the API server does not serve example.com/v1 Site (add --install-crds)"
+        )
       }),
     { ...quiet, crds: [] }
   )
@@ -441,17 +455,31 @@ describe("A plan", () => {
         { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }
       ]
       const reader = yield* cluster.bind(roleOf("reader", rules))
+      const blind = Controller.make("blind", {
+        for: Job,
+        owns: [Secret],
+        reconcile: () => Effect.succeed(Result.done)
+      })
       const planned = yield* plan(
-        [reading("allowed", ConfigMap), reading("refused", Secret), watching],
+        [reading("allowed", ConfigMap), reading("refused", Secret), watching, blind],
         {},
         reader.transport
       )
+      expect(planned.controllers).toEqual([
+        { name: "allowed", kind: "Site", objects: 1, complete: true },
+        { name: "refused", kind: "Site", objects: 1, complete: true },
+        { name: "watching", kind: "Site", objects: 1, complete: false },
+        { name: "blind", kind: "Job", complete: false }
+      ])
       expect(short(planned)).toEqual(["create ConfigMap allowed"])
       expect(planned.unknown).toEqual([
         {
           controller: "watching",
           reason: expect.stringMatching(/^cannot list secrets in all namespaces: requires permission /)
         },
+        // Each missing permission, not only the first.
+        { controller: "blind", reason: expect.stringMatching(/^cannot list jobs.batch in all namespaces: /) },
+        { controller: "blind", reason: expect.stringMatching(/^cannot list secrets in all namespaces: /) },
         {
           controller: "refused",
           object: { kind: "Site", ...key },

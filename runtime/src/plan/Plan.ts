@@ -42,8 +42,10 @@ import type { ObjectName, Write } from "./Write.ts"
 export interface Planned {
   readonly name: string
   readonly kind: string
-  /** The number of objects that it reconciles. */
-  readonly objects: number
+  /** The number of objects that it reconciles; absent if the plan could not list them. */
+  readonly objects?: number | undefined
+  /** False if the plan lacks objects that `unknown` does not name: the controller could not start, or the time was over. */
+  readonly complete: boolean
 }
 
 /** An object whose reconcile cannot continue until something changes. The plan is complete up to there. */
@@ -81,6 +83,8 @@ export interface Settings {
   readonly installCrds?: boolean | undefined
   /** Objects that are applied before the controllers start. The plan does not have them. */
   readonly manifests?: ReadonlyArray<Manifests.Manifest> | undefined
+  /** The namespace of manifests without one. Default `default`. */
+  readonly namespace?: string | undefined
   /** Whether dry runs in the cluster decide the first write of each object. Default false. */
   readonly dryRuns?: boolean | undefined
   /** The longest time for the reconciles. Default one minute. */
@@ -138,12 +142,13 @@ export const make = <R, E>(
       wrote: (write) => void (isRecording && writes.push(write)),
       failed: (error) => Deferred.fail(failure, error)
     })
-    yield* Manifests.apply(settings.manifests ?? [], { client, kinds, serve, simulation, transport })
+    const { manifests = [], namespace = "default", namespaces = [] } = settings
+    yield* Manifests.apply(manifests, { client, kinds, serve, simulation, transport, namespace, namespaces })
     isRecording = true
 
     const planned = Effect.gen(function* () {
       const services = yield* Layer.build(
-        Manager.layer({ namespaces: settings.namespaces, instance: "plan", userAgent: settings.userAgent })
+        Manager.layer({ namespaces, instance: "plan", userAgent: settings.userAgent })
       )
       const own = yield* Effect.provide(Layer.build(layer), services)
       const context = Context.merge(services, own)
@@ -170,11 +175,15 @@ export const make = <R, E>(
     return {
       server: live.server,
       at: Time.seconds(at),
-      controllers: controllers.map(({ name, resource }, index) => ({
-        name,
-        kind: resource.kind,
-        objects: runners[index]?.informers[0]?.store.size() ?? 0
-      })),
+      controllers: controllers.map(({ name, resource }, index) => {
+        const informer = runners[index]?.informers[0]
+        return {
+          name,
+          kind: resource.kind,
+          ...(informer?.state().synced === true && { objects: informer.store.size() }),
+          complete: ![...unstarted, ...late].some(({ controller }) => controller === name)
+        }
+      }),
       writes: sorted(
         writes,
         controllers.map(({ name }) => name)
@@ -205,11 +214,11 @@ const outside = (endings: Endings.Endings) => (what: string) =>
 const settled = <R extends Runner>(runners: ReadonlyArray<R>, rest: Rest.Rest, timeout: Duration.Duration) =>
   Effect.gen(function* () {
     const reasons = yield* Effect.forEach(runners, rest.started, { concurrency: "unbounded" })
-    const unstarted = runners.flatMap(({ controller }, index): ReadonlyArray<Endings.Unknown> => {
-      const reason = reasons[index]
-      return reason === undefined ? [] : [{ controller, reason }]
-    })
-    const working = runners.filter((_, index) => reasons[index] === undefined)
+    const unstarted = runners.flatMap(
+      ({ controller }, index): ReadonlyArray<Endings.Unknown> =>
+        (reasons[index] ?? []).map((reason) => ({ controller, reason }))
+    )
+    const working = runners.filter((_, index) => reasons[index]?.length === 0)
     const reached = yield* Effect.timeoutOption(rest.reached(working), timeout)
     const late = Option.isSome(reached)
       ? []

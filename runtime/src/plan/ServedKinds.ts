@@ -4,6 +4,7 @@ import * as Either from "effect/Either"
 import type * as Scope from "effect/Scope"
 import type { ApiError } from "../client/ApiError.ts"
 import type { Response } from "../client/Response.ts"
+import * as Answers from "./Answers.ts"
 import * as Definitions from "./Definitions.ts"
 import * as Live from "./Live.ts"
 import * as Once from "./Once.ts"
@@ -21,9 +22,6 @@ export interface Options {
 }
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-
-/** The answer of an API server that does not serve a path. */
-const notServed: Response = { status: 404, headers: { get: () => null }, body: "404 page not found\n" }
 
 /**
  * Serves the kind of a target, and gives undefined, or the response of the API server of the cluster that does not serve it.
@@ -62,7 +60,7 @@ export const make = (
           onRight: (resources) => {
             const found = resources.find(({ name }) => name === target.plural)
             return found === undefined
-              ? Effect.succeed(notServed)
+              ? Effect.succeed(Answers.notServed)
               : install(Definitions.permissive(target, found.kind, found.namespaced))
           }
         })
@@ -78,7 +76,7 @@ export const make = (
           onLeft: (refused) => (refused.status === 403 && ours !== undefined ? install(ours) : accept(target)),
           onRight: (definition) => {
             const plain = Definitions.plain(definition, target.version)
-            return plain === undefined ? Effect.succeed(notServed) : install(plain)
+            return plain === undefined ? Effect.succeed(Answers.notServed) : install(plain)
           }
         })
       )

@@ -42,6 +42,7 @@ interface Page {
   readonly items?: ReadonlyArray<Wire> | null
 }
 
+const definitions: Collection = { group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions" }
 const namespaces: Collection = { group: "", version: "v1", plural: "namespaces" }
 
 /** Without the permission to read a namespace, which controllers do not need. */
@@ -75,6 +76,11 @@ export const make = (
 
     const found = (target: Target.Target): Wire | undefined =>
       simulation.find(target, target.namespace, target.name) as Wire | undefined
+
+    /** Whether the plan itself makes the API server serve a kind. */
+    const isServedByPlan = (target: Target.Target): boolean =>
+      isInstalled(target) ||
+      touched.has(Target.keyOf({ ...definitions, namespace: "", name: `${target.plural}.${target.group}` }))
 
     const isThere = (target: Target.Target): boolean => touched.has(Target.keyOf(target)) || found(target) !== undefined
 
@@ -121,7 +127,7 @@ export const make = (
           Live.answered(pages(target, "")),
           Either.match({
             onLeft: (refused): Response | undefined =>
-              refused.status === 404 && isInstalled(target) ? undefined : refused,
+              refused.status === 404 && isServedByPlan(target) ? undefined : refused,
             onRight: () => {
               if (selectors.length === 0) complete.add(path)
               return undefined
