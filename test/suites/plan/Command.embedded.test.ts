@@ -142,11 +142,17 @@ describe("homeostat plan", () => {
       expect(refused.stdout).toEndWith(
         "\nwebapp  1 WebApp, not all of them planned\nIncomplete plan: 0 to create, 0 to change, 0 to delete, 0 roll-outs, 4 unknown.\n"
       )
-      yield* role("plan-children", [
-        { apiGroups: ["apps"], resources: ["deployments"], verbs },
-        { apiGroups: [""], resources: ["services", "pods"], verbs },
-        { apiGroups: ["autoscaling"], resources: ["horizontalpodautoscalers"], verbs }
+      const printed = yield* Binary.run(
+        ["rbac", "--plan", "--service-account=ci/plan", "--controllers=webapp", "-o=json"],
+        Binary.bare(cluster.directory)
+      )
+      const [{ metadata, rules }, binding, ...others] = JSON.parse(printed.stdout).items
+      expect([metadata.name, binding.subjects, others]).toEqual([
+        "homeostat-plan",
+        [{ kind: "ServiceAccount", namespace: "ci", name: "plan" }],
+        []
       ])
+      yield* role("homeostat-plan", rules)
       const end = yield* plan("-o", "json")
       expect(end.code).toBe(2)
       expect((JSON.parse(end.stdout) as Document).summary).toEqual({
