@@ -59,16 +59,25 @@ export const of = (plan: Plan, program: Maker, flags: ReadonlyArray<string>): Do
   ...plan
 })
 
-const lists = ["flags", "controllers", "writes", "unknown", "problems"]
+const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.every(isItem)
 
 /** The document in a text; undefined if the text has none. */
 export const parse = (text: string): Document | undefined => {
   try {
     const value: unknown = JSON.parse(text)
-    if (typeof value !== "object" || value === null) return undefined
-    const isPlan = Reflect.get(value, "kind") === "Plan" && Reflect.get(value, "version") === 1
+    const isPlan =
+      isRecord(value) &&
+      value.kind === "Plan" &&
+      value.version === 1 &&
+      isRecord(value.program) &&
+      isListOf(value.flags, (flag) => typeof flag === "string") &&
+      ["controllers", "writes", "unknown", "problems"].every((name) => isListOf(value[name], isRecord))
     // The only unchecked cast: a program wrote the document, and the version names its form.
-    return isPlan && lists.every((name) => Array.isArray(Reflect.get(value, name))) ? (value as Document) : undefined
+    return isPlan ? (value as unknown as Document) : undefined
   } catch {
     return undefined
   }
@@ -88,9 +97,12 @@ export interface Difference {
   readonly warnings: ReadonlyArray<string>
 }
 
-/** Times differ from one plan to the next. */
+/** Times differ from one plan to the next, and so do the uids of new objects. */
 const timeless = (value: object): string =>
-  JSON.stringify(value).replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "")
+  JSON.stringify(value).replace(
+    /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g,
+    ""
+  )
 
 /** The items of one list that the other lacks. An item that occurs twice needs two equal ones. */
 const without = <A extends object>(items: ReadonlyArray<A>, others: ReadonlyArray<A>): ReadonlyArray<A> => {

@@ -9,6 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
@@ -349,6 +350,46 @@ describe("A plan", () => {
     })
   )
 
+  scene("is the same again, also with new objects and in another order of the answers", ({ plan }) =>
+    Effect.gen(function* () {
+      const copying = controller((site) =>
+        Effect.gen(function* () {
+          const millis = yield* Random.nextIntBetween(0, 100)
+          yield* Effect.sleep(millis)
+          yield* Owned.apply(site, ConfigMap, { metadata: { name: site.metadata.name } })
+          return yield* Effect.fail(new NoLuck())
+        })
+      )
+      const manifests = ["a", "b", "c", "d", "e", "f"].map((name) => ({
+        apiVersion: "example.com/v1",
+        kind: "Site",
+        metadata: { ...key, name },
+        spec: { size: 5 }
+      }))
+      const { at: _, ...first } = yield* plan([copying], { manifests })
+      expect([first.writes.length, first.unknown.length]).toEqual([6, 6])
+      for (let again = 0; again < 3; again++) expect(yield* plan([copying], { manifests })).toMatchObject(first)
+    })
+  )
+
+  scene("fails for a namespace that does not exist, which would look like an empty plan", ({ cluster, plan }) =>
+    Effect.gen(function* () {
+      const done = controller(() => Effect.succeed(Result.done))
+      const asked = plan([done], { namespaces: ["default", "shpo"] })
+      expect(String(yield* Effect.flip(asked))).toContain('namespaces "shpo" not found (check --namespace)')
+      const manifests = [{ apiVersion: "v1", kind: "Namespace", metadata: { name: "shpo" } }]
+      expect((yield* plan([done], { namespaces: ["shpo"], manifests })).unknown).toEqual([])
+      // Without the permission to read it, the namespace may exist.
+      const rules = ["sites", "configmaps"].map((resource) => ({
+        apiGroups: ["", "example.com"],
+        resources: [resource],
+        verbs: ["list"]
+      }))
+      const reader = yield* cluster.bind(roleOf("reader", rules))
+      expect((yield* plan([done], { namespaces: ["shpo"] }, reader.transport)).unknown).toEqual([])
+    })
+  )
+
   scene(
     "uses the definition of the cluster, or with installCrds that of the program",
     ({ plan }) =>
@@ -474,17 +515,17 @@ describe("A plan", () => {
       expect(short(planned)).toEqual(["create ConfigMap allowed"])
       expect(planned.unknown).toEqual([
         {
+          controller: "refused",
+          object: { kind: "Site", ...key },
+          reason: expect.stringMatching(/secrets "s" is forbidden/)
+        },
+        {
           controller: "watching",
           reason: expect.stringMatching(/^cannot list secrets in all namespaces: requires permission /)
         },
         // Each missing permission, not only the first.
         { controller: "blind", reason: expect.stringMatching(/^cannot list jobs.batch in all namespaces: /) },
-        { controller: "blind", reason: expect.stringMatching(/^cannot list secrets in all namespaces: /) },
-        {
-          controller: "refused",
-          object: { kind: "Site", ...key },
-          reason: expect.stringMatching(/secrets "s" is forbidden/)
-        }
+        { controller: "blind", reason: expect.stringMatching(/^cannot list secrets in all namespaces: /) }
       ])
     })
   )

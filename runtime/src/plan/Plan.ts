@@ -93,14 +93,31 @@ export interface Settings {
 }
 
 /** The order of a plan: by controller, namespace and name; the writes of an object stay in their order. */
-const sorted = (writes: ReadonlyArray<Write>, names: ReadonlyArray<string>): ReadonlyArray<Write> => {
-  const keyOf = ({ object }: Write): string => `${object?.namespace ?? ""}/${object?.name ?? ""}`
-  return writes.toSorted(
+const sorted = <A extends { readonly controller?: string | undefined; readonly object?: ObjectName | undefined }>(
+  parts: ReadonlyArray<A>,
+  controllers: ReadonlyArray<{ readonly name: string }>
+): ReadonlyArray<A> => {
+  const places = new Map(controllers.map(({ name }, index) => [name, index]))
+  const placeOf = ({ controller = "" }: A): number => places.get(controller) ?? -1
+  const keyOf = ({ object }: A): string => `${object?.namespace ?? ""}/${object?.name ?? ""}`
+  return parts.toSorted(
     (one, other) =>
-      names.indexOf(one.controller ?? "") - names.indexOf(other.controller ?? "") ||
-      (keyOf(one) < keyOf(other) ? -1 : keyOf(one) > keyOf(other) ? 1 : 0)
+      placeOf(one) - placeOf(other) || (keyOf(one) < keyOf(other) ? -1 : keyOf(one) > keyOf(other) ? 1 : 0)
   )
 }
+
+/** A namespace that does not exist is an error: without one, a wrong name would look like an empty plan. */
+const existing = (namespaces: ReadonlyArray<string>, snapshot: Snapshot.Snapshot, { find }: Simulation) =>
+  Effect.forEach(
+    namespaces,
+    (name) =>
+      Effect.filterOrFail(
+        snapshot.namespace(name),
+        () => find(Snapshot.namespaces, "", name) !== undefined,
+        () => new Manifests.Rejected({ message: `namespaces ${JSON.stringify(name)} not found (check --namespace)` })
+      ),
+    { discard: true }
+  )
 
 /**
  * Plans for the cluster of the transport. Fails if the API server does not answer, or if a manifest is rejected.
@@ -144,6 +161,7 @@ export const make = <R, E>(
     })
     const { manifests = [], namespace = "default", namespaces = [] } = settings
     yield* Manifests.apply(manifests, { client, kinds, serve, simulation, transport, namespace, namespaces })
+    yield* existing(namespaces, snapshot, simulation)
     isRecording = true
 
     const planned = Effect.gen(function* () {
@@ -184,20 +202,20 @@ export const make = <R, E>(
           complete: ![...unstarted, ...late].some(({ controller }) => controller === name)
         }
       }),
-      writes: sorted(
-        writes,
-        controllers.map(({ name }) => name)
+      writes: sorted(writes, controllers),
+      unknown: sorted(
+        [
+          ...unstarted,
+          ...endings.all(),
+          ...failures
+            .filter(([, { isFinal }]) => !isFinal)
+            .map(named)
+            .map(({ message, ...rest }) => ({ ...rest, reason: `the reconcile fails: ${message}` })),
+          ...late
+        ],
+        controllers
       ),
-      unknown: [
-        ...unstarted,
-        ...endings.all(),
-        ...failures
-          .filter(([, { isFinal }]) => !isFinal)
-          .map(named)
-          .map(({ message, ...rest }) => ({ ...rest, reason: `the reconcile fails: ${message}` })),
-        ...late
-      ],
-      problems: failures.filter(([, { isFinal }]) => isFinal).map(named)
+      problems: sorted(failures.filter(([, { isFinal }]) => isFinal).map(named), controllers)
     }
   }).pipe(Effect.scoped, Logger.withMinimumLogLevel(LogLevel.None))
 

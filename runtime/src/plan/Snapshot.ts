@@ -43,7 +43,8 @@ interface Page {
 }
 
 const definitions: Collection = { group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions" }
-const namespaces: Collection = { group: "", version: "v1", plural: "namespaces" }
+/** The collection of namespaces. */
+export const namespaces: Collection = { group: "", version: "v1", plural: "namespaces" }
 
 /** Without the permission to read a namespace, which controllers do not need. */
 const assumed = (name: string) => ({

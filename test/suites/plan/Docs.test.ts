@@ -225,6 +225,9 @@ describe("The difference of two plans", () => {
 
 test("A document is read again, and nothing else is", () => {
   expect(Document.parse(JSON.stringify(documentOf()))).toEqual(documentOf())
+  const { program: _, ...unmade } = documentOf()
+  const torn = [unmade, { ...documentOf(), writes: [null] }, { ...documentOf(), flags: [1] }]
+  for (const text of torn.map((value) => JSON.stringify(value))) expect(Document.parse(text)).toBeUndefined()
   for (const text of ["", "{", "[]", "null", "{}", '{"kind":"Plan","version":1}', '{"kind":"Plan","version":2}']) {
     expect(Document.parse(text)).toBeUndefined()
   }
