@@ -31,6 +31,18 @@ export const ofError = ({ code, message, reason, request, ...error }: ApiError.A
   })
 }
 
+/** The answer to a request that a plan cannot show. It refuses the request, as an API server does. */
+export const impossible = (message: string): Response =>
+  json(400, {
+    apiVersion: "v1",
+    kind: "Status",
+    metadata: {},
+    status: "Failure",
+    message,
+    reason: "BadRequest",
+    code: 400
+  })
+
 /**
  * The answer to a request of a reconcile whose plan has ended. The runtime takes this error as one that passes, so it reports nothing on
  * the object.

@@ -70,12 +70,15 @@ export const apply = (manifests: ReadonlyArray<Manifest>, options: Options): Eff
     manifests,
     (manifest) =>
       Effect.gen(function* () {
-        const { namespaces, serve, simulation, transport } = options
+        const { kinds, namespaces, serve, simulation, transport } = options
         const collection = yield* collectionOf(options, manifest)
         const { name, namespace: place = options.namespace } = manifest.metadata
         const { group, plural, version } = collection
         const unplaced = { group, plural, version, namespace: "", name, subresource: "", query: new URLSearchParams() }
-        if ((yield* serve(unplaced)) !== undefined) return yield* unserved(manifest, "add --install-crds")
+        // The controllers need their own version.
+        const own = kinds.find((kind) => kind.group === group && kind.plural === plural)
+        if (own !== undefined) yield* serve({ ...unplaced, version: own.version })
+        if ((yield* serve(unplaced))?.status === 404) return yield* unserved(manifest, "add --install-crds")
         const namespace = simulation.served(collection)?.namespaced === true ? place : ""
         const path = Target.objectPath({ ...unplaced, namespace })
         // kubectl refuses it too. Without an error, the plan would look empty.

@@ -52,6 +52,15 @@ class NoLuck extends Data.TaggedError("NoLuck") {
 /** The status in an older definition. */
 const unsized = { type: "object", properties: { old: { type: "string" } } }
 
+/** A definition with an older version and a conversion webhook that does not answer. */
+const converted = (() => {
+  const crd = JSON.parse(JSON.stringify(Crd.of(Site)))
+  const [version] = crd.spec.versions
+  const webhook = { conversionReviewVersions: ["v1"], clientConfig: { url: "https://127.0.0.1:1/convert" } }
+  const versions = [version, { ...version, name: "v1alpha1", storage: false }]
+  return { ...crd, spec: { ...crd.spec, versions, conversion: { strategy: "Webhook", webhook } } }
+})()
+
 const key = { namespace: "default", name: "a" }
 /** Nothing but the test writes there. */
 const quiet: EmbeddedCluster.Options = { crds: [Crd.of(Site)], seed: 1, controllers: [], kubelet: false }
@@ -430,6 +439,33 @@ describe("A plan", () => {
   )
 
   scene(
+    "calls no conversion webhook: it refuses a file in another version, and names a controller of another version",
+    ({ plan }) =>
+      Effect.gen(function* () {
+        yield* create
+        const sizing = controller((site) => Effect.as(Status.update(site, { size: 4 }), Result.done))
+        expect(short(yield* plan([sizing]))).toEqual(["change Site a status status.size"])
+        const manifests = [
+          { apiVersion: "example.com/v1alpha1", kind: "Site", metadata: { ...key, name: "b" }, spec: {} }
+        ]
+        const why = "a plan calls no conversion webhook, so it has one version of sites.example.com, and not v1alpha1"
+        expect(String(yield* Effect.flip(plan([sizing], { manifests })))).toContain(why)
+        const Old = Resource.make({ group: "example.com", version: "v1alpha1", kind: "Site", plural: "sites" })
+        const old = Controller.make("old", {
+          for: ConfigMap,
+          watches: [Trigger.on(Old, { map: () => [] })],
+          reconcile: () => Effect.succeed(Result.done)
+        })
+        const both = yield* plan([sizing, old])
+        expect([both.controllers.map(({ complete }) => complete), both.unknown]).toEqual([
+          [true, false],
+          [{ controller: "old", reason: expect.stringContaining(why) }]
+        ])
+      }),
+    { ...quiet, crds: [converted] }
+  )
+
+  scene(
     "has kinds of other programs, also without the permission to read their definitions",
     ({ cluster, plan }) =>
       Effect.gen(function* () {
@@ -545,6 +581,8 @@ describe("A plan", () => {
       ).pipe(Layer.provide(cluster.transport))
       const exit = yield* Effect.exit(plan([controller(() => Effect.succeed(Result.done))], {}, broken))
       expect(Exit.isFailure(exit) && String(exit.cause)).toContain("etcd is gone")
+      const manifests = [{ apiVersion: "v1", kind: "ConfigMap", metadata: { ...key, name: "x" } }]
+      expect(String(yield* Effect.flip(plan([], { manifests }, broken)))).toContain("etcd is gone")
     })
   )
 })

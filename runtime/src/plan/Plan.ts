@@ -160,7 +160,12 @@ export const make = <R, E>(
       failed: (error) => Deferred.fail(failure, error)
     })
     const { manifests = [], namespace = "default", namespaces = [] } = settings
-    yield* Manifests.apply(manifests, { client, kinds, serve, simulation, transport, namespace, namespaces })
+    yield* Manifests.apply(manifests, { client, kinds, serve, simulation, transport, namespace, namespaces }).pipe(
+      // The cause, in place of a request without an answer.
+      Effect.catchAll((error) =>
+        Effect.flatMap(Deferred.poll(failure), (cause) => Option.getOrElse(cause, () => Effect.fail(error)))
+      )
+    )
     yield* existing(namespaces, snapshot, simulation)
     isRecording = true
 
