@@ -148,8 +148,12 @@ export const differenceText = (difference: Difference): string =>
     ...endOf(difference)
   ].join("\n")
 
-/** A text in a table of Markdown. */
-const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("`", "'")
+/** A text in a table of Markdown. A tag or a comment in it would hide the rest. */
+const cell = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("|", "\\|").replaceAll("`", "'")
+
+const noteRow = ({ controller, object }: Pick<Unknown, "controller" | "object">, note: string): string =>
+  `| ${controller ?? ""} | ${object === undefined ? "" : cell(named(object))} | ${cell(line(note))} | |`
 
 const table = (plan: Parts): ReadonlyArray<string> => [
   "| controller | object | write | pods |",
@@ -159,10 +163,8 @@ const table = (plan: Parts): ReadonlyArray<string> => [
     const what = `${signs[write.action]} ${named(write.target)}${write.subresource === undefined ? "" : ` ${write.subresource}`}`
     return `| ${write.controller ?? ""} | ${cell(object)} | \`${cell(what)}\` | ${write.rollout === undefined ? "" : `rolls ${write.rollout.pods}`} |`
   }),
-  ...plan.unknown.map(
-    ({ controller, object, reason }) =>
-      `| ${controller ?? ""} | ${object === undefined ? "" : cell(named(object))} | unknown: ${cell(line(reason))} | |`
-  )
+  ...plan.unknown.map((unknown) => noteRow(unknown, `unknown: ${unknown.reason}`)),
+  ...plan.problems.map((problem) => noteRow(problem, `stops: ${problem.message}`))
 ]
 
 const details = (plan: Parts): ReadonlyArray<string> => [

@@ -147,10 +147,12 @@ describe("The text of a plan", () => {
 
 test("The Markdown of a plan has a row for each write, and keeps pipes and fences of values in place", () => {
   const write = { ...image, fields: [{ path: "data.a", from: "x|y", to: "```\n# title" }] }
-  const text = Text.markdown(documentOf({ writes: [write], unknown: [{ ...secret, reason: "a | b" }] }))
+  const problems = [{ controller: "webapp", object: shop, message: "<!-- hidden" }]
+  const text = Text.markdown(documentOf({ writes: [write], unknown: [{ ...secret, reason: "a | b" }], problems }))
   expect(text).toStartWith("### Incomplete plan of homeostat 1.3.0 (1a2b3c4d)\n\n0 to create, 1 to change,")
   expect(text).toContain("\n| webapp | WebApp default/shop | `~ Deployment default/shop` | rolls 3 |\n")
   expect(text).toContain("\n| backup | Backup prod/db | unknown: a \\| b | |\n")
+  expect(text).toContain("\n| webapp | WebApp default/shop | stops: &lt;!-- hidden | |\n")
   expect(text.match(/```/g)).toHaveLength(2)
 })
 
