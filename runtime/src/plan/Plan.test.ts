@@ -315,7 +315,7 @@ describe("A plan", () => {
       yield* create
       const slow = controller(() => Effect.as(Effect.sleep("1 hour"), Result.done), { timeout: "2 hours" })
       const { unknown } = yield* plan([slow], { timeout: Duration.seconds(30) })
-      expect(unknown).toEqual([{ controller: "site", reason: "1 objects are not at rest after 30s" }])
+      expect(unknown).toEqual([{ controller: "site", reason: "1 object is not at rest after 30s" }])
     })
   )
 

@@ -112,8 +112,9 @@ const existing = (namespaces: ReadonlyArray<string>, snapshot: Snapshot.Snapshot
     namespaces,
     (name) =>
       Effect.filterOrFail(
-        snapshot.namespace(name),
-        () => find(Snapshot.namespaces, "", name) !== undefined,
+        snapshot.copy(Snapshot.namespace(name)),
+        // Without the permission to read it, the namespace may exist.
+        (refused) => refused !== undefined || find(Snapshot.namespace(name), "", name) !== undefined,
         () => new Manifests.Rejected({ message: `namespaces ${JSON.stringify(name)} not found (check --namespace)` })
       ),
     { discard: true }
@@ -247,8 +248,9 @@ const settled = <R extends Runner>(runners: ReadonlyArray<R>, rest: Rest.Rest, t
       ? []
       : working.flatMap(({ controller, queue }): ReadonlyArray<Endings.Unknown> => {
           const { processing, ready } = Option.getOrThrow(queue()).snapshot()
-          const reason = `${processing + ready} objects are not at rest after ${Duration.format(timeout)}`
-          return processing + ready === 0 ? [] : [{ controller, reason }]
+          const left = processing + ready
+          const reason = `${left} ${left === 1 ? "object is" : "objects are"} not at rest after ${Duration.format(timeout)}`
+          return left === 0 ? [] : [{ controller, reason }]
         })
     return { runners, unstarted, late }
   })

@@ -43,8 +43,16 @@ interface Page {
 }
 
 const definitions: Collection = { group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions" }
-/** The collection of namespaces. */
-export const namespaces: Collection = { group: "", version: "v1", plural: "namespaces" }
+/** A namespace as the target of a read. */
+export const namespace = (name: string): Target.Target => ({
+  group: "",
+  version: "v1",
+  plural: "namespaces",
+  namespace: "",
+  name,
+  subresource: "",
+  query: new URLSearchParams()
+})
 
 /** Without the permission to read a namespace, which controllers do not need. */
 const assumed = (name: string) => ({
@@ -163,14 +171,11 @@ export const make = (
     return {
       copy: (target) => (target.name === "" ? list(target) : get(target)),
       namespace: (name) =>
-        Effect.map(
-          get({ ...namespaces, namespace: "", name, subresource: "", query: new URLSearchParams() }),
-          (refused) => {
-            if (refused !== undefined && simulation.find(namespaces, "", name) === undefined) {
-              simulation.load(namespaces, assumed(name))
-            }
+        Effect.map(get(namespace(name)), (refused) => {
+          if (refused !== undefined && found(namespace(name)) === undefined) {
+            simulation.load(namespace(name), assumed(name))
           }
-        ),
+        }),
       put: (target, object) => {
         touched.add(Target.keyOf(target))
         store(target, object as Wire)
