@@ -566,6 +566,34 @@ describe("A plan", () => {
     })
   )
 
+  scene("never has a value of a Secret, also if the API server refuses it", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const value = "hunter2"
+      const encoded = Buffer.from(value).toString("base64")
+      yield* Client.create(Secret, { metadata: { ...key, name: "old" }, data: { was: encoded } })
+      const hiding = controller(
+        (site) =>
+          Effect.gen(function* () {
+            yield* Client.patch(Secret, { ...key, name: "old" }, Patch.merge({ data: null, stringData: { is: value } }))
+            yield* Owned.apply(site, Secret, { metadata: { name: "new" }, stringData: { password: value } })
+            yield* Owned.apply(site, Secret, { metadata: { name: "wrong" }, data: { "not a key": encoded } })
+            return Result.done
+          }),
+        { owns: [Secret], access: [Access.patch(Secret)] }
+      )
+      const manifests = [{ apiVersion: "v1", kind: "Secret", metadata: { ...key, name: "file" }, data: { a: encoded } }]
+      for (const dryRuns of [false, true]) {
+        const planned = yield* plan([hiding], { dryRuns, manifests })
+        expect(short(planned)).toEqual(["change Secret old data.is data.was", "create Secret new"])
+        expect(planned.problems).toMatchObject([{ message: expect.stringContaining("not a key") }])
+        expect(JSON.stringify(planned)).not.toMatch(new RegExp(`${value}|${encoded.slice(0, -2)}`))
+      }
+      const broken = [{ apiVersion: "v1", kind: "Secret", metadata: { ...key, name: "x" }, data: { a: `${value}!` } }]
+      expect(String(yield* Effect.flip(plan([hiding], { manifests: broken })))).not.toContain(value)
+    })
+  )
+
   scene("fails if the API server stops to answer", ({ cluster, plan }) =>
     Effect.gen(function* () {
       yield* create
