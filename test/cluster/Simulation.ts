@@ -37,34 +37,40 @@ export interface Simulation {
 /** The number of changes that watches can resume from: more than any plan makes. */
 const history = 1_000_000
 
+/** The same uids for the same new objects, so that two plans can be compared. No test has this seed for its cluster. */
+const seed = 1_128_202_600
+
 /** An API server without objects. */
-export const make: Effect.Effect<Simulation, never, Scope.Scope> = Effect.map(ApiServer.make({ history }), (server) => {
-  const { registry, store } = server
-  store.restore({ revision: store.revision, storages: {} })
-  const kindOf = ({ group, plural, version }: Collection): Kind | undefined => registry.find(group, version, plural)
-  const transport = Memory.make(server)
-  return {
-    // The answer comes at once, so a request needs no abort.
-    transport: Transport.of({
-      ...transport,
-      send: (request) =>
-        Effect.flatMap(server.handle({ ...request, body: request.body }), ({ body, headers, status }) =>
-          typeof body === "string"
-            ? Effect.succeed({ status, headers: { get: (name) => headers[name.toLowerCase()] ?? null }, body })
-            : transport.send(request)
-        )
-    }),
-    served: kindOf,
-    collectionOf: (apiVersion, kind) => registry.named(apiVersion, kind),
-    load: (collection, object) => {
-      const kind = kindOf(collection)
-      if (kind === undefined) throw new Error(`the API server does not serve ${collection.plural}`)
-      store.put(kind.storage, kind.toStorage({ ...(object as JsonObject), ...typeOf(kind) }))
-    },
-    find: (collection, namespace, name) => {
-      const kind = kindOf(collection)
-      const stored = kind && store.get(kind.storage, kind.namespaced ? namespace : "", name)
-      return stored && kind.fromStorage(stored)
+export const make: Effect.Effect<Simulation, never, Scope.Scope> = Effect.map(
+  ApiServer.make({ history, seed }),
+  (server) => {
+    const { registry, store } = server
+    store.restore({ revision: store.revision, storages: {} })
+    const kindOf = ({ group, plural, version }: Collection): Kind | undefined => registry.find(group, version, plural)
+    const transport = Memory.make(server)
+    return {
+      // The answer comes at once, so a request needs no abort.
+      transport: Transport.of({
+        ...transport,
+        send: (request) =>
+          Effect.flatMap(server.handle({ ...request, body: request.body }), ({ body, headers, status }) =>
+            typeof body === "string"
+              ? Effect.succeed({ status, headers: { get: (name) => headers[name.toLowerCase()] ?? null }, body })
+              : transport.send(request)
+          )
+      }),
+      served: kindOf,
+      collectionOf: (apiVersion, kind) => registry.named(apiVersion, kind),
+      load: (collection, object) => {
+        const kind = kindOf(collection)
+        if (kind === undefined) throw new Error(`the API server does not serve ${collection.plural}`)
+        store.put(kind.storage, kind.toStorage({ ...(object as JsonObject), ...typeOf(kind) }))
+      },
+      find: (collection, namespace, name) => {
+        const kind = kindOf(collection)
+        const stored = kind && store.get(kind.storage, kind.namespaced ? namespace : "", name)
+        return stored && kind.fromStorage(stored)
+      }
     }
   }
-})
+)

@@ -1,14 +1,11 @@
 /** `plan`: what the program would write in a cluster now, without writing it. */
-import { FileSystem } from "@effect/platform/FileSystem"
 import * as Console from "effect/Console"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as KubeConfig from "../client/KubeConfig.ts"
 import * as Transport from "../client/Transport.ts"
 import type * as Manager from "../manager/Manager.ts"
 import * as Document from "../plan/Document.ts"
-import type { Manifest } from "../plan/Manifests.ts"
 import * as Plan from "../plan/Plan.ts"
 import type { Load } from "../plan/Simulation.ts"
 import * as Text from "../plan/Text.ts"
@@ -16,6 +13,7 @@ import * as Build from "./Build.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
 import * as Kinds from "./Kinds.ts"
+import * as ManifestFiles from "./ManifestFiles.ts"
 import type { Program as Runnable } from "./Run.ts"
 import * as Verb from "./Verb.ts"
 
@@ -23,9 +21,6 @@ import * as Verb from "./Verb.ts"
 export interface Program<R, E> extends Runnable<R, E> {
   readonly simulation: Load
 }
-
-/** A file cannot be used. The message names the flag and the file. */
-export class InvalidFile extends Data.TaggedError("InvalidFile")<{ readonly message: string }> {}
 
 /** Renders a plan, or its difference from an earlier plan. */
 interface Format {
@@ -57,7 +52,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
     Flag.list("filename", {
       placeholder: "FILE",
       description:
-        "Plan as if the objects of this file were applied first; repeated or separated by commas; - for standard input"
+        "Plan as if the objects of this file or folder were applied first; repeated or separated by commas; - for standard input"
     })
   ),
   installCrds: Flag.toggle("install-crds", {
@@ -82,55 +77,33 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
   )
 })
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+/** The flags that change the writes of a plan, in one form and order. */
+const flagsIn = (
+  settings: Pick<
+    Flag.Values<ReturnType<typeof flagsOf>>,
+    "namespaces" | "controllers" | "selector" | "server" | "installCrds"
+  >,
+  manifests: ReadonlyArray<object>
+): ReadonlyArray<string> => [
+  ...settings.namespaces.toSorted().map((name) => `--namespace=${name}`),
+  ...(settings.controllers.length === 0 ? [] : [`--controllers=${settings.controllers.toSorted().join(",")}`]),
+  ...(settings.selector === undefined ? [] : [`--selector=${settings.selector}`]),
+  ...(settings.server ? ["--server"] : []),
+  ...(settings.installCrds ? ["--install-crds"] : []),
+  // The same file may have another path, and its objects may have secrets.
+  ...(manifests.length === 0 ? [] : [`--filename=${counted(manifests)}, sha256 ${digestOf(manifests)}`])
+]
 
-const read = (flag: string, path: string) =>
-  Effect.gen(function* () {
-    if (path === "-") return yield* Effect.promise(() => Bun.stdin.text())
-    const fs = yield* FileSystem
-    return yield* Effect.mapError(
-      fs.readFileString(path),
-      () => new InvalidFile({ message: `--${flag}: ${path} cannot be read` })
-    )
-  })
+const counted = ({ length }: ReadonlyArray<object>): string => `${length} object${length === 1 ? "" : "s"}`
 
-const isManifest = (value: unknown): value is Manifest => {
-  if (typeof value !== "object" || value === null) return false
-  const metadata: unknown = Reflect.get(value, "metadata")
-  const isNamed = typeof metadata === "object" && metadata !== null && typeof Reflect.get(metadata, "name") === "string"
-  return isNamed && ["apiVersion", "kind"].every((field) => typeof Reflect.get(value, field) === "string")
-}
-
-/** The objects of a document: itself, or the items of a List. */
-const itemsOf = (value: unknown): ReadonlyArray<unknown> => {
-  if (value === undefined || value === null) return []
-  const items: unknown =
-    typeof value === "object" && Reflect.get(value, "kind") === "List" ? Reflect.get(value, "items") : undefined
-  return Array.isArray(items) ? items : [value]
-}
-
-/** The objects of a file in YAML or JSON. */
-const manifestsIn = (path: string) =>
-  Effect.gen(function* () {
-    const text = yield* read("filename", path)
-    const { loadAll } = yield* Effect.promise(() => import("js-yaml"))
-    const documents = yield* Effect.try({
-      try: () => loadAll(text),
-      catch: (error) =>
-        new InvalidFile({ message: `--filename: ${path} is not YAML: ${reasonOf(error).split("\n", 1)[0]}` })
-    })
-    return yield* Effect.forEach(documents.flatMap(itemsOf), (item) =>
-      isManifest(item)
-        ? Effect.succeed(item)
-        : new InvalidFile({ message: `--filename: ${path} has an object without apiVersion, kind and metadata.name` })
-    )
-  })
+const digestOf = (value: object): string =>
+  new Bun.CryptoHasher("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 12)
 
 const earlier = (path: string) =>
-  Effect.flatMap(read("since", path), (text) => {
+  Effect.flatMap(ManifestFiles.read("since", path), (text) => {
     const document = Document.parse(text)
     return document === undefined
-      ? new InvalidFile({ message: `--since: ${path} is not a plan (write one with plan -o json)` })
+      ? new ManifestFiles.InvalidFile({ message: `--since: ${path} is not a plan (write one with plan -o json)` })
       : Effect.succeed(document)
   })
 
@@ -154,7 +127,7 @@ export const verb = <R, E>(program: Program<R, E>) =>
           return yield* new Verb.UsageError({ message: "--local and --server: only one is possible" })
         }
         const before = settings.since === undefined ? undefined : yield* earlier(settings.since)
-        const manifests = (yield* Effect.forEach(settings.files, manifestsIn)).flat()
+        const manifests = yield* ManifestFiles.objectsIn(settings.files)
         const cluster = yield* KubeConfig.load({ ...settings.kubeconfig, context: settings.context })
         const { make } = yield* Effect.promise(program.simulation)
         const controllers = Flags.chosen(program.controllers, settings.controllers)
@@ -166,19 +139,21 @@ export const verb = <R, E>(program: Program<R, E>) =>
           kinds: Kinds.of(program),
           installCrds: settings.installCrds,
           manifests,
+          // As kubectl: the flag wins over the context.
+          namespace: settings.namespaces.length === 1 ? settings.namespaces[0] : cluster.namespace,
           dryRuns: settings.server,
           timeout: settings.timeout,
           userAgent: Build.userAgent(program)
         }).pipe(Effect.provide(Transport.layer(cluster)))
         const { build, name, version } = program
-        const document = Document.of(plan, { name, version, ...(build !== undefined && { commit: build.commit }) })
+        const maker = { name, version, ...(build !== undefined && { commit: build.commit }) }
+        const document = Document.of(plan, maker, flagsIn(settings, manifests))
         if (before === undefined) {
           yield* Console.log(settings.format.plan(document))
           return yield* Document.isEmpty(document) ? Effect.void : new Verb.Logged({ code: 2 })
         }
         const difference = Document.difference(before, document)
         yield* Console.log(settings.format.difference(difference))
-        const isSame = Document.isEmpty(difference.before) && Document.isEmpty(difference.now)
-        return yield* isSame ? Effect.void : new Verb.Logged({ code: 2 })
+        return yield* Document.isSame(difference) ? Effect.void : new Verb.Logged({ code: 2 })
       }).pipe(Effect.scoped)
   })

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Permissions from "../manager/Permissions.ts"
 import * as Rbac from "../manager/Rbac.ts"
+import * as Reads from "../plan/Reads.ts"
 import * as Election from "./Election.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
@@ -79,14 +80,36 @@ export const objects = (program: Program, settings: Settings) =>
     })
   )
 
-/** The verb. */
-export const verb = (program: Program) =>
-  Verb.make("rbac", {
+/** The roles of the verb `plan`, which only read. Their bindings are for the named account, unless it is that of the manager. */
+const planned = (program: Program, { controllers, namespaces, serviceAccount }: Settings) => {
+  const { name } = program
+  const isNamed = serviceAccount.name !== name || serviceAccount.namespace !== `${name}-system`
+  return Rbac.objects(Reads.of(Flags.chosen(program.controllers, controllers), namespaces), {
+    name: `${name}-plan`,
+    serviceAccount,
+    namespaces,
+    lease: undefined,
+    installCrds: false
+  }).filter(({ kind }) => isNamed || kind === "ClusterRole" || kind === "Role")
+}
+
+/** The verb. Only a program with the verb `plan` has roles for it. */
+export const verb = (program: Program & { readonly simulation?: unknown }) => {
+  const canPlan = program.simulation !== undefined
+  const plan = Flag.toggle("plan", {
+    description: `Print the roles of "${program.name} plan" instead, which only read; bound to the account of --service-account if given`
+  })
+  return Verb.make("rbac", {
     description: "Print the minimal RBAC roles, for kubectl apply -f -",
-    flags: { ...flags(program), output: Yaml.flag },
+    flags: { ...flags(program), ...(canPlan && { plan }), output: Yaml.flag },
     examples: [
       ["Print the roles of a manager for all namespaces.", "rbac --leader-elect"],
-      ["Print the roles of a manager for one namespace.", "rbac --namespace=shop"]
+      ["Print the roles of a manager for one namespace.", "rbac --namespace=shop"],
+      ...(canPlan ? [["Print a role for plans in a pipeline.", "rbac --plan --service-account=ci/plan"] as const] : [])
     ],
-    run: (settings) => Effect.flatMap(objects(program, settings), (objects) => Yaml.print(objects, settings.output))
+    run: (settings) =>
+      settings.plan === true
+        ? Yaml.print(planned(program, settings), settings.output)
+        : Effect.flatMap(objects(program, settings), (objects) => Yaml.print(objects, settings.output))
   })
+}

@@ -8,11 +8,15 @@ const headers = { get: (name: string) => (name.toLowerCase() === "content-type" 
 /** A response with a JSON body. */
 export const json = (status: number, value: object): Response => ({ status, headers, body: JSON.stringify(value) })
 
+/** The answer of an API server that does not serve a path. */
+export const notServed: Response = { status: 404, headers: { get: () => null }, body: "404 page not found\n" }
+
 /** The response that leads to this error again. */
 export const ofError = ({ code, message, reason, request, ...error }: ApiError.Answered): Response => {
+  // Clients know it from a body that is not a Status, and add their own hint to its message.
+  if (reason === "" && code === 404) return notServed
   const prefix = `${request.method} ${request.path}: `
   const text = message.startsWith(prefix) ? message.slice(prefix.length) : message
-  // The API server does not serve the path: clients know that from a body that is not a Status.
   if (reason === "") return { status: code, headers, body: text }
   const details = { ...error.details, causes: error.causes }
   return json(code, {
@@ -26,6 +30,18 @@ export const ofError = ({ code, message, reason, request, ...error }: ApiError.A
     details
   })
 }
+
+/** The answer to a request that a plan cannot show. It refuses the request, as an API server does. */
+export const impossible = (message: string): Response =>
+  json(400, {
+    apiVersion: "v1",
+    kind: "Status",
+    metadata: {},
+    status: "Failure",
+    message,
+    reason: "BadRequest",
+    code: 400
+  })
 
 /**
  * The answer to a request of a reconcile whose plan has ended. The runtime takes this error as one that passes, so it reports nothing on

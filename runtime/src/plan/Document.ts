@@ -1,4 +1,5 @@
 /** A plan as a JSON document, which names the build of the program. A later plan can be compared with it. */
+import type { Unknown } from "./Endings.ts"
 import type { Plan } from "./Plan.ts"
 import type { Write } from "./Write.ts"
 
@@ -20,16 +21,23 @@ export interface Summary {
   readonly unknown: number
 }
 
+/** The parts of a plan, or some of them. */
+export type Parts = Pick<Plan, "writes" | "unknown" | "problems">
+
 /** The document. */
 export interface Document extends Plan {
   readonly kind: "Plan"
   readonly version: 1
   readonly program: Maker
+  /** The flags that change the writes of a plan, such as `--namespace=shop`. */
+  readonly flags: ReadonlyArray<string>
+  /** Whether no part is unknown. */
+  readonly complete: boolean
   readonly summary: Summary
 }
 
 /** The numbers of some writes. */
-export const summaryOf = ({ unknown, writes }: Pick<Plan, "writes" | "unknown">): Summary => {
+export const summaryOf = ({ unknown, writes }: Parts): Summary => {
   const count = (wanted: Write["action"]) => writes.filter(({ action }) => action === wanted).length
   return {
     create: count("create"),
@@ -41,41 +49,60 @@ export const summaryOf = ({ unknown, writes }: Pick<Plan, "writes" | "unknown">)
 }
 
 /** The document of a plan. */
-export const of = (plan: Plan, program: Maker): Document => ({
+export const of = (plan: Plan, program: Maker, flags: ReadonlyArray<string>): Document => ({
   kind: "Plan",
   version: 1,
   program,
+  flags,
+  complete: plan.unknown.length === 0,
   summary: summaryOf(plan),
   ...plan
 })
+
+const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.every(isItem)
 
 /** The document in a text; undefined if the text has none. */
 export const parse = (text: string): Document | undefined => {
   try {
     const value: unknown = JSON.parse(text)
-    if (typeof value !== "object" || value === null) return undefined
+    const isPlan =
+      isRecord(value) &&
+      value.kind === "Plan" &&
+      value.version === 1 &&
+      isRecord(value.program) &&
+      isListOf(value.flags, (flag) => typeof flag === "string") &&
+      ["controllers", "writes", "unknown", "problems"].every((name) => isListOf(value[name], isRecord))
     // The only unchecked cast: a program wrote the document, and the version names its form.
-    return Reflect.get(value, "kind") === "Plan" && Reflect.get(value, "version") === 1
-      ? (value as Document)
-      : undefined
+    return isPlan ? (value as unknown as Document) : undefined
   } catch {
     return undefined
   }
 }
 
-/** Whether the plan has nothing to write, and knows it. */
-export const isEmpty = ({ unknown, writes }: Pick<Plan, "writes" | "unknown">): boolean =>
+/** Whether a plan has nothing to write, and knows it. */
+export const isEmpty = ({ unknown, writes }: Pick<Parts, "writes" | "unknown">): boolean =>
   writes.length === 0 && unknown.length === 0
 
 /** The plan before and now, without the parts that are the same. */
 export interface Difference {
-  readonly before: Pick<Document, "program" | "server" | "at" | "writes" | "unknown">
+  readonly before: Document
   readonly now: Document
+  /** The unknown parts of both plans, which cannot be compared. */
+  readonly unknown: ReadonlyArray<Unknown>
+  /** Why the two plans do not answer the same question, in sentences. */
+  readonly warnings: ReadonlyArray<string>
 }
 
-/** Times differ from one plan to the next. */
+/** Times differ from one plan to the next, and so do the uids of new objects. */
 const timeless = (value: object): string =>
-  JSON.stringify(value).replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "")
+  JSON.stringify(value).replace(
+    /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g,
+    ""
+  )
 
 /** The items of one list that the other lacks. An item that occurs twice needs two equal ones. */
 const without = <A extends object>(items: ReadonlyArray<A>, others: ReadonlyArray<A>): ReadonlyArray<A> => {
@@ -89,11 +116,39 @@ const without = <A extends object>(items: ReadonlyArray<A>, others: ReadonlyArra
   })
 }
 
+const warningsOf = (before: Document, now: Document): ReadonlyArray<string> => {
+  const flagsOf = ({ flags }: Document): string => (flags.length === 0 ? "no flags" : `the flags ${flags.join(" ")}`)
+  return [
+    ...(before.server === now.server
+      ? []
+      : [`The earlier plan is for ${before.server}, and this plan is for ${now.server}.`]),
+    ...(flagsOf(before) === flagsOf(now)
+      ? []
+      : [`The earlier plan has ${flagsOf(before)}, and this plan has ${flagsOf(now)}.`])
+  ]
+}
+
 /** The parts that only one of two plans has. Times do not count. */
 export const difference = (before: Document, now: Document): Difference => {
-  const only = (one: Document, other: Document) => {
-    const part = { writes: without(one.writes, other.writes), unknown: without(one.unknown, other.unknown) }
+  const only = (one: Document, other: Document): Document => {
+    const part = {
+      writes: without(one.writes, other.writes),
+      unknown: without(one.unknown, other.unknown),
+      problems: without(one.problems, other.problems)
+    }
     return { ...one, ...part, summary: summaryOf(part) }
   }
-  return { before: only(before, now), now: only(now, before) }
+  const [earlier, later] = [only(before, now), only(now, before)]
+  return {
+    before: earlier,
+    now: later,
+    unknown: without(now.unknown, later.unknown),
+    warnings: warningsOf(before, now)
+  }
 }
+
+/** Whether two plans are the same, and know it. */
+export const isSame = ({ before, now, unknown, warnings }: Difference): boolean =>
+  [before, now].every((side) => isEmpty(side) && side.problems.length === 0) &&
+  unknown.length === 0 &&
+  warnings.length === 0

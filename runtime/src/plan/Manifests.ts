@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type { ApiError } from "../client/ApiError.ts"
 import type { Transport } from "../client/Transport.ts"
 import type * as CustomResource from "../resource/CustomResource.ts"
+import { keyString } from "../resource/KubernetesObject.ts"
 import { apiVersionOf } from "../resource/Resource.ts"
 import * as Answers from "./Answers.ts"
 import * as Live from "./Live.ts"
@@ -29,10 +30,19 @@ export interface Options {
   readonly simulation: Simulation
   /** The transport of the plan. */
   readonly transport: Transport["Type"]
+  /** The namespace of objects without one. */
+  readonly namespace: string
+  /** The namespaces of the plan; none means all. */
+  readonly namespaces: ReadonlyArray<string>
 }
 
-const named = ({ kind, metadata: { name, namespace } }: Manifest): string =>
-  `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`
+const named = ({ kind, metadata: { name } }: Manifest, namespace = ""): string =>
+  `${kind} ${keyString({ name, namespace })}`
+
+const unserved = (manifest: Manifest, hint: string): Rejected =>
+  new Rejected({
+    message: `${named(manifest, manifest.metadata.namespace)}: the API server does not serve ${manifest.apiVersion} ${manifest.kind} (${hint})`
+  })
 
 /** The collection of a kind: of the program, of Kubernetes, or of the cluster. */
 const collectionOf = (
@@ -49,9 +59,7 @@ const collectionOf = (
     const resources = found._tag === "Right" ? found.right : []
     const resource = resources.find((each) => each.kind === kind && !each.name.includes("/"))
     return resource === undefined
-      ? new Rejected({
-          message: `${named(manifest)}: the API server does not serve ${apiVersion} ${kind} (apply its CustomResourceDefinition first)`
-        })
+      ? unserved(manifest, "put its CustomResourceDefinition into the file too")
       : Effect.succeed({ group, version, plural: resource.name })
   })
 }
@@ -62,14 +70,23 @@ export const apply = (manifests: ReadonlyArray<Manifest>, options: Options): Eff
     manifests,
     (manifest) =>
       Effect.gen(function* () {
-        const { serve, simulation, transport } = options
+        const { kinds, namespaces, serve, simulation, transport } = options
         const collection = yield* collectionOf(options, manifest)
-        const { name, namespace = "default" } = manifest.metadata
+        const { name, namespace: place = options.namespace } = manifest.metadata
         const { group, plural, version } = collection
         const unplaced = { group, plural, version, namespace: "", name, subresource: "", query: new URLSearchParams() }
-        yield* serve(unplaced)
-        const isNamespaced = simulation.served(collection)?.namespaced === true
-        const path = Target.objectPath({ ...unplaced, namespace: isNamespaced ? namespace : "" })
+        // The controllers need their own version.
+        const own = kinds.find((kind) => kind.group === group && kind.plural === plural)
+        if (own !== undefined) yield* serve({ ...unplaced, version: own.version })
+        if ((yield* serve(unplaced))?.status === 404) return yield* unserved(manifest, "add --install-crds")
+        const namespace = simulation.served(collection)?.namespaced === true ? place : ""
+        const path = Target.objectPath({ ...unplaced, namespace })
+        // kubectl refuses it too. Without an error, the plan would look empty.
+        if (namespace !== "" && namespaces.length > 0 && !namespaces.includes(namespace)) {
+          return yield* new Rejected({
+            message: `${named(manifest, namespace)}: the plan does not follow the namespace "${namespace}" (add --namespace=${namespace})`
+          })
+        }
         const request = {
           method: "PATCH",
           path: `${path}?fieldManager=kubectl&force=true`,
@@ -80,7 +97,9 @@ export const apply = (manifests: ReadonlyArray<Manifest>, options: Options): Eff
         } as const
         const response = yield* transport.send(request)
         if (response.status >= 300) {
-          return yield* new Rejected({ message: `${named(manifest)}: ${Answers.reasonOf(request, response)}` })
+          return yield* new Rejected({
+            message: `${named(manifest, namespace)}: ${Answers.reasonOf(request, response)}`
+          })
         }
       }),
     { discard: true }

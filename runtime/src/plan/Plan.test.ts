@@ -9,6 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
@@ -50,6 +51,15 @@ class NoLuck extends Data.TaggedError("NoLuck") {
 
 /** The status in an older definition. */
 const unsized = { type: "object", properties: { old: { type: "string" } } }
+
+/** A definition with an older version and a conversion webhook that does not answer. */
+const converted = (() => {
+  const crd = JSON.parse(JSON.stringify(Crd.of(Site)))
+  const [version] = crd.spec.versions
+  const webhook = { conversionReviewVersions: ["v1"], clientConfig: { url: "https://127.0.0.1:1/convert" } }
+  const versions = [version, { ...version, name: "v1alpha1", storage: false }]
+  return { ...crd, spec: { ...crd.spec, versions, conversion: { strategy: "Webhook", webhook } } }
+})()
 
 const key = { namespace: "default", name: "a" }
 /** Nothing but the test writes there. */
@@ -305,7 +315,7 @@ describe("A plan", () => {
       yield* create
       const slow = controller(() => Effect.as(Effect.sleep("1 hour"), Result.done), { timeout: "2 hours" })
       const { unknown } = yield* plan([slow], { timeout: Duration.seconds(30) })
-      expect(unknown).toEqual([{ controller: "site", reason: "1 objects are not at rest after 30s" }])
+      expect(unknown).toEqual([{ controller: "site", reason: "1 object is not at rest after 30s" }])
     })
   )
 
@@ -332,12 +342,60 @@ describe("A plan", () => {
       const { writes } = yield* plan([copying], { manifests: [manifest] })
       expect(writes).toMatchObject([{ target: { kind: "ConfigMap" } }])
       expect(writes[0]?.fields).toContainEqual({ path: "data.size", to: "5" })
+      const { namespace: _, ...unplaced } = key
+      const elsewhere = { ...manifest, metadata: unplaced }
+      yield* Client.create(Namespace, { metadata: { name: "shop" } })
+      const placed = yield* plan([copying], { manifests: [elsewhere], namespace: "shop", namespaces: ["shop"] })
+      expect(placed.writes).toMatchObject([{ target: { kind: "ConfigMap", namespace: "shop" } }])
+      expect(String(yield* Effect.flip(plan([copying], { manifests: [manifest], namespaces: ["shop"] })))).toContain(
+        'Site default/a: the plan does not follow the namespace "default" (add --namespace=default)'
+      )
       const wrong = { ...manifest, spec: { size: "five" } }
       expect(String(yield* Effect.flip(plan([copying], { manifests: [wrong] })))).toContain("Site default/a: PATCH ")
       const unserved = { ...manifest, apiVersion: "none.example.com/v1" }
       expect(String(yield* Effect.flip(plan([copying], { manifests: [unserved] })))).toContain(
         "the API server does not serve none.example.com/v1 Site"
       )
+    })
+  )
+
+  scene("is the same again, also with new objects and in another order of the answers", ({ plan }) =>
+    Effect.gen(function* () {
+      const copying = controller((site) =>
+        Effect.gen(function* () {
+          const millis = yield* Random.nextIntBetween(0, 100)
+          yield* Effect.sleep(millis)
+          yield* Owned.apply(site, ConfigMap, { metadata: { name: site.metadata.name } })
+          return yield* Effect.fail(new NoLuck())
+        })
+      )
+      const manifests = ["a", "b", "c", "d", "e", "f"].map((name) => ({
+        apiVersion: "example.com/v1",
+        kind: "Site",
+        metadata: { ...key, name },
+        spec: { size: 5 }
+      }))
+      const { at: _, ...first } = yield* plan([copying], { manifests })
+      expect([first.writes.length, first.unknown.length]).toEqual([6, 6])
+      for (let again = 0; again < 3; again++) expect(yield* plan([copying], { manifests })).toMatchObject(first)
+    })
+  )
+
+  scene("fails for a namespace that does not exist, which would look like an empty plan", ({ cluster, plan }) =>
+    Effect.gen(function* () {
+      const done = controller(() => Effect.succeed(Result.done))
+      const asked = plan([done], { namespaces: ["default", "shpo"] })
+      expect(String(yield* Effect.flip(asked))).toContain('namespaces "shpo" not found (check --namespace)')
+      const manifests = [{ apiVersion: "v1", kind: "Namespace", metadata: { name: "shpo" } }]
+      expect((yield* plan([done], { namespaces: ["shpo"], manifests })).unknown).toEqual([])
+      // Without the permission to read it, the namespace may exist.
+      const rules = ["sites", "configmaps"].map((resource) => ({
+        apiGroups: ["", "example.com"],
+        resources: [resource],
+        verbs: ["list"]
+      }))
+      const reader = yield* cluster.bind(roleOf("reader", rules))
+      expect((yield* plan([done], { namespaces: ["shpo"] }, reader.transport)).unknown).toEqual([])
     })
   )
 
@@ -370,8 +428,41 @@ describe("A plan", () => {
         expect(short(yield* plan([sizing], { installCrds: true, manifests }))).toEqual([
           "change Site a status status.size"
         ])
+        // A file may have the CRD too.
+        const withCrd = [{ ...Crd.of(Site), metadata: { name: "sites.example.com" } }, ...manifests]
+        expect(short(yield* plan([sizing], { manifests: withCrd }))).toEqual(["change Site a status status.size"])
+        expect(String(yield* Effect.flip(plan([sizing], { manifests })))).toContain(
+          "Site default/a: the API server does not serve example.com/v1 Site (add --install-crds)"
+        )
       }),
     { ...quiet, crds: [] }
+  )
+
+  scene(
+    "calls no conversion webhook: it refuses a file in another version, and names a controller of another version",
+    ({ plan }) =>
+      Effect.gen(function* () {
+        yield* create
+        const sizing = controller((site) => Effect.as(Status.update(site, { size: 4 }), Result.done))
+        expect(short(yield* plan([sizing]))).toEqual(["change Site a status status.size"])
+        const manifests = [
+          { apiVersion: "example.com/v1alpha1", kind: "Site", metadata: { ...key, name: "b" }, spec: {} }
+        ]
+        const why = "a plan calls no conversion webhook, so it has one version of sites.example.com, and not v1alpha1"
+        expect(String(yield* Effect.flip(plan([sizing], { manifests })))).toContain(why)
+        const Old = Resource.make({ group: "example.com", version: "v1alpha1", kind: "Site", plural: "sites" })
+        const old = Controller.make("old", {
+          for: ConfigMap,
+          watches: [Trigger.on(Old, { map: () => [] })],
+          reconcile: () => Effect.succeed(Result.done)
+        })
+        const both = yield* plan([sizing, old])
+        expect([both.controllers.map(({ complete }) => complete), both.unknown]).toEqual([
+          [true, false],
+          [{ controller: "old", reason: expect.stringContaining(why) }]
+        ])
+      }),
+    { ...quiet, crds: [converted] }
   )
 
   scene(
@@ -441,23 +532,65 @@ describe("A plan", () => {
         { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }
       ]
       const reader = yield* cluster.bind(roleOf("reader", rules))
+      const blind = Controller.make("blind", {
+        for: Job,
+        owns: [Secret],
+        reconcile: () => Effect.succeed(Result.done)
+      })
       const planned = yield* plan(
-        [reading("allowed", ConfigMap), reading("refused", Secret), watching],
+        [reading("allowed", ConfigMap), reading("refused", Secret), watching, blind],
         {},
         reader.transport
       )
+      expect(planned.controllers).toEqual([
+        { name: "allowed", kind: "Site", objects: 1, complete: true },
+        { name: "refused", kind: "Site", objects: 1, complete: true },
+        { name: "watching", kind: "Site", objects: 1, complete: false },
+        { name: "blind", kind: "Job", complete: false }
+      ])
       expect(short(planned)).toEqual(["create ConfigMap allowed"])
       expect(planned.unknown).toEqual([
-        {
-          controller: "watching",
-          reason: expect.stringMatching(/^cannot list secrets in all namespaces: requires permission /)
-        },
         {
           controller: "refused",
           object: { kind: "Site", ...key },
           reason: expect.stringMatching(/secrets "s" is forbidden/)
-        }
+        },
+        {
+          controller: "watching",
+          reason: expect.stringMatching(/^cannot list secrets in all namespaces: requires permission /)
+        },
+        // Each missing permission, not only the first.
+        { controller: "blind", reason: expect.stringMatching(/^cannot list jobs.batch in all namespaces: /) },
+        { controller: "blind", reason: expect.stringMatching(/^cannot list secrets in all namespaces: /) }
       ])
+    })
+  )
+
+  scene("never has a value of a Secret, also if the API server refuses it", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const value = "hunter2"
+      const encoded = Buffer.from(value).toString("base64")
+      yield* Client.create(Secret, { metadata: { ...key, name: "old" }, data: { was: encoded } })
+      const hiding = controller(
+        (site) =>
+          Effect.gen(function* () {
+            yield* Client.patch(Secret, { ...key, name: "old" }, Patch.merge({ data: null, stringData: { is: value } }))
+            yield* Owned.apply(site, Secret, { metadata: { name: "new" }, stringData: { password: value } })
+            yield* Owned.apply(site, Secret, { metadata: { name: "wrong" }, data: { "not a key": encoded } })
+            return Result.done
+          }),
+        { owns: [Secret], access: [Access.patch(Secret)] }
+      )
+      const manifests = [{ apiVersion: "v1", kind: "Secret", metadata: { ...key, name: "file" }, data: { a: encoded } }]
+      for (const dryRuns of [false, true]) {
+        const planned = yield* plan([hiding], { dryRuns, manifests })
+        expect(short(planned)).toEqual(["change Secret old data.is data.was", "create Secret new"])
+        expect(planned.problems).toMatchObject([{ message: expect.stringContaining("not a key") }])
+        expect(JSON.stringify(planned)).not.toMatch(new RegExp(`${value}|${encoded.slice(0, -2)}`))
+      }
+      const broken = [{ apiVersion: "v1", kind: "Secret", metadata: { ...key, name: "x" }, data: { a: `${value}!` } }]
+      expect(String(yield* Effect.flip(plan([hiding], { manifests: broken })))).not.toContain(value)
     })
   )
 
@@ -476,6 +609,8 @@ describe("A plan", () => {
       ).pipe(Layer.provide(cluster.transport))
       const exit = yield* Effect.exit(plan([controller(() => Effect.succeed(Result.done))], {}, broken))
       expect(Exit.isFailure(exit) && String(exit.cause)).toContain("etcd is gone")
+      const manifests = [{ apiVersion: "v1", kind: "ConfigMap", metadata: { ...key, name: "x" } }]
+      expect(String(yield* Effect.flip(plan([], { manifests }, broken)))).toContain("etcd is gone")
     })
   )
 })

@@ -42,8 +42,10 @@ import type { ObjectName, Write } from "./Write.ts"
 export interface Planned {
   readonly name: string
   readonly kind: string
-  /** The number of objects that it reconciles. */
-  readonly objects: number
+  /** The number of objects that it reconciles; absent if the plan could not list them. */
+  readonly objects?: number | undefined
+  /** False if the plan lacks objects that `unknown` does not name: the controller could not start, or the time was over. */
+  readonly complete: boolean
 }
 
 /** An object whose reconcile cannot continue until something changes. The plan is complete up to there. */
@@ -81,6 +83,8 @@ export interface Settings {
   readonly installCrds?: boolean | undefined
   /** Objects that are applied before the controllers start. The plan does not have them. */
   readonly manifests?: ReadonlyArray<Manifests.Manifest> | undefined
+  /** The namespace of manifests without one. Default `default`. */
+  readonly namespace?: string | undefined
   /** Whether dry runs in the cluster decide the first write of each object. Default false. */
   readonly dryRuns?: boolean | undefined
   /** The longest time for the reconciles. Default one minute. */
@@ -89,14 +93,32 @@ export interface Settings {
 }
 
 /** The order of a plan: by controller, namespace and name; the writes of an object stay in their order. */
-const sorted = (writes: ReadonlyArray<Write>, names: ReadonlyArray<string>): ReadonlyArray<Write> => {
-  const keyOf = ({ object }: Write): string => `${object?.namespace ?? ""}/${object?.name ?? ""}`
-  return writes.toSorted(
+const sorted = <A extends { readonly controller?: string | undefined; readonly object?: ObjectName | undefined }>(
+  parts: ReadonlyArray<A>,
+  controllers: ReadonlyArray<{ readonly name: string }>
+): ReadonlyArray<A> => {
+  const places = new Map(controllers.map(({ name }, index) => [name, index]))
+  const placeOf = ({ controller = "" }: A): number => places.get(controller) ?? -1
+  const keyOf = ({ object }: A): string => `${object?.namespace ?? ""}/${object?.name ?? ""}`
+  return parts.toSorted(
     (one, other) =>
-      names.indexOf(one.controller ?? "") - names.indexOf(other.controller ?? "") ||
-      (keyOf(one) < keyOf(other) ? -1 : keyOf(one) > keyOf(other) ? 1 : 0)
+      placeOf(one) - placeOf(other) || (keyOf(one) < keyOf(other) ? -1 : keyOf(one) > keyOf(other) ? 1 : 0)
   )
 }
+
+/** A namespace that does not exist is an error: without one, a wrong name would look like an empty plan. */
+const existing = (namespaces: ReadonlyArray<string>, snapshot: Snapshot.Snapshot, { find }: Simulation) =>
+  Effect.forEach(
+    namespaces,
+    (name) =>
+      Effect.filterOrFail(
+        snapshot.copy(Snapshot.namespace(name)),
+        // Without the permission to read it, the namespace may exist.
+        (refused) => refused !== undefined || find(Snapshot.namespace(name), "", name) !== undefined,
+        () => new Manifests.Rejected({ message: `namespaces ${JSON.stringify(name)} not found (check --namespace)` })
+      ),
+    { discard: true }
+  )
 
 /**
  * Plans for the cluster of the transport. Fails if the API server does not answer, or if a manifest is rejected.
@@ -138,12 +160,19 @@ export const make = <R, E>(
       wrote: (write) => void (isRecording && writes.push(write)),
       failed: (error) => Deferred.fail(failure, error)
     })
-    yield* Manifests.apply(settings.manifests ?? [], { client, kinds, serve, simulation, transport })
+    const { manifests = [], namespace = "default", namespaces = [] } = settings
+    yield* Manifests.apply(manifests, { client, kinds, serve, simulation, transport, namespace, namespaces }).pipe(
+      // The cause, in place of a request without an answer.
+      Effect.catchAll((error) =>
+        Effect.flatMap(Deferred.poll(failure), (cause) => Option.getOrElse(cause, () => Effect.fail(error)))
+      )
+    )
+    yield* existing(namespaces, snapshot, simulation)
     isRecording = true
 
     const planned = Effect.gen(function* () {
       const services = yield* Layer.build(
-        Manager.layer({ namespaces: settings.namespaces, instance: "plan", userAgent: settings.userAgent })
+        Manager.layer({ namespaces, instance: "plan", userAgent: settings.userAgent })
       )
       const own = yield* Effect.provide(Layer.build(layer), services)
       const context = Context.merge(services, own)
@@ -170,25 +199,29 @@ export const make = <R, E>(
     return {
       server: live.server,
       at: Time.seconds(at),
-      controllers: controllers.map(({ name, resource }, index) => ({
-        name,
-        kind: resource.kind,
-        objects: runners[index]?.informers[0]?.store.size() ?? 0
-      })),
-      writes: sorted(
-        writes,
-        controllers.map(({ name }) => name)
+      controllers: controllers.map(({ name, resource }, index) => {
+        const informer = runners[index]?.informers[0]
+        return {
+          name,
+          kind: resource.kind,
+          ...(informer?.state().synced === true && { objects: informer.store.size() }),
+          complete: ![...unstarted, ...late].some(({ controller }) => controller === name)
+        }
+      }),
+      writes: sorted(writes, controllers),
+      unknown: sorted(
+        [
+          ...unstarted,
+          ...endings.all(),
+          ...failures
+            .filter(([, { isFinal }]) => !isFinal)
+            .map(named)
+            .map(({ message, ...rest }) => ({ ...rest, reason: `the reconcile fails: ${message}` })),
+          ...late
+        ],
+        controllers
       ),
-      unknown: [
-        ...unstarted,
-        ...endings.all(),
-        ...failures
-          .filter(([, { isFinal }]) => !isFinal)
-          .map(named)
-          .map(({ message, ...rest }) => ({ ...rest, reason: `the reconcile fails: ${message}` })),
-        ...late
-      ],
-      problems: failures.filter(([, { isFinal }]) => isFinal).map(named)
+      problems: sorted(failures.filter(([, { isFinal }]) => isFinal).map(named), controllers)
     }
   }).pipe(Effect.scoped, Logger.withMinimumLogLevel(LogLevel.None))
 
@@ -205,18 +238,19 @@ const outside = (endings: Endings.Endings) => (what: string) =>
 const settled = <R extends Runner>(runners: ReadonlyArray<R>, rest: Rest.Rest, timeout: Duration.Duration) =>
   Effect.gen(function* () {
     const reasons = yield* Effect.forEach(runners, rest.started, { concurrency: "unbounded" })
-    const unstarted = runners.flatMap(({ controller }, index): ReadonlyArray<Endings.Unknown> => {
-      const reason = reasons[index]
-      return reason === undefined ? [] : [{ controller, reason }]
-    })
-    const working = runners.filter((_, index) => reasons[index] === undefined)
+    const unstarted = runners.flatMap(
+      ({ controller }, index): ReadonlyArray<Endings.Unknown> =>
+        (reasons[index] ?? []).map((reason) => ({ controller, reason }))
+    )
+    const working = runners.filter((_, index) => reasons[index]?.length === 0)
     const reached = yield* Effect.timeoutOption(rest.reached(working), timeout)
     const late = Option.isSome(reached)
       ? []
       : working.flatMap(({ controller, queue }): ReadonlyArray<Endings.Unknown> => {
           const { processing, ready } = Option.getOrThrow(queue()).snapshot()
-          const reason = `${processing + ready} objects are not at rest after ${Duration.format(timeout)}`
-          return processing + ready === 0 ? [] : [{ controller, reason }]
+          const left = processing + ready
+          const reason = `${left} ${left === 1 ? "object is" : "objects are"} not at rest after ${Duration.format(timeout)}`
+          return left === 0 ? [] : [{ controller, reason }]
         })
     return { runners, unstarted, late }
   })

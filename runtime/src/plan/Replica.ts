@@ -90,9 +90,9 @@ export const make = (options: Options): Effect.Effect<Transport.Transport["Type"
         )
       )
 
-    /** A refused read ends the plan of its reconcile: the program itself may have the permission. */
+    /** A refused read ends the plan of its reconcile: the program itself may have the permission, or another version. */
     const refusal = (request: Request, refused: Response, reconcile: Endings.Reconcile | undefined): Response => {
-      if (reconcile === undefined || refused.status !== 403) return refused
+      if (reconcile === undefined || (refused.status !== 403 && refused.status !== 400)) return refused
       const reason = Answers.reasonOf(request, refused)
       endings.end(reconcile, reason)
       return Answers.ended(reason)

@@ -24,8 +24,8 @@ const quietLooks = 3
 /** The attempts of a plan. */
 export interface Rest {
   readonly observe: Observer
-  /** Waits until the runner works, and returns undefined, or the reason why it cannot. */
-  readonly started: (runner: Runner) => Effect.Effect<string | undefined, never, Scope.Scope>
+  /** Waits until the runner works, or cannot, and returns each reason why it cannot. */
+  readonly started: (runner: Runner) => Effect.Effect<ReadonlyArray<string>, never, Scope.Scope>
   /** Waits until these runners have nothing more to do now. */
   readonly reached: (runners: ReadonlyArray<Runner>) => Effect.Effect<void>
   /** The latest failures that no retry has ended, by reconcile. */
@@ -95,11 +95,15 @@ export const make = (endings: Endings): Rest => {
       Effect.gen(function* () {
         const fiber = yield* Effect.forkScoped(runner.started)
         while (fiber.unsafePoll() === null) {
-          const reason = runner.informers.map(hindrance).find((each) => each !== undefined)
-          if (reason !== undefined) return yield* Effect.as(Fiber.interruptFork(fiber), reason)
+          const reasons = runner.informers.flatMap((informer) => hindrance(informer) ?? [])
+          const isPending = runner.informers.some((each) => !each.state().synced && hindrance(each) === undefined)
+          // All reasons at once, so that one change of the permissions is enough.
+          if (reasons.length > 0 && !isPending) {
+            return yield* Effect.as(Fiber.interruptFork(fiber), reasons)
+          }
           yield* Effect.sleep(pauseMillis)
         }
-        return undefined
+        return []
       }),
     reached: (runners) =>
       Effect.gen(function* () {

@@ -4,10 +4,12 @@ import * as Either from "effect/Either"
 import type * as Scope from "effect/Scope"
 import type { ApiError } from "../client/ApiError.ts"
 import type { Response } from "../client/Response.ts"
+import * as Answers from "./Answers.ts"
 import * as Definitions from "./Definitions.ts"
 import * as Live from "./Live.ts"
 import * as Once from "./Once.ts"
 import type { Collection, Simulation } from "./Simulation.ts"
+import type { Copied } from "./Snapshot.ts"
 import type * as Target from "./Target.ts"
 
 /** The sources of definitions. */
@@ -22,22 +24,17 @@ export interface Options {
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-/** The answer of an API server that does not serve a path. */
-const notServed: Response = { status: 404, headers: { get: () => null }, body: "404 page not found\n" }
-
 /**
  * Serves the kind of a target, and gives undefined, or the response of the API server of the cluster that does not serve it.
  *
  * The definition of a custom kind comes from the cluster. Without the permission to read it, it is that of the program. A kind without
- * either has a definition that accepts everything.
+ * either has a definition that accepts everything. A kind with a conversion webhook is served in the first version that a request needs.
  */
-export const make = (
-  options: Options
-): Effect.Effect<(target: Target.Target) => Effect.Effect<Response | undefined, ApiError>, never, Scope.Scope> =>
+export const make = (options: Options): Effect.Effect<(target: Target.Target) => Copied, never, Scope.Scope> =>
   Effect.map(Once.make<Response | undefined, ApiError>(), (once) => {
     const { client, own, simulation } = options
 
-    const install = (definition: object): Effect.Effect<undefined, ApiError> =>
+    const install = (definition: object, { group, plural, version }: Target.Target): Copied =>
       Effect.flatMap(
         simulation.transport.send({
           method: "POST",
@@ -47,38 +44,42 @@ export const make = (
           body: JSON.stringify(definition),
           repeatable: false
         }),
-        ({ body, status }) =>
-          status === 201
-            ? Effect.succeed(undefined)
+        ({ body, status }) => {
+          if (status === 201) return Effect.succeed(undefined)
+          // Only a definition with a webhook lacks a version.
+          const why = `a plan calls no conversion webhook, so it has one version of ${plural}.${group}, and not ${version}`
+          return status === 409
+            ? Effect.succeed(Answers.impossible(why))
             : Effect.dieMessage(`the plan cannot serve a custom kind in memory: ${body.trim()}`)
+        }
       )
 
     /** A kind without a readable definition. It may also be of an aggregated API, or a built-in kind that is missing in memory. */
-    const accept = (target: Target.Target): Effect.Effect<Response | undefined, ApiError> =>
+    const accept = (target: Target.Target): Copied =>
       Effect.flatMap(
         Live.answered(Live.resources(client, target)),
         Either.match({
-          onLeft: (refused): Effect.Effect<Response | undefined, ApiError> => Effect.succeed(refused),
+          onLeft: (refused): Copied => Effect.succeed(refused),
           onRight: (resources) => {
             const found = resources.find(({ name }) => name === target.plural)
             return found === undefined
-              ? Effect.succeed(notServed)
-              : install(Definitions.permissive(target, found.kind, found.namespaced))
+              ? Effect.succeed(Answers.notServed)
+              : install(Definitions.permissive(target, found.kind, found.namespaced), target)
           }
         })
       )
 
-    const define = (target: Target.Target): Effect.Effect<Response | undefined, ApiError> => {
+    const define = (target: Target.Target): Copied => {
       const ours = own(target)
-      if (ours !== undefined && options.installs) return install(ours)
+      if (ours !== undefined && options.installs) return install(ours, target)
       const found = Live.read<Definitions.Definition>(client, `${definitions}/${target.plural}.${target.group}`)
       return Effect.flatMap(
         Live.answered(found),
         Either.match({
-          onLeft: (refused) => (refused.status === 403 && ours !== undefined ? install(ours) : accept(target)),
+          onLeft: (refused) => (refused.status === 403 && ours !== undefined ? install(ours, target) : accept(target)),
           onRight: (definition) => {
             const plain = Definitions.plain(definition, target.version)
-            return plain === undefined ? Effect.succeed(notServed) : install(plain)
+            return plain === undefined ? Effect.succeed(Answers.notServed) : install(plain, target)
           }
         })
       )

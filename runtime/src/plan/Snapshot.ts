@@ -42,7 +42,17 @@ interface Page {
   readonly items?: ReadonlyArray<Wire> | null
 }
 
-const namespaces: Collection = { group: "", version: "v1", plural: "namespaces" }
+const definitions: Collection = { group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions" }
+/** A namespace as the target of a read. */
+export const namespace = (name: string): Target.Target => ({
+  group: "",
+  version: "v1",
+  plural: "namespaces",
+  namespace: "",
+  name,
+  subresource: "",
+  query: new URLSearchParams()
+})
 
 /** Without the permission to read a namespace, which controllers do not need. */
 const assumed = (name: string) => ({
@@ -75,6 +85,11 @@ export const make = (
 
     const found = (target: Target.Target): Wire | undefined =>
       simulation.find(target, target.namespace, target.name) as Wire | undefined
+
+    /** Whether the plan itself makes the API server serve a kind. */
+    const isServedByPlan = (target: Target.Target): boolean =>
+      isInstalled(target) ||
+      touched.has(Target.keyOf({ ...definitions, namespace: "", name: `${target.plural}.${target.group}` }))
 
     const isThere = (target: Target.Target): boolean => touched.has(Target.keyOf(target)) || found(target) !== undefined
 
@@ -121,7 +136,7 @@ export const make = (
           Live.answered(pages(target, "")),
           Either.match({
             onLeft: (refused): Response | undefined =>
-              refused.status === 404 && isInstalled(target) ? undefined : refused,
+              refused.status === 404 && isServedByPlan(target) ? undefined : refused,
             onRight: () => {
               if (selectors.length === 0) complete.add(path)
               return undefined
@@ -156,14 +171,11 @@ export const make = (
     return {
       copy: (target) => (target.name === "" ? list(target) : get(target)),
       namespace: (name) =>
-        Effect.map(
-          get({ ...namespaces, namespace: "", name, subresource: "", query: new URLSearchParams() }),
-          (refused) => {
-            if (refused !== undefined && simulation.find(namespaces, "", name) === undefined) {
-              simulation.load(namespaces, assumed(name))
-            }
+        Effect.map(get(namespace(name)), (refused) => {
+          if (refused !== undefined && found(namespace(name)) === undefined) {
+            simulation.load(namespace(name), assumed(name))
           }
-        ),
+        }),
       put: (target, object) => {
         touched.add(Target.keyOf(target))
         store(target, object as Wire)

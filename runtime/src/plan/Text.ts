@@ -2,11 +2,11 @@
 import type * as Drift from "../controller/Drift.ts"
 import { keyString } from "../resource/KubernetesObject.ts"
 import * as Text from "../resource/Text.ts"
-import type { Difference, Document } from "./Document.ts"
+import type { Difference, Document, Parts } from "./Document.ts"
 import * as Documents from "./Document.ts"
 import type { Unknown } from "./Endings.ts"
 import type { Field } from "./Fields.ts"
-import type { Plan, Problem } from "./Plan.ts"
+import type { Plan } from "./Plan.ts"
 import type { ObjectName, Write } from "./Write.ts"
 
 /** The most fields of one write. JSON has them all. */
@@ -22,9 +22,12 @@ const isNoise = ({ path }: Field): boolean =>
   path === "metadata.annotations[homeostat.dev/intent]" ||
   (path.startsWith("status.conditions[") && /\.(type|lastTransitionTime|observedGeneration)$/.test(path))
 
+/** A text of the cluster in one line, so that it cannot look like another line of the plan. */
+const line = (text: string): string => Text.printable(text).replaceAll("\n", "\\n").replaceAll("\t", "\\t")
+
 const shown = (value: Drift.Json | undefined): string => {
   const text = value === undefined ? "none" : typeof value === "string" && value !== "" ? value : JSON.stringify(value)
-  return Text.printable(Text.clip(text, longestValue))
+  return line(Text.clip(text, longestValue))
 }
 
 const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`
@@ -41,7 +44,7 @@ const headOf = ({ action, rollout, subresource, target, verb }: Write): string =
 const fieldsOf = ({ action, fields }: Write): ReadonlyArray<string> => {
   if (action !== "change") return []
   const worth = fields.filter((field) => !isNoise(field))
-  const lines = worth.slice(0, mostFields).map(({ from, path, to }) => `${path}: ${shown(from)} -> ${shown(to)}`)
+  const lines = worth.slice(0, mostFields).map(({ from, path, to }) => `${line(path)}: ${shown(from)} -> ${shown(to)}`)
   const rest = worth.length - lines.length
   return rest === 0 ? lines : [...lines, `${counted(rest, "more field")} (-o json)`]
 }
@@ -58,7 +61,7 @@ interface Part {
   readonly notes: Array<string>
 }
 
-const partsOf = (plan: Pick<Plan, "writes" | "unknown"> & { readonly problems?: ReadonlyArray<Problem> }) => {
+const partsOf = (plan: Parts) => {
   const parts = new Map<string, Part>()
   const partOf = ({
     controller,
@@ -74,11 +77,11 @@ const partsOf = (plan: Pick<Plan, "writes" | "unknown"> & { readonly problems?: 
   }
   for (const write of plan.writes) partOf(write).writes.push(write)
   for (const unknown of plan.unknown) partOf(unknown).notes.push(noteOf(unknown))
-  for (const problem of plan.problems ?? []) partOf(problem).notes.push(`! ${Text.printable(problem.message)}`)
+  for (const problem of plan.problems) partOf(problem).notes.push(`! ${line(problem.message)}`)
   return [...parts.values()]
 }
 
-const noteOf = ({ reason }: Unknown): string => `? unknown: ${Text.printable(reason)}`
+const noteOf = ({ reason }: Unknown): string => `? unknown: ${line(reason)}`
 
 const titleOf = ({ notes, title, writes }: Part): string => {
   const unknown = notes.filter((note) => note.startsWith("?")).length
@@ -87,12 +90,12 @@ const titleOf = ({ notes, title, writes }: Part): string => {
 }
 
 /** The numbers in one line. */
-const totalOf = (plan: Pick<Plan, "writes" | "unknown">): string => {
+const totalOf = (plan: Parts): string => {
   const { change, create, delete: gone, rollouts, unknown } = Documents.summaryOf(plan)
   return `${create} to create, ${change} to change, ${gone} to delete, ${counted(rollouts, "roll-out")}, ${unknown} unknown`
 }
 
-const bodyOf = (plan: Parameters<typeof partsOf>[0]): ReadonlyArray<string> =>
+const bodyOf = (plan: Parts): ReadonlyArray<string> =>
   partsOf(plan).flatMap((part) => [
     titleOf(part),
     ...part.writes.flatMap((write) => linesOf(write).map((line) => `  ${line}`)),
@@ -101,7 +104,9 @@ const bodyOf = (plan: Parameters<typeof partsOf>[0]): ReadonlyArray<string> =>
 
 /** The controllers with the number of their objects that need no write. */
 const restOf = ({ controllers, unknown, writes }: Plan): ReadonlyArray<string> =>
-  controllers.map(({ kind, name, objects }) => {
+  controllers.map(({ complete, kind, name, objects }) => {
+    if (objects === undefined) return `${name}  ${kind}s not planned`
+    if (!complete) return `${name}  ${counted(objects, kind)}, not all of them planned`
     const busy = new Set(
       [...writes, ...unknown].flatMap(({ controller, object }) =>
         controller === name && object !== undefined ? [named(object)] : []
@@ -110,37 +115,47 @@ const restOf = ({ controllers, unknown, writes }: Plan): ReadonlyArray<string> =
     return `${name}  ${Math.max(0, objects - busy.size)} of ${counted(objects, kind)} with nothing to write`
   })
 
+const titleOfPlan = ({ complete }: Document): string => (complete ? "Plan" : "Incomplete plan")
+
 /** A plan as text. */
-export const text = (plan: Document): string => [...bodyOf(plan), ...restOf(plan), `Plan: ${totalOf(plan)}.`].join("\n")
+export const text = (plan: Document): string =>
+  [...bodyOf(plan), ...restOf(plan), `${titleOfPlan(plan)}: ${totalOf(plan)}.`].join("\n")
 
 const makerOf = ({ program: { commit, name, version } }: Pick<Document, "program">): string =>
   `${name} ${version}${commit === undefined ? "" : ` (${commit.slice(0, 8)})`}`
 
-/** The two sides of a comparison, with their titles. */
-const sidesOf = ({ before, now }: Difference) =>
-  [
-    [`Only the earlier plan, by ${makerOf(before)}, has:`, { writes: before.writes, unknown: before.unknown }],
-    [`Only this plan, by ${makerOf(now)}, has:`, { writes: now.writes, unknown: now.unknown }]
-  ] as const
+/** The parts of a comparison, with their titles. */
+const sidesOf = ({ before, now, unknown }: Difference): ReadonlyArray<readonly [title: string, parts: Parts]> =>
+  (
+    [
+      [`Only the earlier plan, by ${makerOf(before)}, has:`, before],
+      [`Only this plan, by ${makerOf(now)}, has:`, now],
+      ["Both plans are incomplete:", { writes: [], unknown, problems: [] }]
+    ] as const
+  ).filter(([, parts]) => !Documents.isEmpty(parts) || parts.problems.length > 0)
 
-/** Two plans are for different clusters. */
-const warningOf = ({ before, now }: Difference): ReadonlyArray<string> =>
-  before.server === now.server ? [] : [`The earlier plan is for ${before.server}, and this plan is for ${now.server}.`]
+/** The end of a comparison without different parts. */
+const endOf = (difference: Difference): ReadonlyArray<string> =>
+  sidesOf(difference).length > 0
+    ? []
+    : [Documents.isSame(difference) ? "The plans are the same." : "The writes are the same."]
 
 /** The difference of two plans as text. */
-export const differenceText = (difference: Difference): string => {
-  const lines = sidesOf(difference).flatMap(([title, side]) =>
-    Documents.isEmpty(side) ? [] : [title, ...bodyOf(side), `  ${totalOf(side)}`]
-  )
-  return [...warningOf(difference), ...(lines.length === 0 ? ["The plans are the same."] : lines)].join("\n")
-}
+export const differenceText = (difference: Difference): string =>
+  [
+    ...difference.warnings,
+    ...sidesOf(difference).flatMap(([title, side]) => [title, ...bodyOf(side), `  ${totalOf(side)}`]),
+    ...endOf(difference)
+  ].join("\n")
 
-/** A text in a table of Markdown. */
-const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("`", "'")
+/** A text in a table of Markdown. A tag or a comment in it would hide the rest. */
+const cell = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("|", "\\|").replaceAll("`", "'")
 
-const table = (
-  plan: Pick<Plan, "writes" | "unknown"> & { readonly problems?: ReadonlyArray<Problem> }
-): ReadonlyArray<string> => [
+const noteRow = ({ controller, object }: Pick<Unknown, "controller" | "object">, note: string): string =>
+  `| ${controller ?? ""} | ${object === undefined ? "" : cell(named(object))} | ${cell(line(note))} | |`
+
+const table = (plan: Parts): ReadonlyArray<string> => [
   "| controller | object | write | pods |",
   "| --- | --- | --- | --- |",
   ...plan.writes.map((write) => {
@@ -148,13 +163,11 @@ const table = (
     const what = `${signs[write.action]} ${named(write.target)}${write.subresource === undefined ? "" : ` ${write.subresource}`}`
     return `| ${write.controller ?? ""} | ${cell(object)} | \`${cell(what)}\` | ${write.rollout === undefined ? "" : `rolls ${write.rollout.pods}`} |`
   }),
-  ...plan.unknown.map(
-    ({ controller, object, reason }) =>
-      `| ${controller ?? ""} | ${object === undefined ? "" : cell(named(object))} | unknown: ${cell(Text.printable(reason))} | |`
-  )
+  ...plan.unknown.map((unknown) => noteRow(unknown, `unknown: ${unknown.reason}`)),
+  ...plan.problems.map((problem) => noteRow(problem, `stops: ${problem.message}`))
 ]
 
-const details = (plan: Parameters<typeof partsOf>[0]): ReadonlyArray<string> => [
+const details = (plan: Parts): ReadonlyArray<string> => [
   "<details><summary>Fields</summary>",
   "",
   "```diff",
@@ -168,7 +181,7 @@ const details = (plan: Parameters<typeof partsOf>[0]): ReadonlyArray<string> => 
 /** A plan as Markdown, for a merge request. */
 export const markdown = (plan: Document): string =>
   [
-    `### Plan of ${makerOf(plan)}`,
+    `### ${titleOfPlan(plan)} of ${makerOf(plan)}`,
     "",
     `${totalOf(plan)}.`,
     ...(plan.problems.length > 0 || !Documents.isEmpty(plan) ? ["", ...table(plan), "", ...details(plan)] : []),
@@ -177,15 +190,19 @@ export const markdown = (plan: Document): string =>
   ].join("\n")
 
 /** The difference of two plans as Markdown. */
-export const differenceMarkdown = (difference: Difference): string => {
-  const parts = sidesOf(difference).flatMap(([title, side]) =>
-    Documents.isEmpty(side)
-      ? []
-      : ["", `#### ${title}`, "", `${totalOf(side)}.`, "", ...table(side), "", ...details(side)]
-  )
-  return [
+export const differenceMarkdown = (difference: Difference): string =>
+  [
     `### From ${makerOf(difference.before)} to ${makerOf(difference.now)}`,
-    ...warningOf(difference).flatMap((line) => ["", line]),
-    ...(parts.length === 0 ? ["", "The plans are the same."] : parts)
+    ...difference.warnings.flatMap((line) => ["", line]),
+    ...sidesOf(difference).flatMap(([title, side]) => [
+      "",
+      `#### ${title}`,
+      "",
+      `${totalOf(side)}.`,
+      "",
+      ...table(side),
+      "",
+      ...details(side)
+    ]),
+    ...endOf(difference).flatMap((line) => ["", line])
   ].join("\n")
-}

@@ -7,8 +7,12 @@ export const seconds = "2006-01-02T15:04:05Z07:00"
 /** RFC 3339 with six digits of a fraction, as metav1.MicroTime reads it. */
 export const microseconds = "2006-01-02T15:04:05.000000Z07:00"
 
+/** The form of nearly all times, of a day that each month has. */
+const usual = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
+
 /** What is wrong with a time; undefined: nothing. */
 export const parseError = (text: string, layout: typeof seconds | typeof microseconds): string | undefined => {
+  if (layout === seconds && usual.test(text)) return undefined
   let rest = text
   const numbers = new Map<string, number>()
   for (const element of layout === seconds ? elements : microElements) {

@@ -12,6 +12,7 @@ import { live } from "@homeostat/testkit/Test"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Binary from "../binary/Binary.ts"
+import * as Running from "../binary/Running.ts"
 import * as Scene from "../binary/Scene.ts"
 import * as Managed from "../Managed.ts"
 
@@ -101,7 +102,11 @@ describe("homeostat plan", () => {
         })
         const since = yield* plan("--since", before)
         expect(since.code).toBe(2)
-        expect(since.stdout).toStartWith("Only the earlier plan, by homeostat ")
+        const [warning, title] = since.stdout.split("\n")
+        expect(warning).toMatch(
+          /^The earlier plan has the flags .* --filename=1 object, sha256 [0-9a-f]{12}, and this plan has /
+        )
+        expect(title).toStartWith("Only the earlier plan, by homeostat ")
         expect(since.stdout).toContain(`  ~ Deployment ${namespace}/shop (apply) rolls 1 pod\n`)
         expect(since.stdout).not.toContain("Only this plan")
 
@@ -132,13 +137,22 @@ describe("homeostat plan", () => {
       const refused = yield* plan()
       expect(refused).toMatchObject({ code: 2, stderr: "" })
       expect(refused.stdout).toMatch(
-        /^webapp {2}0 writes, 1 unknown\n {2}\? unknown: cannot list deployments\.apps in namespace /
+        /^webapp {2}0 writes, 4 unknown\n {2}\? unknown: cannot list deployments\.apps in namespace /
       )
-      yield* role("plan-children", [
-        { apiGroups: ["apps"], resources: ["deployments"], verbs },
-        { apiGroups: [""], resources: ["services", "pods"], verbs },
-        { apiGroups: ["autoscaling"], resources: ["horizontalpodautoscalers"], verbs }
+      expect(refused.stdout).toEndWith(
+        "\nwebapp  1 WebApp, not all of them planned\nIncomplete plan: 0 to create, 0 to change, 0 to delete, 0 roll-outs, 4 unknown.\n"
+      )
+      const printed = yield* Binary.run(
+        ["rbac", "--plan", "--service-account=ci/plan", "--controllers=webapp", "-o=json"],
+        Binary.bare(cluster.directory)
+      )
+      const [{ metadata, rules }, binding, ...others] = JSON.parse(printed.stdout).items
+      expect([metadata.name, binding.subjects, others]).toEqual([
+        "homeostat-plan",
+        [{ kind: "ServiceAccount", namespace: "ci", name: "plan" }],
+        []
       ])
+      yield* role("homeostat-plan", rules)
       const end = yield* plan("-o", "json")
       expect(end.code).toBe(2)
       expect((JSON.parse(end.stdout) as Document).summary).toEqual({
@@ -151,10 +165,50 @@ describe("homeostat plan", () => {
     })
   )
 
+  Scene.replicated(
+    "reads files as kubectl does: folders, standard input, the namespace of the context",
+    (cluster, namespace) =>
+      Effect.gen(function* () {
+        const home = yield* Directory.make
+        const text = cluster.admin.kubeconfig.replace(/(\n +)(cluster: envtest)\n/, `$1$2$1namespace: ${namespace}\n`)
+        const kubeconfig = yield* written(home, "config", text)
+        const app = (name: string) =>
+          `apiVersion: apps.kubedojo.io/v1beta1\nkind: WebApp\nmetadata:\n  name: ${name}\nspec:\n  image: registry.test/web:1\n`
+        const folder = yield* Directory.make
+        yield* written(folder, "b.yaml", app("b"))
+        yield* written(folder, "a.json", JSON.stringify({ kind: "WebAppList", apiVersion: "v1", items: [] }))
+        yield* written(folder, "notes.txt", "not YAML: [")
+        const one = yield* written(home, "one.yaml", app("a"))
+        const environment = {
+          ...Binary.bare(home),
+          PLAN: yield* Binary.path,
+          FILE: one,
+          DIR: folder,
+          KUBECONFIG: kubeconfig
+        }
+        const plan = (line: string) =>
+          Effect.flatMap(Running.start(["sh", "-c", line], environment), (running) => running.ended("40 seconds"))
+        const all = yield* plan('"$PLAN" plan --controllers=webapp -f - -f "$DIR" -o json < "$FILE"')
+        expect([all.code, all.stderr]).toEqual([2, ""])
+        const { flags, writes }: Document = JSON.parse(all.stdout)
+        expect(writes.map(({ target }) => `${target.kind} ${target.namespace}/${target.name}`)).toEqual(
+          ["a", "b"].flatMap((name) =>
+            ["Deployment", "Service", "WebApp"].map((kind) => `${kind} ${namespace}/${name}`)
+          )
+        )
+        expect(flags).toEqual(["--controllers=webapp", expect.stringMatching(/^--filename=2 objects, sha256 /)])
+        // The namespace of the command line wins.
+        const other = yield* plan('"$PLAN" plan --controllers=webapp --namespace=default -f "$FILE"')
+        expect(other.stdout).toContain("+ Deployment default/a (apply)\n")
+      })
+  )
+
   live("ends with code 1 after an error: a wrong command line, a file, a cluster that does not answer", () =>
     Effect.gen(function* () {
       const home = yield* Directory.make
       const nothing = yield* written(home, "nothing.json", "{}")
+      const empty = yield* written(home, "empty.yaml", "---\n# nothing\n---\n")
+      const bare = yield* Directory.make
       const torn = yield* written(home, "torn.yaml", "kind: [\n")
       const config = yield* written(
         home,
@@ -169,6 +223,10 @@ describe("homeostat plan", () => {
         [["--since", join(home, "missing")], `--since: ${join(home, "missing")} cannot be read`],
         [["-f", torn], `--filename: ${torn} is not YAML: `],
         [["-f", nothing], `--filename: ${nothing} has an object without apiVersion, kind and metadata.name`],
+        [["-f", empty], `--filename: ${empty} has no objects`],
+        [["-f", bare], `--filename: ${bare} has no file in YAML or JSON (.yaml, .yml or .json)`],
+        [["-f", "https://127.0.0.1:1/a.yaml"], "--filename: https://127.0.0.1:1/a.yaml is a URL (download it, "],
+        [["-f", join(home, "missing")], `--filename: ${join(home, "missing")} cannot be read`],
         [["--kubeconfig", config], "GET /version: "]
       ]
       for (const [args, line] of cases) {

@@ -56,16 +56,16 @@ const plan: Plan = {
   server: "https://127.0.0.1:6443",
   at: "2026-11-20T08:00:00Z",
   controllers: [
-    { name: "webapp", kind: "WebApp", objects: 212 },
-    { name: "backup", kind: "Backup", objects: 5 }
+    { name: "webapp", kind: "WebApp", objects: 212, complete: true },
+    { name: "backup", kind: "Backup", objects: 5, complete: true }
   ],
   writes: [image, status, job],
   unknown: [secret],
   problems: []
 }
 
-const documentOf = (part: Partial<Plan> = {}, version = "1.3.0") =>
-  Document.of({ ...plan, ...part }, { name: "homeostat", version, commit: "1a2b3c4d5e6f" })
+const documentOf = (part: Partial<Plan> = {}, version = "1.3.0", flags: ReadonlyArray<string> = []) =>
+  Document.of({ ...plan, ...part }, { name: "homeostat", version, commit: "1a2b3c4d5e6f" }, flags)
 
 test("docs/plan.md has the output of a plan", () => {
   const [, output] = /```text\n(webapp [\s\S]*?)```/.exec(page) ?? []
@@ -74,11 +74,42 @@ test("docs/plan.md has the output of a plan", () => {
 
 describe("The text of a plan", () => {
   test("is two lines for a cluster without a write", () => {
-    const empty = documentOf({ writes: [], unknown: [], controllers: [{ name: "webapp", kind: "WebApp", objects: 1 }] })
+    const controllers = [{ name: "webapp", kind: "WebApp", objects: 1, complete: true }]
+    const empty = documentOf({ writes: [], unknown: [], controllers })
     expect(Text.text(empty)).toBe(
       "webapp  1 of 1 WebApp with nothing to write\nPlan: 0 to create, 0 to change, 0 to delete, 0 roll-outs, 0 unknown."
     )
     expect(Document.isEmpty(empty)).toBe(true)
+    expect(empty.complete).toBe(true)
+  })
+
+  test("never says that a controller without a plan has nothing to write", () => {
+    const incomplete = documentOf({
+      writes: [],
+      controllers: [
+        { name: "webapp", kind: "WebApp", complete: false },
+        { name: "backup", kind: "Backup", objects: 5, complete: false }
+      ],
+      unknown: [
+        { controller: "webapp", reason: "cannot list webapps" },
+        { controller: "backup", reason: "cannot list jobs" }
+      ]
+    })
+    expect(Text.text(incomplete)).toBe(
+      [
+        "webapp  0 writes, 1 unknown",
+        "  ? unknown: cannot list webapps",
+        "backup  0 writes, 1 unknown",
+        "  ? unknown: cannot list jobs",
+        "webapp  WebApps not planned",
+        "backup  5 Backups, not all of them planned",
+        "Incomplete plan: 0 to create, 0 to change, 0 to delete, 0 roll-outs, 2 unknown."
+      ].join("\n")
+    )
+    const markdown = Text.markdown(incomplete)
+    expect(markdown).toStartWith("### Incomplete plan of homeostat 1.3.0 (1a2b3c4d)\n")
+    expect(markdown).toEndWith("\n- webapp  WebApps not planned\n- backup  5 Backups, not all of them planned")
+    expect([incomplete.complete, Document.isEmpty(incomplete)]).toEqual([false, false])
   })
 
   test("shortens long values and long lists, and has no control characters", () => {
@@ -93,6 +124,19 @@ describe("The text of a plan", () => {
     for (const line of lines) expect(line.length).toBeLessThan(250)
   })
 
+  test("keeps a text of the cluster in its line", () => {
+    const forged = "x\nPlan: 0 to create"
+    const text = Text.text(
+      documentOf({
+        writes: [{ ...image, fields: [{ path: `spec.labels[${forged}]`, from: forged, to: "y" }] }],
+        unknown: [{ ...secret, reason: forged }],
+        problems: [{ controller: "webapp", object: shop, message: forged }]
+      })
+    )
+    expect(text.split("\n").filter((line) => line.startsWith("Plan:"))).toEqual([])
+    expect(text).toContain("\n      spec.labels[x\\nPlan: 0 to create]: x\\nPlan: 0 to create -> y\n")
+  })
+
   test("has an object whose reconcile stops, which is not unknown", () => {
     const problems = [{ controller: "webapp", object: shop, message: "size too small" }]
     const text = Text.text(documentOf({ writes: [], unknown: [], problems }))
@@ -103,10 +147,12 @@ describe("The text of a plan", () => {
 
 test("The Markdown of a plan has a row for each write, and keeps pipes and fences of values in place", () => {
   const write = { ...image, fields: [{ path: "data.a", from: "x|y", to: "```\n# title" }] }
-  const text = Text.markdown(documentOf({ writes: [write], unknown: [{ ...secret, reason: "a | b" }] }))
-  expect(text).toStartWith("### Plan of homeostat 1.3.0 (1a2b3c4d)\n\n0 to create, 1 to change,")
+  const problems = [{ controller: "webapp", object: shop, message: "<!-- hidden" }]
+  const text = Text.markdown(documentOf({ writes: [write], unknown: [{ ...secret, reason: "a | b" }], problems }))
+  expect(text).toStartWith("### Incomplete plan of homeostat 1.3.0 (1a2b3c4d)\n\n0 to create, 1 to change,")
   expect(text).toContain("\n| webapp | WebApp default/shop | `~ Deployment default/shop` | rolls 3 |\n")
   expect(text).toContain("\n| backup | Backup prod/db | unknown: a \\| b | |\n")
+  expect(text).toContain("\n| webapp | WebApp default/shop | stops: &lt;!-- hidden | |\n")
   expect(text.match(/```/g)).toHaveLength(2)
 })
 
@@ -119,10 +165,10 @@ describe("The difference of two plans", () => {
     }
     const earlier = { ...status, fields: status.fields.map(({ path, to }) => ({ path, from: 1, to })) }
     const difference = Document.difference(
-      documentOf({ writes: [image, earlier, job] }),
-      documentOf({ writes: [image, later, job], at: "2026-12-01T00:00:00Z" }, "1.4.0")
+      documentOf({ writes: [image, earlier, job], unknown: [] }),
+      documentOf({ writes: [image, later, job], unknown: [], at: "2026-12-01T00:00:00Z" }, "1.4.0")
     )
-    expect([difference.before, difference.now].every(Document.isEmpty)).toBe(true)
+    expect(Document.isSame(difference)).toBe(true)
     expect(Text.differenceText(difference)).toBe("The plans are the same.")
     expect(Text.differenceMarkdown(difference)).toEndWith("\n\nThe plans are the same.")
   })
@@ -142,16 +188,49 @@ describe("The difference of two plans", () => {
   })
 
   test("says that the clusters differ", () => {
-    const difference = Document.difference({ ...before, server: "https://10.0.0.1" }, before)
-    expect(Text.differenceText(difference)).toStartWith(
-      "The earlier plan is for https://10.0.0.1, and this plan is for https://127.0.0.1:6443.\n"
+    const known = documentOf({ unknown: [] })
+    const difference = Document.difference({ ...known, server: "https://10.0.0.1" }, known)
+    expect(Text.differenceText(difference)).toBe(
+      "The earlier plan is for https://10.0.0.1, and this plan is for https://127.0.0.1:6443.\nThe writes are the same."
     )
+    expect(Document.isSame(difference)).toBe(false)
+  })
+
+  test("warns about different flags, and then does not call the plans the same", () => {
+    const some = documentOf({ unknown: [] }, "1.3.0", ["--namespace=shop", "--server"])
+    const difference = Document.difference(some, documentOf({ unknown: [] }))
+    const warning = "The earlier plan has the flags --namespace=shop --server, and this plan has no flags."
+    expect(Text.differenceText(difference)).toBe(`${warning}\nThe writes are the same.`)
+    expect(Text.differenceMarkdown(difference)).toEndWith(`\n\n${warning}\n\nThe writes are the same.`)
+    expect(difference.warnings).toEqual([warning])
+    expect(Document.isSame(difference)).toBe(false)
+  })
+
+  test("of two incomplete plans has the unknown parts of both", () => {
+    const difference = Document.difference(before, documentOf({}, "1.4.0"))
+    expect(Text.differenceText(difference)).toStartWith(
+      "Both plans are incomplete:\nbackup  Backup prod/db  0 writes, 1 unknown\n  ? unknown: GET "
+    )
+    expect([difference.unknown, difference.now.complete, Document.isSame(difference)]).toEqual([[secret], false, false])
+  })
+
+  test("has an object whose reconcile stops in only one of them", () => {
+    const problems = [{ controller: "webapp", object: shop, message: "size too small" }]
+    const known = documentOf({ unknown: [] })
+    const difference = Document.difference(known, documentOf({ unknown: [], problems }, "1.4.0"))
+    expect(Text.differenceText(difference)).toStartWith(
+      "Only this plan, by homeostat 1.4.0 (1a2b3c4d), has:\nwebapp  WebApp default/shop  0 writes\n  ! size too small\n"
+    )
+    expect(Document.isSame(difference)).toBe(false)
   })
 })
 
 test("A document is read again, and nothing else is", () => {
   expect(Document.parse(JSON.stringify(documentOf()))).toEqual(documentOf())
-  for (const text of ["", "{", "[]", "null", "{}", '{"kind":"Plan"}', '{"kind":"Plan","version":2}']) {
+  const { program: _, ...unmade } = documentOf()
+  const torn = [unmade, { ...documentOf(), writes: [null] }, { ...documentOf(), flags: [1] }]
+  for (const text of torn.map((value) => JSON.stringify(value))) expect(Document.parse(text)).toBeUndefined()
+  for (const text of ["", "{", "[]", "null", "{}", '{"kind":"Plan","version":1}', '{"kind":"Plan","version":2}']) {
     expect(Document.parse(text)).toBeUndefined()
   }
 })

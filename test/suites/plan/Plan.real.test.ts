@@ -5,7 +5,9 @@ import * as Cluster from "@homeostat/runtime/client/Cluster"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Manager from "@homeostat/runtime/manager/Manager"
+import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import * as Plan from "@homeostat/runtime/plan/Plan"
+import * as Reads from "@homeostat/runtime/plan/Reads"
 import * as Target from "@homeostat/runtime/plan/Target"
 import { ClusterRole, ClusterRoleBinding, Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
@@ -72,13 +74,10 @@ Shared.real(
           expect(asked.writes.map(Recorded.plain).toSorted()).toEqual(written)
         })
 
-      const verbs = ["get", "list", "watch"]
-      const rules = [
-        { apiGroups: ["apps.kubedojo.io"], resources: ["webapps"], verbs },
-        { apiGroups: ["apps"], resources: ["deployments"], verbs },
-        { apiGroups: [""], resources: ["services", "pods"], verbs },
-        { apiGroups: ["autoscaling"], resources: ["horizontalpodautoscalers"], verbs }
-      ]
+      // As `homeostat rbac --plan` prints them.
+      const rules = Rbac.of(Reads.of([controller], [])).flatMap((object) =>
+        "rules" in object ? [...object.rules] : []
+      )
       yield* Effect.provide(
         Effect.gen(function* () {
           yield* Client.create(ClusterRole, { metadata: { name: "planner" }, rules })

@@ -1,11 +1,16 @@
-/** A plan after each step of the stories of the shipped controllers is what a manager then writes. */
+/**
+ * A plan after each step of the stories of the shipped controllers is what a manager then writes. The plan has the permissions of
+ * `homeostat rbac --plan`.
+ */
 import { describe, expect } from "bun:test"
 import * as RepositoryQueue from "@homeostat/backup/repository/RepositoryQueue"
 import * as Needs from "@homeostat/backup/run/Needs"
 import * as Kinds from "@homeostat/runtime/command/Kinds"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import type * as Manager from "@homeostat/runtime/manager/Manager"
+import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import * as Plan from "@homeostat/runtime/plan/Plan"
+import * as Reads from "@homeostat/runtime/plan/Reads"
 import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import type { Story } from "@homeostat/testkit/explore/Story"
 import * as Simulation from "@homeostat/testkit/Simulation"
@@ -43,10 +48,11 @@ const momentAfter = (story: Story, index: number): Effect.Effect<WebAppStory.Mom
 const planned = (story: Story, moment: WebAppStory.Moment) =>
   WebAppStory.frozen(moment, (cluster, time) =>
     Effect.gen(function* () {
-      const recorded = Recorded.over(cluster)
+      const controllers: ReadonlyArray<Controller<Manager.Runtime>> = story.controllers
+      const { transport } = yield* cluster.bind(Rbac.of(Reads.of(controllers, [])))
+      const recorded = Recorded.over({ ...cluster, transport })
       const simulation = yield* Simulation.make
       const kinds = Kinds.of(story)
-      const controllers: ReadonlyArray<Controller<Manager.Runtime>> = story.controllers
       const plan = yield* time.during(
         Plan.make(controllers, Layer.empty, { simulation, kinds }).pipe(
           Effect.provideService(RepositoryQueue.RepositoryQueue, RepositoryQueue.make()),

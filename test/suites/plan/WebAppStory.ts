@@ -180,8 +180,8 @@ const managed = (cluster: EmbeddedCluster.EmbeddedCluster, time: VirtualTime.Vir
     yield* time.during(Scope.close(scope, Exit.void))
   })
 
-/** Tells a story. */
-export const tell = (seed: number): Effect.Effect<Moment> =>
+/** Tells a story: its moments right after the last change, and when the cluster is at rest again. */
+export const tell = (seed: number): Effect.Effect<ReadonlyArray<Moment>> =>
   Effect.suspend(() => {
     const time = VirtualTime.make(Date.parse("2026-11-20T08:00:00Z"))
     const told: Array<string> = []
@@ -210,8 +210,14 @@ export const tell = (seed: number): Effect.Effect<Moment> =>
         yield* act(`${name}: ${text}`, squat?.(name))
         yield* create(name)
       }
+      const moment = (what: string): Moment => ({
+        saved: cluster.server.saved(),
+        at: time.clock.unsafeCurrentTimeMillis(),
+        told: [...told, what]
+      })
+      const first = moment("at once")
       yield* time.pass("1 minute")
-      return { saved: cluster.server.saved(), at: time.clock.unsafeCurrentTimeMillis(), told }
+      return [first, moment("a minute later")]
     }).pipe(Effect.scoped, time.within, Effect.withRandom(Random.make(seed)), Logger.withMinimumLogLevel(LogLevel.None))
   })
 
