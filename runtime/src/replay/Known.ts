@@ -1,7 +1,8 @@
 /** The objects that a recording has, from any read, and those that the replay has written itself. */
+
+import type { Document } from "../manager/recordings/Document.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
-import type { Document } from "../manager/recordings/Document.ts"
 
 /** The objects by kind and key. */
 export interface Known {

@@ -84,7 +84,8 @@ export interface Document {
 /** The headers of a response that clients use. */
 const keptHeaders = ["content-type", "date", "retry-after"]
 
-const jsonOf = (text: string | undefined): unknown => {
+/** A body as JSON if it is JSON, otherwise as its text. */
+export const jsonOf = (text: string | undefined): unknown => {
   if (text === undefined || !/^\s*[[{]/.test(text)) return text
   try {
     return JSON.parse(text)

@@ -85,10 +85,10 @@ export const make = (): Redaction => {
   }
 
   const text = (text: string): string => {
-    const masked = Secrecy.masked(text, Number.MAX_SAFE_INTEGER)
     // The longest first, because one value may contain another.
     sorted ??= [...values].sort((one, other) => other.length - one.length)
-    const shown = sorted.reduce((rest, value) => (rest.includes(value) ? rest.replaceAll(value, asText) : rest), masked)
+    const without = sorted.reduce((rest, value) => (rest.includes(value) ? rest.replaceAll(value, asText) : rest), text)
+    const shown = Secrecy.masked(without, Number.MAX_SAFE_INTEGER)
     if (shown !== text) count++
     return shown
   }
