@@ -12,6 +12,7 @@ import * as ReplayText from "../replay/Text.ts"
 import * as Text from "../resource/Text.ts"
 import * as Asking from "./Asking.ts"
 import * as Flag from "./Flag.ts"
+import * as Pause from "./Pause.ts"
 import type { Program as Runnable } from "./Run.ts"
 import * as Verb from "./Verb.ts"
 
@@ -69,7 +70,7 @@ const fetched = (program: string, settings: Settings, trace: string) =>
     const { origin } = settings.probeAddress
     const answer = yield* Asking.ask(program, settings, path, { trace })
     // A manager with the endpoint names the recording in its answer.
-    if (answer.status === 404 && /^(unknown recording|the attempt) /.test(answer.body)) {
+    if (answer.status === 404 && /^(unknown recording: |the attempt )/.test(answer.body)) {
       return yield* new InvalidRecording({ message: `${origin}: ${Asking.lineOf(answer.body)}` })
     }
     return yield* Asking.textOf(program, origin, path, answer)
@@ -85,11 +86,6 @@ const saved = (file: string, text: string) =>
           () => new InvalidRecording({ message: `--save: ${file} cannot be written` })
         )
       )
-
-const pause = (): void => {
-  // biome-ignore lint/suspicious/noDebugger: --break asks for it.
-  debugger
-}
 
 /** The verb. It exits with 0 if the replay is the same as the recording, with 2 if it differs, and with 1 after an error. */
 export const verb = <R, E>(program: Runnable<R, E>) =>
@@ -128,7 +124,7 @@ export const verb = <R, E>(program: Runnable<R, E>) =>
         if (save !== undefined) return yield* saved(save, text.trimEnd())
         const layer: Layer.Layer<R, E, Manager.Runtime> = program.plannedLayer ?? program.layer
         const report = yield* Replay.make(program.controllers, layer, document, {
-          begin: settings.break ? pause : undefined
+          begin: settings.break ? Pause.pause : undefined
         })
         yield* Console.log(output === "json" ? JSON.stringify(report, undefined, 2) : ReplayText.render(report))
         return yield* report.same ? Effect.void : new Verb.Logged({ code: 2 })

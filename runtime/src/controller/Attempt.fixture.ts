@@ -26,7 +26,7 @@ export const attempt = (over: Partial<Attempt> = {}): Attempt => ({
   exchanges: [],
   requests: over.exchanges?.length ?? 0,
   reads: CachedReads.none,
-  remembered: undefined,
+  memory: undefined,
   corrections: [],
   changes: [],
   root: undefined,

@@ -21,7 +21,7 @@ import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type { Span } from "../telemetry/Recording.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
 import type { Change } from "./HotLoop.ts"
-import type { Remembered } from "./Memory.ts"
+import type { Entries } from "./Memory.ts"
 import { OwnerGone } from "./Ownership.ts"
 import type { Correction } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
@@ -103,7 +103,7 @@ export interface Attempt {
   /** Its reads of the cache. Do not keep them for long: they hold objects. */
   readonly reads: CachedReads
   /** The memory of the controller about the object when the attempt began; absent if the object was gone. */
-  readonly remembered: Remembered | undefined
+  readonly memory: Entries | undefined
   /** The corrections of its children that it sent. */
   readonly corrections: ReadonlyArray<Correction>
   /** The writes of `Owned` and `Status`. */

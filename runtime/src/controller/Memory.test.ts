@@ -100,7 +100,7 @@ test("an object that waits for two places is forgotten in both, and so are its w
   expect(forgotten).toEqual(["u"])
 })
 
-test("What is remembered of an object does not change later, and another memory begins with it", () => {
+test("Entries of an object do not change later, and another memory begins with them", () => {
   const memory = Memory.make()
   const differences = [{ path: "spec.a", want: 1, have: 2 }]
   memory.accept("u", "slot", differences)
@@ -108,7 +108,7 @@ test("What is remembered of an object does not change later, and another memory 
   memory.clean.add("u")
   memory.bereft.add("u")
   memory.reports.set("u", { message: "no", at: 1 })
-  const entries = memory.remembered("u")
+  const entries = memory.entriesOf("u")
   memory.accept("u", "slot", [])
   memory.accept("u", "other", differences)
   memory.drop("widgets/v1", "spec.c")
@@ -119,7 +119,7 @@ test("What is remembered of an object does not change later, and another memory 
   expect([next.clean.has("u"), next.bereft.has("u")]).toEqual([true, true])
   expect(next.reports.get("u")).toEqual({ message: "no", at: 1 })
   expect(memory.accepted("u", "slot", differences)).toBe(false)
-  expect(Memory.make().remembered("u")).toEqual({
+  expect(Memory.make().entriesOf("u")).toEqual({
     accepted: undefined,
     report: undefined,
     isClean: false,

@@ -5,7 +5,7 @@ import { canonical, type Difference } from "./Drift.ts"
 import * as HotLoop from "./HotLoop.ts"
 
 /** The entries about one object at one moment, and the fields that the server drops. It shares the parts of the memory. */
-export interface Remembered {
+export interface Entries {
   /** The hashes of accepted differences, by slot. */
   readonly accepted: ReadonlyMap<string, bigint> | undefined
   readonly report: { readonly message: string; readonly at: number } | undefined
@@ -45,7 +45,7 @@ export interface Memory {
   /** The latest report of this controller on each object, by UID: its message, and its time in milliseconds of the Clock. */
   readonly reports: Map<string, { readonly message: string; readonly at: number }>
   /** The entries about an object now. Later changes of the memory do not change them. */
-  readonly remembered: (uid: string) => Remembered
+  readonly entriesOf: (uid: string) => Entries
   /** The writes that may be part of a hot loop. */
   readonly hotLoop: HotLoop.HotLoop
   /** Removes the entries of a deleted object. */
@@ -59,9 +59,9 @@ export interface Memory {
  */
 export const make = (
   hotLoop: HotLoop.HotLoop = HotLoop.make(),
-  kept?: { readonly uid: string; readonly entries: Remembered }
+  kept?: { readonly uid: string; readonly entries: Entries }
 ): Memory => {
-  // Hashes, so that a refused value of a megabyte is not kept. A change replaces the map of an object, which `remembered` shares.
+  // Hashes, so that a refused value of a megabyte is not kept. A change replaces the map of an object, which `entriesOf` shares.
   const answers = new Map<string, ReadonlyMap<string, bigint>>()
   const blocked = new Map<string, Set<string>>()
   /** The names that each object waits for. */
@@ -71,7 +71,7 @@ export const make = (
   const bereft = new Set<string>()
   const reports: Memory["reports"] = new Map()
   const said = new Set<bigint>()
-  /** A change replaces the set, which `remembered` shares. Changes are few: each is a fact about a kind. */
+  /** A change replaces the set, which `entriesOf` shares. Changes are few: each is a fact about a kind. */
   let dropped: ReadonlySet<bigint> = kept?.entries.dropped ?? new Set()
   const typeOf = (kind: string, path: string): bigint =>
     Bun.hash.wyhash(`${kind} ${path.replaceAll(/\[[^[\]]*\]/g, "[]")}`)
@@ -133,7 +133,7 @@ export const make = (
     gone,
     bereft,
     reports,
-    remembered: (uid) => ({
+    entriesOf: (uid) => ({
       accepted: answers.get(uid),
       report: reports.get(uid),
       isClean: clean.has(uid),

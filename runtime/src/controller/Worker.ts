@@ -219,7 +219,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
         const found = shared.informer.store.get(item.key)
         const object = found !== undefined && memory.gone.has(found.metadata.uid) ? undefined : found
         const generation = object?.metadata.generation
-        const remembered = object === undefined ? undefined : memory.remembered(object.metadata.uid)
+        const entries = object === undefined ? undefined : memory.entriesOf(object.metadata.uid)
 
         // A new generation resets the back-off, because the change may be the fix.
         const failing = trouble.get(item.key)
@@ -261,7 +261,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           exchanges: ledger.all(),
           requests: ledger.count(),
           reads: ledger.cachedReads(),
-          remembered,
+          memory: entries,
           corrections,
           changes,
           root

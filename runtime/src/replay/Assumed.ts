@@ -77,7 +77,7 @@ const stored = (object: Json, before: KubernetesObject | undefined, at: number):
 }
 
 /**
- * The assumed response. Undefined if nobody knows it: a patch or a deletion of an object that the recording does not have.
+ * The assumed response. Undefined for a patch or a deletion of an object that the recording does not have.
  *
  * @param before the known state; null if the object does not exist
  * @param subresource only this part of the object changes; empty for the object itself

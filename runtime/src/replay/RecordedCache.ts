@@ -85,7 +85,7 @@ export const make = ({ client, declares, document, known, stir, trail }: Options
     return found
   }
 
-  /** Ends the attempt: nobody knows the result of the read. */
+  /** Ends the attempt at a read without a recorded result. */
   const absent = (resource: Resource.Any, what: string): Effect.Effect<never> => {
     if (!declares(resource)) return Effect.die(Undeclared.ofKind(resource))
     trail.stop(`the recording does not have the read: ${what}`, what)

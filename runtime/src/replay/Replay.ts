@@ -32,7 +32,7 @@ import { announce, type Correction, Reconciliation } from "../controller/Reconci
 import type { Result } from "../controller/Result.ts"
 import { EventRecorder } from "../events/EventRecorder.ts"
 import type * as Manager from "../manager/Manager.ts"
-import { type Document, rememberedOf } from "../manager/recordings/Document.ts"
+import { type Document, entriesOf } from "../manager/recordings/Document.ts"
 import { type Ending, endingOf } from "../manager/recordings/Recorded.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
@@ -135,7 +135,7 @@ const attempted = <R>(
       fieldManager: controller.fieldManager,
       resource: CustomResource.undecoded(controller.resource),
       object,
-      memory: Memory.make(HotLoop.make(), { uid: object.metadata.uid, entries: rememberedOf(document) }),
+      memory: Memory.make(HotLoop.make(), { uid: object.metadata.uid, entries: entriesOf(document) }),
       hasConditions: false,
       applied: controller.applied,
       corrected: (correction) => void corrections.push(correction),
@@ -229,7 +229,7 @@ export const make = <R, E>(
       reason === undefined
         ? endingOf(outcomeOf(exit, { interrupted: isInterrupted, server: document.server }))
         : { outcome: "Stopped", message: reason }
-    // What would follow after a stop is not known.
+    // After a stop, the replay does not know the writes that would follow.
     const differences = recorded
       .differences()
       .filter(({ difference }) => reason === undefined || difference !== "missing")

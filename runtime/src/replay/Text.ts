@@ -96,6 +96,10 @@ export const render = (report: Report): string => {
     ...(report.same || redacted === 0
       ? []
       : [`The recording hides ${counted(redacted, "secret value")}: a difference may come from them.`]),
-    ...(lost === 0 ? [] : [`The recording omits ${counted(lost, "read or request")}, because there were too many.`])
+    ...(lost === 0
+      ? []
+      : [
+          `The recording omits ${lost === 1 ? "1 read or request" : `${lost} reads or requests`}, because there were too many.`
+        ])
   ].join("\n")
 }

@@ -9,6 +9,7 @@ import * as Outside from "@homeostat/runtime/controller/Outside"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
+import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import type { Document } from "@homeostat/runtime/manager/recordings/Document"
@@ -255,7 +256,7 @@ describe("The values of a Secret", () => {
           lengths.push(password.length, Option.getOrThrow(cached).data?.password?.length ?? 0)
           yield* Owned.apply(chore, BuiltIn.ConfigMap, page(`the password is ${password}`))
           yield* Client.patch(BuiltIn.Secret, key, Patch.merge({ stringData: { again: password } }))
-          return yield* Effect.fail(new Error(`bad password: ${password}`))
+          return yield* new TerminalError({ message: `bad password: ${password}` })
         })
       const documents = yield* recordings(copying)
       expect(documents.length).toBeGreaterThan(0)
@@ -271,7 +272,7 @@ describe("The values of a Secret", () => {
       const report = yield* replay(first(documents), copying)
       expect(lengths).toEqual([password ?? 0, data ?? 0])
       expect(JSON.stringify(report)).not.toContain(secretValue)
-      expect(report.ending.outcome).toBe("Failed")
+      expect(report.ending.outcome).toBe("Terminal")
     })
   )
 })

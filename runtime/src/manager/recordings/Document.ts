@@ -1,7 +1,7 @@
 /** A recording as JSON, without secrets: what `/recordings?trace=ID` answers, and what a file contains. */
 import type { ApiError } from "../../client/ApiError.ts"
 import type { CachedRead } from "../../client/CachedReads.ts"
-import type { Remembered } from "../../controller/Memory.ts"
+import type { Entries } from "../../controller/Memory.ts"
 import type { KubernetesObject } from "../../resource/KubernetesObject.ts"
 import * as Resource from "../../resource/Resource.ts"
 import * as Text from "../../resource/Text.ts"
@@ -200,7 +200,7 @@ const ownerOf = (owner: CachedRead["of"]): string => {
   return typeof uid === "string" ? uid : ""
 }
 
-const memoryDocument = ({ accepted, dropped, isBereft, isClean, report }: Remembered): Document["memory"] => ({
+const memoryDocument = ({ accepted, dropped, isBereft, isClean, report }: Entries): Document["memory"] => ({
   ...(accepted !== undefined && {
     accepted: Object.fromEntries(Array.from(accepted, ([slot, hash]) => [slot, hash.toString()]))
   }),
@@ -211,7 +211,7 @@ const memoryDocument = ({ accepted, dropped, isBereft, isClean, report }: Rememb
 })
 
 /** The memory of a document. */
-export const rememberedOf = ({ memory }: Document): Remembered => ({
+export const entriesOf = ({ memory }: Document): Entries => ({
   accepted:
     memory.accepted === undefined
       ? undefined
@@ -253,7 +253,7 @@ export const of = (recorded: Recorded, server: string, program?: string | undefi
     ending: message === undefined ? ending : { ...ending, message },
     redacted: redaction.count(),
     omitted: { reads: reads.count - reads.kept.length, requests: recorded.moreRequests },
-    memory: memoryDocument(recorded.remembered),
+    memory: memoryDocument(recorded.memory),
     start: indexes.get(recorded.object) ?? 0,
     objects: shown,
     reads: reads.kept.map((read) => readDocument(read, indexes)),

@@ -21,7 +21,7 @@ const attempt = (over: Partial<Attempt> = {}): Attempt =>
   AttemptFixture.attempt({
     id: ids[0],
     object: { metadata },
-    remembered: Memory.make().remembered("u"),
+    memory: Memory.make().entriesOf("u"),
     exchanges: [AttemptFixture.exchange()],
     ...over
   })

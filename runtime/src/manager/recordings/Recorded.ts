@@ -10,7 +10,7 @@ import type { Exchange } from "../../client/Exchange.ts"
 import type { Request } from "../../client/Request.ts"
 import type { Response } from "../../client/Response.ts"
 import { type Attempt, messageOf, type Outcome } from "../../controller/Attempt.ts"
-import type { Remembered } from "../../controller/Memory.ts"
+import type { Entries } from "../../controller/Memory.ts"
 import type { KubernetesObject } from "../../resource/KubernetesObject.ts"
 import * as Secrecy from "../../telemetry/Secrecy.ts"
 
@@ -49,7 +49,7 @@ export interface Recorded {
   readonly finishedAt: number
   /** The cached object when the attempt began, in its wire form. */
   readonly object: KubernetesObject
-  readonly remembered: Remembered
+  readonly memory: Entries
   readonly ending: Ending
   readonly reads: CachedReads
   readonly requests: ReadonlyArray<RecordedRequest>
@@ -94,8 +94,8 @@ const requestOf = ({ answer, millis, request, startedAt }: Exchange): RecordedRe
 
 /** The recording of an attempt; undefined if its object was gone. */
 export const of = (attempt: Attempt): Recorded | undefined => {
-  const { exchanges, id, object, remembered, root } = attempt
-  if (object === undefined || remembered === undefined) return undefined
+  const { exchanges, id, memory, object, root } = attempt
+  if (object === undefined || memory === undefined) return undefined
   return {
     id,
     trace: root?.traceId ?? id.replaceAll("-", ""),
@@ -106,7 +106,7 @@ export const of = (attempt: Attempt): Recorded | undefined => {
     startedAt: attempt.startedAt,
     finishedAt: attempt.finishedAt,
     object,
-    remembered,
+    memory,
     ending: endingOf(attempt.outcome),
     reads: attempt.reads,
     requests: exchanges.map(requestOf),

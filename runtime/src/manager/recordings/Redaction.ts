@@ -1,8 +1,8 @@
 /**
  * Replaces the secrets of a recording by texts of the same length, so that code that looks for a value still finds one.
  *
- * It replaces the `data` and `stringData` of Secrets, the fields and texts that `Secrecy` detects, and copies of the values of those Secrets
- * in other objects. It cannot detect a value of a Secret in another encoding, or one of less than {@link shortest} characters in another
+ * It replaces the `data` and `stringData` of Secrets, and copies of these values in other objects. It also replaces the fields and texts
+ * that `Secrecy` detects. It cannot detect a value of a Secret in another encoding, or one of less than {@link shortest} characters in another
  * object.
  */
 import * as Secrecy from "../../telemetry/Secrecy.ts"

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import * as Effect from "effect/Effect"
+import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import type { Exchange } from "../../client/Exchange.ts"
 import * as AttemptFixture from "../../controller/Attempt.fixture.ts"
@@ -23,18 +23,12 @@ const attempt = (over: Partial<Attempt> = {}): Attempt =>
   AttemptFixture.attempt({
     id: id(),
     object: object("a"),
-    remembered: Memory.make().remembered("a"),
+    memory: Memory.make().entriesOf("a"),
     exchanges: wrote,
     ...over
   })
 
-const failed = (message: string) =>
-  Outcome.Failed({ cause: Effect.runSync(Effect.succeed(causeOf(message))), error: new Error(message), defect: false })
-const causeOf = (message: string) => {
-  const exit = Exit.fail(new Error(message))
-  if (Exit.isSuccess(exit)) throw new Error("no failure")
-  return exit.cause
-}
+const failed = (message: string) => Outcome.Failed({ cause: Cause.empty, error: new Error(message), defect: false })
 
 test("The ring keeps only attempts that failed or wrote", () => {
   const ring = Ring.make()
@@ -44,7 +38,7 @@ test("The ring keeps only attempts that failed or wrote", () => {
   ring.record(attempt(none))
   ring.record(attempt({ exchanges: [read, dryRun] }))
   ring.record(attempt({ ...none, outcome: Outcome.Interrupted() }))
-  ring.record(attempt({ object: undefined, remembered: undefined }))
+  ring.record(attempt({ object: undefined, memory: undefined }))
   expect(ring.all()).toEqual([])
   ring.record(attempt())
   ring.record(attempt({ ...none, outcome: failed("no") }))
