@@ -72,5 +72,7 @@ export const of = (name: string, kinds: ReadonlyArray<CustomResource.Any>): Read
   ),
   role(`${name}-metrics-reader`, [{ nonResourceURLs: ["/metrics"], verbs: ["get"] }]),
   role(`${name}-why-reader`, [{ nonResourceURLs: ["/why", "/loglevel"], verbs: ["get"] }]),
+  // A recording has whole objects, so the role for `why` does not have it.
+  role(`${name}-recording-reader`, [{ nonResourceURLs: ["/recordings"], verbs: ["get"] }]),
   role(`${name}-loglevel-writer`, [{ nonResourceURLs: ["/loglevel"], verbs: ["get", "put", "delete"] }])
 ]

@@ -15,6 +15,7 @@ import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import type { ApiError } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
+import { Exchanges, type Ledger } from "../client/Exchange.ts"
 import * as Decoding from "../resource/Decoding.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
@@ -24,7 +25,7 @@ import * as Informer from "./Informer.ts"
 import type { ListerWatcher } from "./ListerWatcher.ts"
 import type { Filter, Store } from "./Store.ts"
 import * as Transform from "./Transform.ts"
-import { Undeclared } from "./Undeclared.ts"
+import { ofKind, Undeclared } from "./Undeclared.ts"
 
 export type { Informer, InformerState, Listener } from "./Informer.ts"
 export type { Change, Filter } from "./Store.ts"
@@ -98,6 +99,10 @@ const listerWatcherOf =
     page: (options) => client.page(resource, { ...options, namespace, labelSelector, retry: false }),
     watch: (options) => client.watch(resource, { ...options, namespace, labelSelector })
   })
+
+/** The record of the reconcile of a fiber. `Context.get` would allocate at each read. */
+const ledgerOf = ({ currentContext }: { readonly currentContext: Context.Context<never> }): Ledger | undefined =>
+  currentContext.unsafeMap.get(Exchanges.key)
 
 /**
  * A cache over the Client of the context. Its informers are fibers of the scope.
@@ -182,11 +187,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     const informers = Array.from(handles.values(), ({ informer }) => informer).filter(
       (informer) => Resource.identityOf(informer.resource) === identity
     )
-    if (informers.length === 0) {
-      throw new Undeclared({
-        message: `${Resource.nameOf(resource)} (${resource.version}, ${resource.projection}) is not in the cache: declare it with owns or watches, or read it with Client.get`
-      })
-    }
+    if (informers.length === 0) throw ofKind(resource)
     const able = informers.filter(({ store }) => index === "" || store.hasIndex(index))
     // If no informer has the index, the store reports that.
     const found = preferred(able.length > 0 ? able : informers, handles.get(`${identity}?`)?.informer)
@@ -233,7 +234,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   return Cache.of({
     informer,
     get: (resource, key) =>
-      Effect.suspend(() => {
+      Effect.withFiberRuntime((fiber) => {
         mustFollow(resource, key.namespace)
         if (resource.namespaced && key.namespace === undefined) {
           const kind = Resource.nameOf(resource)
@@ -247,15 +248,17 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         for (let at = 1; at < found.length; at++) {
           if (object === undefined || Transform.isPartial(resource, object)) object = found[at]?.get(text) ?? object
         }
+        ledgerOf(fiber)?.read("get", resource, text, object)
         if (object !== undefined && Transform.isPartial(resource, object)) {
           return Effect.catchTag(Effect.asSome(client.get(resource, key)), "NotFound", () => Effect.succeedNone)
         }
         return object === undefined ? Effect.succeedNone : Either.map(resource.decode(object), Option.some)
       }),
     list: (resource, filter) =>
-      Effect.suspend(() => {
+      Effect.withFiberRuntime((fiber) => {
         mustFollow(resource, filter?.namespace)
         const all = together(resource, stores(resource, filter?.index?.name), (store) => store.list(filter))
+        ledgerOf(fiber)?.read("list", resource, filter, all)
         const whole = all.filter((object) => !Transform.isPartial(resource, object))
         const listed = Decoding.all(resource, whole)
         const name = Resource.nameOf(resource)
@@ -269,12 +272,11 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         )
       }),
     byOwner: (resource, owner) =>
-      Effect.suspend(() =>
-        Decoding.all(
-          resource,
-          together(resource, stores(resource), (store) => store.byOwner(owner))
-        )
-      ),
+      Effect.withFiberRuntime((fiber) => {
+        const found = together(resource, stores(resource), (store) => store.byOwner(owner))
+        ledgerOf(fiber)?.read("byOwner", resource, owner, found)
+        return Decoding.all(resource, found)
+      }),
     informers: () => Array.from(handles.values(), (handle) => handle.informer),
     synced: Effect.suspend(() =>
       Effect.forEach([...handles.values()], (handle) => handle.informer.synced, { discard: true })

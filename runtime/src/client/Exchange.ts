@@ -1,8 +1,12 @@
 /** The requests of a reconcile: each request, the server's response, and its effect. */
 import * as Context from "effect/Context"
+import type * as Exit from "effect/Exit"
 import type * as Tracer from "effect/Tracer"
 import * as Attribute from "../telemetry/Attribute.ts"
+import type { ApiError } from "./ApiError.ts"
+import * as CachedReads from "./CachedReads.ts"
 import type { Request } from "./Request.ts"
+import type { Response } from "./Response.ts"
 
 /** A request and its response. Watches are not recorded. */
 export interface Exchange {
@@ -20,6 +24,8 @@ export interface Exchange {
   readonly auditId: string | undefined
   /** The span of the request. */
   readonly span: Tracer.Span | undefined
+  /** The response or the error; absent if the responses of the reconcile exceed {@link mostBytes}. */
+  readonly answer?: Exit.Exit<Response, ApiError> | undefined
   /** The effect of a write; absent for reads and failed writes. */
   write?: WriteOutcome | undefined
 }
@@ -43,6 +49,9 @@ export interface WriteOutcome {
 /** The record keeps the first reads and the first writes of a reconcile, up to this number. */
 export const most = 256
 
+/** The record keeps the first responses of a reconcile, up to this number of characters. */
+export const mostBytes = 1024 * 1024
+
 /** A dry run changes nothing, so it counts as a read. */
 const isRead = ({ dryRun, method }: Request): boolean => method === "GET" || dryRun === true
 
@@ -55,9 +64,14 @@ export class Ledger {
   private own: Map<string, string> | undefined
   private reads = 0
   private writes = 0
+  private bytes = 0
+  private cached: Array<CachedReads.CachedRead> | undefined
+  private cachedCount = 0
   readonly add = (exchange: Exchange): void => {
     const nth = isRead(exchange.request) ? ++this.reads : ++this.writes
-    if (nth <= most) this.exchanges.set(exchange.request, exchange)
+    if (nth > most) return
+    if (exchange.answer?._tag === "Success") this.bytes += exchange.answer.value.body.length
+    this.exchanges.set(exchange.request, this.bytes > mostBytes ? { ...exchange, answer: undefined } : exchange)
   }
   /** Records the effect of a write after its answer is read, also if its span has already ended. */
   readonly wrote = (request: Request, write: Omit<WriteOutcome, "changed">): void => {
@@ -80,6 +94,22 @@ export class Ledger {
     if (before !== undefined) span.attribute(Attribute.resourceVersionBefore, before)
     if (after !== undefined) span.attribute(Attribute.resourceVersionAfter, after)
     if (changed !== undefined) span.attribute(Attribute.changed, changed)
+  }
+  /** Records a read of the cache. */
+  read(
+    verb: CachedReads.CachedRead["verb"],
+    resource: CachedReads.CachedRead["resource"],
+    of: CachedReads.CachedRead["of"],
+    found: CachedReads.CachedRead["found"]
+  ): void {
+    if (++this.cachedCount > CachedReads.most) return
+    const read = { verb, resource, of, found }
+    if (this.cached === undefined) this.cached = [read]
+    else this.cached.push(read)
+  }
+  /** The reads of the cache. */
+  cachedReads(): CachedReads.CachedReads {
+    return this.cached === undefined ? CachedReads.none : { kept: this.cached, count: this.cachedCount }
   }
   /** The UIDs by resourceVersion of all versions that its writes created. */
   readonly versions = (): ReadonlyMap<string, string> | undefined => this.own

@@ -61,7 +61,8 @@ export const layer = (server: string): ((send: Handler) => Handler) => {
       return Effect.onExit(send({ ...request, sendings }), (exit) =>
         Effect.sync(() => {
           const millis = Time.monotonic(clock) - began
-          const exchange = { request, startedAt, millis, ...verdict(exit), resends: sendings.again, auditId, span }
+          const again = { resends: sendings.again, auditId, span, answer: exit }
+          const exchange = { request, startedAt, millis, ...verdict(exit), ...again }
           ledger?.add(exchange)
           if (span !== undefined) describe(span, exchange)
         })

@@ -7,6 +7,7 @@ import * as Manifests from "./Manifests.ts"
 import * as Plan from "./Plan.ts"
 import * as Preflight from "./Preflight.ts"
 import * as Rbac from "./Rbac.ts"
+import * as Replay from "./Replay.ts"
 import * as Run from "./Run.ts"
 import * as Version from "./Version.ts"
 import * as Why from "./Why.ts"
@@ -46,6 +47,7 @@ export const main = <R, E>(program: Run.Program<R, E>): void =>
     Preflight.verb(program),
     ...(program.simulation === undefined ? [] : [Plan.verb({ ...program, simulation: program.simulation })]),
     Why.verb(program),
+    Replay.verb(program),
     Version.verb(program),
     ...(program.verbs ?? [])
   ])

@@ -45,6 +45,7 @@ import * as Logging from "./Logging.ts"
 import * as LogLevelPage from "./LogLevelPage.ts"
 import * as MetricsPort from "./MetricsPort.ts"
 import * as Rbac from "./Rbac.ts"
+import * as Recordings from "./Recordings.ts"
 import * as Setting from "./Setting.ts"
 import * as Tracing from "./Tracing.ts"
 import * as Verb from "./Verb.ts"
@@ -123,6 +124,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
   }),
   ...MetricsPort.flags,
   ...Webhooks.flags,
+  ...Recordings.flags,
   opaqueTokens: Flag.toggle("opaque-tokens", {
     description: "Also ask the API server about tokens that are not JSON Web Tokens"
   }),
@@ -237,7 +239,8 @@ const start = <R, E>(
         gracePeriod: settings.gracePeriod,
         leaderElection,
         whileLeading: webhooks?.reconcile,
-        admissions
+        admissions,
+        recordings: { ...Recordings.boundsOf(settings), program: Build.userAgent(program) }
       }).pipe(Tracing.traced(observers, settings))
       const plan = Connections.planOf(runners, settings.namespaces)
       const crowded = Connections.problem(plan, process.env.BUN_CONFIG_MAX_HTTP_REQUESTS)

@@ -7,6 +7,7 @@ import { live } from "@homeostat/testkit/Test"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Asking from "./Asking.ts"
 import * as Why from "./Why.ts"
 
 test("An object has kubectl's format, or is two arguments", () => {
@@ -35,7 +36,7 @@ test("A token is sent only over https, or to this machine", () => {
     "http://localhost:8081",
     "http://[::1]:8081"
   ]) {
-    expect(Why.exposure(new URL(address))).toBeUndefined()
+    expect(Asking.exposure(new URL(address))).toBeUndefined()
   }
   for (const address of [
     "http://10.0.0.7:8081",
@@ -43,7 +44,7 @@ test("A token is sent only over https, or to this machine", () => {
     "http://127.0.0.1.example.com",
     "http://why"
   ]) {
-    expect(Why.exposure(new URL(address))).toBe(`--token-file: cannot send a token to ${address} without TLS`)
+    expect(Asking.exposure(new URL(address))).toBe(`--token-file: cannot send a token to ${address} without TLS`)
   }
 })
 

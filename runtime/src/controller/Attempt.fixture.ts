@@ -1,4 +1,5 @@
 /** For the tests of observers: the record of an attempt. */
+import * as CachedReads from "../client/CachedReads.ts"
 import type { Exchange } from "../client/Exchange.ts"
 import { type Attempt, Outcome } from "./Attempt.ts"
 
@@ -24,6 +25,8 @@ export const attempt = (over: Partial<Attempt> = {}): Attempt => ({
   next: { _tag: "Wait" },
   exchanges: [],
   requests: over.exchanges?.length ?? 0,
+  reads: CachedReads.none,
+  memory: undefined,
   corrections: [],
   changes: [],
   root: undefined,

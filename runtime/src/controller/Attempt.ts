@@ -15,11 +15,13 @@ import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import { Undeclared } from "../cache/Undeclared.ts"
 import { Conflict, Fenced, Transport } from "../client/ApiError.ts"
+import type { CachedReads } from "../client/CachedReads.ts"
 import type { Exchange } from "../client/Exchange.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type { Span } from "../telemetry/Recording.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
 import type { Change } from "./HotLoop.ts"
+import type { Entries } from "./Memory.ts"
 import { OwnerGone } from "./Ownership.ts"
 import type { Correction } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
@@ -98,6 +100,10 @@ export interface Attempt {
   readonly exchanges: ReadonlyArray<Exchange>
   /** The number of all requests. */
   readonly requests: number
+  /** Its reads of the cache. Do not keep them for long: they hold objects. */
+  readonly reads: CachedReads
+  /** The memory of the controller about the object when the attempt began; absent if the object was gone. */
+  readonly memory: Entries | undefined
   /** The corrections of its children that it sent. */
   readonly corrections: ReadonlyArray<Correction>
   /** The writes of `Owned` and `Status`. */

@@ -99,3 +99,31 @@ test("an object that waits for two places is forgotten in both, and so are its w
   expect(memory.gone.has("u")).toBe(false)
   expect(forgotten).toEqual(["u"])
 })
+
+test("Entries of an object do not change later, and another memory begins with them", () => {
+  const memory = Memory.make()
+  const differences = [{ path: "spec.a", want: 1, have: 2 }]
+  memory.accept("u", "slot", differences)
+  memory.drop("widgets/v1", "spec.b")
+  memory.clean.add("u")
+  memory.bereft.add("u")
+  memory.reports.set("u", { message: "no", at: 1 })
+  const entries = memory.entriesOf("u")
+  memory.accept("u", "slot", [])
+  memory.accept("u", "other", differences)
+  memory.drop("widgets/v1", "spec.c")
+  const next = Memory.make(undefined, { uid: "u", entries })
+  expect(next.accepted("u", "slot", differences)).toBe(true)
+  expect(next.accepted("u", "other", differences)).toBe(false)
+  expect([next.isDropped("widgets/v1", "spec.b"), next.isDropped("widgets/v1", "spec.c")]).toEqual([true, false])
+  expect([next.clean.has("u"), next.bereft.has("u")]).toEqual([true, true])
+  expect(next.reports.get("u")).toEqual({ message: "no", at: 1 })
+  expect(memory.accepted("u", "slot", differences)).toBe(false)
+  expect(Memory.make().entriesOf("u")).toEqual({
+    accepted: undefined,
+    report: undefined,
+    isClean: false,
+    isBereft: false,
+    dropped: new Set()
+  })
+})

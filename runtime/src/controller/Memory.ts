@@ -4,6 +4,17 @@
 import { canonical, type Difference } from "./Drift.ts"
 import * as HotLoop from "./HotLoop.ts"
 
+/** The entries about one object at one moment, and the fields that the server drops. It shares the parts of the memory. */
+export interface Entries {
+  /** The hashes of accepted differences, by slot. */
+  readonly accepted: ReadonlyMap<string, bigint> | undefined
+  readonly report: { readonly message: string; readonly at: number } | undefined
+  readonly isClean: boolean
+  readonly isBereft: boolean
+  /** The hashes of the kinds and paths of dropped values. */
+  readonly dropped: ReadonlySet<bigint>
+}
+
 /** The memory of one controller. Entries by UID are removed with their object. */
 export interface Memory {
   /**
@@ -33,16 +44,25 @@ export interface Memory {
   readonly bereft: Set<string>
   /** The latest report of this controller on each object, by UID: its message, and its time in milliseconds of the Clock. */
   readonly reports: Map<string, { readonly message: string; readonly at: number }>
+  /** The entries about an object now. Later changes of the memory do not change them. */
+  readonly entriesOf: (uid: string) => Entries
   /** The writes that may be part of a hot loop. */
   readonly hotLoop: HotLoop.HotLoop
   /** Removes the entries of a deleted object. */
   readonly forget: (uid: string, key: string) => void
 }
 
-/** An empty memory, with the writes of earlier terms. */
-export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
-  // Hashes, so that a refused value of a megabyte is not kept.
-  const answers = new Map<string, Map<string, bigint>>()
+/**
+ * An empty memory, with the writes of earlier terms.
+ *
+ * @param kept the entries of an earlier memory about the object with this UID
+ */
+export const make = (
+  hotLoop: HotLoop.HotLoop = HotLoop.make(),
+  kept?: { readonly uid: string; readonly entries: Entries }
+): Memory => {
+  // Hashes, so that a refused value of a megabyte is not kept. A change replaces the map of an object, which `entriesOf` shares.
+  const answers = new Map<string, ReadonlyMap<string, bigint>>()
   const blocked = new Map<string, Set<string>>()
   /** The names that each object waits for. */
   const places = new Map<string, Set<string>>()
@@ -51,7 +71,8 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
   const bereft = new Set<string>()
   const reports: Memory["reports"] = new Map()
   const said = new Set<bigint>()
-  const dropped = new Set<bigint>()
+  /** A change replaces the set, which `entriesOf` shares. Changes are few: each is a fact about a kind. */
+  let dropped: ReadonlySet<bigint> = kept?.entries.dropped ?? new Set()
   const typeOf = (kind: string, path: string): bigint =>
     Bun.hash.wyhash(`${kind} ${path.replaceAll(/\[[^[\]]*\]/g, "[]")}`)
   const hash = (differences: ReadonlyArray<Difference>): bigint =>
@@ -67,11 +88,22 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
     remove(places, owner, child)
   }
 
+  if (kept !== undefined) {
+    const { accepted, isBereft, isClean, report } = kept.entries
+    if (accepted !== undefined) answers.set(kept.uid, accepted)
+    if (report !== undefined) reports.set(kept.uid, report)
+    if (isClean) clean.add(kept.uid)
+    if (isBereft) bereft.add(kept.uid)
+  }
+
   return {
     accept: (uid, slot, differences) => {
-      if (differences.length === 0) return void answers.get(uid)?.delete(slot)
-      const slots = answers.get(uid) ?? new Map<string, bigint>()
-      answers.set(uid, slots.set(slot, hash(differences)))
+      const before = answers.get(uid)
+      if (differences.length === 0 && before?.has(slot) !== true) return
+      const slots = new Map(before)
+      if (differences.length === 0) slots.delete(slot)
+      else slots.set(slot, hash(differences))
+      answers.set(uid, slots)
     },
     accepted: (uid, slot, differences) => {
       const answer = answers.get(uid)?.get(slot)
@@ -79,8 +111,8 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
     },
     drop: (kind, path) => {
       // A path may contain a key that users choose.
-      if (dropped.size >= 1000) dropped.clear()
-      dropped.add(typeOf(kind, path))
+      const added = typeOf(kind, path)
+      if (!dropped.has(added)) dropped = new Set(dropped.size >= 1000 ? [] : dropped).add(added)
     },
     isDropped: (kind, path) => dropped.has(typeOf(kind, path)),
     isNews: (line) => {
@@ -101,10 +133,17 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
     gone,
     bereft,
     reports,
+    entriesOf: (uid) => ({
+      accepted: answers.get(uid),
+      report: reports.get(uid),
+      isClean: clean.has(uid),
+      isBereft: bereft.has(uid),
+      dropped
+    }),
     hotLoop,
     forget: (uid, key) => {
       hotLoop.forget(uid)
-      for (const kept of [answers, clean, gone, bereft, reports]) kept.delete(uid)
+      for (const entries of [answers, clean, gone, bereft, reports]) entries.delete(uid)
       for (const child of places.get(key) ?? []) unblock(child, key)
     }
   }

@@ -219,6 +219,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
         const found = shared.informer.store.get(item.key)
         const object = found !== undefined && memory.gone.has(found.metadata.uid) ? undefined : found
         const generation = object?.metadata.generation
+        const entries = object === undefined ? undefined : memory.entriesOf(object.metadata.uid)
 
         // A new generation resets the back-off, because the change may be the fix.
         const failing = trouble.get(item.key)
@@ -259,6 +260,8 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           next,
           exchanges: ledger.all(),
           requests: ledger.count(),
+          reads: ledger.cachedReads(),
+          memory: entries,
           corrections,
           changes,
           root

@@ -36,6 +36,8 @@ import type { FirstContact } from "./FirstContact.ts"
 import { Health } from "./Health.ts"
 import type { LeaderElection } from "./LeaderElection.ts"
 import * as ProcessMetrics from "./ProcessMetrics.ts"
+import * as RecordingsPage from "./recordings/Page.ts"
+import * as Ring from "./recordings/Ring.ts"
 import * as Transforms from "./Transforms.ts"
 import type { Admissions } from "./why/Admissions.ts"
 import type { Journaled } from "./why/Gather.ts"
@@ -110,6 +112,11 @@ export interface Settings {
   readonly whileLeading?: Effect.Effect<never> | undefined
   /** The answers of the program's webhooks, for `why`. Default: none. */
   readonly admissions?: Admissions | undefined
+  /**
+   * The bounds of the recordings for `replay`: the attempts that failed or wrote. Default: the last 64 of them in at most 8 MiB. Count 0
+   * turns them off. `program` names the program in a recording.
+   */
+  readonly recordings?: (Ring.Options & { readonly program?: string | undefined }) | undefined
 }
 
 /**
@@ -152,6 +159,7 @@ export const start = <R>(
     const stopping = yield* Deferred.make<void>()
     let died = false
     const transformOf = Transforms.of(controllers)
+    const ring = Ring.make(settings.recordings)
     const runners = yield* Effect.forEach(controllers, (controller) => {
       const journal = Journal.make()
       const prepared = Runner.prepare(controller, {
@@ -160,9 +168,15 @@ export const start = <R>(
         labelSelector: settings.labelSelector,
         syncPeriod: settings.syncPeriod,
         gracePeriod: settings.gracePeriod,
-        history: journal
+        history: {
+          ...journal,
+          record: (attempt) => {
+            journal.record(attempt)
+            ring.record(attempt)
+          }
+        }
       })
-      return Effect.map(prepared, (runner) => ({ ...runner, journal }))
+      return Effect.map(prepared, (runner) => ({ ...runner, journal, recordingOf: ring.traceOf }))
     })
     yield* health.liveness("controllers", () => {
       if (died) return "internal error: the controllers stopped unexpectedly (see the log)"
@@ -175,6 +189,7 @@ export const start = <R>(
       yield* health.readiness("leader-election", () => leaderElection.state().refused)
     }
     yield* WhyPage.serve(controllers, runners, leaderElection, settings.admissions)
+    yield* RecordingsPage.serve(ring, settings.recordings?.program)
     yield* Collection.afterFirstPass(runners)
     const expire = Effect.map(Effect.clock, (clock) => {
       const now = clock.unsafeCurrentTimeMillis()

@@ -107,8 +107,11 @@ export const redacted = (value: unknown): unknown => walk(value, 0, new Map())
 export const fields = (entries: Iterable<readonly [string, unknown]>): { readonly [name: string]: unknown } =>
   Object.fromEntries(Array.from(entries, ([name, value]) => [name, named(name, value)]))
 
+/** Whether a field is secret by its name: the name is that of a secret, and the value is a text or has texts. */
+export const isSecretField = (name: string, value: unknown): boolean => isSecret(value) && names.test(name)
+
 const named = (name: string, value: unknown, inside = redacted): unknown =>
-  isSecret(value) && names.test(name) ? hidden : inside(value)
+  isSecretField(name, value) ? hidden : inside(value)
 
 /** @param seen the results for visited objects, so that each is visited once; a cycle ends there */
 const walk = (value: unknown, depth: number, seen: Map<unknown, unknown>): unknown => {

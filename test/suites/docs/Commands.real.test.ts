@@ -22,7 +22,7 @@ import * as Commands from "./Commands.ts"
 const installing = new Set(["README.md", "deploy/README.md"])
 
 /** Pages that query a manager about a WebApp. */
-const asking = new Set(["docs/logs.md", "docs/why.md"])
+const asking = new Set(["docs/logs.md", "docs/replay.md", "docs/why.md"])
 
 /** Pages that need a manager. */
 const managed = new Set([...installing, ...asking, "docs/backup.md"])

@@ -16,6 +16,7 @@ const folders = [
   "webhook",
   "manager",
   "plan",
+  "replay",
   "command"
 ]
 

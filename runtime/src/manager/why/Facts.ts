@@ -76,6 +76,8 @@ export interface Facts {
       }
     | undefined
   readonly children: ReadonlyArray<ChildFact>
+  /** The trace ID of the recording of an attempt, by its `reconcileID`; undefined without a recording. Default: no recordings. */
+  readonly recordingOf?: ((id: string) => string | undefined) | undefined
   /** Whether a reconcile of the controller made a change. */
   readonly isOwn: (source: NonNullable<TriggerEvent["source"]>) => boolean
 }

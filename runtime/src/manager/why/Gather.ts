@@ -27,6 +27,8 @@ import type { Ignored, Journal } from "./Journal.ts"
 /** A runner with the journal of its objects. */
 export interface Journaled extends Runner {
   readonly journal: Journal
+  /** The trace ID of the recording of an attempt, by its `reconcileID`; undefined without a recording. */
+  readonly recordingOf: (id: string) => string | undefined
 }
 
 /** A controller in this process. */
@@ -215,6 +217,7 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
           ? undefined
           : { position: queue.position(text), ...queue.pending(text), busy: queue.snapshot().processing },
       children,
+      recordingOf: runner.recordingOf,
       // Not by kind and key, because an object of another group may have the same.
       isOwn: (source) => runner.writes.find(source) !== undefined
     }

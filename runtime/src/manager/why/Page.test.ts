@@ -30,7 +30,11 @@ const asked = (
 ) =>
   Effect.gen(function* () {
     const journal = Journal.make()
-    const runner = { ...(yield* RunnerFixture.start(controller, { gracePeriod: 0, history: journal })), journal }
+    const runner = {
+      ...(yield* RunnerFixture.start(controller, { gracePeriod: 0, history: journal })),
+      journal,
+      recordingOf: () => undefined
+    }
     yield* runner.started
     yield* settle
     const client = yield* Client.Client

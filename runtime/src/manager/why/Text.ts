@@ -116,7 +116,9 @@ export const runLines = (
       const since = run.times > 1 ? [`since ${clock(Date.parse(run.since), now)}`] : []
       const nothing =
         did.length === 0 && run.message === undefined && run.outcome !== "Vanished" ? ["nothing to do"] : []
-      const trace = run.trace?.exported === true ? [`trace ${run.trace.id}`] : []
+      const { recording } = run
+      const trace = run.trace?.exported === true && run.trace.id !== recording ? [`trace ${run.trace.id}`] : []
+      const replay = recording === undefined ? [] : [`replay ${recording}`]
       return [
         clock(Date.parse(run.startedAt), now),
         ago(Date.parse(run.startedAt), now),
@@ -128,7 +130,8 @@ export const runLines = (
           ...(run.message === undefined ? [] : [clip(run.message, explanation)]),
           ...did,
           ...nothing,
-          ...trace
+          ...trace,
+          ...replay
         ].join("; ")
       ]
     })

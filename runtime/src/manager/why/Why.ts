@@ -62,6 +62,8 @@ export interface Explanation {
       readonly startedAt: string
       readonly since: string
       readonly tookMillis: number
+      /** The trace ID of the recording, for `replay`; absent if this process has none. */
+      readonly recording?: string | undefined
       readonly triggers: ReadonlyArray<Woken>
     }
   >
@@ -97,7 +99,7 @@ export const reviewed = (entries: ReadonlyArray<Admissions.Entry>): ReadonlyArra
   entries.toReversed().map((each) => ({ ...each, at: iso(each.at), since: iso(each.since) }))
 
 /** The object of an explanation, for the words about its triggers. */
-type Viewpoint = Pick<Facts, "isOwn" | "key" | "kind">
+type Viewpoint = Pick<Facts, "isOwn" | "key" | "kind" | "recordingOf">
 
 const wokenOf =
   (facts: Viewpoint) =>
@@ -150,13 +152,17 @@ const nextOf = (facts: Facts, verdict: Verdict): Explanation["next"] => {
  * @internal
  */
 export const runsOf = (runs: ReadonlyArray<Run>, viewpoint: Viewpoint): Explanation["runs"] =>
-  runs.toReversed().map(({ finishedAt, next, since, startedAt, triggers, ...run }) => ({
-    ...run,
-    startedAt: iso(startedAt),
-    since: iso(since),
-    tookMillis: finishedAt - startedAt,
-    triggers: triggers.map(wokenOf(viewpoint))
-  }))
+  runs.toReversed().map(({ finishedAt, next, since, startedAt, triggers, ...run }) => {
+    const recording = viewpoint.recordingOf?.(run.id)
+    return {
+      ...run,
+      startedAt: iso(startedAt),
+      since: iso(since),
+      tookMillis: finishedAt - startedAt,
+      ...(recording !== undefined && { recording }),
+      triggers: triggers.map(wokenOf(viewpoint))
+    }
+  })
 
 /** Explains the facts. */
 export const explain = (facts: Facts): Explanation => {

@@ -1,0 +1,132 @@
+/** `replay TRACE`: runs a recorded attempt of a running manager again, in this process. */
+import { FileSystem } from "@effect/platform/FileSystem"
+import * as Console from "effect/Console"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type * as Layer from "effect/Layer"
+import type * as Manager from "../manager/Manager.ts"
+import * as Document from "../manager/recordings/Document.ts"
+import * as Replay from "../replay/Replay.ts"
+import * as ReplayText from "../replay/Text.ts"
+import * as Text from "../resource/Text.ts"
+import * as Asking from "./Asking.ts"
+import * as Flag from "./Flag.ts"
+import * as Pause from "./Pause.ts"
+import type { Program as Runnable } from "./Run.ts"
+import * as Verb from "./Verb.ts"
+
+/** The recording cannot be used. The message names its file, or the manager. */
+export class InvalidRecording extends Data.TaggedError("InvalidRecording")<{ readonly message: string }> {}
+
+const path = "/recordings"
+
+const flags = {
+  ...Asking.flags(path),
+  recording: Flag.text("recording", {
+    placeholder: "FILE",
+    description: "Replay the recording in this file, which replay --save wrote; - for standard input"
+  }),
+  save: Flag.text("save", {
+    placeholder: "FILE",
+    description: "Write the recording to this file instead of a replay; - for standard output"
+  }),
+  break: Flag.toggle("break", {
+    description: "Stop in the debugger right before the attempt"
+  }),
+  output: Flag.short(
+    "o",
+    Flag.choice(
+      "output",
+      { text: "text", json: "json" },
+      { placeholder: "FORMAT", description: "text or json (default text)", otherwise: "text" }
+    )
+  )
+}
+
+type Settings = Flag.Values<typeof flags>
+
+/** A trace ID or a `reconcileID`. Left: why it is neither. */
+export const idOf = (text: string): Either.Either<string, string> =>
+  /^[0-9a-f]{32}$/i.test(text.replaceAll("-", ""))
+    ? Either.right(text)
+    : Either.left(
+        `invalid trace: "${Text.clip(text, 64)}" (must be a trace ID or a reconcileID, of 32 hexadecimal digits)`
+      )
+
+const fileText = (file: string) =>
+  Effect.gen(function* () {
+    if (file === "-") return yield* Effect.promise(() => Bun.stdin.text())
+    const fs = yield* FileSystem
+    return yield* Effect.mapError(
+      fs.readFileString(file),
+      () => new InvalidRecording({ message: `--recording: ${file} cannot be read` })
+    )
+  })
+
+/** The text of a recording, from the manager. */
+const fetched = (program: string, settings: Settings, trace: string) =>
+  Effect.gen(function* () {
+    const { origin } = settings.probeAddress
+    const answer = yield* Asking.ask(program, settings, path, { trace })
+    // A manager with the endpoint names the recording in its answer.
+    if (answer.status === 404 && /^(unknown recording: |the attempt )/.test(answer.body)) {
+      return yield* new InvalidRecording({ message: `${origin}: ${Asking.lineOf(answer.body)}` })
+    }
+    return yield* Asking.textOf(program, origin, path, answer)
+  })
+
+const saved = (file: string, text: string) =>
+  file === "-"
+    ? Console.log(text)
+    : Effect.flatMap(FileSystem, (fs) =>
+        Effect.mapError(
+          // It may have more than others may see.
+          fs.writeFileString(file, `${text}\n`, { mode: 0o600 }),
+          () => new InvalidRecording({ message: `--save: ${file} cannot be written` })
+        )
+      )
+
+/** The verb. It exits with 0 if the replay is the same as the recording, with 2 if it differs, and with 1 after an error. */
+export const verb = <R, E>(program: Runnable<R, E>) =>
+  Verb.make("replay", {
+    description:
+      "Run a recorded attempt again, without a cluster; exit with 0 if it is the same, 2 if it differs, 1 after an error",
+    words: { placeholder: "[TRACE]", most: 1 },
+    flags,
+    settings: program.settings,
+    // Code 2 would mean that the replay differs.
+    misuse: 1,
+    examples: [
+      ["List the recordings of a manager.", "replay"],
+      ["Run the attempt of a trace again. `why` and the log have the ID.", "replay 4bf92f3577b34da6a3ce929d0e0e4736"],
+      ["Keep a recording, and replay it with another build.", "replay --recording=failure.json"]
+    ],
+    run: (settings, [word]) =>
+      Effect.gen(function* () {
+        const { name } = program
+        const { output, probeAddress, recording, save } = settings
+        if (word === undefined && recording === undefined) {
+          const answer = yield* Asking.ask(name, settings, path, { output })
+          return yield* Console.log(Text.printable(yield* Asking.textOf(name, probeAddress.origin, path, answer)))
+        }
+        if (word !== undefined && recording !== undefined) {
+          return yield* new Verb.UsageError({ message: "a trace and --recording: only one is possible" })
+        }
+        const id = idOf(word ?? "")
+        if (recording === undefined && Either.isLeft(id)) return yield* new Verb.UsageError({ message: id.left })
+        const text = recording === undefined ? yield* fetched(name, settings, word ?? "") : yield* fileText(recording)
+        const document = Document.parse(text)
+        if (typeof document === "string") {
+          const place = recording === undefined ? probeAddress.origin : `--recording: ${recording}`
+          return yield* new InvalidRecording({ message: `${place}: not a recording: ${document}` })
+        }
+        if (save !== undefined) return yield* saved(save, text.trimEnd())
+        const layer: Layer.Layer<R, E, Manager.Runtime> = program.plannedLayer ?? program.layer
+        const report = yield* Replay.make(program.controllers, layer, document, {
+          begin: settings.break ? Pause.pause : undefined
+        })
+        yield* Console.log(output === "json" ? JSON.stringify(report, undefined, 2) : ReplayText.render(report))
+        return yield* report.same ? Effect.void : new Verb.Logged({ code: 2 })
+      })
+  })

@@ -1,0 +1,289 @@
+/** A recording as JSON, without secrets: what `/recordings?trace=ID` answers, and what a file contains. */
+import type { ApiError } from "../../client/ApiError.ts"
+import type { CachedRead } from "../../client/CachedReads.ts"
+import type { Entries } from "../../controller/Memory.ts"
+import type { KubernetesObject } from "../../resource/KubernetesObject.ts"
+import * as Resource from "../../resource/Resource.ts"
+import * as Text from "../../resource/Text.ts"
+import type { Ending, Recorded, RecordedRequest } from "./Recorded.ts"
+import * as Redaction from "./Redaction.ts"
+
+/** A read of the cache. Objects are numbers: indexes in `objects` of the document. */
+export interface ReadDocument {
+  readonly verb: CachedRead["verb"]
+  /** The kind in its version, such as `deployments.apps/v1`. */
+  readonly resource: string
+  /** The key of the object; absent for a list. */
+  readonly key?: string | undefined
+  /** The filter of a list; absent for all objects. */
+  readonly filter?: unknown
+  /** The UID of the owner, for the objects of an owner. */
+  readonly owner?: string | undefined
+  /** Absent if the cache had no such object. */
+  readonly found?: number | ReadonlyArray<number> | undefined
+}
+
+/** A request without a response: the error of the client. */
+export interface ErrorDocument {
+  readonly tag: string
+  readonly message: string
+  readonly code: string
+  readonly reason: string
+  readonly outcome?: "unsent" | "unknown" | undefined
+}
+
+/** A request and its response. Bodies are JSON, or text. */
+export interface RequestDocument {
+  readonly method: string
+  readonly path: string
+  readonly contentType?: string | undefined
+  readonly body?: unknown
+  readonly startedAt: string
+  readonly millis: number
+  /** Absent without a response. `status` is that of the response after all retries. */
+  readonly response?:
+    | { readonly status: number; readonly headers: { readonly [name: string]: string }; readonly body: unknown }
+    | undefined
+  readonly error?: ErrorDocument | undefined
+}
+
+/** A recording. Times are RFC 3339 with milliseconds. */
+export interface Document {
+  readonly kind: "Recording"
+  readonly version: 1
+  /** The program that recorded it, as its User-Agent. */
+  readonly program?: string | undefined
+  readonly server: string
+  readonly reconcileID: string
+  readonly trace: string
+  readonly controller: string
+  readonly object: { readonly kind: string; readonly key: string }
+  /** 1 for the first attempt after a success. */
+  readonly attempt: number
+  readonly startedAt: string
+  readonly finishedAt: string
+  readonly ending: Ending
+  /** The number of replaced secrets. */
+  readonly redacted: number
+  /** The reads and requests that the manager did not keep, because there were too many. */
+  readonly omitted: { readonly reads: number; readonly requests: number }
+  readonly memory: {
+    readonly accepted?: { readonly [slot: string]: string } | undefined
+    readonly report?: { readonly message: string; readonly at: number } | undefined
+    readonly clean: boolean
+    readonly bereft: boolean
+    readonly dropped: ReadonlyArray<string>
+  }
+  /** The index of the reconciled object in `objects`. */
+  readonly start: number
+  readonly objects: ReadonlyArray<KubernetesObject>
+  readonly reads: ReadonlyArray<ReadDocument>
+  readonly requests: ReadonlyArray<RequestDocument>
+}
+
+/** The headers of a response that clients use. */
+const keptHeaders = ["content-type", "date", "retry-after"]
+
+/** A body as JSON if it is JSON, otherwise as its text. */
+export const jsonOf = (text: string | undefined): unknown => {
+  if (text === undefined || !/^\s*[[{]/.test(text)) return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+const iso = (millis: number): string => new Date(millis).toISOString()
+
+const isSecretKind = ({ group, kind }: Pick<Resource.Any, "group" | "kind">): boolean =>
+  group === "" && kind === "Secret"
+
+/** Whether a path is of Secrets, whose bodies may have no `kind`. */
+export const isSecretPath = (path: string): boolean => /^\/api\/v1\/(namespaces\/[^/?]+\/)?secrets([/?]|$)/.test(path)
+
+const isList = (found: KubernetesObject | ReadonlyArray<KubernetesObject>): found is ReadonlyArray<KubernetesObject> =>
+  Array.isArray(found)
+
+/** The objects of a recording, each once, and whether it is a Secret. */
+const objectsOf = ({ object, reads }: Recorded): Map<KubernetesObject, boolean> => {
+  const objects = new Map([[object, object.kind === "Secret"]])
+  for (const { found, resource } of reads.kept) {
+    if (found === undefined) continue
+    for (const each of isList(found) ? found : [found]) objects.set(each, isSecretKind(resource))
+  }
+  return objects
+}
+
+/** The error of a request that got no response. Others are responses. */
+const errorOf = (error: ApiError, hide: (text: string) => string): ErrorDocument | undefined =>
+  "outcome" in error || error._tag === "Fenced"
+    ? {
+        tag: error._tag,
+        message: hide(error.message),
+        code: error.code,
+        reason: hide(error.reason),
+        ...("outcome" in error && { outcome: error.outcome })
+      }
+    : undefined
+
+/** The response that leads to an error again. */
+const refusalOf = (error: ApiError, request: RecordedRequest["request"]): RequestDocument["response"] => {
+  if (!("details" in error)) return undefined
+  const [path = ""] = request.path.split("?", 1)
+  const prefix = `${request.method} ${path}: `
+  const message = error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message
+  const { causes, code, details, reason, retryAfterMillis } = error
+  const headers: { readonly [name: string]: string } =
+    retryAfterMillis === undefined ? {} : { "retry-after": String(Math.round(retryAfterMillis / 1000)) }
+  // The API server does not serve the path: clients know that from a body that is not a Status.
+  const body =
+    reason === ""
+      ? message.replace(/ \(the API server does not serve this path: .*\)$/, "")
+      : { kind: "Status", apiVersion: "v1", status: "Failure", message, reason, code, details: { ...details, causes } }
+  return { status: code, headers, body }
+}
+
+const requestDocument = (
+  { error, millis, request, response, startedAt }: RecordedRequest,
+  redaction: Redaction.Redaction
+): RequestDocument => {
+  const isSecret = isSecretPath(request.path)
+  const { body, headers, method, path } = request
+  const answer =
+    response !== undefined
+      ? {
+          status: response.status,
+          headers: Object.fromEntries(
+            keptHeaders.flatMap((name) => {
+              const value = response.headers.get(name)
+              return value === null ? [] : [[name, value]]
+            })
+          ),
+          body: jsonOf(response.body)
+        }
+      : error === undefined
+        ? undefined
+        : refusalOf(error, request)
+  const failed = error === undefined ? undefined : errorOf(error, redaction.text)
+  const type = headers["content-type"]
+  return {
+    method,
+    path,
+    ...(type !== undefined && { contentType: type }),
+    ...(body !== undefined && { body: redaction.hide(jsonOf(body), isSecret) }),
+    startedAt: iso(startedAt),
+    millis: Math.round(millis * 1000) / 1000,
+    ...(answer !== undefined && { response: { ...answer, body: redaction.hide(answer.body, isSecret) } }),
+    ...(failed !== undefined && { error: failed })
+  }
+}
+
+const readDocument = (
+  { found, of, resource, verb }: CachedRead,
+  indexes: ReadonlyMap<KubernetesObject, number>
+): ReadDocument => {
+  const indexOf = (object: KubernetesObject): number => indexes.get(object) ?? -1
+  return {
+    verb,
+    resource: Resource.identityOf(resource),
+    ...(verb === "get" && typeof of === "string" && { key: of }),
+    ...(verb === "list" && of !== undefined && { filter: of }),
+    ...(verb === "byOwner" && { owner: ownerOf(of) }),
+    ...(found !== undefined && { found: isList(found) ? found.map(indexOf) : indexOf(found) })
+  }
+}
+
+const ownerOf = (owner: CachedRead["of"]): string => {
+  const metadata: unknown = typeof owner === "object" ? Reflect.get(owner, "metadata") : undefined
+  const uid: unknown = typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "uid") : undefined
+  return typeof uid === "string" ? uid : ""
+}
+
+const memoryDocument = ({ accepted, dropped, isBereft, isClean, report }: Entries): Document["memory"] => ({
+  ...(accepted !== undefined && {
+    accepted: Object.fromEntries(Array.from(accepted, ([slot, hash]) => [slot, hash.toString()]))
+  }),
+  ...(report !== undefined && { report: { ...report, at: Number.isFinite(report.at) ? report.at : 0 } }),
+  clean: isClean,
+  bereft: isBereft,
+  dropped: Array.from(dropped, (hash) => hash.toString())
+})
+
+/** The memory of a document. */
+export const entriesOf = ({ memory }: Document): Entries => ({
+  accepted:
+    memory.accepted === undefined
+      ? undefined
+      : new Map(Object.entries(memory.accepted).map(([slot, hash]) => [slot, BigInt(hash)])),
+  report: memory.report,
+  isClean: memory.clean,
+  isBereft: memory.bereft,
+  dropped: new Set(memory.dropped.map(BigInt))
+})
+
+/** The document of a recording, without secrets. */
+export const of = (recorded: Recorded, server: string, program?: string | undefined): Document => {
+  const redaction = Redaction.make()
+  const objects = objectsOf(recorded)
+  for (const [object, isSecret] of objects) redaction.learn(object, isSecret)
+  for (const { request, response } of recorded.requests) {
+    const isSecret = isSecretPath(request.path)
+    redaction.learn(jsonOf(request.body), isSecret)
+    redaction.learn(jsonOf(response?.body), isSecret)
+  }
+  const indexes = new Map([...objects.keys()].map((object, index) => [object, index]))
+  const { ending, reads, requests } = recorded
+  // A copy of an object is an object.
+  const shown = Array.from(objects, ([object, isSecret]) => redaction.hide(object, isSecret) as KubernetesObject)
+  const exchanged = requests.map((each) => requestDocument(each, redaction))
+  const message = ending.message === undefined ? undefined : redaction.text(ending.message)
+  return {
+    kind: "Recording",
+    version: 1,
+    ...(program !== undefined && { program }),
+    server,
+    reconcileID: recorded.id,
+    trace: recorded.trace,
+    controller: recorded.controller,
+    object: { kind: recorded.kind, key: recorded.key },
+    attempt: recorded.number,
+    startedAt: iso(recorded.startedAt),
+    finishedAt: iso(recorded.finishedAt),
+    ending: message === undefined ? ending : { ...ending, message },
+    redacted: redaction.count(),
+    omitted: { reads: reads.count - reads.kept.length, requests: recorded.moreRequests },
+    memory: memoryDocument(recorded.memory),
+    start: indexes.get(recorded.object) ?? 0,
+    objects: shown,
+    reads: reads.kept.map((read) => readDocument(read, indexes)),
+    requests: exchanged
+  }
+}
+
+/** The document in a text; otherwise why it is invalid. */
+export const parse = (text: string): Document | string => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return "it is not JSON"
+  }
+  if (typeof value !== "object" || value === null || Reflect.get(value, "kind") !== "Recording") {
+    return 'its kind is not "Recording"'
+  }
+  const version: unknown = Reflect.get(value, "version")
+  if (version !== 1)
+    return `its version is ${Text.clip(JSON.stringify(version) ?? "absent", 20)} (this program reads 1)`
+  const isWhole =
+    ["objects", "reads", "requests"].every((name) => Array.isArray(Reflect.get(value, name))) &&
+    ["controller", "reconcileID", "trace", "server", "startedAt"].every(
+      (name) => typeof Reflect.get(value, name) === "string"
+    ) &&
+    ["object", "ending", "memory", "omitted"].every((name) => {
+      const part: unknown = Reflect.get(value, name)
+      return typeof part === "object" && part !== null
+    })
+  // The parts are those of this version of the program.
+  return isWhole ? (value as Document) : "some of its parts are absent"
+}

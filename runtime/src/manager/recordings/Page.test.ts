@@ -1,0 +1,133 @@
+import { expect, test } from "bun:test"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as ApiError from "../../client/ApiError.ts"
+import { NotFound } from "../../client/ApiError.ts"
+import * as AttemptFixture from "../../controller/Attempt.fixture.ts"
+import { type Attempt, Outcome } from "../../controller/Attempt.ts"
+import * as Memory from "../../controller/Memory.ts"
+import * as BuiltIn from "../../resource/BuiltIn.ts"
+import * as Recording from "../../telemetry/Recording.ts"
+import * as Document from "./Document.ts"
+import * as Page from "./Page.ts"
+import * as Recorded from "./Recorded.ts"
+import * as Ring from "./Ring.ts"
+
+const ids = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"] as const
+
+const metadata = { name: "a", namespace: "default", uid: "u", resourceVersion: "1", creationTimestamp: "" }
+
+const attempt = (over: Partial<Attempt> = {}): Attempt =>
+  AttemptFixture.attempt({
+    id: ids[0],
+    object: { metadata },
+    memory: Memory.make().entriesOf("u"),
+    exchanges: [AttemptFixture.exchange()],
+    ...over
+  })
+
+const ask = async (ring: Ring.Ring, query: string) => {
+  const response = Page.answer(ring, new URLSearchParams(query), "https://server", "sites/1")
+  return { status: response.status, body: await response.text() }
+}
+
+test("The list has a line for each recording, the newest first", async () => {
+  const ring = Ring.make()
+  expect((await ask(ring, "")).body).toStartWith("No attempt failed or wrote")
+  ring.record(attempt())
+  const error = new Error("token=abcdef12")
+  const outcome = Outcome.Failed({ cause: Effect.runSync(Effect.cause(Effect.fail(error))), error, defect: false })
+  ring.record(attempt({ id: ids[1], exchanges: [], outcome }))
+  expect(await ask(ring, "")).toEqual({
+    status: 200,
+    body: [
+      "22222222222242228222222222222222  1970-01-01T00:00:00.010Z  widgets  Widget default/a  0 writes  Failed: token=<redacted>",
+      "11111111111141118111111111111111  1970-01-01T00:00:00.010Z  widgets  Widget default/a  1 write   Done",
+      ""
+    ].join("\n")
+  })
+  const json = JSON.parse((await ask(ring, "output=json")).body)
+  expect(json.recordings).toMatchObject([
+    { reconcileID: ids[1], writes: 0 },
+    { reconcileID: ids[0], writes: 1 }
+  ])
+})
+
+test("A recording is found by its trace, unless several attempts have that trace", async () => {
+  const ring = Ring.make()
+  const root = Recording.root("reconcile", { traceId: "a".repeat(32), startTime: 0n })
+  ring.record(attempt({ root }))
+  expect(JSON.parse((await ask(ring, `trace=${"a".repeat(32)}`)).body)).toMatchObject({
+    kind: "Recording",
+    program: "sites/1",
+    server: "https://server",
+    reconcileID: ids[0],
+    trace: "a".repeat(32)
+  })
+  ring.record(attempt({ root, id: ids[1] }))
+  expect(await ask(ring, `trace=${"a".repeat(32)}`)).toEqual({
+    status: 400,
+    body: `trace ${"a".repeat(32)} has 2 recordings: use a reconcileID (${ids[1]}, ${ids[0]})\n`
+  })
+  expect((await ask(ring, `trace=${ids[1]}`)).status).toBe(200)
+})
+
+test("An unknown recording and one that was too large get 404 with what to do", async () => {
+  const ring = Ring.make({ bytes: 8000 })
+  ring.record(attempt())
+  expect(await ask(ring, `trace=${ids[0]}`)).toEqual({
+    status: 404,
+    body: `the attempt "${ids[0]}" is too large to record (raise --recordings-memory)\n`
+  })
+  expect((await ask(ring, "trace=x")).body).toBe(
+    'unknown recording: "x" (list those that there are: replay without a trace)\n'
+  )
+})
+
+test("A document has each object once, and the responses that lead to the same errors", () => {
+  const pod = { metadata: { ...metadata, name: "b" } }
+  const kept = [
+    { verb: "get", resource: BuiltIn.Pod, of: "default/b", found: pod },
+    { verb: "get", resource: BuiltIn.Pod, of: "default/c", found: undefined },
+    { verb: "list", resource: BuiltIn.Pod, of: { namespace: "default" }, found: [pod] },
+    { verb: "byOwner", resource: BuiltIn.Pod, of: { metadata }, found: [] }
+  ] as const
+  const refused = ApiError.fromResponse(
+    { method: "GET", path: "/api/v1/pods/d" },
+    {
+      status: 404,
+      headers: new Headers(),
+      body: JSON.stringify({ kind: "Status", code: 404, reason: "NotFound", message: "no" })
+    }
+  )
+  const exchanges = [AttemptFixture.exchange({ answer: Exit.fail(refused) })]
+  const recorded = Recorded.of(attempt({ reads: { kept, count: 9 }, exchanges, requests: 4 }))
+  if (recorded === undefined) throw new Error("not recorded")
+  const document = Document.of(recorded, "https://server")
+  expect(document.objects).toHaveLength(2)
+  expect(document.omitted).toEqual({ reads: 5, requests: 3 })
+  expect(document.reads).toEqual([
+    { verb: "get", resource: "pods/v1", key: "default/b", found: 1 },
+    { verb: "get", resource: "pods/v1", key: "default/c" },
+    { verb: "list", resource: "pods/v1", filter: { namespace: "default" }, found: [1] },
+    { verb: "byOwner", resource: "pods/v1", owner: "u", found: [] }
+  ])
+  const [request] = document.requests
+  const again = ApiError.fromResponse(
+    { method: "GET", path: "/api/v1/pods/d" },
+    { status: request?.response?.status ?? 0, headers: new Headers(), body: JSON.stringify(request?.response?.body) }
+  )
+  expect(again).toBeInstanceOf(NotFound)
+  expect(again.reason).toBe("NotFound")
+})
+
+test("A text that is not a recording is rejected with the reason", () => {
+  const cases: ReadonlyArray<readonly [text: string, reason: string]> = [
+    ["{", "it is not JSON"],
+    ["[]", 'its kind is not "Recording"'],
+    ['{"kind":"Plan"}', 'its kind is not "Recording"'],
+    ['{"kind":"Recording","version":2}', "its version is 2 (this program reads 1)"],
+    ['{"kind":"Recording","version":1}', "some of its parts are absent"]
+  ]
+  for (const [text, reason] of cases) expect(Document.parse(text)).toBe(reason)
+})

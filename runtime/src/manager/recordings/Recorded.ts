@@ -1,0 +1,115 @@
+/**
+ * The inputs of one attempt: its reads of the cache, its requests with their responses, its start, and the memory of its controller.
+ *
+ * The objects are those of the cache, and the texts are those of the requests. So the record of an attempt costs pointers.
+ */
+import * as Duration from "effect/Duration"
+import type { ApiError } from "../../client/ApiError.ts"
+import type { CachedReads } from "../../client/CachedReads.ts"
+import type { Exchange } from "../../client/Exchange.ts"
+import type { Request } from "../../client/Request.ts"
+import type { Response } from "../../client/Response.ts"
+import { type Attempt, messageOf, type Outcome } from "../../controller/Attempt.ts"
+import type { Entries } from "../../controller/Memory.ts"
+import type { KubernetesObject } from "../../resource/KubernetesObject.ts"
+import * as Secrecy from "../../telemetry/Secrecy.ts"
+
+/** The outcome of an attempt without its values. */
+export interface Ending {
+  readonly outcome: Outcome["_tag"]
+  /** The error in one line, without secrets. */
+  readonly message?: string | undefined
+  /** The tag or the class of the error. */
+  readonly error?: string | undefined
+  /** The delay that a reconcile asked for, in ms. */
+  readonly afterMillis?: number | undefined
+}
+
+/** A request and its response; the response is absent if it was too large to keep, or if the request was interrupted. */
+export interface RecordedRequest {
+  readonly request: Pick<Request, "method" | "path" | "headers" | "body" | "dryRun">
+  /** Milliseconds of the Clock. */
+  readonly startedAt: number
+  readonly millis: number
+  readonly response: Response | undefined
+  readonly error: ApiError | undefined
+}
+
+/** A recorded attempt. Times are milliseconds of the Clock. */
+export interface Recorded {
+  /** The `reconcileID` of log lines. */
+  readonly id: string
+  /** The trace ID. Without tracing, it is the `reconcileID` without dashes. */
+  readonly trace: string
+  readonly controller: string
+  readonly kind: string
+  readonly key: string
+  readonly number: number
+  readonly startedAt: number
+  readonly finishedAt: number
+  /** The cached object when the attempt began, in its wire form. */
+  readonly object: KubernetesObject
+  readonly memory: Entries
+  readonly ending: Ending
+  readonly reads: CachedReads
+  readonly requests: ReadonlyArray<RecordedRequest>
+  /** The number of requests that `requests` omits. */
+  readonly moreRequests: number
+}
+
+/** The longest message of an error, in characters. */
+const longest = 500
+
+const nameOf = (error: unknown): string => {
+  const tag: unknown = typeof error === "object" && error !== null ? Reflect.get(error, "_tag") : undefined
+  return typeof tag === "string" ? tag : error instanceof Error ? error.name : typeof error
+}
+
+/** The outcome without its values. */
+export const endingOf = (outcome: Outcome): Ending => {
+  if (outcome._tag === "RequeueAfter") return { outcome: outcome._tag, afterMillis: Duration.toMillis(outcome.after) }
+  if (!("error" in outcome)) return { outcome: outcome._tag }
+  const { error } = outcome
+  return { outcome: outcome._tag, message: Secrecy.masked(messageOf(error), longest), error: nameOf(error) }
+}
+
+/** Whether a request writes. A dry run does not. */
+export const isWrite = ({ request }: Pick<RecordedRequest | Exchange, "request">): boolean =>
+  request.method !== "GET" && request.dryRun !== true
+
+/** Whether an attempt is worth a recording: it failed or wrote. An attempt without a server only waited. */
+export const isWorth = ({ exchanges, object, outcome }: Attempt): boolean =>
+  object !== undefined && (outcome._tag === "Failed" || outcome._tag === "Terminal" || exchanges.some(isWrite))
+
+const requestOf = ({ answer, millis, request, startedAt }: Exchange): RecordedRequest => {
+  const { body, dryRun, headers, method, path } = request
+  return {
+    request: { method, path, headers, body, dryRun },
+    startedAt,
+    millis,
+    response: answer?._tag === "Success" ? answer.value : undefined,
+    error: answer?._tag === "Failure" && answer.cause._tag === "Fail" ? answer.cause.error : undefined
+  }
+}
+
+/** The recording of an attempt; undefined if its object was gone. */
+export const of = (attempt: Attempt): Recorded | undefined => {
+  const { exchanges, id, memory, object, root } = attempt
+  if (object === undefined || memory === undefined) return undefined
+  return {
+    id,
+    trace: root?.traceId ?? id.replaceAll("-", ""),
+    controller: attempt.controller,
+    kind: attempt.kind,
+    key: attempt.key,
+    number: attempt.number,
+    startedAt: attempt.startedAt,
+    finishedAt: attempt.finishedAt,
+    object,
+    memory,
+    ending: endingOf(attempt.outcome),
+    reads: attempt.reads,
+    requests: exchanges.map(requestOf),
+    moreRequests: attempt.requests - exchanges.length
+  }
+}

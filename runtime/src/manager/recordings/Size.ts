@@ -1,0 +1,48 @@
+/** The approximate memory of the objects that a recording keeps. */
+import type { Recorded } from "./Recorded.ts"
+
+/** The bytes of an object or a list without its members, and of a member. */
+const bytesOfObject = 32
+const bytesOfMember = 16
+
+/** The sizes of measured objects, which never change. */
+const sizes = new WeakMap<object, number>()
+
+const measure = (value: unknown): number => {
+  if (typeof value === "string") return value.length + bytesOfMember
+  if (typeof value !== "object" || value === null) return 0
+  let bytes = bytesOfObject
+  // A list is an object with numbers as keys.
+  for (const key in value) bytes += bytesOfMember + measure(Reflect.get(value, key))
+  return bytes
+}
+
+const of = (object: object): number => {
+  const known = sizes.get(object)
+  if (known !== undefined) return known
+  const bytes = measure(object)
+  sizes.set(object, bytes)
+  return bytes
+}
+
+/**
+ * The approximate bytes of a recording. Each object counts once. Undefined if they exceed `most`, so that the cost of measuring has a bound.
+ */
+export const within = ({ object, reads, requests }: Recorded, most: number): number | undefined => {
+  let bytes = 1000 + of(object)
+  for (const { request, response } of requests) {
+    bytes += 300 + request.path.length + (request.body?.length ?? 0) + (response?.body.length ?? 0)
+  }
+  const seen = new Set<object>([object])
+  for (const { found } of reads.kept) {
+    bytes += 100
+    if (found === undefined) continue
+    for (const each of Array.isArray(found) ? found : [found]) {
+      bytes += 8
+      if (!seen.has(each)) bytes += of(each)
+      seen.add(each)
+      if (bytes > most) return undefined
+    }
+  }
+  return bytes > most ? undefined : bytes
+}

@@ -1,0 +1,74 @@
+/** The differences between the writes of a replay and those of its recording. */
+import type { Request } from "../client/Request.ts"
+import type * as Drift from "../controller/Drift.ts"
+import { intentAnnotation } from "../controller/Intent.ts"
+import { type Document, isSecretPath, jsonOf, type RequestDocument } from "../manager/recordings/Document.ts"
+import * as Redaction from "../manager/recordings/Redaction.ts"
+import * as Fields from "../plan/Fields.ts"
+import * as TraceParent from "../telemetry/TraceParent.ts"
+
+/** A write that differs. `changed`: the body differs in these fields. `added`: only the replay has it. `missing`: only the recording. */
+export interface Difference {
+  readonly difference: "changed" | "added" | "missing"
+  readonly method: string
+  readonly path: string
+  /** `from` is the recorded value. */
+  readonly fields: ReadonlyArray<Fields.Field>
+}
+
+/** Whether a method writes. */
+export const isWrite = ({ method }: Pick<RequestDocument, "method">): boolean => method !== "GET"
+
+/** The body of a write without secrets, as a recording has it. */
+export const bodyOf = ({ body, path }: Pick<Request, "body" | "path">): unknown =>
+  body === undefined ? undefined : Redaction.make().hide(jsonOf(body), isSecretPath(path))
+
+/** A body as an object: a JSON patch is a list. */
+const asObject = (body: unknown): object =>
+  Array.isArray(body) ? { operations: body } : typeof body === "object" && body !== null ? body : {}
+
+const kindOf = (body: object): string => {
+  const kind: unknown = Reflect.get(body, "kind")
+  return typeof kind === "string" ? kind : ""
+}
+
+const isTime = (value: Drift.Json | undefined): value is string =>
+  typeof value === "string" && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)
+
+/** Times are in whole seconds. */
+const second = 1000
+
+/** Compares bodies for one recording. */
+export interface Comparison {
+  /** The fields that differ, without those that differ in each run. */
+  readonly fields: (recorded: unknown, now: unknown) => ReadonlyArray<Fields.Field>
+}
+
+/**
+ * The comparison for a recording. Times within the recorded attempt are equal. The hash of an intent does not count: the fields of the
+ * intent do. The trace of a write does not count either.
+ */
+export const comparison = ({ finishedAt, startedAt }: Pick<Document, "startedAt" | "finishedAt">): Comparison => {
+  const isWithin = (value: Drift.Json | undefined): boolean =>
+    isTime(value) &&
+    Date.parse(value) >= Date.parse(startedAt) - second &&
+    Date.parse(value) <= Date.parse(finishedAt) + second
+  const isTrace = (value: Drift.Json | undefined): boolean =>
+    value === undefined || (typeof value === "string" && TraceParent.parse(value) !== undefined)
+  const isNoise = ({ from, path, to }: Fields.Field): boolean =>
+    path === `metadata.annotations[${intentAnnotation}]` ||
+    (path.startsWith("metadata.annotations") && isTrace(from) && isTrace(to)) ||
+    (isWithin(from) && isWithin(to))
+  return {
+    fields: (recorded, now) => {
+      const [from, to] = [asObject(recorded), asObject(now)]
+      return Fields.between(kindOf(to) || kindOf(from), from, to).filter((field) => !isNoise(field))
+    }
+  }
+}
+
+/** The fields that a write states. */
+export const stated = (body: unknown): ReadonlyArray<Fields.Field> => {
+  const object = asObject(body)
+  return Fields.of(kindOf(object), object)
+}

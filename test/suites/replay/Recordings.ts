@@ -1,0 +1,60 @@
+/** The recordings of every attempt of a story, as a file has them. */
+import * as RepositoryQueue from "@homeostat/backup/repository/RepositoryQueue"
+import * as Needs from "@homeostat/backup/run/Needs"
+import * as Attempt from "@homeostat/runtime/controller/Attempt"
+import type { Controller } from "@homeostat/runtime/controller/Controller"
+import type * as Manager from "@homeostat/runtime/manager/Manager"
+import * as Document from "@homeostat/runtime/manager/recordings/Document"
+import * as Recorded from "@homeostat/runtime/manager/recordings/Recorded"
+import * as Replay from "@homeostat/runtime/replay/Replay"
+import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
+import type { Story } from "@homeostat/testkit/explore/Story"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
+import { Effect, Layer, Logger, LogLevel, Random } from "effect"
+
+/** The document after it was written to a file and read again. */
+export const filed = (document: Document.Document): Document.Document => {
+  const parsed = Document.parse(JSON.stringify(document))
+  if (typeof parsed === "string") throw new Error(parsed)
+  return parsed
+}
+
+/** Keeps the recording of each attempt in an effect, also of those that did nothing. */
+export const observed = (into: Array<Document.Document>) =>
+  Attempt.observedBy((attempt) =>
+    Effect.sync(() => {
+      const recorded = Recorded.of(attempt)
+      if (recorded !== undefined) into.push(filed(Document.of(recorded, "embedded")))
+    })
+  )
+
+/** The recordings of a story. */
+export const ofStory = (story: Story): Effect.Effect<ReadonlyArray<Document.Document>> =>
+  Effect.suspend(() => {
+    const time = VirtualTime.make(story.begin)
+    const recordings: Array<Document.Document> = []
+    return Effect.gen(function* () {
+      const cluster = yield* EmbeddedCluster.make({ ...story.cluster, seed: 1 })
+      const act = (effect: Story["before"]) =>
+        Effect.orDie(Effect.provide(Effect.scoped(effect ?? Effect.void), cluster.client))
+      yield* act(story.before)
+      const manager = story.manager({ instance: "recorded" }).pipe(observed(recordings))
+      yield* Effect.forkScoped(Effect.provide(manager, cluster.transport))
+      for (const step of story.steps) {
+        yield* act(step.act)
+        yield* time.pass("1 minute")
+        yield* time.pass(step.passes ?? 0)
+      }
+      return recordings
+    }).pipe(Effect.scoped, time.within, Effect.withRandom(Random.make(1)), Logger.withMinimumLogLevel(LogLevel.None))
+  })
+
+/** Replays a recording with the services of the shipped controllers. */
+export const replayed = (
+  controllers: ReadonlyArray<Controller<Manager.Runtime>>,
+  document: Document.Document
+): Effect.Effect<Replay.Report, Replay.Unusable> =>
+  Replay.make(controllers, Layer.empty, document).pipe(
+    Effect.provideService(RepositoryQueue.RepositoryQueue, RepositoryQueue.make()),
+    Effect.provideService(Needs.Needs, Needs.make())
+  )

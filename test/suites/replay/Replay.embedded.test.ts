@@ -1,0 +1,278 @@
+/** Recordings of a manager at work, replayed with the same reconciler and with a corrected one. */
+import { describe, expect } from "bun:test"
+import * as Cache from "@homeostat/runtime/cache/Cache"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import * as Access from "@homeostat/runtime/controller/Access"
+import * as Controller from "@homeostat/runtime/controller/Controller"
+import * as Outside from "@homeostat/runtime/controller/Outside"
+import * as Owned from "@homeostat/runtime/controller/Owned"
+import * as Result from "@homeostat/runtime/controller/Result"
+import * as Status from "@homeostat/runtime/controller/Status"
+import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
+import * as Trigger from "@homeostat/runtime/controller/Trigger"
+import * as Manager from "@homeostat/runtime/manager/Manager"
+import type { Document } from "@homeostat/runtime/manager/recordings/Document"
+import * as Text from "@homeostat/runtime/replay/Text"
+import * as BuiltIn from "@homeostat/runtime/resource/BuiltIn"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import * as Harness from "@homeostat/testkit/Harness"
+import { live } from "@homeostat/testkit/Test"
+import { Clock, Duration, Effect, Option, Random } from "effect"
+import * as TestClock from "effect/TestClock"
+import { Chore } from "../runtime/Chore.ts"
+import * as Recordings from "./Recordings.ts"
+
+type Reconcile = Parameters<
+  typeof Controller.make<Chore, unknown, Controller.Services | Controller.Provided>
+>[1]["reconcile"]
+
+const key = { namespace: "default", name: "shop" }
+
+const secretValue = "correct horse battery"
+
+const controllerOf = (reconcile: Reconcile) =>
+  Controller.make("chores", {
+    for: Chore,
+    owns: [BuiltIn.ConfigMap],
+    watches: [Trigger.on(BuiltIn.Secret, { map: () => [] })],
+    access: [Access.get(BuiltIn.Pod), Access.get(BuiltIn.Secret)],
+    reconcile
+  })
+
+/** The recordings of the attempts for one Chore, in which the body happens. */
+const recordings = (reconcile: Reconcile, body: Effect.Effect<unknown, unknown, Client.Client> = Effect.void) =>
+  Effect.gen(function* () {
+    const all: Array<Document> = []
+    const manager = Recordings.observed(all)(Manager.launch([controllerOf(reconcile)]))
+    yield* Harness.run({ crds: [Crd.of(Chore)], manager, atRest: false }, () =>
+      Effect.gen(function* () {
+        yield* Client.create(BuiltIn.Secret, { metadata: key, stringData: { password: secretValue } })
+        yield* Client.create(Chore, { metadata: key, spec: { what: "sweep" } })
+        yield* TestClock.adjust("2 seconds")
+        yield* body
+        yield* TestClock.adjust("2 seconds")
+      })
+    )
+    return all
+  })
+
+const replay = (document: Document, reconcile: Reconcile) => Recordings.replayed([controllerOf(reconcile)], document)
+
+const page = (text: string) => ({ metadata: { name: "page" }, data: { text } })
+
+/** The first recording, which there must be. */
+const first = (documents: ReadonlyArray<Document>): Document => {
+  const [document] = documents
+  if (document === undefined) throw new Error("no recording")
+  return document
+}
+
+describe("An attempt that failed", () => {
+  const failing: Reconcile = (chore) =>
+    Effect.gen(function* () {
+      yield* Owned.apply(chore, BuiltIn.ConfigMap, page(chore.spec.what))
+      const pod = yield* Client.get(BuiltIn.Pod, { namespace: "default", name: "broom" })
+      return pod.metadata.name === "" ? Result.requeue : Result.done
+    })
+
+  live("fails in its replay with the same error, after the same reads and writes", () =>
+    Effect.gen(function* () {
+      const [document, second] = yield* recordings(failing)
+      if (document === undefined || second === undefined) return yield* Effect.dieMessage("no retry was recorded")
+      for (const each of [document, second]) {
+        expect(each.ending).toMatchObject({ outcome: "Failed", error: "NotFound" })
+        const report = yield* replay(each, failing)
+        expect(report).toMatchObject({ same: true, ending: each.ending, differences: [], missingReads: [] })
+      }
+      expect((yield* replay(document, failing)).writes).toBe(1)
+      expect((yield* replay(second, failing)).writes).toBe(0)
+    })
+  )
+
+  live("shows the other writes and the other outcome of a corrected reconciler", () =>
+    Effect.gen(function* () {
+      const document = first(yield* recordings(failing))
+      const corrected: Reconcile = (chore) =>
+        Effect.gen(function* () {
+          yield* Owned.apply(chore, BuiltIn.ConfigMap, page(`${chore.spec.what} twice`))
+          yield* Owned.apply(chore, BuiltIn.ConfigMap, page(`${chore.spec.what} twice`))
+          yield* Status.update(chore, { told: "yes" })
+          return Result.done
+        })
+      const report = yield* replay(document, corrected)
+      expect(report).toMatchObject({ same: false, ending: { outcome: "Done" }, missingReads: [] })
+      expect(report.differences).toEqual([
+        {
+          difference: "changed",
+          method: "PATCH",
+          path: "/api/v1/namespaces/default/configmaps/page?fieldManager=chores&fieldValidation=Strict",
+          fields: [{ path: "data.text", from: "sweep", to: "sweep twice" }]
+        },
+        {
+          difference: "added",
+          method: "PATCH",
+          path: expect.stringMatching(/\/chores\/shop\/status\?/),
+          fields: [{ path: "status.told", to: "yes" }]
+        }
+      ])
+      const text = Text.render(report)
+      expect(text).toContain("      data.text: sweep -> sweep twice\n")
+      expect(text).toContain("Recorded outcome: Failed: GET /api/v1/namespaces/default/pods/broom: ")
+      expect(text).toEndWith("Differs from the recording: 3 reads, 2 writes.")
+    })
+  )
+
+  live("names a write that only the recording has", () =>
+    Effect.gen(function* () {
+      const document = first(yield* recordings(failing))
+      const report = yield* replay(document, () => Effect.succeed(Result.done))
+      expect(report.differences).toMatchObject([{ difference: "missing", method: "PATCH" }])
+      expect(report.same).toBe(false)
+    })
+  )
+
+  live("names a read that the recording does not have, and stops there", () =>
+    Effect.gen(function* () {
+      const document = first(yield* recordings(failing))
+      const reads: ReadonlyArray<readonly [Reconcile, string]> = [
+        [() => Effect.as(Cache.get(BuiltIn.Secret, key), Result.done), "Secret default/shop"],
+        [
+          () => Effect.as(Cache.list(BuiltIn.Secret, { namespace: "default" }), Result.done),
+          "list of secrets (namespace default)"
+        ],
+        [() => Effect.as(Client.get(BuiltIn.Pod, key), Result.done), "GET /api/v1/namespaces/default/pods/shop"],
+        [
+          () => Effect.as(Client.patch(BuiltIn.Pod, key, Patch.merge({})), Result.done),
+          "PATCH /api/v1/namespaces/default/pods/shop?fieldManager=chores&fieldValidation=Strict"
+        ]
+      ]
+      for (const [reconcile, missing] of reads) {
+        let reached = false
+        const report = yield* replay(document, (chore) =>
+          Effect.tap(reconcile(chore), () =>
+            Effect.sync(() => {
+              reached = true
+            })
+          )
+        )
+        expect(report).toMatchObject({ same: false, ending: { outcome: "Stopped" }, missingReads: [missing] })
+        expect(reached).toBe(false)
+      }
+      // The recording knows the Chore from the start of the attempt.
+      const known = yield* replay(document, (chore) =>
+        Effect.as(Client.get(Chore, chore.metadata as typeof key), Result.done)
+      )
+      expect(known.missingReads).toEqual([])
+    })
+  )
+
+  live("has the defect of an undeclared kind again, and does not run an effect outside of the cluster", () =>
+    Effect.gen(function* () {
+      const undeclared: Reconcile = () => Effect.as(Cache.list(BuiltIn.Service), Result.done)
+      const document = first(yield* recordings(undeclared))
+      expect(document.ending).toMatchObject({ outcome: "Terminal" })
+      expect(yield* replay(document, undeclared)).toMatchObject({ same: true })
+      let ran = false
+      const outside: Reconcile = () =>
+        Effect.as(
+          Outside.effect(
+            "the bucket",
+            Effect.sync(() => {
+              ran = true
+            })
+          ),
+          Result.done
+        )
+      const report = yield* replay(document, outside)
+      expect(report.ending).toEqual({
+        outcome: "Stopped",
+        message: "a replay has no effect outside of the cluster: the bucket"
+      })
+      expect(ran).toBe(false)
+    })
+  )
+})
+
+describe("The time of a replay", () => {
+  live("begins at the recorded time, and sleeps end at once", () =>
+    Effect.gen(function* () {
+      const timed: Reconcile = (chore) =>
+        Effect.gen(function* () {
+          const before = yield* Clock.currentTimeMillis
+          yield* Effect.sleep("30 seconds")
+          const late = yield* Effect.timeoutOption(Effect.never, "1 minute")
+          const after = yield* Clock.currentTimeMillis
+          yield* Status.update(chore, { told: `${before} ${after} ${Option.isNone(late)}` })
+          return Result.requeueAfter("1 hour")
+        })
+      const document = first(yield* recordings(timed, TestClock.adjust("2 minutes")))
+      const [seconds, report] = yield* Effect.timed(replay(document, timed))
+      expect(report).toMatchObject({
+        same: true,
+        writes: 1,
+        ending: { outcome: "RequeueAfter", afterMillis: 3_600_000 }
+      })
+      expect(JSON.stringify(document.requests)).toContain("true")
+      expect(Duration.toSeconds(seconds)).toBeLessThan(5)
+    })
+  )
+
+  live("reaches the time limit of a reconcile that did", () =>
+    Effect.gen(function* () {
+      const endless: Reconcile = () => Effect.never
+      const document = first(yield* recordings(endless, TestClock.adjust("3 minutes")))
+      expect(document.ending.error).toBe("ReconcileTimeout")
+      expect(yield* replay(document, endless)).toMatchObject({ same: true })
+    })
+  )
+
+  live("has the same random numbers in each replay", () =>
+    Effect.gen(function* () {
+      const seen: Array<number> = []
+      const random: Reconcile = () =>
+        Effect.as(
+          Effect.map(Random.next, (each) => seen.push(each)),
+          Result.done
+        )
+      const document = first(yield* recordings(random))
+      seen.length = 0
+      yield* replay(document, random)
+      yield* replay(document, random)
+      expect(seen[0]).toBe(seen[1] ?? Number.NaN)
+    })
+  )
+})
+
+describe("The values of a Secret", () => {
+  live("are not in a recording, in any of its encodings, and a replay finds values of the same length", () =>
+    Effect.gen(function* () {
+      const lengths: Array<number> = []
+      const copying: Reconcile = (chore) =>
+        Effect.gen(function* () {
+          const cached = yield* Cache.get(BuiltIn.Secret, key)
+          const secret = yield* Client.get(BuiltIn.Secret, key)
+          const password = Buffer.from(secret.data?.password ?? "", "base64").toString()
+          lengths.push(password.length, Option.getOrThrow(cached).data?.password?.length ?? 0)
+          yield* Owned.apply(chore, BuiltIn.ConfigMap, page(`the password is ${password}`))
+          yield* Client.patch(BuiltIn.Secret, key, Patch.merge({ stringData: { again: password } }))
+          return yield* new TerminalError({ message: `bad password: ${password}` })
+        })
+      const documents = yield* recordings(copying)
+      expect(documents.length).toBeGreaterThan(0)
+      for (const document of documents) {
+        const text = JSON.stringify(document)
+        for (const encoding of ["utf8", "base64", "hex"] as const) {
+          expect(text).not.toContain(Buffer.from(secretValue).toString(encoding))
+        }
+        expect(document.redacted).toBeGreaterThan(3)
+      }
+      const [password, data] = lengths
+      lengths.length = 0
+      const report = yield* replay(first(documents), copying)
+      expect(lengths).toEqual([password ?? 0, data ?? 0])
+      expect(JSON.stringify(report)).not.toContain(secretValue)
+      expect(report.ending.outcome).toBe("Terminal")
+    })
+  )
+})

@@ -1,0 +1,42 @@
+/** Each attempt of the shipped controllers, replayed from its recording, reads, writes and ends as it did. */
+import { describe, expect } from "bun:test"
+import { isWrite } from "@homeostat/runtime/replay/Writes"
+import { live } from "@homeostat/testkit/Test"
+import { Effect } from "effect"
+import * as Stories from "../explore/Stories.ts"
+import * as Recordings from "./Recordings.ts"
+
+describe.each([
+  ["WebApp", Stories.webapp],
+  ["Backup", Stories.backupStory],
+  ["Restore", Stories.restoreStory]
+] as const)("The attempts of the story of a %s", (_, story) => {
+  live("are the same in a replay", () =>
+    Effect.gen(function* () {
+      const recordings = yield* Recordings.ofStory(story)
+      expect(recordings.length).toBeGreaterThan(10)
+      expect(recordings.filter(({ requests }) => requests.some(isWrite)).length).toBeGreaterThan(4)
+      // The Backup controller remembers in its process when it has checked Secrets. So a delay may differ, and a check may come again.
+      const remembers = story !== Stories.webapp
+      let stopped = 0
+      for (const document of recordings) {
+        const report = yield* Recordings.replayed(story.controllers, document)
+        const { differences, ending, missingReads, recordedEnding } = report
+        if (remembers && ending.outcome === "Stopped") {
+          stopped++
+          continue
+        }
+        const same = report.same || (remembers && ending.afterMillis !== recordedEnding.afterMillis)
+        expect({ same, differences, missingReads, outcome: ending.outcome, message: ending.message }).toEqual({
+          same: true,
+          differences: [],
+          missingReads: [],
+          outcome: recordedEnding.outcome,
+          message: recordedEnding.message
+        })
+        expect(report.steps.filter(({ step }) => step === "request")).toHaveLength(document.requests.length)
+      }
+      expect(stopped).toBeLessThanOrEqual(1)
+    })
+  )
+})
