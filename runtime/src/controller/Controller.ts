@@ -210,7 +210,8 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     access,
     applied: new Set(allowing("patch").filter((kind) => created.has(kind))),
     deleted: new Set(allowing("delete")),
-    owns,
+    // In their wire form, so that a child that does not match its schema can be removed.
+    owns: owns.map((kind) => Resource.make<KubernetesObject, never>({ ...kind, decode: undefined })),
     // The worker provides Reconciliation and Scope.
     attempt: attempt as Controller<Exclude<R | CR, Provided> | Services>["attempt"]
   }

@@ -21,6 +21,19 @@
  * delete it, which {@link kind} declares.
  */
 export { apply, type Options } from "./Apply.ts"
+export { type Child, type Options as ChildOptions, of as child } from "./Child.ts"
+export {
+  type Applied,
+  all,
+  allSettled,
+  type Children,
+  type Failed,
+  type Refused,
+  type Removed,
+  removeAll,
+  type State,
+  type Waiting
+} from "./Children.ts"
 export { intentAnnotation } from "./Intent.ts"
 export { type OwnedKind, of as kind } from "./OwnedKind.ts"
 export { NotOwned, OwnerGone } from "./Ownership.ts"

@@ -16,7 +16,7 @@ import { Reconciliation } from "./Reconciliation.ts"
 
 /** The options of {@link remove}. */
 export interface Options {
-  /** How to delete the dependents of the child. The default depends on the kind: Background for nearly all. */
+  /** How to delete the dependents of the child. Default `Background`, also for a Job, whose pods would stay otherwise. */
   readonly propagation?: DeleteOptions["propagation"]
 }
 
@@ -89,7 +89,7 @@ export const discard = (
   owner: KubernetesObject,
   kind: Resource.Any,
   cached: KubernetesObject,
-  { propagation }: Options,
+  { propagation = "Background" }: Options,
   isOurs: (live: KubernetesObject) => boolean = () => true
 ): Effect.Effect<Option.Option<KubernetesObject>, Failure, Reconciliation | Client.Client> => {
   if (cached.metadata.deletionTimestamp !== undefined) return Effect.succeed(Option.some(cached))
