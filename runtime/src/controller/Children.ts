@@ -1,4 +1,5 @@
 /** The children of an owner as a set: applies what is desired, and removes what is no longer desired. */
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Cache from "../cache/Cache.ts"
@@ -13,6 +14,7 @@ import * as Child from "./Child.ts"
 import * as Intent from "./Intent.ts"
 import * as OwnedKind from "./OwnedKind.ts"
 import * as Ownership from "./Ownership.ts"
+import type { Progress } from "./Progress.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 import * as Removal from "./Removal.ts"
 import * as Result from "./Result.ts"
@@ -177,6 +179,53 @@ export const removeAll = (
     removed.every(({ isGone }) => isGone) ? Result.done : Result.requeueAfter("1 minute")
   )
 
+/** The most children that a message names. */
+const mostNamed = 5
+
+/**
+ * The progress of an owner by its children, for `Status.progress`.
+ *
+ * It is `Stalled` if a child could not be applied or has failed. It is `Reconciling` while a child is not ready, waits for others, or is
+ * being deleted. Otherwise it is `Ready`. The message names up to five of these children.
+ *
+ * @example
+ * ```ts
+ * const page = Owned.child(BuiltIn.ConfigMap, { metadata: { name: "shop-page" } })
+ * const children = yield* Owned.all(site, [page])
+ * Owned.progress(children) // => { state: "Ready", reason: "ChildrenReady", message: "1 of 1 children are ready" }
+ * ```
+ */
+export const progress = ({ removed, states }: Children): Progress => {
+  const told = (texts: ReadonlyArray<string>): string => {
+    const more = texts.length > mostNamed ? `; and ${texts.length - mostNamed} more` : ""
+    return texts.slice(0, mostNamed).join("; ") + more
+  }
+  const refused = states.find((state) => state._tag === "Failed")
+  if (refused !== undefined)
+    return { state: "Stalled", reason: reasonOf(refused.error), message: refused.error.message }
+  const judged = states.flatMap((state) =>
+    state._tag === "Applied" && state.readiness.state !== "Current" ? [state] : []
+  )
+  const text = ({ child, readiness }: Applied<unknown>) => `${child}: ${readiness.message}`
+  const failed = judged.filter(({ readiness }) => readiness.state === "Failed")
+  if (failed.length > 0) return { state: "Stalled", reason: "ChildFailed", message: told(failed.map(text)) }
+  const waiting = states.flatMap((state) =>
+    state._tag === "Waiting" ? [`${state.child} waits for ${state.waitsFor.join(" and ")}`] : []
+  )
+  const unready = [...judged.map(text), ...waiting]
+  if (unready.length > 0) return { state: "Reconciling", reason: "ChildrenNotReady", message: told(unready) }
+  const left = removed.flatMap(({ child, isGone, waitsFor }) =>
+    isGone
+      ? []
+      : [waitsFor.length === 0 ? `${child} is being deleted` : `${child} is deleted after ${waitsFor.join(" and ")}`]
+  )
+  if (left.length > 0) return { state: "Reconciling", reason: "RemovingChildren", message: told(left) }
+  const { length } = states
+  return { state: "Ready", reason: "ChildrenReady", message: `${length} of ${length} children are ready` }
+}
+
+const reasonOf = (error: Refused): string => (error instanceof TerminalError ? "TerminalError" : error._tag)
+
 const isReady = (state: State<KubernetesObject> | undefined): boolean =>
   state?._tag === "Applied" && state.readiness.state === "Current"
 
@@ -290,5 +339,6 @@ const prune = (
       isGone: !left.has(child),
       waitsFor: left.has(child) ? neededBy(child).map(({ kind, object }) => `${kind.kind} ${object.metadata.name}`) : []
     })
-    return [...removed, ...left].map(told)
+    const [later, now] = Arr.partition(left, (child) => asked.has(child))
+    return [...removed, ...now, ...later].map(told)
   })

@@ -28,6 +28,7 @@ export {
   allSettled,
   type Children,
   type Failed,
+  progress,
   type Refused,
   type Removed,
   removeAll,

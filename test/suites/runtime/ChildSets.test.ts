@@ -42,7 +42,7 @@ const existing = Effect.map(
 
 const writes = (requests: ReadonlyArray<Faults.Recorded>) =>
   requests.flatMap(({ path, verb }) =>
-    ["get", "list", "watch"].includes(verb) || path.includes("/events")
+    ["get", "list", "watch"].includes(verb) || path.includes("/events") || path.endsWith("/status")
       ? []
       : [`${verb} ${path.split("/").slice(-2).join("/")}`]
   )
@@ -52,6 +52,13 @@ const running = eventually(
   Client.get(BuiltIn.Deployment, key),
   ({ status }) => status?.readyReplicas === 1
 )
+
+/** The state and message of the Shop's progress. */
+const progress = Effect.map(Client.get(Shop, key), ({ status }) => {
+  const [, ...rest] = status?.conditions ?? []
+  const ready = Condition.find(status?.conditions, "Ready")
+  return `${rest[0]?.type ?? "Ready"} ${ready?.reason}: ${ready?.message}`
+})
 
 /** The pods of Jobs end after ten seconds. */
 const jobsEnd = (exitCode: number): Harness.ControllerOptions => ({
@@ -121,6 +128,7 @@ describe("a set of children", () => {
       yield* TestClock.adjust("10 seconds")
       expect((yield* Client.get(BuiltIn.ConfigMap, key)).data).toEqual({ page: "Bye" })
       expect(yield* existing).toEqual(["ConfigMap shop", "Job shop-1", "Job shop-2", "Deployment shop"])
+      expect(yield* progress).toContain("Stalled Invalid: ")
     }))
 })
 
@@ -130,8 +138,13 @@ describe("a child that needs others", () => {
       yield* create({ page: "Hello", version: "1" })
       yield* TestClock.adjust("5 seconds")
       expect(yield* existing).toEqual(["ConfigMap shop", "Job shop-1", "Service shop"])
+      expect(yield* progress).toBe(
+        "Reconciling ChildrenNotReady: Job shop-1: 0 of 1 pods succeeded; Deployment shop waits for Job shop-1"
+      )
       yield* TestClock.adjust("10 seconds")
       yield* running
+      yield* second
+      expect(yield* progress).toBe("Ready ChildrenReady: 4 of 4 children are ready")
       const image = Effect.map(
         Client.get(BuiltIn.Deployment, key),
         ({ spec }) => spec?.template.spec?.containers[0]?.image
@@ -151,6 +164,7 @@ describe("a child that needs others", () => {
       yield* create({ page: "Hello", version: "1" })
       yield* TestClock.adjust("1 hour")
       expect(yield* existing).toEqual(["ConfigMap shop", "Job shop-1", "Service shop"])
+      expect(yield* progress).toBe("Stalled ChildFailed: Job shop-1: Job has reached the specified backoff limit")
     })
   )
 
@@ -183,6 +197,9 @@ describe("a child that needs others", () => {
       yield* change({ version: null })
       yield* TestClock.adjust("1 minute")
       expect(yield* existing).toEqual(["ConfigMap shop", "Job shop-1", "Deployment shop"])
+      expect(yield* progress).toBe(
+        "Reconciling RemovingChildren: Deployment shop is being deleted; Job shop-1 is deleted after Deployment shop"
+      )
       yield* Client.patch(BuiltIn.Pod, podKey, Patch.merge({ metadata: { finalizers: [] } }))
       yield* TestClock.adjust("1 minute")
       expect(yield* existing).toEqual(["ConfigMap shop"])

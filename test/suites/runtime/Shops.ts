@@ -1,5 +1,5 @@
 /** A kind with a set of children: a page, a migration by a Job, a Deployment that waits for it, and a Service. */
-import { BuiltIn, Condition, Controller, CustomResource, Owned, Result } from "@homeostat/runtime"
+import { BuiltIn, Condition, Controller, CustomResource, Owned, Result, Status } from "@homeostat/runtime"
 import { Effect, Schema } from "effect"
 
 export const Shop = CustomResource.make({
@@ -53,10 +53,21 @@ export const childrenOf = ({ metadata: { name }, spec: { page, port, version } }
   return [service, web, migration, config]
 }
 
+export const owns = [BuiltIn.ConfigMap, BuiltIn.Job, BuiltIn.Deployment, BuiltIn.Service].map((kind) =>
+  Owned.kind(kind, { removes: true })
+)
+
+/** Keeps the children, and reports their progress. */
+export const reconcile = (shop: Shop) =>
+  Effect.gen(function* () {
+    const children = yield* Owned.allSettled(shop, childrenOf(shop))
+    yield* Status.progress(shop, Owned.progress(children))
+    const failed = children.states.find((state) => state._tag === "Failed")
+    return failed === undefined ? Result.done : yield* failed.error
+  })
+
 export const controller = Controller.make("shop", {
   for: Shop,
-  owns: [BuiltIn.ConfigMap, BuiltIn.Job, BuiltIn.Deployment, BuiltIn.Service].map((kind) =>
-    Owned.kind(kind, { removes: true })
-  ),
-  reconcile: (shop) => Effect.as(Owned.all(shop, childrenOf(shop)), Result.done)
+  owns,
+  reconcile
 })
