@@ -53,8 +53,8 @@ type Writing = Effect.Effect<void, Failure, Reconciliation | Client.Client | Cac
 
 /** A desired status: its conditions may be drafts, and {@link update} adds the time and the generation. */
 export type Desired<S> = {
-  readonly [Field in keyof S]: Field extends "conditions"
-    ? S[Field] | ReadonlyArray<Condition.Draft | Condition.Condition>
+  readonly [Field in keyof S]: S[Field] extends ReadonlyArray<Condition.Condition> | undefined
+    ? ReadonlyArray<Condition.Draft | Condition.Condition>
     : S[Field]
 }
 
