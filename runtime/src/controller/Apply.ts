@@ -24,6 +24,7 @@ import * as Intent from "./Intent.ts"
 import type { Memory } from "./Memory.ts"
 import * as Ownership from "./Ownership.ts"
 import { type Correction, Reconciliation } from "./Reconciliation.ts"
+import * as Replacement from "./Replacement.ts"
 import * as Rival from "./Rival.ts"
 import { TerminalError } from "./TerminalError.ts"
 
@@ -41,6 +42,12 @@ export interface Options<A> {
    * server resets such a field to its default before the new manager has written it.
    */
   readonly handOver?: ((child: A) => object) | undefined
+  /**
+   * What to do if the API server refuses a change because a field is immutable, such as the template of a Job. `Replace` deletes the
+   * child with its dependents, and creates it again when it is gone: the kind must be declared with `Owned.kind(…, { removes: true })`.
+   * Until then `apply` returns the child that is being deleted. Default `Fail`: `apply` fails with `Invalid`.
+   */
+  readonly onImmutable?: "Fail" | "Replace" | undefined
 }
 
 /**
@@ -95,7 +102,18 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
       const found = cached === undefined ? nothing : look(aim, resource, memory, cached)
       const isMatched =
         cached !== undefined && found.claim === "ours" && !found.drifted && found.foreignFields.length === 0
-      if (!isMatched) return Recording.step(SpanName.dependent(kind.kind), (span) => make({ ...aim, ...found, span }))
+      if (!isMatched) {
+        const isWanted = options.onImmutable === "Replace"
+        const isLeaving = isWanted && found.claim === "ours" && cached?.metadata.deletionTimestamp !== undefined
+        if (isLeaving) return Effect.succeed(cached)
+        const made = Recording.step(SpanName.dependent(kind.kind), (span) => make({ ...aim, ...found, span }))
+        const create = Effect.suspend(() => apply(owner, kind, desired, options))
+        return cached === undefined
+          ? made
+          : Effect.catchTag(made, "Invalid", (error) =>
+              Replacement.of(owner, kind, cached, error, { create, isWanted })
+            )
+      }
       memory.unblock(place, keyString(owner.metadata))
       if (Recording.current(fiber) === undefined) return Effect.succeed(cached)
       const facts = () => ({ ...placeOf(kind, key), [Attribute.dependentResult]: "matched" })

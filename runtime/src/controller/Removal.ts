@@ -59,7 +59,7 @@ export const remove = <A extends KubernetesObject>(
   kind: Resource.Resource<A, never>,
   child: ObjectKey,
   options: Options = {}
-): Effect.Effect<Option.Option<KubernetesObject>, Failure, Needs> =>
+): Effect.Effect<Option.Option<A>, Failure, Needs> =>
   Effect.gen(function* () {
     yield* declared(kind)
     const { namespace = owner.metadata.namespace } = child
@@ -85,13 +85,13 @@ export const isControlled = (owner: KubernetesObject, child: KubernetesObject): 
  * Deletes a cached child unless it is being deleted already. Reads its metadata from the API server before, because the cache may be
  * behind: the child stays if `isOurs` does not hold for them.
  */
-export const discard = (
+export const discard = <A extends KubernetesObject>(
   owner: KubernetesObject,
-  kind: Resource.Any,
-  cached: KubernetesObject,
+  kind: Resource.Resource<A, never>,
+  cached: A,
   { propagation = "Background" }: Options,
   isOurs: (live: KubernetesObject) => boolean = () => true
-): Effect.Effect<Option.Option<KubernetesObject>, Failure, Reconciliation | Client.Client> => {
+): Effect.Effect<Option.Option<A>, Failure, Reconciliation | Client.Client> => {
   if (cached.metadata.deletionTimestamp !== undefined) return Effect.succeed(Option.some(cached))
   const key = keyOf(cached)
   const metadataOnly = Resource.metadataOnly(kind)
@@ -109,7 +109,7 @@ export const discard = (
         span?.attribute(Attribute.dependentResult, "left alone")
         return Option.none()
       }
-      if (deletionTimestamp !== undefined) return found
+      if (deletionTimestamp !== undefined) return Option.some({ ...cached, metadata: live.metadata })
       const left = yield* Client.delete(kind, key, { uid, resourceVersion, propagation }).pipe(
         Effect.catchTag("NotFound", absent)
       )
