@@ -231,7 +231,7 @@ const follow = one("list", "watch")
  *   children, because the runtime reads the owner from the API server before it adopts a child; `patch` of `status` for a custom kind
  *   with a status, and `get` to find the manager that keeps changing it
  * - an owned kind: `list`, `watch`, `create` and `patch` for `Owned.apply`, and `get` for a child that exists but is not cached yet;
- *   `delete` if the declaration has `removes`
+ *   `delete` if the declaration has `removes`. With `metadataOnly` only `list` and `watch`, and with `removes` also `get` and `delete`
  * - a watched kind: `list` and `watch`
  * - Events of its objects: `create` and `patch`. Events of cluster-scoped objects are in the namespace `default`
  *
@@ -258,8 +258,8 @@ export const implied = (declared: {
     ...(hasStatus ? [patch(resource, { subresource: "status" })] : []),
     ...owns.flatMap(({ removes = false, resource: child }) => [
       follow(child),
-      apply(child),
-      get(child),
+      ...(child.projection === "metadata" ? [] : [apply(child)]),
+      ...(child.projection === "metadata" && !removes ? [] : [get(child)]),
       ...(removes ? [remove(child)] : [])
     ]),
     ...watches.map((watched) => follow(watched)),

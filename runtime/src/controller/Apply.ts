@@ -22,6 +22,7 @@ import * as Equivalence from "./Equivalence.ts"
 import * as HotLoop from "./HotLoop.ts"
 import * as Intent from "./Intent.ts"
 import type { Memory } from "./Memory.ts"
+import * as OwnedKind from "./OwnedKind.ts"
 import * as Ownership from "./Ownership.ts"
 import { type Correction, Reconciliation } from "./Reconciliation.ts"
 import * as Replacement from "./Replacement.ts"
@@ -84,7 +85,7 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
   Effect.withFiberRuntime((fiber) => {
     // Plain code up to the first request, because every no-op reconcile runs it.
     const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
-    const { applied, controller, memory, resource } = Context.get(services, Reconciliation)
+    const { applied, controller, memory, resource, selectors } = Context.get(services, Reconciliation)
     const tracing = Context.get(services, Tracing)
     const key = Intent.keyOf(owner, kind, desired)
     const mistake = Ownership.mistakeIn(owner, resource, kind, key)
@@ -94,6 +95,9 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
       const message = `controller ${controller} applies ${name} and does not declare it: add ${kind.kind} to owns`
       return Effect.die(new Undeclared({ message }))
     }
+    const selector = selectors.size === 0 ? undefined : selectors.get(name)
+    const unselected = selector === undefined ? undefined : OwnedKind.unselected(selector, kind, desired.metadata)
+    if (unselected !== undefined) return Effect.fail(new TerminalError({ message: unselected }))
     const place = `${Resource.identityOf(kind)} ${keyString(key)}`
     return Effect.flatMap(Context.get(services, Cache.Cache).get(kind, key), (held) => {
       const cached = Option.getOrUndefined(held)

@@ -320,7 +320,7 @@ const prune = (
     const neededBy = ({ place }: Superfluous) => [...left].filter(({ needs }) => needs.includes(place))
     for (;;) {
       const waiting = [...left].filter((child) => !asked.has(child))
-      // Annotations that name each other, as after an edit, do not keep the children for ever.
+      // Annotations that name each other, as after an edit, do not keep the children permanently.
       const next = waiting.find((child) => neededBy(child).length === 0) ?? (asked.size === 0 ? waiting[0] : undefined)
       if (next === undefined) break
       asked.add(next)

@@ -63,6 +63,8 @@ export interface Controller<out R = never> {
   readonly applied: ReadonlySet<string>
   /** The kinds that it may delete: those that it owns with `removes`, or whose `access` has `delete`. */
   readonly deleted: ReadonlySet<string>
+  /** The label selectors of kinds in `owns`, by the name of the kind. */
+  readonly selectors: ReadonlyMap<string, string>
   /** The kinds of its children. */
   readonly owns: ReadonlyArray<Resource.Any>
   /** Decodes, finalizes or reconciles an object in its wire form. */
@@ -200,7 +202,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     fieldManager: options.fieldManager ?? name,
     resource,
     predicate: options.predicate,
-    triggers: [...owns.map((child) => Trigger.owned(resource, child)), ...(options.watches ?? [])],
+    triggers: [...owned.map((child) => Trigger.owned(resource, child)), ...(options.watches ?? [])],
     transforms: options.transforms ?? [],
     retry: options.retry ?? Backoff.default,
     concurrency,
@@ -210,6 +212,11 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     access,
     applied: new Set(allowing("patch").filter((kind) => created.has(kind))),
     deleted: new Set(allowing("delete")),
+    selectors: new Map(
+      owned.flatMap(({ labelSelector, resource }) =>
+        labelSelector === undefined ? [] : [[Resource.nameOf(resource), labelSelector]]
+      )
+    ),
     // In their wire form, so that a child that does not match its schema can be removed.
     owns: owns.map((kind) => Resource.make<KubernetesObject, never>({ ...kind, decode: undefined })),
     // The worker provides Reconciliation and Scope.

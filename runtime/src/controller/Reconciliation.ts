@@ -83,6 +83,8 @@ export class Reconciliation extends Context.Tag("@homeostat/runtime/Reconciliati
     readonly applied: ReadonlySet<string>
     /** The kinds that the controller declares to delete, such as `ingresses.networking.k8s.io`. */
     readonly deleted: ReadonlySet<string>
+    /** The label selectors of owned kinds, by the name of the kind: the cache lacks children that they do not select. */
+    readonly selectors: ReadonlyMap<string, string>
     /** The kinds that the controller owns. */
     readonly owns: ReadonlyArray<Resource.Any>
     /** Enters a correction in the attempt's record. */

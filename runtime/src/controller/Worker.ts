@@ -166,6 +166,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           hasConditions: false,
           applied: controller.applied,
           deleted: controller.deleted,
+          selectors: controller.selectors,
           owns: controller.owns,
           corrected: (correction: Correction) => void corrections.push(correction),
           changed: (change: Change) => void changes.push(change)

@@ -159,7 +159,7 @@ describe("a child that needs others", () => {
     })
   )
 
-  Harness.of([controller], jobsEnd(1))("waits for ever for a Job that fails", () =>
+  Harness.of([controller], jobsEnd(1))("waits while a Job has failed", () =>
     Effect.gen(function* () {
       yield* create({ page: "Hello", version: "1" })
       yield* TestClock.adjust("1 hour")
