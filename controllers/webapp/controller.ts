@@ -24,7 +24,6 @@ import {
   type ObjectKey
 } from "@homeostat/runtime/resource/KubernetesObject"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
-import * as Time from "@homeostat/runtime/resource/Time"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -126,8 +125,7 @@ export const controller = Controller.make("webapp", {
       const failed = [deployment, service].find(({ error }) => error !== undefined)?.error
       if (failed instanceof ApiError.Forbidden) return yield* failed
       const { items: pods } = yield* Cache.list(Pod, { index })
-      const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      yield* Status.update(app, observe(app, { deployment, service, pods, scaledByOthers, now: Time.seconds(now) }))
+      yield* Status.update(app, observe(app, { deployment, service, pods, scaledByOthers }))
       return failed === undefined ? Result.done : yield* failed
     })
 })

@@ -1,4 +1,5 @@
 /** The status of a WebApp, from an observation. Pure. */
+import type * as Status from "@homeostat/runtime/controller/Status"
 import type { Deployment, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import { container } from "./children.ts"
@@ -20,8 +21,6 @@ export interface Observation {
   readonly pods: ReadonlyArray<Pod>
   /** An autoscaler sets the number of replicas of the Deployment. */
   readonly scaledByOthers: boolean
-  /** RFC 3339, whole seconds. */
-  readonly now: string
 }
 
 /** The status of a condition and its reason. */
@@ -33,8 +32,8 @@ interface Finding {
   readonly stalled?: boolean
 }
 
-/** The whole status of a WebApp, without conditions of other managers, which `Status.update` keeps. */
-export const observe = (app: WebApp, seen: Observation): WebAppStatus => {
+/** The whole status of a WebApp, without conditions of other managers and times, which `Status.update` keeps. */
+export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppStatus> => {
   const deployment = deploymentFinding(app, seen)
   const service: Finding =
     seen.service.problem !== undefined
@@ -47,15 +46,13 @@ export const observe = (app: WebApp, seen: Observation): WebAppStatus => {
       ? { status: "True", reason: "AllReplicasReady", message: deployment.message }
       : { ...failing, reason: failing === service || stalled !== undefined ? failing.reason : "ReplicasNotReady" }
 
-  const observedGeneration = app.metadata.generation ?? 0
   const condition = (type: string, { status, reason, message }: Finding): Condition.Draft => ({
     type,
     status,
     reason,
-    message,
-    observedGeneration
+    message
   })
-  const drafts = [
+  const conditions = [
     condition(Condition.Ready, ready),
     condition("DeploymentReady", deployment),
     condition("ServiceReady", service),
@@ -65,13 +62,11 @@ export const observe = (app: WebApp, seen: Observation): WebAppStatus => {
       : []),
     ...(stalled !== undefined ? [condition(Condition.Stalled, { ...stalled, status: "True" })] : [])
   ]
-  const ours = new Set(drafts.map(({ type }) => type))
-  const before = app.status?.conditions?.filter(({ type }) => ours.has(type))
 
   const { object } = seen.deployment
   const rollout = object?.status
   return {
-    observedGeneration,
+    observedGeneration: app.metadata.generation ?? 0,
     phase: phaseOf(app, {
       stalled: stalled !== undefined,
       ready: failing === undefined,
@@ -83,7 +78,7 @@ export const observe = (app: WebApp, seen: Observation): WebAppStatus => {
     readyReplicas: rollout?.readyReplicas ?? 0,
     availableReplicas: rollout?.availableReplicas ?? 0,
     ...(object === undefined ? {} : { selector: selectorText(object) }),
-    conditions: Condition.set(before, drafts, seen.now)
+    conditions
   }
 }
 

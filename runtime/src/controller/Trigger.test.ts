@@ -25,7 +25,7 @@ const mapped = (trigger: Trigger.Trigger, object: KubernetesObject) => {
 }
 
 describe("an owned object", () => {
-  const trigger = Trigger.owned(Widget, ConfigMap)
+  const trigger = Trigger.owned(Widget, { resource: ConfigMap })
 
   test("concerns its controlling owner, in its own namespace", () => {
     expect(mapped(trigger, child(owner))).toEqual([{ namespace: "shop", name: "a" }])
@@ -52,12 +52,12 @@ describe("an owned object", () => {
   })
   test("of an owner in the core group is told by the empty group", () => {
     const pod = { ...owner, apiVersion: "v1", kind: "ConfigMap" }
-    expect(mapped(Trigger.owned(ConfigMap, Deployment), child(pod))).toEqual([{ namespace: "shop", name: "a" }])
-    expect(mapped(Trigger.owned(ConfigMap, Deployment), child({ ...pod, apiVersion: "apps/v1" }))).toEqual([])
+    expect(mapped(Trigger.owned(ConfigMap, { resource: Deployment }), child(pod))).toEqual([{ namespace: "shop", name: "a" }])
+    expect(mapped(Trigger.owned(ConfigMap, { resource: Deployment }), child({ ...pod, apiVersion: "apps/v1" }))).toEqual([])
   })
   test("of a cluster-scoped owner concerns it by name alone", () => {
     const reference = { ...owner, apiVersion: "v1", kind: "Namespace" }
-    expect(mapped(Trigger.owned(Namespace, ConfigMap), child(reference))).toEqual([{ name: "a" }])
+    expect(mapped(Trigger.owned(Namespace, { resource: ConfigMap }), child(reference))).toEqual([{ name: "a" }])
   })
 })
 

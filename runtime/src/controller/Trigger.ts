@@ -8,6 +8,7 @@ import type { Change } from "../cache/Store.ts"
 import { controllerOf, type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as TraceParent from "../telemetry/TraceParent.ts"
+import type { OwnedKind } from "./OwnedKind.ts"
 import type { Predicate } from "./Predicate.ts"
 
 /**
@@ -199,12 +200,12 @@ export const ownerOf = (owner: Resource.Any, child: KubernetesObject): ObjectKey
  *
  * @internal
  */
-export const owned = (owner: Resource.Any, child: Resource.Any): Trigger => ({
+export const owned = (owner: Resource.Any, { labelSelector, predicate, resource }: OwnedKind): Trigger => ({
   relation: "owned",
-  resource: child,
-  labelSelector: undefined,
+  resource,
+  labelSelector,
   indexes: [],
-  predicate: undefined,
+  predicate,
   map: (object) => {
     const key = ownerOf(owner, object)
     return key === undefined ? [] : [key]

@@ -94,10 +94,12 @@ const make = (number: number) => {
     deployment: { object: deployment },
     service: { object: service },
     pods: [],
-    scaledByOthers: false,
-    now: time
+    scaledByOthers: false
   })
-  return { app: { ...wire, status }, deployment, service }
+  // As the API server has them after the first write.
+  const observedGeneration = app.metadata.generation ?? 0
+  const conditions = status.conditions?.map((each) => ({ observedGeneration, ...each, lastTransitionTime: time }))
+  return { app: { ...wire, status: { ...status, conditions } }, deployment, service }
 }
 
 const objects = Array.from({ length: count }, (_, number) => make(number))

@@ -8,11 +8,10 @@ import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import { keyOf } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Resource from "@homeostat/runtime/resource/Resource"
 import type { StructuralSchema } from "@homeostat/runtime/resource/StructuralSchema"
-import * as Time from "@homeostat/runtime/resource/Time"
 import { desiredDeployment, desiredService, exclusiveInDeployment, manager } from "@homeostat/webapp/children"
 import { observe } from "@homeostat/webapp/status"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Clock, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 
 const { definition } = WebApp
 
@@ -71,8 +70,7 @@ export const newer = Controller.make("webapp", {
         deployment: { object: deployment },
         service: { object: service },
         pods: [],
-        scaledByOthers: false,
-        now: Time.seconds(yield* Clock.currentTimeMillis)
+        scaledByOthers: false
       })
       yield* Status.update(app, { ...status, ...(team === undefined ? {} : { team }) })
       return Result.done

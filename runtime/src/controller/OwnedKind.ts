@@ -1,0 +1,74 @@
+/** A kind of children with options, for `owns`. */
+import * as LabelSelector from "../cache/LabelSelector.ts"
+import type { DesiredMeta } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import type { Predicate } from "./Predicate.ts"
+
+/** The options of an owned kind. */
+export interface Options {
+  /**
+   * Whether the controller deletes children of this kind, by `Owned.remove`, by `Owned.all`, or to replace them. It adds the permission
+   * to delete objects of the kind. Default false.
+   */
+  readonly removes?: boolean | undefined
+  /** The changes of children that trigger their owner. Default: all changes. The cache keeps all children. */
+  readonly predicate?: Predicate | undefined
+  /**
+   * The cache keeps only children with these labels, such as `app=shop`. `Owned.apply` fails with a permanent error for a child without
+   * them.
+   */
+  readonly labelSelector?: string | undefined
+  /**
+   * Whether the cache keeps only metadata of the children, for kinds that the controller does not apply but creates by `Client.create`.
+   * Read them from the cache by `Resource.metadataOnly(kind)`, and remove them by that kind, too. Default false.
+   */
+  readonly metadataOnly?: boolean | undefined
+}
+
+/** A kind of children, as a controller declares it in `owns`. */
+export interface OwnedKind extends Options {
+  /** The kind. */
+  readonly resource: Resource.Any
+}
+
+/**
+ * A kind of children with options, for `owns`. A kind without options needs no call: `owns: [BuiltIn.Deployment]`.
+ *
+ * @example
+ * ```ts
+ * const owns = [BuiltIn.Deployment, Owned.kind(BuiltIn.Ingress, { removes: true })]
+ * ```
+ */
+export const of = (resource: Resource.Any, options: Options): OwnedKind => {
+  const { labelSelector, metadataOnly = false } = options
+  if (LabelSelector.parse(labelSelector) === undefined) {
+    throw new Error(`invalid labelSelector of an owned kind: ${JSON.stringify(labelSelector)} (must be like app=shop)`)
+  }
+  return { ...options, resource: metadataOnly ? Resource.metadataOnly(resource) : resource }
+}
+
+/**
+ * A declared kind in its long form.
+ *
+ * @internal
+ */
+export const from = (declared: Resource.Any | OwnedKind): OwnedKind =>
+  "resource" in declared ? declared : { resource: declared }
+
+/**
+ * The message about a child whose labels the selector of its kind does not select; `undefined` if it selects them.
+ *
+ * @internal
+ */
+export const unselected = (selector: string, kind: Resource.Any, { labels, name }: DesiredMeta): string | undefined =>
+  LabelSelector.parse(selector)?.(labels) === true
+    ? undefined
+    : `${kind.kind} ${name} needs labels that match the labelSelector of its kind in owns: ${selector}`
+
+/**
+ * The message about a kind whose children the controller deletes without the declaration.
+ *
+ * @internal
+ */
+export const undeclared = (controller: string, kind: Resource.Any): string =>
+  `controller ${controller} deletes ${Resource.nameOf(kind)} and does not declare it: add Owned.kind(${kind.kind}, { removes: true }) to owns`

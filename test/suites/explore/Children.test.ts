@@ -1,0 +1,37 @@
+/** A set of children, explored: a crash between applies and removals, a stale view and a failing request change nothing in the end. */
+import { BuiltIn, Condition, Controller, CustomResource, Owned, Result, Status } from "@homeostat/runtime"
+import * as Explore from "@homeostat/testkit/Explore"
+import { Effect, Schema } from "effect"
+
+/** A book has a ConfigMap for each page, each after the one before. */
+const Book = CustomResource.make({
+  group: "example.com",
+  version: "v1",
+  kind: "Book",
+  spec: Schema.Struct({ pages: Schema.Array(Schema.String) }),
+  status: Schema.Struct({
+    observedGeneration: Schema.optionalWith(Schema.Int, { exact: true }),
+    conditions: Schema.optionalWith(Condition.list, { exact: true })
+  })
+})
+
+const controller = Controller.make("book", {
+  for: Book,
+  owns: [Owned.kind(BuiltIn.ConfigMap, { removes: true })],
+  finalizer: { name: "example.com/pages", cleanup: (book) => Owned.removeAll(book) },
+  reconcile: (book) =>
+    Effect.gen(function* () {
+      const pages: Array<Owned.Child> = []
+      for (const name of book.spec.pages) {
+        pages.push(Owned.child(BuiltIn.ConfigMap, { metadata: { name } }, { after: pages.slice(-1) }))
+      }
+      const children = yield* Owned.all(book, pages)
+      yield* Status.progress(book, Owned.progress(children))
+      return Result.done
+    })
+})
+
+Explore.kind("a set of children survives every fault", Book, {
+  controllers: [controller],
+  specs: [{ pages: ["a", "b"] }, { pages: ["c"] }]
+})
