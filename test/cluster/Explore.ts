@@ -13,12 +13,12 @@ import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import { controllerOf, keyOf, type ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Resource from "@homeostat/runtime/resource/Resource"
-import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Explorer from "./explore/Explorer.ts"
 import type { Fault } from "./explore/Fault.ts"
 import * as Message from "./explore/Message.ts"
+import * as Replay from "./explore/Replay.ts"
 import * as States from "./explore/States.ts"
 import type * as Story from "./explore/Story.ts"
 import { live } from "./Test.ts"
@@ -163,10 +163,10 @@ export interface Options {
  * )
  * ```
  */
-export const run = (
-  story: Story.Story,
-  { depth = 1, faults, only, pairs = 1000, seed = 1 }: Options = {}
-): Effect.Effect<Explorer.Report> =>
+export const run = (story: Story.Story, options: Options = {}): Effect.Effect<Explorer.Report> =>
+  Effect.orDie(explore(story, options))
+
+const explore = (story: Story.Story, { depth = 1, faults, only, pairs = 1000, seed = 1 }: Options) =>
   Explorer.explore(story, {
     depth,
     only,
@@ -205,13 +205,7 @@ export const run = (
 export const test = (name: string, story: Story.Story, options: Options = {}, timeoutMillis = 300_000): void =>
   live(
     name,
-    () =>
-      Effect.gen(function* () {
-        const only = options.only ?? process.env.HOMEOSTAT_SCHEDULE
-        const report = yield* run(story, { ...options, only })
-        if (only !== undefined) yield* Console.log(report.trace.join("\n"))
-        if (report.violations.length > 0) return yield* Effect.dieMessage(Message.of(story, report))
-      }),
+    () => Replay.body(name, story, (only) => explore(story, { ...options, only }), options.only),
     timeoutMillis
   )
 

@@ -5,8 +5,10 @@ import type { Transport } from "@homeostat/runtime/client/Transport"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as FiberRef from "effect/FiberRef"
 import type * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import * as Eventually from "../Eventually.ts"
 import type { VirtualTime } from "../VirtualTime.ts"
 import { restartMessage } from "./Reference.ts"
 import type * as Retries from "./Retries.ts"
@@ -14,9 +16,14 @@ import * as Wire from "./Wire.ts"
 import * as World from "./World.ts"
 
 /** A restarted manager wrote, although the cluster was at rest. */
-export class NotAtRest extends Data.TaggedError("NotAtRest")<{ readonly writes: ReadonlyArray<Wire.Sent> }> {
+export class NotAtRest extends Data.TaggedError("NotAtRest")<{
+  readonly writes: ReadonlyArray<Wire.Sent>
+  /** The last attempts of the written objects. Empty outside of a Harness. */
+  readonly attempts: string
+}> {
   override get message(): string {
-    return `${restartMessage(this.writes)} (set atRest: false if the program writes at each start on purpose)`
+    const written = `${restartMessage(this.writes)} (set atRest: false if the program writes at each start on purpose)`
+    return this.attempts === "" ? written : `${written}\n\n${this.attempts}`
   }
 }
 
@@ -83,5 +90,8 @@ export const check = <E>({
       (scope) => time.during(Scope.close(scope, Exit.void))
     )
     const writes = director.sent.filter(({ changed }) => changed)
-    if (writes.length > 0) return yield* new NotAtRest({ writes })
+    if (writes.length === 0) return
+    const describe = yield* FiberRef.get(Eventually.attempts)
+    const objects = { items: writes.map(({ asked: { name, namespace } }) => ({ metadata: { name, namespace } })) }
+    return yield* new NotAtRest({ writes, attempts: describe(objects, time.clock.unsafeCurrentTimeMillis()) })
   })

@@ -8,6 +8,7 @@ import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type { ForeignWrite } from "./Fault.ts"
+import type { Broken } from "./Violations.ts"
 import type { Sent } from "./Wire.ts"
 
 /** An object that another client wrote. */
@@ -119,8 +120,15 @@ export const write = (
     Effect.orElseSucceed(() => [])
   )
 
-/** The violations of the promise that other clients keep what they wrote. */
-export const undone = (written: Written, stored: Json.JsonObject | undefined): string | undefined => {
+/** The promise that other clients keep what they wrote, if it is broken. */
+export const undone = (written: Written, stored: Json.JsonObject | undefined): ReadonlyArray<Broken> => {
+  const message = undoing(written, stored)
+  const { name = "", namespace } = Json.texts(written.object?.metadata)
+  const objects = [namespace === undefined ? name : `${namespace}/${name}`]
+  return message === undefined ? [] : [{ oracle: "other clients keep what they wrote", message, objects }]
+}
+
+const undoing = (written: Written, stored: Json.JsonObject | undefined): string | undefined => {
   const { how, object } = written
   const before = Json.object(object?.metadata)
   const now = Json.object(stored?.metadata)

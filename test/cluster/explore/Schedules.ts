@@ -1,6 +1,6 @@
 /** The schedules of a story: each fault at each point of its run without faults. */
 import { PCGRandom } from "effect/Utils"
-import type { Fault, RefusedStatus, Schedule } from "./Fault.ts"
+import { type Fault, type Planned, part, type RefusedStatus, type Schedule } from "./Fault.ts"
 import type { Reference } from "./Reference.ts"
 import * as Wire from "./Wire.ts"
 
@@ -79,4 +79,42 @@ export const stateOf = ({ steps }: Reference, { faults, step }: Schedule): strin
   const { fault, point } = one
   const found = steps[step]?.moments.find(({ request, when }) => request === point.at && when === fault.when)
   return found === undefined ? undefined : `${step} ${found.moment.saved.revision}`
+}
+
+/** The number in the identifier of a fault. */
+const numberIn = /(?:^|\.)[re](\d+)\./
+
+/** The schedule with an identifier: any of one or two faults, or a step without a fault. Undefined if the story does not have it. */
+export const find = (known: Reference, identifier: string): Schedule | undefined => {
+  const [first = "", ...parts] = identifier.split("/")
+  const step = Number(first)
+  if (known.steps[step] === undefined || String(step) !== first) return undefined
+  const all = single(known).flatMap((one) => (one.step === step ? one.faults : []))
+  const faults = parts.flatMap((wanted, index) => {
+    const at = Number(numberIn.exec(wanted)?.[1])
+    // The second point counts from the first fault, so it may be at another request.
+    const moved = (planned: Planned): Planned => ({ ...planned, point: { ...planned.point, at } })
+    return (index === 0 ? all : all.map(moved)).find((planned) => part(planned) === wanted) ?? []
+  })
+  return faults.length === parts.length ? { step, faults } : undefined
+}
+
+/** How many schedules with the second fault alone are tried. */
+const mostAlone = 3
+
+/** Schedules that each have one of the faults of a schedule: the first, and the others at the points that look the same. */
+export const alone = (known: Reference, { faults: [first, ...others], step }: Schedule): ReadonlyArray<Schedule> => {
+  const all = single(known).filter((one) => one.step === step)
+  const isLike = (planned: Planned) => (one: Schedule) =>
+    one.faults.some(
+      ({ fault, point }) =>
+        JSON.stringify(fault) === JSON.stringify(planned.fault) &&
+        (point._tag === "Request"
+          ? planned.point._tag === "Request" && point.text === planned.point.text
+          : planned.point._tag === "Event" && point.watch === planned.point.watch)
+    )
+  return [
+    ...(first === undefined ? [] : [{ step, faults: [first] }]),
+    ...others.flatMap((planned) => all.filter(isLike(planned)).slice(0, mostAlone))
+  ]
 }

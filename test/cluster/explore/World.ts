@@ -22,13 +22,12 @@ import * as VirtualTime from "../VirtualTime.ts"
 import * as Foreign from "./Foreign.ts"
 import * as Retries from "./Retries.ts"
 import type { Story } from "./Story.ts"
+import * as Views from "./Views.ts"
+import type { Broken } from "./Violations.ts"
 import * as Wire from "./Wire.ts"
 
 /** The storage of a collection: `apps/deployments` for `/apis/apps/v1/deployments`. */
-export const storageOf = (collection: string): string => {
-  const parts = collection.split("/")
-  return parts[1] === "api" ? `/${parts[3]}` : `${parts[2]}/${parts[4]}`
-}
+export const { storageOf } = Wire
 
 /** The path of the collection of a kind: `/apis/apps/v1/deployments`. */
 export const collectionOf = ({ group, plural, version }: Resource.Any): string =>
@@ -41,10 +40,7 @@ export interface Moment {
 }
 
 /** A violation that the world itself saw. */
-export interface Seen {
-  readonly oracle: string
-  readonly message: string
-}
+export type Seen = Broken
 
 /** A course. */
 export interface World {
@@ -72,6 +68,8 @@ export interface World {
   readonly seen: ReadonlyArray<Seen>
   /** The attempts so far. */
   readonly attempts: ReadonlyArray<Attempt.Attempt>
+  /** The number of requests that the director had counted at the end of an attempt. */
+  readonly requestsBefore: (attempt: Attempt.Attempt) => number
 }
 
 /** How long the cluster must be without a write to be at rest. */
@@ -144,6 +142,7 @@ const make = (
     const running: Array<Running> = []
     const foreign: Array<Foreign.Written> = []
     const attempts: Array<Attempt.Attempt> = []
+    const requests = new Map<Attempt.Attempt, number>()
     const retries = Retries.make()
     let started = 0
     let missing = 0
@@ -169,7 +168,9 @@ const make = (
       }
       return true
     }
+    const views = Views.make()
     const director = Wire.make({
+      views,
       now: () => time.clock.unsafeCurrentTimeMillis(),
       revision: () => store.revision,
       isEndless,
@@ -200,18 +201,21 @@ const make = (
     })
 
     let changes = 0
-    const unsubscribe = store.subscribe(({ storage }) => {
-      if (matters(storage)) changes++
+    const unsubscribe = store.subscribe((change) => {
+      views.changed(change)
+      if (matters(change.storage)) changes++
     })
     yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
 
     const observe = (attempt: Attempt.Attempt) =>
       Effect.sync(() => {
         attempts.push(attempt)
+        requests.set(attempt, director.sent.length)
         retries.ended(attempt)
         const { controller, key, outcome } = attempt
         if (outcome._tag === "Failed" && outcome.defect) {
-          seen.push({ oracle: "no defect", message: `${controller} ${key}: ${Cause.pretty(outcome.cause)}` })
+          const message = `${controller} ${key}: ${Cause.pretty(outcome.cause)}`
+          seen.push({ oracle: "no defect", message, objects: [key] })
         }
       })
 
@@ -301,7 +305,8 @@ const make = (
       moment,
       foreign,
       seen,
-      attempts
+      attempts,
+      requestsBefore: (attempt) => requests.get(attempt) ?? 0
     }
   })
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import * as Explore from "@homeostat/testkit/Explore"
 import * as Message from "@homeostat/testkit/explore/Message"
-import type { Violation } from "@homeostat/testkit/explore/Reference"
+import type { Violation } from "@homeostat/testkit/explore/Violations"
 import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
 import { crashes } from "./Crashes.ts"
