@@ -302,6 +302,8 @@ export type StatesOptions<R = Manager.Runtime> = Program<R> & {
   /** The number of pairs of specs. Default 20. */
   readonly runs?: number | undefined
   readonly seed?: number | undefined
+  /** The time that passes after each spec, besides the time until the cluster is at rest. Default: none. */
+  readonly passes?: Story.Step["passes"]
   /** The object that gets the specs. Default: `default/explored`. */
   readonly key?: ObjectKey | undefined
 }
@@ -345,8 +347,8 @@ export const runStates = <R = Manager.Runtime>(
   kind: CustomResource.Any,
   options: StatesOptions<R>
 ): Effect.Effect<States.StatesReport> => {
-  const { key = explored, runs = 20, seed = 1 } = options
-  return States.explore(story({ ...options, steps: [] }), kind, key, { runs, seed })
+  const { key = explored, passes = 0, runs = 20, seed = 1 } = options
+  return States.explore(story({ ...options, steps: [] }), kind, key, { passes, runs, seed })
 }
 
 /**

@@ -4,7 +4,7 @@ import type * as Store from "@homeostat/apiserver/storage/Store"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { type Fault, identifier, type Planned, type Schedule } from "./Fault.ts"
+import { type Fault, type ForeignWrite, identifier, type Planned, type Schedule } from "./Fault.ts"
 import * as Foreign from "./Foreign.ts"
 import * as Picture from "./Picture.ts"
 import {
@@ -74,6 +74,8 @@ interface Ended {
   readonly changes: string
   readonly seen: ReadonlyArray<World.Seen>
   readonly undone: ReadonlyArray<Violations.Broken>
+  /** The writes of other clients. */
+  readonly hows: ReadonlyArray<ForeignWrite>
   readonly unreported: ReadonlyArray<Violations.Broken>
   readonly witness: Trace.Witness
 }
@@ -112,6 +114,7 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
       seen: world.seen,
       unreported: Refused.unreported(world.attempts, moment.saved),
       undone: world.foreign.flatMap((written) => Foreign.undone(written, Foreign.stored(moment.saved, written))),
+      hows: world.foreign.map(({ how }) => how),
       witness
     }
   }
@@ -152,7 +155,7 @@ const judge = (story: Story, { steps, view }: Reference, end: Ended): ReadonlyAr
   const { schedule } = end
   const course = steps[schedule.step]
   const broken = [...end.seen, ...end.unreported, ...end.undone, ...restless(end.rested, end.seen)]
-  const hows = schedule.faults.flatMap(({ fault }) => (fault._tag === "ForeignWrite" ? [fault.how] : []))
+  const { hows } = end
   // The name belongs to another client, so the end cannot be the same.
   if (course !== undefined && !hows.includes("taken")) {
     const differences = Picture.differences(course.picture, Picture.of(end.saved, view), story.ignore)
@@ -217,7 +220,7 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report, S
     const choose = (): ReadonlyArray<Schedule> => {
       const all = known.rested ? Schedules.single(known) : []
       const tried = all.filter(({ faults }) => faults.every(({ fault }) => isTried(fault)))
-      return depth === 1 ? tried : Schedules.pairs(tried, pairs, seed)
+      return depth === 1 ? tried : Schedules.pairs(known, tried, { count: pairs, seed })
     }
     const chosen = only === undefined ? choose() : [yield* find(known, only)]
     const unreached: Array<Schedule> = []
@@ -229,7 +232,9 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report, S
     const simplest = (schedule: Schedule, found: ReadonlyArray<Violations.Violation>) =>
       Effect.gen(function* () {
         const simple = new Map<string, ReadonlyArray<Violations.Violation>>()
+        const isOpen = () => found.some(({ oracle }) => !simple.has(oracle))
         for (const one of schedule.faults.length > 1 && found.length > 0 ? Schedules.alone(known, schedule) : []) {
+          if (!isOpen()) break
           const id = identifier(one)
           const others = alone.get(id) ?? (yield* judged(one)).found
           alone.set(id, others)

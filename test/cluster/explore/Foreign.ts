@@ -58,6 +58,14 @@ const alterations = (body: Json.JsonObject, depth = 0): ReadonlyArray<Json.JsonO
     return altered === undefined ? [] : [{ [name]: altered }]
   })
 
+/** Whether another client may write that: users alone change the specs of the reconciled objects, and delete these. */
+export const isPossible = (how: ForeignWrite, { asked, body }: Sent, roots: ReadonlySet<string>): boolean => {
+  const isRoot = roots.has(asked.collection)
+  if (asked.verb === "delete") return false
+  if (how === "same field") return body !== undefined && (!isRoot || asked.subresource === "status")
+  return how !== "deleted" || !isRoot
+}
+
 /** Makes a write of another client. Returns the objects that it wrote: none if the API server rejected it. */
 export const write = (
   transport: Layer.Layer<Transport.Transport>,

@@ -81,11 +81,16 @@ export const ofStates = ({ sequences, violations }: StatesReport): string =>
     `${count(violations.length, "violation")} in ${count(sequences, "sequence")} of specs`,
     ...violations
       .slice(0, mostViolations)
-      .map(({ message, specs }) =>
+      .map(({ message, specs, trace, why }) =>
         [
-          "the end of a sequence of specs is not that of a new object with the last one",
+          specs.length === 1
+            ? "a new object with this spec breaks a promise"
+            : "the end of a sequence of specs is not that of a new object with the last one",
           ...specs.map((spec, index) => `  spec ${index + 1}: ${JSON.stringify(spec)}`),
-          ...message.split("\n").map((line) => `    ${line}`)
+          ...part("    ", message),
+          ...ends(trace).map((line) => `  | ${line}`),
+          ...part("  ", why)
         ].join("\n")
-      )
+      ),
+    ...(violations.length > mostViolations ? [`… and ${violations.length - mostViolations} more`] : [])
   ].join("\n\n")

@@ -144,6 +144,7 @@ const make = (
     const attempts: Array<Attempt.Attempt> = []
     const requests = new Map<Attempt.Attempt, number>()
     const retries = Retries.make()
+    const roots = new Set(story.controllers.map(({ resource }) => collectionOf(resource)))
     let started = 0
     let missing = 0
     let suspended: Running | undefined
@@ -184,7 +185,10 @@ const make = (
         suspended = runningOf(owner)
       },
       foreign: (how, sent) =>
-        Effect.map(Foreign.write(cluster.transport, how, sent), (written) => void foreign.push(...written)),
+        Effect.when(
+          Effect.map(Foreign.write(cluster.transport, how, sent), (written) => void foreign.push(...written)),
+          () => Foreign.isPossible(how, sent, roots)
+        ),
       write: (sent, when) => {
         // What was sent before the suspension may arrive after it.
         if (when === "before" && elected) {
@@ -245,6 +249,8 @@ const make = (
       let isDisturbed = false
       while (time.clock.unsafeCurrentTimeMillis() < end) {
         const before = changes
+        // An event that arrives in this time may have just arrived.
+        const late = director.late()
         yield* time.pass(quiet)
         if (hasEndless) return false
         if (missing > 0) {
@@ -257,7 +263,7 @@ const make = (
           isDisturbed = true
           yield* time.pass(suspension)
           process.resume()
-        } else if (changes !== before || director.late() > 0) {
+        } else if (changes !== before || late + director.late() > 0) {
           idle = 0
         } else if (director.expire()) {
           isDisturbed = true

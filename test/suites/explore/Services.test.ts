@@ -42,27 +42,33 @@ const check = Explore.step(
   Effect.map(Client.get(ConfigMap, key), ({ data }) => expect(data).toEqual({ price: "3 euros" }))
 )
 
-live("each process builds the services of a controller from the layer", () =>
-  Effect.gen(function* () {
-    const story = Explore.story({ controllers: [controller], layer, cluster, steps: [create(), check] })
-    const { schedules, violations } = yield* Explore.run(story, { faults: ["Crash"] })
-    expect(violations).toEqual([])
-    expect(schedules).toBeGreaterThan(0)
-    expect(built).toBeGreaterThan(schedules)
-  })
+live(
+  "each process builds the services of a controller from the layer",
+  () =>
+    Effect.gen(function* () {
+      const story = Explore.story({ controllers: [controller], layer, cluster, steps: [create(), check] })
+      const { schedules, violations } = yield* Explore.run(story, { faults: ["Crash"] })
+      expect(violations).toEqual([])
+      expect(schedules).toBeGreaterThan(0)
+      expect(built).toBeGreaterThan(schedules)
+    }),
+  60_000
 )
 
-live("a program that starts the manager itself passes the services", () =>
-  Effect.gen(function* () {
-    const story = Explore.story({
-      controllers: [controller],
-      manager: (settings) =>
-        Effect.provideService(Manager.launch([controller], settings), Prices, { of: (size) => `${size} euros` }),
-      cluster,
-      steps: [create(), check]
-    })
-    expect((yield* Explore.run(story, { faults: ["LostAnswer"] })).violations).toEqual([])
-  })
+live(
+  "a program that starts the manager itself passes the services",
+  () =>
+    Effect.gen(function* () {
+      const story = Explore.story({
+        controllers: [controller],
+        manager: (settings) =>
+          Effect.provideService(Manager.launch([controller], settings), Prices, { of: (size) => `${size} euros` }),
+        cluster,
+        steps: [create(), check]
+      })
+      expect((yield* Explore.run(story, { faults: ["LostAnswer"] })).violations).toEqual([])
+    }),
+  60_000
 )
 
 Explore.kind("Explore.kind takes the layer", Volume, {
