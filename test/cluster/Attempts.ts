@@ -3,7 +3,7 @@
  *
  * @internal
  */
-import type { Observer } from "@homeostat/runtime/controller/Attempt"
+import type { Attempt, Observer } from "@homeostat/runtime/controller/Attempt"
 import * as Journal from "@homeostat/runtime/manager/why/Journal"
 import * as Text from "@homeostat/runtime/manager/why/Text"
 import * as Why from "@homeostat/runtime/manager/why/Why"
@@ -17,6 +17,8 @@ import * as Effect from "effect/Effect"
  */
 export interface Attempts {
   /** Records an attempt. */
+  readonly record: (attempt: Attempt) => void
+  /** Records each attempt of a manager. */
   readonly observe: Observer
   /**
    * The last attempts of the object that a test saw: a value or an error of the client. Without attempts of that object, those of the
@@ -85,15 +87,17 @@ export const make = (): Attempts => {
     ]
   }
 
+  const record = (attempt: Attempt): void => {
+    const { controller, key, kind } = attempt
+    const journal = journals.get(controller) ?? Journal.make()
+    journals.set(controller, journal)
+    journal.record(attempt)
+    subjects.set(`${controller} ${key}`, { controller, kind, key, newest: count++ })
+  }
+
   return {
-    observe: (attempt) =>
-      Effect.sync(() => {
-        const { controller, key, kind } = attempt
-        const journal = journals.get(controller) ?? Journal.make()
-        journals.set(controller, journal)
-        journal.record(attempt)
-        subjects.set(`${controller} ${key}`, { controller, kind, key, newest: count++ })
-      }),
+    record,
+    observe: (attempt) => Effect.sync(() => record(attempt)),
     describe: (seen, now) => {
       const keys = new Set(keysOf(seen))
       const all = [...subjects.values()].sort((one, other) => other.newest - one.newest)

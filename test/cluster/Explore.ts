@@ -13,20 +13,42 @@ import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import { controllerOf, keyOf, type ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Resource from "@homeostat/runtime/resource/Resource"
-import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import type { ControlPlane } from "./envtest/ControlPlane.ts"
 import * as Explorer from "./explore/Explorer.ts"
-import type { Fault } from "./explore/Fault.ts"
+import type { Fault, Schedule } from "./explore/Fault.ts"
 import * as Message from "./explore/Message.ts"
+import * as OnReal from "./explore/OnReal.ts"
+import * as Replay from "./explore/Replay.ts"
 import * as States from "./explore/States.ts"
 import type * as Story from "./explore/Story.ts"
 import { live } from "./Test.ts"
 
+/** The parts of a story besides its steps. The controllers need only the services of a manager, a `layer`, or a `manager` that starts them. */
+export type Program<R = Manager.Runtime> = Partial<Omit<Story.Story, "controllers" | "manager" | "steps">> &
+  (
+    | {
+        readonly controllers: ReadonlyArray<Controller<Manager.Runtime>>
+        readonly layer?: undefined
+        readonly manager?: undefined
+      }
+    | {
+        readonly controllers: ReadonlyArray<Controller<R>>
+        /** The other services of the controllers. Each process builds them at its start. */
+        readonly layer: Layer.Layer<Exclude<R, Manager.Runtime>>
+        readonly manager?: undefined
+      }
+    | {
+        readonly controllers: ReadonlyArray<Controller<R>>
+        readonly layer?: undefined
+        /** Starts the program, with all services of the controllers. */
+        readonly manager: Story.Story["manager"]
+      }
+  )
+
 /** The parts of a story. */
-export interface StoryOptions extends Partial<Omit<Story.Story, "controllers" | "steps">> {
-  readonly controllers: ReadonlyArray<Controller<Manager.Runtime>>
-  readonly steps: ReadonlyArray<Story.Step>
-}
+export type StoryOptions<R = Manager.Runtime> = Program<R> & { readonly steps: ReadonlyArray<Story.Step> }
 
 /**
  * A step of a story: what a user does. `passes` is the time that the program needs afterwards, for example for a Job. By default, only the
@@ -45,6 +67,12 @@ export const step = (name: string, act: Story.Step["act"], passes?: Story.Step["
   act,
   passes
 })
+
+const managerOf = <R>(program: Program<R>): Story.Story["manager"] => {
+  if (program.manager !== undefined) return program.manager
+  if (program.layer === undefined) return (settings) => Manager.launch(program.controllers, settings)
+  return (settings) => Effect.provide(Manager.launch(program.controllers, settings), program.layer)
+}
 
 /** The moment when a story begins: Friday, 2026-11-20, midnight UTC. */
 const begin = Date.parse("2026-11-20T00:00:00Z")
@@ -79,18 +107,20 @@ const begin = Date.parse("2026-11-20T00:00:00Z")
  * Explore.test("each Service has a ConfigMap", story)
  * ```
  */
-export const story = ({ cluster, controllers, steps, ...options }: StoryOptions): Story.Story => ({
-  controllers: controllers as Story.Story["controllers"],
-  steps,
-  manager: (settings) => Manager.launch(controllers, settings),
-  before: undefined,
-  roles: Rbac.of(controllers, { lease: { namespace: "default", name: "explored" } }),
-  begin,
-  ignore: [],
-  fromSpecs: false,
-  ...options,
-  cluster: { converted: Kinds.of({ controllers }), ...cluster }
-})
+export const story = <R = Manager.Runtime>(options: StoryOptions<R>): Story.Story => {
+  const { before, cluster, controllers, fromSpecs = false, ignore = [], steps } = options
+  return {
+    controllers,
+    steps,
+    manager: managerOf(options),
+    before,
+    roles: options.roles ?? Rbac.of(controllers, { lease: { namespace: "default", name: "explored" } }),
+    begin: options.begin ?? begin,
+    ignore,
+    fromSpecs,
+    cluster: { converted: Kinds.of({ controllers }), ...cluster }
+  }
+}
 
 /** The faults to try. */
 export interface Options {
@@ -135,10 +165,10 @@ export interface Options {
  * )
  * ```
  */
-export const run = (
-  story: Story.Story,
-  { depth = 1, faults, only, pairs = 1000, seed = 1 }: Options = {}
-): Effect.Effect<Explorer.Report> =>
+export const run = (story: Story.Story, options: Options = {}): Effect.Effect<Explorer.Report> =>
+  Effect.orDie(explore(story, options))
+
+const explore = (story: Story.Story, { depth = 1, faults, only, pairs = 1000, seed = 1 }: Options) =>
   Explorer.explore(story, {
     depth,
     only,
@@ -148,8 +178,53 @@ export const run = (
   })
 
 /**
+ * Plays a schedule of a violation on a real kube-apiserver, and compares it with the same steps without its faults. The violations should
+ * be the same as on the embedded cluster.
+ *
+ * The controllers work in namespaces of their own, so that many schedules share a cluster. Their clock leaps over waits, but that of the
+ * cluster does not. The cluster needs its garbage collector, and kwok for pods.
+ *
+ * @example
+ * ```ts
+ * import { expect } from "bun:test"
+ * import { BuiltIn, Client, Controller, Owned, Result } from "@homeostat/runtime"
+ * import * as Explore from "@homeostat/testkit/Explore"
+ * import { real } from "@homeostat/testkit/Shared"
+ * import { Effect } from "effect"
+ *
+ * const controller = Controller.make("copy", {
+ *   for: BuiltIn.Service,
+ *   owns: [BuiltIn.ConfigMap],
+ *   reconcile: (service) =>
+ *     Effect.as(Owned.apply(service, BuiltIn.ConfigMap, { metadata: { name: service.metadata.name } }), Result.done)
+ * })
+ *
+ * const key = { namespace: "default", name: "shop" }
+ *
+ * const story = Explore.story({
+ *   controllers: [controller],
+ *   steps: [Explore.step("create", Client.create(BuiltIn.Service, { metadata: key, spec: { ports: [{ port: 80 }] } }))]
+ * })
+ *
+ * real(
+ *   "the undisturbed first step keeps all promises on a real kube-apiserver",
+ *   (cluster) =>
+ *     Effect.map(Explore.onReal(story, { step: 0, faults: [] }, cluster), ({ violations }) =>
+ *       expect(violations).toEqual([])
+ *     ),
+ *   { controllers: ["garbage-collector-controller"] }
+ * )
+ * ```
+ */
+export const onReal = (
+  story: Story.Story,
+  schedule: Schedule,
+  cluster: ControlPlane
+): Effect.Effect<OnReal.RealReport> => OnReal.play(story, schedule, cluster)
+
+/**
  * Declares a test that explores a story. It fails with each violation as a schedule in words. With the variable `HOMEOSTAT_SCHEDULE`, it
- * runs that schedule alone, and prints the requests and attempts.
+ * runs that schedule alone, and prints the requests and attempts. With `HOMEOSTAT_SERVER=real` as well, it runs it on a real kube-apiserver.
  *
  * @example
  * ```ts
@@ -178,25 +253,28 @@ export const test = (name: string, story: Story.Story, options: Options = {}, ti
   live(
     name,
     () =>
-      Effect.gen(function* () {
-        const only = options.only ?? process.env.HOMEOSTAT_SCHEDULE
-        const report = yield* run(story, { ...options, only })
-        if (only !== undefined) yield* Console.log(report.trace.join("\n"))
-        if (report.violations.length > 0) return yield* Effect.dieMessage(Message.of(story, report))
-      }),
+      Replay.body(
+        name,
+        story,
+        (only) =>
+          only !== undefined && OnReal.isWanted() ? OnReal.alone(story, only) : explore(story, { ...options, only }),
+        options.only
+      ),
     timeoutMillis
   )
 
 /** The options of {@link kind}. */
-export interface KindOptions<Spec> extends Partial<Omit<StoryOptions, "controllers">>, Options {
-  readonly controllers: StoryOptions["controllers"]
-  /** The specs that the object has, one after the other. */
-  readonly specs: readonly [Spec, ...ReadonlyArray<Spec>]
-  /** The time that passes after each step, besides the time until the cluster is at rest. Default: none. */
-  readonly passes?: Story.Step["passes"]
-  /** The object. Default: `default/explored`. */
-  readonly key?: { readonly namespace: string; readonly name: string } | undefined
-}
+export type KindOptions<Spec, R = Manager.Runtime> = Program<R> &
+  Options & {
+    /** Further steps, before the deletion. Default: none. */
+    readonly steps?: ReadonlyArray<Story.Step> | undefined
+    /** The specs that the object has, one after the other. */
+    readonly specs: readonly [Spec, ...ReadonlyArray<Spec>]
+    /** The time that passes after each step, besides the time until the cluster is at rest. Default: none. */
+    readonly passes?: Story.Step["passes"]
+    /** The object. Default: `default/explored`. */
+    readonly key?: { readonly namespace: string; readonly name: string } | undefined
+  }
 
 const explored = { namespace: "default", name: "explored" }
 
@@ -204,7 +282,7 @@ const explored = { namespace: "default", name: "explored" }
 const deleteChildren = (
   kind: Resource.Any,
   key: ObjectKey,
-  controllers: StoryOptions["controllers"]
+  controllers: Story.Story["controllers"]
 ): Story.Step["act"] =>
   Effect.gen(function* () {
     const owner = yield* Client.get(Resource.metadataOnly(kind), key)
@@ -247,12 +325,13 @@ const deleteChildren = (
  * Explore.kind("a Page survives every fault", Page, { controllers: [controller], specs: [{ text: "a" }, { text: "b" }] })
  * ```
  */
-export const kind = <Spec, SpecEncoded, Status>(
+export const kind = <Spec, SpecEncoded, Status, R = Manager.Runtime>(
   name: string,
   kind: CustomResource.CustomResource<Spec, SpecEncoded, Status>,
-  { controllers, key = explored, passes, specs, steps = [], ...options }: KindOptions<SpecEncoded>
+  options: KindOptions<SpecEncoded, R>,
+  timeoutMillis?: number
 ): void => {
-  const { depth, faults, only, pairs, seed, ...parts } = options
+  const { controllers, key = explored, passes, specs, steps = [] } = options
   const [first, ...others] = specs
   const all = [
     step("create", Client.create(kind, { metadata: key, spec: first })),
@@ -269,15 +348,16 @@ export const kind = <Spec, SpecEncoded, Status>(
     step("delete", Client.delete(kind, key))
   ]
   const paced = all.map((one) => ({ ...one, passes: one.passes ?? passes }))
-  test(name, story({ controllers, steps: paced, ...parts }), { depth, faults, only, pairs, seed })
+  test(name, story({ ...options, steps: paced }), options, timeoutMillis)
 }
 
 /** The options of {@link states}. */
-export interface StatesOptions extends Partial<Omit<StoryOptions, "controllers">> {
-  readonly controllers: StoryOptions["controllers"]
+export type StatesOptions<R = Manager.Runtime> = Program<R> & {
   /** The number of pairs of specs. Default 20. */
   readonly runs?: number | undefined
   readonly seed?: number | undefined
+  /** The time that passes after each spec, besides the time until the cluster is at rest. Default: none. */
+  readonly passes?: Story.Step["passes"]
   /** The object that gets the specs. Default: `default/explored`. */
   readonly key?: ObjectKey | undefined
 }
@@ -317,10 +397,13 @@ export interface StatesOptions extends Partial<Omit<StoryOptions, "controllers">
  * )
  * ```
  */
-export const runStates = (
+export const runStates = <R = Manager.Runtime>(
   kind: CustomResource.Any,
-  { key = explored, runs = 20, seed = 1, ...options }: StatesOptions
-): Effect.Effect<States.StatesReport> => States.explore(story({ steps: [], ...options }), kind, key, { runs, seed })
+  options: StatesOptions<R>
+): Effect.Effect<States.StatesReport> => {
+  const { key = explored, passes = 0, runs = 20, seed = 1 } = options
+  return States.explore(story({ ...options, steps: [] }), kind, key, { passes, runs, seed })
+}
 
 /**
  * Declares a test that generates specs from the schema of a kind. The state after S1 and then S2 must be that of a new object with S2, and
@@ -352,7 +435,12 @@ export const runStates = (
  * Explore.states("a Page does not depend on its former specs", Page, { controllers: [controller], runs: 2 })
  * ```
  */
-export const states = (name: string, kind: CustomResource.Any, options: StatesOptions, timeoutMillis = 300_000): void =>
+export const states = <R = Manager.Runtime>(
+  name: string,
+  kind: CustomResource.Any,
+  options: StatesOptions<R>,
+  timeoutMillis = 300_000
+): void =>
   live(
     name,
     () =>

@@ -43,6 +43,8 @@ export interface LeapingTime {
   readonly leap: (duration: Duration.DurationInput) => Effect.Effect<void>
   /** Leaps from sleep to sleep: each one ends at its time, and what follows from that happens before the next one ends. */
   readonly pass: (duration: Duration.DurationInput) => Effect.Effect<void>
+  /** A process that the test can suspend. At first it runs. */
+  readonly process: () => Process
 }
 
 interface Sleeper {
@@ -163,6 +165,11 @@ const makeGate = (scheduler: Scheduler.Scheduler) => {
   }
 }
 
+const processOf = (scheduler: Scheduler.Scheduler): Process => {
+  const { gated, resume, suspend } = makeGate(scheduler)
+  return { within: Effect.withScheduler(gated), suspend, resume }
+}
+
 /**
  * Time that begins at this moment, in epoch milliseconds.
  *
@@ -248,10 +255,7 @@ export const make = (begin = 0): VirtualTime => {
         while (!fiber.unsafePoll()) yield* pass("100 millis")
         return yield* Fiber.join(fiber)
       }),
-    process: () => {
-      const { gated, resume, suspend } = makeGate(scheduler)
-      return { within: Effect.withScheduler(gated), suspend, resume }
-    }
+    process: () => processOf(scheduler)
   }
 }
 
@@ -259,7 +263,10 @@ export const make = (begin = 0): VirtualTime => {
 const longestMillis = 2 ** 31 - 1
 
 /**
- * Time for real connections: it shows the real time, and a test can move it forward. It begins so many milliseconds ahead of the real time.
+ * Time for real connections: it shows the real time, and a test can move it forward.
+ *
+ * @param ahead by how many milliseconds it begins ahead of the real time; default: 0
+ * @param calm what `pass` waits for before each leap, such as the answers to requests; default: nothing
  *
  * @example
  * ```ts
@@ -278,7 +285,13 @@ const longestMillis = 2 ** 31 - 1
  * )
  * ```
  */
-export const leaping = (ahead = 0): LeapingTime => {
+export const leaping = ({
+  ahead = 0,
+  calm = Effect.void
+}: {
+  readonly ahead?: number | undefined
+  readonly calm?: Effect.Effect<void> | undefined
+} = {}): LeapingTime => {
   const real = Clock.make()
   const began = real.unsafeCurrentTimeNanos()
   let leapt = ahead
@@ -306,7 +319,7 @@ export const leaping = (ahead = 0): LeapingTime => {
   return {
     clock: makeClock(
       () => real.unsafeCurrentTimeMillis() + leapt,
-      () => real.unsafeCurrentTimeNanos() + BigInt(leapt) * 1_000_000n,
+      () => real.unsafeCurrentTimeNanos() + BigInt(Math.round(leapt * 1_000_000)),
       (duration) => sleepers.sleep(duration, arm, disarm)
     ),
     ahead: () => leapt,
@@ -314,10 +327,13 @@ export const leaping = (ahead = 0): LeapingTime => {
     pass: (duration) =>
       Effect.gen(function* () {
         const end = leapt + Duration.toMillis(duration)
+        yield* calm
         while (leapt < end) {
           const next = Math.min(...Array.from(sleepers.all, ({ at }) => at))
           yield* leap(Math.min(end - leapt, Math.max(1, Math.ceil(next - passed()))))
+          yield* calm
         }
-      })
+      }),
+    process: () => processOf(Scheduler.defaultScheduler)
   }
 }

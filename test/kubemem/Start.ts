@@ -89,7 +89,7 @@ export const verb = Verb.make("start", {
       const { data } = values
       const credentials = yield* Credentials.make(data, values.seed)
       const state = data === undefined ? undefined : yield* Effect.provide(State.load(data), Path.layer)
-      const time = VirtualTime.leaping(state?.ahead)
+      const time = VirtualTime.leaping({ ahead: state?.ahead })
       return yield* started(values, { credentials, state, time }).pipe(
         Effect.scoped,
         Effect.provide(Path.layer),

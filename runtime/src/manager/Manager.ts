@@ -242,18 +242,18 @@ export const start = <R>(
   })
 
 /**
- * Starts controllers on the cluster of the transport, with their own services, and returns when all of them have started. For tests,
- * and for programs with their own composition.
+ * Starts controllers on the cluster of the transport, with the services of a manager, and returns when all of them have started. The
+ * caller provides other services that the controllers need. For tests, and for programs with their own composition.
  *
  * @example
  * ```ts
  * const manager = Manager.launch([controller], { namespaces: ["default"] })
  * ```
  */
-export const launch = (
-  controllers: ReadonlyArray<Controller<Runtime>>,
+export const launch = <R = never>(
+  controllers: ReadonlyArray<Controller<R>>,
   { instance = "manager", namespaces, ...settings }: Settings & Partial<Parameters<typeof layer>[0]> = {}
-): Effect.Effect<ReadonlyArray<Journaled>, never, Transport | Scope.Scope> =>
+): Effect.Effect<ReadonlyArray<Journaled>, never, Exclude<R, Runtime> | Transport | Scope.Scope> =>
   FairScheduler.within(
     Effect.flatMap(Layer.build(layer({ instance, namespaces })), (services) =>
       start(controllers, settings).pipe(

@@ -5,18 +5,25 @@ import type { Transport } from "@homeostat/runtime/client/Transport"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as FiberRef from "effect/FiberRef"
 import type * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import * as Eventually from "../Eventually.ts"
 import type { VirtualTime } from "../VirtualTime.ts"
+import * as Ground from "./Ground.ts"
 import { restartMessage } from "./Reference.ts"
 import type * as Retries from "./Retries.ts"
 import * as Wire from "./Wire.ts"
-import * as World from "./World.ts"
 
 /** A restarted manager wrote, although the cluster was at rest. */
-export class NotAtRest extends Data.TaggedError("NotAtRest")<{ readonly writes: ReadonlyArray<Wire.Sent> }> {
+export class NotAtRest extends Data.TaggedError("NotAtRest")<{
+  readonly writes: ReadonlyArray<Wire.Sent>
+  /** The last attempts of the written objects. Empty outside of a Harness. */
+  readonly attempts: string
+}> {
   override get message(): string {
-    return `${restartMessage(this.writes)} (set atRest: false if the program writes at each start on purpose)`
+    const written = `${restartMessage(this.writes)} (set atRest: false if the program writes at each start on purpose)`
+    return this.attempts === "" ? written : `${written}\n\n${this.attempts}`
   }
 }
 
@@ -55,7 +62,7 @@ export const check = <E>({
   Effect.gen(function* () {
     let changes = 0
     const unsubscribe = store.subscribe(({ storage }) => {
-      if (World.matters(storage)) changes++
+      if (Ground.matters(storage)) changes++
     })
     let isAtRest = false
     yield* time.pass(lag)
@@ -69,7 +76,7 @@ export const check = <E>({
     yield* stop
     const director = Wire.observing({
       now: () => time.clock.unsafeCurrentTimeMillis(),
-      revision: () => store.revision
+      revision: () => Effect.sync(() => store.revision)
     })
     director.arm([])
     const owner: Wire.Owner = { name: "restarted manager", dead: false, closed: false, suspend: () => undefined }
@@ -83,5 +90,8 @@ export const check = <E>({
       (scope) => time.during(Scope.close(scope, Exit.void))
     )
     const writes = director.sent.filter(({ changed }) => changed)
-    if (writes.length > 0) return yield* new NotAtRest({ writes })
+    if (writes.length === 0) return
+    const describe = yield* FiberRef.get(Eventually.attempts)
+    const objects = { items: writes.map(({ asked: { name, namespace } }) => ({ metadata: { name, namespace } })) }
+    return yield* new NotAtRest({ writes, attempts: describe(objects, time.clock.unsafeCurrentTimeMillis()) })
   })

@@ -1,32 +1,33 @@
 /** Plays the schedules of a story, and compares each end with that of the run without faults. */
 
 import type * as Store from "@homeostat/apiserver/storage/Store"
+import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { type Fault, identifier, type Planned, type Schedule } from "./Fault.ts"
+import { type Fault, type ForeignWrite, identifier, type Planned, type Schedule } from "./Fault.ts"
 import * as Foreign from "./Foreign.ts"
 import * as Picture from "./Picture.ts"
 import {
-  atRest,
   changesOf,
   play as playReference,
   playStep,
   type Reference,
+  restartBroken,
   restarted,
-  restartMessage,
-  seedOf,
-  type Violation
+  restless,
+  seedOf
 } from "./Reference.ts"
 import * as Refused from "./Refused.ts"
 import * as Schedules from "./Schedules.ts"
 import type { Story } from "./Story.ts"
 import * as Trace from "./Trace.ts"
+import * as Violations from "./Violations.ts"
 import * as Wire from "./Wire.ts"
 import * as World from "./World.ts"
 
 /** The result of an exploration. */
 export interface Report {
-  readonly violations: ReadonlyArray<Violation>
+  readonly violations: ReadonlyArray<Violations.Violation>
   /** The number of schedules that ran. */
   readonly schedules: number
   /** The number of schedules without a run, because their state was already explored. */
@@ -35,9 +36,23 @@ export interface Report {
   readonly unreached: ReadonlyArray<Schedule>
   /** The numbers of tries of each fault, by the kind of request (`PATCH apps/v1/deployments`) or the watch. */
   readonly tried: ReadonlyMap<string, ReadonlyMap<string, number>>
-  /** The requests and attempts of the last schedule, a line each. */
+  /** The requests and attempts of the only schedule, a line each. Empty without one. */
   readonly trace: ReadonlyArray<string>
 }
+
+/** The story does not have the schedule. */
+export class ScheduleNotFound extends Data.TaggedError("ScheduleNotFound")<{ readonly schedule: string }> {
+  override get message(): string {
+    return `schedule not found: ${JSON.stringify(this.schedule)} (it must be one of this story)`
+  }
+}
+
+/** The schedule with an identifier. */
+export const find = (known: Reference, schedule: string): Effect.Effect<Schedule, ScheduleNotFound> =>
+  Effect.suspend(() => {
+    const found = Schedules.find(known, schedule)
+    return found === undefined ? new ScheduleNotFound({ schedule }) : Effect.succeed(found)
+  })
 
 /** The selection of schedules. */
 export interface Options {
@@ -50,17 +65,58 @@ export interface Options {
   readonly only?: string | undefined
 }
 
-interface Ended {
+/** The end of a schedule. */
+export interface Ended {
   readonly rested: boolean
   readonly fired: boolean
+  /** The schedule with the real points of its faults. */
+  readonly schedule: Schedule
   readonly saved: Store.Saved
   readonly moment: World.Moment
   readonly changes: string
   readonly seen: ReadonlyArray<World.Seen>
-  readonly undone: ReadonlyArray<string>
-  readonly unreported: ReadonlyArray<string>
-  readonly trace: ReadonlyArray<string>
+  readonly undone: ReadonlyArray<Violations.Broken>
+  /** The writes of other clients. */
+  readonly hows: ReadonlyArray<ForeignWrite>
+  readonly unreported: ReadonlyArray<Violations.Broken>
+  readonly witness: Trace.Witness
 }
+
+/** The parts of an end that the world does not know. */
+export interface Played {
+  readonly rested: boolean
+  /** The requests before the world began. */
+  readonly before?: ReadonlyArray<Wire.Sent>
+  /** The faults of the world. */
+  readonly planned: ReadonlyArray<Planned>
+  readonly witness: Trace.Witness
+}
+
+/** The end of a schedule in a world. */
+export const ended = (
+  world: World.World,
+  { faults, step }: Schedule,
+  { before = [], planned, rested, witness }: Played
+): Effect.Effect<Ended> =>
+  Effect.map(world.moment, (moment) => {
+    const fired = world.director.fired()
+    return {
+      rested,
+      fired: fired.length === planned.length,
+      schedule: {
+        step,
+        faults: [...faults.slice(0, faults.length - planned.length), ...fired, ...planned.slice(fired.length)]
+      },
+      saved: moment.saved,
+      moment,
+      changes: changesOf([...before, ...world.director.sent]),
+      seen: world.seen,
+      unreported: Refused.unreported(world.attempts, moment.saved),
+      undone: world.foreign.flatMap((written) => Foreign.undone(written, Foreign.stored(moment.saved, written))),
+      hows: world.foreign.map(({ how }) => how),
+      witness
+    }
+  })
 
 /** Plays one schedule to its end. */
 const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: number): Effect.Effect<Ended> => {
@@ -74,26 +130,6 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
           ({ request, when }) => request === first.point.at && first.fault._tag === "Crash" && when === first.fault.when
         )
       : undefined
-  const ended = (
-    world: World.World,
-    rested: boolean,
-    before: ReadonlyArray<Wire.Sent>,
-    planned: ReadonlyArray<Planned>,
-    since: number
-  ): Ended => {
-    const moment = world.moment()
-    return {
-      rested,
-      fired: world.director.fired() === planned.length,
-      saved: moment.saved,
-      moment,
-      changes: changesOf([...before, ...world.director.sent]),
-      seen: world.seen,
-      unreported: Refused.unreported(world.attempts, moment.saved),
-      undone: world.foreign.flatMap((written) => Foreign.undone(written, Foreign.stored(moment.saved, written)) ?? []),
-      trace: Trace.of(world, since)
-    }
-  }
   if (fork !== undefined && first !== undefined) {
     const { passes = 0 } = story.steps[step] ?? {}
     const until = course.actedAt + Duration.toMillis(passes)
@@ -104,13 +140,10 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
         yield* world.start
         yield* world.time.pass(Math.max(0, until - fork.moment.at))
         const rested = yield* world.settle(passes)
-        return ended(
-          world,
-          rested,
-          course.sent.slice(0, fork.when === "after" ? fork.request + 1 : fork.request),
-          others,
-          fork.moment.at
-        )
+        const before = course.sent.slice(0, fork.when === "after" ? fork.request + 1 : fork.request)
+        const crash = Trace.untilCrash(before, course.actedAt)
+        const witness = Trace.joined(crash, "the process dies", Trace.of(world, course.actedAt))
+        return yield* ended(world, schedule, { rested, before, planned: others, witness })
       })
     )
   }
@@ -120,66 +153,124 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
       yield* world.start
       if (elected) yield* world.start
       yield* world.settle()
-      const since = world.moment().at
+      const since = world.time.clock.unsafeCurrentTimeMillis()
       const { rested } = yield* playStep(world, story, step, faults)
-      return ended(world, rested, [], faults, since)
+      return yield* ended(world, schedule, { rested, planned: faults, witness: Trace.of(world, since) })
     })
   )
 }
 
 const showChanges = (changes: string): string => (changes === "" ? "nothing" : changes)
 
-/** The promises that the end of a schedule broke. */
-const judge = (story: Story, { steps, view }: Reference, schedule: Schedule, end: Ended): ReadonlyArray<Violation> => {
-  const course = steps[schedule.step]
-  const violations: Array<Violation> = []
-  const { trace } = end
-  const violate = (oracle: string, message: string) => violations.push({ schedule, oracle, message, trace })
-  for (const { message, oracle } of end.seen) violate(oracle, message)
-  for (const message of end.unreported) violate(Refused.oracle, message)
-  for (const message of end.undone) violate("other clients keep what they wrote", message)
-  if (!end.rested) violate(atRest, "the cluster does not come to rest")
-  const hows = schedule.faults.flatMap(({ fault }) => (fault._tag === "ForeignWrite" ? [fault.how] : []))
-  // The name belongs to another client, so the end cannot be the same.
-  if (course === undefined || hows.includes("taken")) return violations
-  const differences = Picture.differences(course.picture, Picture.of(end.saved, view), story.ignore)
-  if (differences.length > 0) {
-    violate("the end is that of the run without a fault", Picture.show(differences))
-  } else if (!hows.includes("deleted") && end.changes !== course.changes) {
-    violate(
-      "each object is created and deleted as often as in the run without a fault",
-      `${showChanges(end.changes)} instead of ${showChanges(course.changes)}`
-    )
-  }
-  return violations
+/** The ends of the steps without faults. */
+export interface Expected {
+  readonly steps: { readonly [step: number]: Pick<Reference["steps"][number], "changes" | "picture"> | undefined }
+  readonly view: Picture.View
 }
 
-const strictly = (saved: Store.Saved, view: Picture.View): string =>
-  JSON.stringify([...Picture.of(saved, { ...view, strict: true })])
+/** The promises that the end of a schedule broke. */
+export const judge = (story: Story, { steps, view }: Expected, end: Ended): ReadonlyArray<Violations.Violation> => {
+  const { schedule } = end
+  const course = steps[schedule.step]
+  const broken = [...end.seen, ...end.unreported, ...end.undone, ...restless(end.rested, end.seen)]
+  const { hows } = end
+  // The name belongs to another client, so the end cannot be the same.
+  if (course !== undefined && !hows.includes("taken")) {
+    const differences = Picture.differences(course.picture, Picture.of(end.saved, view), story.ignore)
+    if (differences.length > 0) {
+      broken.push({
+        oracle: "the end is that of the run without a fault",
+        message: Picture.show(differences),
+        objects: Picture.objectsOf(differences)
+      })
+    } else if (!hows.includes("deleted") && end.changes !== course.changes) {
+      broken.push({
+        oracle: "each object is created and deleted as often as in the run without a fault",
+        message: `${showChanges(end.changes)} instead of ${showChanges(course.changes)}`
+      })
+    }
+  }
+  return Violations.of(schedule, broken, end.witness)
+}
 
-/** Explores a story. */
-export const explore = (story: Story, options: Options): Effect.Effect<Report> =>
+const strictly = (saved: Store.Saved, view: Picture.View): number | bigint =>
+  Bun.hash(JSON.stringify([...Picture.of(saved, { ...view, strict: true })]))
+
+interface Restart {
+  readonly broken: ReadonlyArray<Violations.Broken>
+  readonly witness: Trace.Witness
+}
+
+const harmless: Restart = { broken: [], witness: () => ({ trace: [], why: "" }) }
+
+/** Plays schedules and judges them. It restarts the manager once in each state. */
+const judgeOf = (story: Story, known: Reference, seed: number) => {
+  const restarts = new Map(known.steps.map(({ end }) => [strictly(end.saved, known.view), harmless]))
+  const restartAt = ({ moment, saved }: Ended): Effect.Effect<Restart> =>
+    Effect.gen(function* () {
+      const state = strictly(saved, known.view)
+      const before = restarts.get(state)
+      if (before !== undefined) return before
+      const { sent, witness } = yield* restarted(story, moment, seed + 1_000_000)
+      const restart = sent.length === 0 ? harmless : { broken: restartBroken(sent), witness }
+      restarts.set(state, restart)
+      return restart
+    })
+  return (schedule: Schedule) =>
+    Effect.gen(function* () {
+      const end = yield* play(story, known, schedule, seed)
+      const found = judge(story, known, end)
+      if (found.length > 0 || !end.rested) return { end, found }
+      const { broken, witness } = yield* restartAt(end)
+      return {
+        end,
+        found: Violations.of(end.schedule, broken, Trace.joined(end.witness, "the manager restarts", witness))
+      }
+    })
+}
+
+/** Explores a story. Fails if the only schedule does not exist. */
+export const explore = (story: Story, options: Options): Effect.Effect<Report, ScheduleNotFound> =>
   Effect.gen(function* () {
-    const { depth, isTried, only, seed } = options
+    const { depth, isTried, only, pairs, seed } = options
     const known = yield* playReference(story, seed)
     const violations = [...known.violations]
-    const all = (known.rested ? Schedules.single(known) : []).filter(({ faults }) =>
-      faults.every(({ fault }) => isTried(fault))
-    )
-    const chosen = (depth === 1 ? all : Schedules.pairs(all, options.pairs, seed)).filter(
-      (schedule) => only === undefined || identifier(schedule) === only
-    )
-    if (only !== undefined && chosen.length === 0) {
-      return yield* Effect.dieMessage(`schedule not found: ${JSON.stringify(only)} (it must be one of this story)`)
+    const choose = (): ReadonlyArray<Schedule> => {
+      const all = known.rested ? Schedules.single(known) : []
+      const tried = all.filter(({ faults }) => faults.every(({ fault }) => isTried(fault)))
+      return depth === 1 ? tried : Schedules.pairs(known, tried, { count: pairs, seed })
     }
+    const chosen = only === undefined ? choose() : [yield* find(known, only)]
     const unreached: Array<Schedule> = []
     const tried = new Map<string, Map<string, number>>()
     const states = new Set<string>()
-    const rested = new Set(known.steps.map(({ end }) => strictly(end.saved, known.view)))
+    const judged = judgeOf(story, known, seed)
+    const alone = new Map<string, ReadonlyArray<Violations.Violation>>()
+    /** The violations, each by a single fault if that breaks the same promise. */
+    const simplest = (schedule: Schedule, found: ReadonlyArray<Violations.Violation>) =>
+      Effect.gen(function* () {
+        const simple = new Map<string, ReadonlyArray<Violations.Violation>>()
+        const isOpen = () => found.some(({ oracle }) => !simple.has(oracle))
+        for (const one of schedule.faults.length > 1 && found.length > 0 ? Schedules.alone(known, schedule) : []) {
+          if (!isOpen()) break
+          const id = identifier(one)
+          const others = alone.get(id) ?? (yield* judged(one)).found
+          alone.set(id, others)
+          for (const { oracle } of found) {
+            const same = others.filter((other) => other.oracle === oracle)
+            if (same.length > 0 && !simple.has(oracle)) simple.set(oracle, same)
+          }
+        }
+        return [...new Set(found.flatMap((one) => simple.get(one.oracle) ?? [one]))]
+      })
     let schedules = 0
     let pruned = 0
     let trace: ReadonlyArray<string> = []
     for (const schedule of chosen) {
+      if (schedule.faults.length === 0) {
+        trace = known.steps[schedule.step]?.witness().trace ?? []
+        continue
+      }
       const state = Schedules.stateOf(known, schedule)
       if (state !== undefined) {
         if (states.has(state)) {
@@ -189,23 +280,16 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report> =
         states.add(state)
       }
       schedules++
-      const end = yield* play(story, known, schedule, seed)
-      for (const { fault, point } of schedule.faults) {
+      const { end, found } = yield* judged(schedule)
+      for (const { fault, point } of end.schedule.faults) {
         const place = point._tag === "Request" ? point.site : `WATCH ${Wire.resourceOf(point.watch)}`
         const counts = tried.get(place) ?? new Map<string, number>()
         tried.set(place, counts)
         counts.set(fault._tag, (counts.get(fault._tag) ?? 0) + 1)
       }
       if (!end.fired) unreached.push(schedule)
-      trace = end.trace
-      const found = judge(story, known, schedule, end)
-      violations.push(...found)
-      if (found.length > 0 || !end.rested) continue
-      const strict = strictly(end.saved, known.view)
-      if (rested.has(strict)) continue
-      rested.add(strict)
-      const sent = yield* restarted(story, end.moment, seed + 1_000_000)
-      if (sent.length > 0) violations.push({ schedule, oracle: atRest, message: restartMessage(sent) })
+      if (only !== undefined) trace = end.witness().trace
+      violations.push(...(only === undefined ? yield* simplest(end.schedule, found) : found))
     }
     return { violations, schedules, pruned, unreached, tried, trace }
   })

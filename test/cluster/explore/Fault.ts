@@ -38,6 +38,8 @@ export type Point =
       readonly text: string
       /** `PATCH apps/v1/deployments`. */
       readonly site: string
+      /** The number of earlier requests at the same site. */
+      readonly nth?: number | undefined
     }
   | { readonly _tag: "Event"; readonly at: number; readonly watch: string }
 
@@ -72,19 +74,21 @@ const short = (fault: Fault): string => {
 }
 
 /**
+ * The identifier of a fault at a point: `r7.crash-after`.
+ *
+ * @internal
+ */
+export const part = ({ fault, point }: Planned): string =>
+  point._tag === "Request"
+    ? `r${point.at}.${short(fault)}`
+    : `${point.watch.split("/").at(-1)}.e${point.at}.${short(fault)}`
+
+/**
  * The identifier of a schedule, which selects it on the command line: `2/r7.crash-after`.
  *
  * @internal
  */
-export const identifier = ({ faults, step }: Schedule): string =>
-  [
-    step,
-    ...faults.map(({ fault, point }) =>
-      point._tag === "Request"
-        ? `r${point.at}.${short(fault)}`
-        : `${point.watch.split("/").at(-1)}.e${point.at}.${short(fault)}`
-    )
-  ].join("/")
+export const identifier = ({ faults, step }: Schedule): string => [step, ...faults.map(part)].join("/")
 
 const sentence = (fault: Fault): string => {
   switch (fault._tag) {
@@ -111,11 +115,14 @@ const sentence = (fault: Fault): string => {
 }
 
 /**
- * A fault in words: `PATCH apps/v1/…/deployments/shop (request 7): the process dies after it`.
+ * A fault in words: `PATCH apps/v1/…/deployments/shop (request 7): the process dies after it`. The point of a second fault counts from the
+ * first one.
  *
  * @internal
  */
-export const describe = ({ fault, point }: Planned): string =>
-  point._tag === "Request"
-    ? `${point.text} (request ${point.at + 1}): ${sentence(fault)}`
-    : `event ${point.at + 1} of the watch of ${point.watch} ${sentence(fault)}`
+export const describe = ({ fault, point }: Planned, isFirst = true): string => {
+  const number = `${point.at + 1}${isFirst ? "" : " after that"}`
+  return point._tag === "Request"
+    ? `${point.text} (request ${number}): ${sentence(fault)}`
+    : `event ${number} of the watch of ${point.watch} ${sentence(fault)}`
+}

@@ -8,6 +8,7 @@ import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type { ForeignWrite } from "./Fault.ts"
+import type { Broken } from "./Violations.ts"
 import type { Sent } from "./Wire.ts"
 
 /** An object that another client wrote. */
@@ -25,10 +26,7 @@ export const annotation = "example.com/other-client"
 const manager = "other-client"
 
 /** The holder of a Lease; undefined without a holder. */
-export const holder = (
-  store: Store.Store,
-  { name, namespace }: { readonly namespace: string; readonly name: string }
-) => Json.text(Json.at(store.get("coordination.k8s.io/leases", namespace, name), "spec", "holderIdentity"))
+export const holder = (lease: Json.JsonObject | undefined) => Json.text(Json.at(lease, "spec", "holderIdentity"))
 
 const parsed = (text: string | undefined): Json.JsonObject => {
   try {
@@ -56,6 +54,14 @@ const alterations = (body: Json.JsonObject, depth = 0): ReadonlyArray<Json.JsonO
     const altered = other(value)
     return altered === undefined ? [] : [{ [name]: altered }]
   })
+
+/** Whether another client may write that: users alone change the specs of the reconciled objects, and delete these. */
+export const isPossible = (how: ForeignWrite, { asked, body }: Sent, roots: ReadonlySet<string>): boolean => {
+  const isRoot = roots.has(asked.collection)
+  if (asked.verb === "delete") return false
+  if (how === "same field") return body !== undefined && (!isRoot || asked.subresource === "status")
+  return how !== "deleted" || !isRoot
+}
 
 /** Makes a write of another client. Returns the objects that it wrote: none if the API server rejected it. */
 export const write = (
@@ -119,8 +125,15 @@ export const write = (
     Effect.orElseSucceed(() => [])
   )
 
-/** The violations of the promise that other clients keep what they wrote. */
-export const undone = (written: Written, stored: Json.JsonObject | undefined): string | undefined => {
+/** The promise that other clients keep what they wrote, if it is broken. */
+export const undone = (written: Written, stored: Json.JsonObject | undefined): ReadonlyArray<Broken> => {
+  const message = undoing(written, stored)
+  const { name = "", namespace } = Json.texts(written.object?.metadata)
+  const objects = [namespace === undefined ? name : `${namespace}/${name}`]
+  return message === undefined ? [] : [{ oracle: "other clients keep what they wrote", message, objects }]
+}
+
+const undoing = (written: Written, stored: Json.JsonObject | undefined): string | undefined => {
   const { how, object } = written
   const before = Json.object(object?.metadata)
   const now = Json.object(stored?.metadata)

@@ -1,36 +1,80 @@
 /** The report of an exploration as text. */
 import type { Report } from "./Explorer.ts"
 import * as Fault from "./Fault.ts"
-import type { Violation } from "./Reference.ts"
 import type { StatesReport } from "./States.ts"
 import type { Story } from "./Story.ts"
+import type { Violation } from "./Violations.ts"
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`
 
-/** How many lines of a trace a message shows. */
-const mostLines = 16
+/** How many lines of a trace a message shows: the first and the last. */
+const firstLines = 10
+const lastLines = 8
 
 /** How many violations a message shows in full. */
 const mostViolations = 5
 
-const violation = (story: Story, { message, oracle, schedule, trace = [] }: Violation): string =>
-  [
-    `${story.steps[schedule.step]?.name ?? "start"}${schedule.faults.length === 0 ? ", without a fault" : ""}`,
-    ...schedule.faults.map((planned) => `  › ${Fault.describe(planned)}`),
-    `  broken: ${oracle}`,
-    ...message.split("\n").map((line) => `    ${line}`),
-    ...trace.slice(0, mostLines).map((line) => `  | ${line}`),
-    ...(trace.length > mostLines ? [`  | … ${trace.length - mostLines} more lines`] : []),
-    ...(schedule.faults.length === 0 ? [] : [`  run it alone: HOMEOSTAT_SCHEDULE=${Fault.identifier(schedule)}`])
-  ].join("\n")
+/** How many other schedules with the same violation a message names. */
+const mostOthers = 3
 
-/** The violations in words. */
-export const of = (story: Story, { schedules, violations }: Report): string =>
-  [
+/** The lines without their middle. */
+const ends = (lines: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const left = lines.length - firstLines - lastLines
+  return left <= 1 ? lines : [...lines.slice(0, firstLines), `… ${left} more lines`, ...lines.slice(-lastLines)]
+}
+
+const part = (prefix: string, text: string): ReadonlyArray<string> =>
+  text === "" ? [] : text.split("\n").map((line) => `${prefix}${line}`)
+
+/** The same promise, broken with the same message by several schedules. */
+type Group = readonly [Violation, ...ReadonlyArray<Violation>]
+
+/** The groups, each with its simplest schedule first. */
+const groupsOf = (violations: ReadonlyArray<Violation>): ReadonlyArray<Group> => {
+  const groups = new Map<string, Group>()
+  for (const one of violations) {
+    const key = `${one.oracle}\n${one.message}`
+    const [first, ...others] = groups.get(key) ?? []
+    if (first === undefined) groups.set(key, [one])
+    else if (one.schedule.faults.length < first.schedule.faults.length) groups.set(key, [one, first, ...others])
+    else groups.set(key, [first, ...others, one])
+  }
+  return [...groups.values()]
+}
+
+const violation = (story: Story, [first, ...others]: Group, command: (schedule: string) => string): string => {
+  const { message, oracle, schedule, times, trace, why } = first
+  const names = others.slice(0, mostOthers).map((other) => Fault.identifier(other.schedule))
+  return [
+    `${story.steps[schedule.step]?.name ?? "start"}${schedule.faults.length === 0 ? ", without a fault" : ""}`,
+    ...schedule.faults.map((planned, index) => `  › ${Fault.describe(planned, index === 0)}`),
+    `  broken${times === 1 ? "" : ` ${times} times`}: ${oracle}`,
+    ...part("    ", message),
+    ...ends(trace).map((line) => `  | ${line}`),
+    ...part("  ", why),
+    ...(others.length === 0
+      ? []
+      : [
+          `  the same with ${count(others.length, "other schedule")}: ${names.join(", ")}${others.length > mostOthers ? ", …" : ""}`
+        ]),
+    `  run it alone: ${command(Fault.identifier(schedule))}`,
+    "  on a real kube-apiserver: the same command with HOMEOSTAT_SERVER=real"
+  ].join("\n")
+}
+
+/** The violations in words. `command` runs a schedule alone. */
+export const of = (
+  story: Story,
+  { schedules, violations }: Pick<Report, "schedules" | "violations">,
+  command = (schedule: string): string => `HOMEOSTAT_SCHEDULE=${schedule}`
+): string => {
+  const groups = groupsOf(violations)
+  return [
     `${count(violations.length, "violation")} in ${count(schedules, "schedule")}`,
-    ...violations.slice(0, mostViolations).map((one) => violation(story, one)),
-    ...(violations.length > mostViolations ? [`… and ${violations.length - mostViolations} more`] : [])
+    ...groups.slice(0, mostViolations).map((group) => violation(story, group, command)),
+    ...(groups.length > mostViolations ? [`… and ${groups.length - mostViolations} more`] : [])
   ].join("\n\n")
+}
 
 /** The violations of an exploration of specs. */
 export const ofStates = ({ sequences, violations }: StatesReport): string =>
@@ -38,11 +82,16 @@ export const ofStates = ({ sequences, violations }: StatesReport): string =>
     `${count(violations.length, "violation")} in ${count(sequences, "sequence")} of specs`,
     ...violations
       .slice(0, mostViolations)
-      .map(({ message, specs }) =>
+      .map(({ message, specs, trace, why }) =>
         [
-          "the end of a sequence of specs is not that of a new object with the last one",
+          specs.length === 1
+            ? "a new object with this spec breaks a promise"
+            : "the end of a sequence of specs is not that of a new object with the last one",
           ...specs.map((spec, index) => `  spec ${index + 1}: ${JSON.stringify(spec)}`),
-          ...message.split("\n").map((line) => `    ${line}`)
+          ...part("    ", message),
+          ...ends(trace).map((line) => `  | ${line}`),
+          ...part("  ", why)
         ].join("\n")
-      )
+      ),
+    ...(violations.length > mostViolations ? [`… and ${violations.length - mostViolations} more`] : [])
   ].join("\n\n")

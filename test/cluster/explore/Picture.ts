@@ -212,6 +212,11 @@ export const differences = (
   return found
 }
 
+/** The keys of the objects that differ: `default/shop`. */
+export const objectsOf = (differences: ReadonlyArray<Difference>): ReadonlyArray<string> => [
+  ...new Set(differences.map(({ object }) => object.split(" ", 2)[1] ?? ""))
+]
+
 /** How many differences a text shows. */
 const mostDifferences = 5
 

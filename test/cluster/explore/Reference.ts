@@ -1,21 +1,14 @@
 /** The run of a story without faults, from which schedules are derived and with which they are compared. */
 import * as Effect from "effect/Effect"
-import type { Planned, Schedule } from "./Fault.ts"
+import type { Planned } from "./Fault.ts"
 import * as Past from "./Past.ts"
 import * as Picture from "./Picture.ts"
 import * as Refused from "./Refused.ts"
 import type { Story } from "./Story.ts"
+import * as Trace from "./Trace.ts"
+import * as Violations from "./Violations.ts"
 import * as Wire from "./Wire.ts"
 import * as World from "./World.ts"
-
-/** A promise that a schedule broke. */
-export interface Violation {
-  readonly schedule: Schedule
-  readonly oracle: string
-  readonly message: string
-  /** The requests and attempts of the schedule, a line each. Empty for the run without faults. */
-  readonly trace?: ReadonlyArray<string> | undefined
-}
 
 /** A state of the reference run before or after a write. */
 export interface WriteMoment {
@@ -34,6 +27,8 @@ export interface Course {
   readonly end: World.Moment
   /** Whether the API server refused the last writes for an object. */
   readonly refused: boolean
+  /** What happened in it. */
+  readonly witness: Trace.Witness
 }
 
 /** The run without faults. */
@@ -43,7 +38,7 @@ export interface Reference {
   readonly view: Picture.View
   readonly roots: ReadonlySet<string>
   readonly steps: ReadonlyArray<Course & { readonly picture: Picture.Picture; readonly changes: string }>
-  readonly violations: ReadonlyArray<Violation>
+  readonly violations: ReadonlyArray<Violations.Violation>
 }
 
 /** Creations and deletions by object. */
@@ -82,7 +77,8 @@ export const restarted = (story: Story, from: World.Moment, seed: number) =>
       world.director.arm([])
       yield* world.start
       yield* world.settle()
-      return world.director.sent.filter(({ changed }) => changed)
+      const sent = world.director.sent.filter(({ changed }) => changed)
+      return { sent, witness: Trace.of(world, from.at) }
     })
   )
 
@@ -92,6 +88,18 @@ export const restartMessage = (sent: ReadonlyArray<Wire.Sent>): string =>
     .slice(0, 3)
     .map((one) => `${Wire.textOf(one)} ${one.body ?? ""}`.slice(0, 400))
     .join("; ")}`
+
+/** The broken promise of a cluster that does not come to rest, unless the world saw the reason. */
+export const restless = (rested: boolean, seen: ReadonlyArray<Violations.Broken>): ReadonlyArray<Violations.Broken> =>
+  rested || seen.some(({ oracle }) => oracle === atRest)
+    ? []
+    : [{ oracle: atRest, message: "the cluster does not come to rest" }]
+
+/** The broken promise about writes at rest: none without a write. */
+export const restartBroken = (sent: ReadonlyArray<Wire.Sent>): ReadonlyArray<Violations.Broken> =>
+  sent.length === 0
+    ? []
+    : [{ oracle: atRest, message: restartMessage(sent), objects: sent.map(({ asked }) => Trace.keyOf(asked)) }]
 
 /** The promise that nothing is written at rest. */
 export const { atRest } = World
@@ -103,30 +111,25 @@ export const seedOf = (seed: number, step: number): number => seed + 1 + step
 const undisturbed = (story: Story, step: number, from: World.Moment, seed: number) =>
   Effect.suspend(() => {
     const moments: Array<Omit<WriteMoment, "request">> = []
-    const write = (_: Wire.Sent, when: "before" | "after", moment: () => World.Moment) =>
-      moments.push({ when, moment: moment() })
+    const write = (_: Wire.Sent, when: "before" | "after", moment: Effect.Effect<World.Moment>) =>
+      Effect.map(moment, (moment) => void moments.push({ when, moment }))
     return World.run(story, { from, seed: seedOf(seed, step), write }, (world) =>
       Effect.gen(function* () {
         const schedule = { step, faults: [] }
-        const violations: Array<Violation> = []
         world.director.arm([])
         yield* world.start
         yield* world.settle()
         const restarts = world.director.sent.filter(({ changed }) => changed)
-        if (step > 0 && restarts.length > 0) {
-          violations.push({
-            schedule: { step: step - 1, faults: [] },
-            oracle: atRest,
-            message: restartMessage(restarts)
-          })
-        }
+        const former =
+          step === 0
+            ? []
+            : Violations.of({ step: step - 1, faults: [] }, restartBroken(restarts), Trace.of(world, from.at))
         moments.length = 0
-        const actedAt = world.moment().at
+        const actedAt = world.time.clock.unsafeCurrentTimeMillis()
         const { during, rested } = yield* playStep(world, story, step, [])
-        if (!rested) violations.push({ schedule, oracle: atRest, message: "the cluster does not come to rest" })
-        for (const message of Refused.unreported(world.attempts, world.moment().saved)) {
-          violations.push({ schedule, oracle: Refused.oracle, message })
-        }
+        const witness = Trace.of(world, actedAt)
+        const end = yield* world.moment
+        const broken = [...restless(rested, world.seen), ...Refused.unreported(world.attempts, end.saved)]
         const { events, sent } = world.director
         const ofWrites = sent.flatMap((one, request) => (Wire.writes(one) ? [request] : []))
         const course: Course = {
@@ -139,10 +142,13 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
             .map((one, index) => ({ ...one, request: ofWrites[index >> 1] ?? 0 }))
             // The user of a fork from an earlier moment would not end the step.
             .filter(({ request }) => request >= during),
-          end: world.moment(),
-          refused: Refused.last(world.attempts).length > 0
+          end,
+          refused: Refused.last(world.attempts).length > 0,
+          witness
         }
-        return { course, rested, seen: world.seen, violations }
+        // A world sees the fibers that it leaves only at its end.
+        const violations = () => [...former, ...Violations.of(schedule, [...broken, ...world.seen], witness)]
+        return { course, rested, violations }
       })
     )
   })
@@ -151,36 +157,34 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
 export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
   Effect.gen(function* () {
     let from = yield* World.run(story, { seed }, (world) =>
-      Effect.map(Effect.zipRight(world.start, world.settle()), world.moment)
+      Effect.zipRight(Effect.zipRight(world.start, world.settle()), world.moment)
     )
     const base = from
     const steps: Array<Course> = []
-    const violations: Array<Violation> = []
+    const violations: Array<Violations.Violation> = []
     let rested = true
     for (const step of story.steps.keys()) {
       const played = yield* undisturbed(story, step, from, seed)
       steps.push(played.course)
-      const schedule = { step, faults: [] }
-      // A world sees the fibers that it leaves only at its end.
-      violations.push(...played.violations, ...played.seen.map((one) => ({ schedule, ...one })))
+      violations.push(...played.violations())
       from = played.course.end
       rested = played.rested
       if (!rested) break
     }
-    const restarts = rested ? yield* restarted(story, from, seed) : []
-    if (restarts.length > 0) {
-      const schedule = { step: story.steps.length - 1, faults: [] }
-      violations.push({ schedule, oracle: atRest, message: restartMessage(restarts) })
+    if (rested) {
+      const { sent, witness } = yield* restarted(story, from, seed)
+      violations.push(...Violations.of({ step: story.steps.length - 1, faults: [] }, restartBroken(sent), witness))
     }
     const roots = new Set(story.controllers.map(({ resource }) => World.collectionOf(resource)))
     const written = steps.flatMap(({ sent }) => sent.filter(Wire.writes).map(({ asked }) => asked.collection))
     const rooted = new Set([...roots].map(World.storageOf))
     const view = { base: base.saved, roots: rooted, storages: new Set([...roots, ...written].map(World.storageOf)) }
-    for (const [step, { end, refused }] of story.fromSpecs && rested ? steps.entries() : []) {
+    for (const [step, { end, refused, witness }] of story.fromSpecs && rested ? steps.entries() : []) {
       if (refused) continue
       const past = yield* Past.differences(story, base, end.saved, { roots: rooted, seed: seed + 2_000_000, view })
       if (past.length === 0) continue
-      violations.push({ schedule: { step, faults: [] }, oracle: Past.oracle, message: Picture.show(past) })
+      const broken = { oracle: Past.oracle, message: Picture.show(past), objects: Picture.objectsOf(past) }
+      violations.push(...Violations.of({ step, faults: [] }, [broken], witness))
     }
     return {
       view,

@@ -3,6 +3,7 @@
 import * as Json from "@homeostat/apiserver/model/Json"
 import type * as Store from "@homeostat/apiserver/storage/Store"
 import type { Attempt } from "@homeostat/runtime/controller/Attempt"
+import type { Broken } from "./Violations.ts"
 
 /** The oracle. */
 export const oracle = "a refused spec is reported on the object"
@@ -50,14 +51,18 @@ export const last = (attempts: ReadonlyArray<Attempt>) => {
 }
 
 /** The objects whose last attempt was refused and whose status does not say so. */
-export const unreported = (attempts: ReadonlyArray<Attempt>, saved: Store.Saved): ReadonlyArray<string> => {
+export const unreported = (attempts: ReadonlyArray<Attempt>, saved: Store.Saved): ReadonlyArray<Broken> => {
   const objects = Object.values(saved.storages).flat()
   return last(attempts).flatMap(({ attempt: { key, kind, uid }, error, refusal: { request, status } }) => {
     const object = objects.find((one) => Json.at(one, "metadata", "uid") === uid)
     return object === undefined || isReported(object, error)
       ? []
       : [
-          `${kind} ${key}: ${request.method} ${pathOf(request.path)} failed with ${status}, and the status does not say so`
+          {
+            oracle,
+            message: `${kind} ${key}: ${request.method} ${pathOf(request.path)} failed with ${status}, and the status does not say so`,
+            objects: [key]
+          }
         ]
   })
 }

@@ -90,16 +90,52 @@ const ofSchema = (schema: Json.JsonObject, name: string): Arbitrary => {
 }
 
 /** Generates specs that the schema permits. Rules in CEL may reject some. */
-export const of = ({ definition }: CustomResource): FastCheck.Arbitrary<Json.JsonObject> =>
+const of = ({ definition }: CustomResource): FastCheck.Arbitrary<Json.JsonObject> =>
   ofSchema(Json.object(Json.at(JSON.parse(JSON.stringify(definition.schema)), "properties", "spec")), "spec").map(
     Json.object
   )
 
-/** Simpler specs, each without one part. */
-export const simpler = (spec: Json.JsonObject): ReadonlyArray<Json.JsonObject> =>
-  Object.keys(spec).flatMap((name) => {
-    const { [name]: value, ...others } = spec
-    const inner = Json.isObject(value) ? simpler(value).map((part) => ({ ...others, [name]: part })) : []
-    const shorter = Json.isList(value) && value.length > 1 ? [{ ...others, [name]: value.slice(1) }] : []
-    return [others, ...inner, ...shorter]
-  })
+/** A spec, and the simpler ones that FastCheck derives from it. */
+export interface Generated {
+  readonly spec: Json.JsonObject
+  readonly simpler: Iterable<Generated>
+}
+
+const generated = (
+  arbitrary: FastCheck.Arbitrary<Json.JsonObject>,
+  { context, value }: FastCheck.Value<Json.JsonObject>
+): Generated => ({
+  spec: value,
+  get simpler() {
+    return arbitrary.shrink(value, context).map((simpler) => generated(arbitrary, simpler))
+  }
+})
+
+/** Values with their contexts, which a sample does not have. */
+class InContext<A> extends FastCheck.Arbitrary<FastCheck.Value<A>> {
+  private readonly inner: FastCheck.Arbitrary<A>
+  constructor(inner: FastCheck.Arbitrary<A>) {
+    super()
+    this.inner = inner
+  }
+  override generate(random: FastCheck.Random, bias: number | undefined): FastCheck.Value<FastCheck.Value<A>> {
+    return new FastCheck.Value(this.inner.generate(random, bias), undefined)
+  }
+  override canShrinkWithoutContext(_: unknown): _ is FastCheck.Value<A> {
+    return false
+  }
+  override shrink(): FastCheck.Stream<FastCheck.Value<FastCheck.Value<A>>> {
+    return FastCheck.Stream.nil()
+  }
+}
+
+/** Generates specs that the schema permits, the same for the same seed. */
+export const sample = (
+  kind: CustomResource,
+  { count, seed }: { readonly count: number; readonly seed: number }
+): ReadonlyArray<Generated> => {
+  const arbitrary = of(kind)
+  return FastCheck.sample(new InContext(arbitrary), { numRuns: count, seed }).map((value) =>
+    generated(arbitrary, value)
+  )
+}

@@ -6,22 +6,24 @@
 import type * as Json from "@homeostat/apiserver/model/Json"
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Any as CustomResource } from "@homeostat/runtime/resource/CustomResource"
-import type { ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
+import { keyString, type ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as FastCheck from "effect/FastCheck"
 import * as Picture from "./Picture.ts"
 import * as Specs from "./Specs.ts"
 import type { Story } from "./Story.ts"
+import * as Trace from "./Trace.ts"
 import * as World from "./World.ts"
 
 /** A sequence of specs whose end differs from that of a new object. */
-export interface PathViolation {
+export interface PathViolation extends Trace.Evidence {
   readonly specs: ReadonlyArray<Json.JsonObject>
   readonly message: string
 }
 
 /** The result of an exploration. */
 export interface StatesReport {
+  /** The violations, one for each set of fields that differ. */
   readonly violations: ReadonlyArray<PathViolation>
   /** The number of sequences that ran to their end. */
   readonly sequences: number
@@ -31,22 +33,35 @@ export interface StatesReport {
   readonly fields: ReadonlySet<string>
 }
 
+/** The specs to try. */
+export interface Options {
+  /** The number of pairs of specs. */
+  readonly runs: number
+  readonly seed: number
+  /** The time that passes after each spec. */
+  readonly passes: Duration.DurationInput
+}
+
 /** How many simpler sequences the search tries. */
-const mostTries = 30
+const mostTries = 40
+
+/** How many specs are generated for each one that is needed: the API server may reject most. */
+const candidates = 16
 
 /** The condition Ready of an object that is not ready, in a picture. */
 const notReady = /"status":"(False|Unknown)","type":"Ready"/
 
-interface Problem {
+/** An end: a picture, or another broken promise. */
+type End = "rejected" | { readonly result: Picture.Picture | string; readonly witness: Trace.Witness }
+
+/** A broken promise of a sequence. */
+interface Difference {
+  readonly specs: ReadonlyArray<Json.JsonObject>
   readonly message: string
+  /** What is broken, without values. */
+  readonly subject: string
+  readonly witness: Trace.Witness
 }
-
-type End = Picture.Picture | Problem | "rejected"
-
-const isProblem = (end: End): end is Problem => typeof end === "object" && "message" in end
-
-/** An end that breaks another promise than that of the same state. */
-const problem = (message: string): Problem => ({ message })
 
 /** The end of an object that gets these specs one after the other. */
 const end = (
@@ -54,31 +69,36 @@ const end = (
   kind: CustomResource,
   key: ObjectKey,
   base: World.Moment,
-  specs: ReadonlyArray<Json.JsonObject>
+  specs: ReadonlyArray<Json.JsonObject>,
+  passes: Duration.DurationInput
 ): Effect.Effect<End> =>
   World.run(story, { from: base, seed: 7 }, (world) =>
     Effect.gen(function* () {
       world.director.arm([])
       yield* world.start
       yield* world.settle()
+      const witness: Trace.Witness = (objects) => Trace.of(world, base.at)(objects)
       for (const [index, spec] of specs.entries()) {
         const write =
           index === 0
             ? Client.create(kind, { metadata: key, spec } as never)
             : Effect.flatMap(Client.get(kind, key), (current) => Client.replace(kind, { ...current, spec } as never))
-        const isAccepted = yield* Effect.isSuccess(Effect.provide(write, world.cluster.client))
-        if (!isAccepted) return "rejected" as const
-        if (!(yield* world.settle())) return problem("the cluster does not come to rest")
+        const isAccepted = yield* Effect.isSuccess(Effect.provide(write, world.client))
+        if (!isAccepted) return "rejected"
+        yield* world.time.pass(passes)
+        if (!(yield* world.settle(passes))) return { result: "the cluster does not come to rest", witness }
       }
       const [first] = world.seen
-      if (first !== undefined) return problem(first.message)
+      if (first !== undefined) return { result: first.message, witness }
       const storages = new Set(world.director.sent.map(({ asked }) => World.storageOf(asked.collection)))
       const root = World.storageOf(World.collectionOf(kind))
-      return Picture.of(world.moment().saved, {
+      const roots = new Set([root])
+      const result = Picture.of((yield* world.moment).saved, {
         base: base.saved,
-        roots: new Set([root]),
+        roots,
         storages: new Set([...storages, root])
       })
+      return { result, witness }
     })
   )
 
@@ -89,74 +109,121 @@ const fieldsOf = (value: Json.Json | undefined, path: string, fields: Set<string
   } else if (value !== undefined) fields.add(path)
 }
 
+/** The generated specs that the API server accepts for a new object, and the number of the others. */
+const accepted = (story: Story, kind: CustomResource, key: ObjectKey, base: World.Moment, { runs, seed }: Options) =>
+  World.run(story, { from: base, seed }, ({ client }) =>
+    Effect.gen(function* () {
+      const found: Array<Specs.Generated> = []
+      let rejected = 0
+      for (const one of Specs.sample(kind, { count: candidates * 2 * runs, seed })) {
+        if (found.length >= 2 * runs) break
+        const create = Client.create(kind, { metadata: key, spec: one.spec } as never, { dryRun: true })
+        if (yield* Effect.isSuccess(Effect.provide(create, client))) found.push(one)
+        else rejected++
+      }
+      return { found, rejected }
+    })
+  )
+
+/** The two sequences of a pair. */
+const paths = [
+  (one: Specs.Generated, other: Specs.Generated) => [one.spec, other.spec],
+  (one: Specs.Generated, other: Specs.Generated) => [one.spec, other.spec, one.spec]
+]
+
 /** Explores sequences of two specs each. */
 export const explore = (
   story: Story,
   kind: CustomResource,
   key: ObjectKey,
-  { runs, seed }: { readonly runs: number; readonly seed: number }
+  options: Options
 ): Effect.Effect<StatesReport> =>
   Effect.gen(function* () {
+    const { passes, seed } = options
     const base = yield* World.run(story, { seed }, (world) =>
-      Effect.map(Effect.zipRight(world.start, world.settle()), world.moment)
+      Effect.zipRight(Effect.zipRight(world.start, world.settle()), world.moment)
     )
-    const play = (specs: ReadonlyArray<Json.JsonObject>) => end(story, kind, key, base, specs)
+    const fresh = new Map<string, End>()
+    const play = (specs: ReadonlyArray<Json.JsonObject>) => end(story, kind, key, base, specs, passes)
+    const playNew = (spec: Json.JsonObject) =>
+      Effect.gen(function* () {
+        const text = JSON.stringify(spec)
+        const known = fresh.get(text) ?? (yield* play([spec]))
+        fresh.set(text, known)
+        return known
+      })
     /** The difference of a sequence from its last spec alone; undefined without one, `rejected` if a spec is invalid. */
-    const compare = (specs: ReadonlyArray<Json.JsonObject>): Effect.Effect<string | undefined> =>
+    const compare = (specs: ReadonlyArray<Json.JsonObject>): Effect.Effect<Difference | "rejected" | undefined> =>
       Effect.gen(function* () {
         const last = specs.at(-1) ?? {}
-        const fresh = yield* play([last])
-        if (fresh === "rejected") return "rejected"
-        if (isProblem(fresh)) return fresh.message
+        const expected = yield* playNew(last)
+        if (expected === "rejected") return expected
+        const { result, witness } = expected
+        if (typeof result === "string") return { specs: [last], message: result, subject: result, witness }
         const actual = yield* play(specs)
-        if (actual === "rejected") return "rejected"
-        if (isProblem(actual)) return actual.message
+        if (actual === "rejected") return actual
+        if (typeof actual.result === "string") {
+          return { specs, message: actual.result, subject: actual.result, witness: actual.witness }
+        }
         // While a roll-out can't end, old pods serve on, so the status depends on the path.
-        const isHealthy = ![...fresh.values()].some((text) => notReady.test(text))
-        const differences = Picture.differences(fresh, actual, story.ignore).filter(
+        const isHealthy = ![...result.values()].some((text) => notReady.test(text))
+        const differences = Picture.differences(result, actual.result, story.ignore).filter(
           ({ path }) => isHealthy || !path.startsWith("status")
         )
-        return differences.length === 0 ? undefined : Picture.show(differences)
+        return differences.length === 0
+          ? undefined
+          : {
+              specs,
+              message: Picture.show(differences),
+              subject: differences.map(({ object, path }) => `${object} ${path}`).join(),
+              witness: actual.witness
+            }
       })
-    const simplest = (specs: ReadonlyArray<Json.JsonObject>, message: string): Effect.Effect<PathViolation> =>
+    /** The simplest sequence that FastCheck finds. */
+    const simplest = (
+      path: (typeof paths)[number],
+      pair: readonly [Specs.Generated, Specs.Generated],
+      first: Difference
+    ) =>
       Effect.gen(function* () {
-        let found = { specs, message }
+        let found = { pair, difference: first }
         let tries = 0
-        const candidates = () =>
-          found.specs.flatMap((spec, index) => Specs.simpler(spec).map((simpler) => found.specs.with(index, simpler)))
-        for (let queue = candidates(); queue.length > 0 && tries < mostTries; ) {
-          const [next, ...others] = queue
-          tries++
-          const difference = next === undefined ? undefined : yield* compare(next)
-          if (next !== undefined && difference !== undefined && difference !== "rejected") {
-            found = { specs: next, message: difference }
-            queue = candidates()
-          } else queue = others
+        const next = function* (): Iterable<readonly [Specs.Generated, Specs.Generated]> {
+          const [one, other] = found.pair
+          for (const simpler of one.simpler) yield [simpler, other]
+          for (const simpler of other.simpler) yield [one, simpler]
         }
-        return found
+        for (let isSimpler = true; isSimpler; ) {
+          isSimpler = false
+          for (const pair of next()) {
+            if (tries++ >= mostTries) break
+            const difference = yield* compare(path(...pair))
+            if (difference === undefined || difference === "rejected") continue
+            found = { pair, difference }
+            isSimpler = true
+            break
+          }
+        }
+        const { message, specs, witness } = found.difference
+        return { specs, message, ...witness([keyString(key)]) }
       })
 
     const fields = new Set<string>()
     const violations: Array<PathViolation> = []
+    const subjects = new Set<string>()
     let sequences = 0
-    let rejected = 0
-    const accepted: Array<Json.JsonObject> = []
-    for (const spec of FastCheck.sample(Specs.of(kind), { numRuns: 8 * runs, seed })) {
-      if (accepted.length >= 2 * runs) break
-      if ((yield* play([spec])) === "rejected") rejected++
-      else accepted.push(spec)
-    }
-    for (let index = 0; index + 1 < accepted.length; index += 2) {
-      const [one, other] = [accepted[index] ?? {}, accepted[index + 1] ?? {}]
-      for (const spec of [one, other]) fieldsOf(spec, "", fields)
-      for (const specs of [
-        [one, other],
-        [one, other, one]
-      ]) {
-        const difference = yield* compare(specs)
+    const { found, rejected } = yield* accepted(story, kind, key, base, options)
+    for (let index = 0; index + 1 < found.length; index += 2) {
+      const [one, other] = found.slice(index, index + 2)
+      if (one === undefined || other === undefined) break
+      for (const { spec } of [one, other]) fieldsOf(spec, "", fields)
+      for (const path of paths) {
+        const difference = yield* compare(path(one, other))
         if (difference === "rejected") continue
         sequences++
-        if (difference !== undefined) violations.push(yield* simplest(specs, difference))
+        if (difference === undefined || subjects.has(difference.subject)) continue
+        subjects.add(difference.subject)
+        violations.push(yield* simplest(path, [one, other], difference))
       }
     }
     return { violations, sequences, rejected, fields }

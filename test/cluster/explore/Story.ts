@@ -22,7 +22,7 @@ export type ManagerSettings = Pick<Manager.Settings, "leaderElection"> & { reado
 
 /** A program and what happens to it. */
 export interface Story {
-  readonly controllers: ReadonlyArray<Controller<never>>
+  readonly controllers: ReadonlyArray<Controller<unknown>>
   /** Starts the program. Default: `Manager.launch(controllers, settings)`. */
   readonly manager: (settings: ManagerSettings) => Effect.Effect<unknown, never, Transport | Scope.Scope>
   readonly steps: ReadonlyArray<Step>

@@ -13,7 +13,8 @@ import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import { type Asked, askedOf } from "../RequestMatch.ts"
-import type { Fault, ForeignWrite, Planned } from "./Fault.ts"
+import type { Fault, ForeignWrite, Planned, Point } from "./Fault.ts"
+import * as Views from "./Views.ts"
 
 /** How long a late event takes. */
 export const lag = "20 seconds"
@@ -32,6 +33,8 @@ export interface Sent {
   status: number | undefined
   /** Whether the store changed: a request may be accepted without a change. */
   changed: boolean
+  /** The objects whose last change had not arrived at the process: `configmaps default/shop`. */
+  readonly stale: ReadonlyArray<string>
 }
 
 /** The process behind a wire. */
@@ -50,8 +53,8 @@ export interface Director {
   readonly sent: ReadonlyArray<Sent>
   /** The number of events of each watch since the last `arm`. */
   readonly events: ReadonlyMap<string, number>
-  /** The number of faults that have happened. */
-  readonly fired: () => number
+  /** The faults that have happened, each at its real point. */
+  readonly fired: () => ReadonlyArray<Planned>
   /** Starts to count, with these faults. */
   readonly arm: (faults: ReadonlyArray<Planned>) => void
   /** The number of late events that have not arrived. */
@@ -64,10 +67,14 @@ export interface Director {
 
 /** What a world does at a fault. */
 export interface Hooks {
+  /** How far the watches are behind. */
+  readonly views: Views.Views
+  /** Whether the cluster is a real one, which may change the order of requests at different sites. */
+  readonly isReal?: boolean | undefined
   /** The time in epoch milliseconds. */
   readonly now: () => number
-  /** The revision of the store. */
-  readonly revision: () => number
+  /** Another value after each change of the object of a request. */
+  readonly revision: (sent: Sent) => Effect.Effect<number | string>
   /** The process dies now. */
   readonly crash: (owner: Owner) => void
   /** The process is suspended now. */
@@ -77,7 +84,7 @@ export interface Hooks {
   /** Whether the process no longer gets answers, because it sends requests in a loop without a pause. Called for each request. */
   readonly isEndless: (owner: Owner) => boolean
   /** Before and after a write reaches the API server. */
-  readonly write: (sent: Sent, when: "before" | "after") => void
+  readonly write: (sent: Sent, when: "before" | "after") => Effect.Effect<void>
 }
 
 const uncounted = new Set(["/api/v1/events", "/apis/events.k8s.io/v1/events", "/apis/coordination.k8s.io/v1/leases"])
@@ -88,6 +95,12 @@ export const counts = ({ collection, verb }: Asked): boolean =>
 
 /** Whether the request writes. */
 export const writes = ({ asked }: Sent): boolean => asked.verb !== "get"
+
+/** The storage of a collection: `apps/deployments` for `/apis/apps/v1/deployments`. */
+export const storageOf = (collection: string): string => {
+  const parts = collection.split("/")
+  return parts[1] === "api" ? `/${parts[3]}` : `${parts[2]}/${parts[4]}`
+}
 
 /** A collection without the root of its path: `apps/v1/deployments`. */
 export const resourceOf = (collection: string): string => collection.replace(/^\/(api\/v1|apis)\//, "")
@@ -145,11 +158,12 @@ export const observing = ({ now, revision }: Pick<Hooks, "now" | "revision">): D
   make({
     now,
     revision,
+    views: Views.make(),
     crash: () => undefined,
     suspended: () => undefined,
     foreign: () => Effect.void,
     isEndless: () => false,
-    write: () => undefined
+    write: () => Effect.void
   })
 
 /** No faults yet. */
@@ -158,16 +172,19 @@ export const make = (hooks: Hooks): Director => {
   let events = new Map<string, number>()
   let faults: ReadonlyArray<Planned> = []
   let isArmed = false
-  let fired = 0
+  let fired: Array<Planned> = []
   /** The counts at the last fault. */
   let base = { requests: 0, events: new Map<string, number>() }
   let missing: Deferred.Deferred<void> | undefined
   let late = 0
 
   const due = (matches: (planned: Planned) => boolean): Fault | undefined => {
-    const planned = faults[fired]
+    const planned = faults[fired.length]
     if (planned === undefined || !matches(planned)) return undefined
-    fired++
+    const entry = sent.at(-1)
+    const isAtEntry = planned.point._tag === "Request" && entry !== undefined
+    const place = isAtEntry ? { text: textOf(entry), site: siteOf(entry) } : {}
+    fired.push({ ...planned, point: { ...planned.point, ...place } })
     base = { requests: sent.length, events: new Map(events) }
     return planned.fault
   }
@@ -182,7 +199,12 @@ export const make = (hooks: Hooks): Director => {
     pass: Effect.Effect<Response, ApiError.Transport | ApiError.Fenced>
   ): Effect.Effect<Response, ApiError.Transport | ApiError.Fenced> => {
     const index = sent.length - 1 - base.requests
-    const fault = due(({ point }) => point._tag === "Request" && point.at === index)
+    const site = siteOf(entry)
+    const isDue = ({ at, nth, site: planned }: Extract<Point, { _tag: "Request" }>): boolean =>
+      hooks.isReal === true && nth !== undefined
+        ? planned === site && nth === sent.slice(base.requests, -1).filter((one) => siteOf(one) === site).length
+        : at === index
+    const fault = due(({ point }) => point._tag === "Request" && isDue(point))
     switch (fault?._tag) {
       case "Crash": {
         const crash = Effect.suspend(() => {
@@ -222,21 +244,29 @@ export const make = (hooks: Hooks): Director => {
         if (!isArmed || !counts(asked)) return next.send(request)
         const { body, method, path } = request
         const at = hooks.now()
-        const entry: Sent = { asked, method, path, body, process: owner.name, at, status: undefined, changed: false }
+        const { name: process } = owner
+        const stale = hooks.views.stale(process)
+        const entry: Sent = { asked, method, path, body, process, at, stale, status: undefined, changed: false }
         sent.push(entry)
         if (hooks.isEndless(owner)) return Transport.abortable(request, Effect.never)
         const isWrite = writes(entry)
-        const pass = Effect.suspend(() => {
-          if (isWrite) hooks.write(entry, "before")
-          const revision = hooks.revision()
-          return Effect.tap(next.send(request), ({ status }) =>
-            Effect.sync(() => {
-              entry.status = status
-              entry.changed = isWrite && status < 300 && hooks.revision() !== revision
-              if (isWrite) hooks.write(entry, "after")
-            })
-          )
+        const answered = Effect.tap(next.send(request), ({ status }) =>
+          Effect.sync(() => {
+            entry.status = status
+          })
+        )
+        const written = Effect.gen(function* () {
+          // The request counts as sent, also if its process aborts it from now on.
+          yield* Effect.uninterruptible(hooks.write(entry, "before"))
+          const revision = yield* hooks.revision(entry)
+          const response = yield* answered
+          entry.changed = response.status < 300 && (yield* hooks.revision(entry)) !== revision
+          if (entry.changed && typeof revision === "number")
+            hooks.views.wrote(process, storageOf(asked.collection), revision)
+          yield* hooks.write(entry, "after")
+          return response
         })
+        const pass = isWrite ? written : answered
         return Transport.abortable(request, faulty(owner, request, entry, pass))
       })
     const open = (request: Request) =>
@@ -247,9 +277,17 @@ export const make = (hooks: Hooks): Director => {
           ? Effect.map(next.open(request), (streaming) => counted(owner, request, watch, streaming))
           : next.open(request)
       })
-    const counted = (owner: Owner, request: Request, watch: string, streaming: Streaming): Streaming => ({
-      ...streaming,
-      next: Effect.flatMap(streaming.next, (part) => {
+    const counted = (owner: Owner, request: Request, watch: string, streaming: Streaming): Streaming => {
+      const view = hooks.views.opened(owner.name, storageOf(watch), request.path)
+      const arriving = Effect.tap(held(owner, request, watch, streaming), (part) =>
+        Effect.sync(() => {
+          if (part !== undefined) view.arrived(part)
+        })
+      )
+      return { ...streaming, next: arriving }
+    }
+    const held = (owner: Owner, request: Request, watch: string, streaming: Streaming): Streaming["next"] =>
+      Effect.flatMap(streaming.next, (part) => {
         if (owner.closed) return broken(request, "ECONNREFUSED")
         if (!isArmed || part === undefined || isBookmark(part)) return Effect.succeed(part)
         const at = events.get(watch) ?? 0
@@ -270,7 +308,6 @@ export const make = (hooks: Hooks): Director => {
         missing = end
         return Transport.abortable(request, Effect.as(Deferred.await(end), expired))
       })
-    })
     return Transport.Transport.of({ server: next.server, send, open })
   }
 
@@ -286,7 +323,7 @@ export const make = (hooks: Hooks): Director => {
     arm: (planned) => {
       isArmed = true
       faults = planned
-      fired = 0
+      fired = []
       sent = []
       events = new Map()
       base = { requests: 0, events: new Map() }

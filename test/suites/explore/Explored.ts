@@ -2,20 +2,26 @@
 
 import * as Explore from "@homeostat/testkit/Explore"
 import * as Coverage from "@homeostat/testkit/explore/Coverage"
+import type * as Explorer from "@homeostat/testkit/explore/Explorer"
+import type { Story } from "@homeostat/testkit/explore/Story"
 import { Effect } from "effect"
 
 /** The page, from the root of the repository. */
 export const path = "docs/explored.md"
 
+/** The options of the explorations on the page. */
+export const options = { depth: 1, pairs: 0, seed: 1, isTried: () => true } as const
+
 /** A section of the page: what happened to the steps of a story. */
-export const section = (title: string, story: Parameters<typeof Explore.run>[0]) =>
-  Effect.map(Explore.run(story), (report) => ({
-    report,
-    text: [
-      `## ${title}`,
-      "",
-      `Steps: ${story.steps.map(({ name }) => name).join(", ")}. ${Coverage.summary(report)}`,
-      "",
-      Coverage.table(report)
-    ].join("\n")
-  }))
+export const sectionOf = (title: string, { steps }: Story, report: Explorer.Report): string =>
+  [
+    `## ${title}`,
+    "",
+    `Steps: ${steps.map(({ name }) => name).join(", ")}. ${Coverage.summary(report)}`,
+    "",
+    Coverage.table(report)
+  ].join("\n")
+
+/** Explores a story for a section. */
+export const section = (title: string, story: Story) =>
+  Effect.map(Explore.run(story), (report) => sectionOf(title, story, report))

@@ -47,7 +47,7 @@ const before = Effect.gen(function* () {
   yield* Claims.bound(namespace, "store")
 })
 
-const backups = {
+export const backups = {
   controllers: [backup, restore],
   manager: (settings: Manager.Settings & { readonly instance: string }) =>
     Effect.suspend(() =>

@@ -21,5 +21,5 @@ const sections = Effect.all([
 const parts = await Effect.runPromise(sections)
 await Bun.write(
   join(import.meta.dir, "../../..", Explored.path),
-  `${[introduction.trimEnd(), ...parts.map(({ text }) => text)].join("\n\n")}\n`
+  `${[introduction.trimEnd(), ...parts].join("\n\n")}\n`
 )

@@ -3,6 +3,7 @@
  * `homeostat rbac --plan`.
  */
 import { describe, expect } from "bun:test"
+import { backup, restore } from "@homeostat/backup"
 import * as RepositoryQueue from "@homeostat/backup/repository/RepositoryQueue"
 import * as Needs from "@homeostat/backup/run/Needs"
 import * as Kinds from "@homeostat/runtime/command/Kinds"
@@ -16,6 +17,7 @@ import type { Story } from "@homeostat/testkit/explore/Story"
 import * as Simulation from "@homeostat/testkit/Simulation"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
+import { controller as webapp } from "@homeostat/webapp"
 import { Effect, Exit, Layer, Logger, LogLevel, Random, Scope } from "effect"
 import * as Stories from "../explore/Stories.ts"
 import * as Recorded from "./Recorded.ts"
@@ -45,14 +47,13 @@ const momentAfter = (story: Story, index: number): Effect.Effect<WebAppStory.Mom
     }).pipe(Effect.scoped, time.within, Effect.withRandom(Random.make(1)), Logger.withMinimumLogLevel(LogLevel.None))
   })
 
-const planned = (story: Story, moment: WebAppStory.Moment) =>
+const planned = (controllers: ReadonlyArray<Controller<Manager.Runtime>>, moment: WebAppStory.Moment) =>
   WebAppStory.frozen(moment, (cluster, time) =>
     Effect.gen(function* () {
-      const controllers: ReadonlyArray<Controller<Manager.Runtime>> = story.controllers
       const { transport } = yield* cluster.bind(Rbac.of(Reads.of(controllers, [])))
       const recorded = Recorded.over({ ...cluster, transport })
       const simulation = yield* Simulation.make
-      const kinds = Kinds.of(story)
+      const kinds = Kinds.of({ controllers })
       const plan = yield* time.during(
         Plan.make(controllers, Layer.empty, { simulation, kinds }).pipe(
           Effect.provideService(RepositoryQueue.RepositoryQueue, RepositoryQueue.make()),
@@ -77,17 +78,17 @@ const written = (story: Story, moment: WebAppStory.Moment) =>
   )
 
 describe.each([
-  ["a WebApp", Stories.webapp],
-  ["a Backup", Stories.backupStory],
-  ["a Restore", Stories.restoreStory]
-] as const)("The plan of %s", (_, story) => {
+  ["a WebApp", Stories.webapp, [webapp]],
+  ["a Backup", Stories.backupStory, [backup, restore]],
+  ["a Restore", Stories.restoreStory, [backup, restore]]
+] as const)("The plan of %s", (_, story, controllers) => {
   for (const [index, { name }] of story.steps.entries()) {
     live(
       `after "${name}"`,
       () =>
         Effect.gen(function* () {
           const moment = yield* momentAfter(story, index)
-          const plan = yield* planned(story, moment)
+          const plan = yield* planned(controllers, moment)
           const real = yield* written(story, moment)
           expect(plan.unknown).toEqual([])
           expect(plan.writes.map(Recorded.plain).toSorted()).toEqual(real.map(Recorded.plain).toSorted())

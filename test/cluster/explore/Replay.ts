@@ -1,0 +1,53 @@
+/** Plays one schedule of a test alone: the variable `HOMEOSTAT_SCHEDULE` names it. */
+
+import { relative } from "node:path"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import type { Report, ScheduleNotFound } from "./Explorer.ts"
+import * as Message from "./Message.ts"
+import type { Story } from "./Story.ts"
+
+const quoted = (text: string): string => (/^[\w./=:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+
+/**
+ * The command that runs one schedule of a test in the test file that runs now.
+ *
+ * @internal
+ */
+export const command =
+  (name: string) =>
+  (schedule: string): string => {
+    const path = relative(process.cwd(), Bun.main)
+    const file = path.startsWith("..") ? Bun.main : `./${path}`
+    return `HOMEOSTAT_SCHEDULE=${schedule} bun test ${quoted(file)} -t ${quoted(escaped(name))}`
+  }
+
+/**
+ * The body of a test: explores, and dies with the violations. With the variable, it plays the one schedule, prints its trace, and returns
+ * undefined. It also returns undefined if the story does not have the schedule, which belongs to another test then.
+ *
+ * @internal
+ */
+export const body = (
+  name: string,
+  story: Story,
+  explore: (only: string | undefined) => Effect.Effect<Report, ScheduleNotFound>,
+  chosen?: string
+): Effect.Effect<Report | undefined> =>
+  Effect.gen(function* () {
+    const only = chosen ?? process.env.HOMEOSTAT_SCHEDULE
+    const report = yield* explore(only)
+    if (only !== undefined) yield* Console.log(report.trace.join("\n"))
+    if (report.violations.length > 0) {
+      return yield* Effect.dieMessage(Message.of(story, report, command(name)))
+    }
+    return only === undefined ? report : undefined
+  }).pipe(
+    Effect.catchTag("ScheduleNotFound", (error) =>
+      chosen === undefined
+        ? Effect.as(Console.log(`skipped ${JSON.stringify(name)}: ${error.message}`), undefined)
+        : Effect.die(error)
+    )
+  )

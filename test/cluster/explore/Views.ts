@@ -1,0 +1,96 @@
+/** How far the watches of each process are behind the store, to show the stale reads of a failure. */
+
+import * as Json from "@homeostat/apiserver/model/Json"
+import type { Change } from "@homeostat/apiserver/storage/Store"
+
+/** A watch of a process. */
+export interface View {
+  readonly process: string
+  readonly storage: string
+  /** A part of the watch has arrived. */
+  readonly arrived: (part: Uint8Array) => void
+}
+
+/** The watches of all processes. */
+export interface Views {
+  /** An object has changed. */
+  readonly changed: (change: Pick<Change, "object" | "revision" | "storage">) => void
+  /** The process knows all changes of a storage after a revision: it made them. */
+  readonly wrote: (process: string, storage: string, after: number) => void
+  /** A watch from this path begins. */
+  readonly opened: (process: string, storage: string, path: string) => View
+  /** The objects whose last change has not arrived at the process: `configmaps default/shop`. */
+  readonly stale: (process: string) => ReadonlyArray<string>
+}
+
+interface Latest {
+  readonly revision: number
+  readonly name: string
+  /** The processes that made the change. */
+  readonly by: Set<string>
+}
+
+const versions = /"resourceVersion":"(\d+)"/g
+
+const decoder = new TextDecoder()
+
+/** The newest resourceVersion in a part of a watch. */
+const newestIn = (part: Uint8Array): number =>
+  Math.max(0, ...Array.from(decoder.decode(part).matchAll(versions), ([, version]) => Number(version)))
+
+const nothing: ReadonlyArray<string> = []
+
+/** No watches yet. */
+export const make = (): Views => {
+  const storages = new Map<string, { newest: number; readonly objects: Map<string, Latest> }>()
+  const seen = new Map<string, Map<string, () => number>>()
+  return {
+    changed: ({ object, revision, storage }) => {
+      const { name = "", namespace } = Json.texts(object.metadata)
+      const kept = storages.get(storage) ?? { newest: 0, objects: new Map<string, Latest>() }
+      storages.set(storage, kept)
+      kept.newest = revision
+      const key = namespace === undefined ? name : `${namespace}/${name}`
+      kept.objects.set(key, { revision, name: `${storage.split("/").at(-1)} ${key}`, by: new Set() })
+    },
+    wrote: (process, storage, after) => {
+      for (const { by, revision } of storages.get(storage)?.objects.values() ?? []) {
+        if (revision > after) by.add(process)
+      }
+    },
+    opened: (process, storage, path) => {
+      const query = new URLSearchParams(path.split("?", 2)[1] ?? "")
+      let newest = Number(query.get("resourceVersion") ?? 0)
+      let pending: Uint8Array | undefined
+      const newestSeen = (): number => {
+        if (pending !== undefined) newest = Math.max(newest, newestIn(pending))
+        pending = undefined
+        return newest
+      }
+      // A watch of some objects does not show the changes of others.
+      const isWhole = !query.has("labelSelector") && !query.has("fieldSelector") && !path.includes("/namespaces/")
+      const own = seen.get(process) ?? new Map<string, () => number>()
+      seen.set(process, own)
+      if (isWhole) own.set(storage, newestSeen)
+      return {
+        process,
+        storage,
+        arrived: (part) => {
+          newestSeen()
+          pending = part
+        }
+      }
+    },
+    stale: (process) => {
+      const found: Array<string> = []
+      for (const [storage, newestSeen] of seen.get(process) ?? []) {
+        const kept = storages.get(storage)
+        if (kept === undefined || kept.newest <= newestSeen()) continue
+        for (const { by, name, revision } of kept.objects.values()) {
+          if (revision > newestSeen() && !by.has(process)) found.push(name)
+        }
+      }
+      return found.length === 0 ? nothing : found
+    }
+  }
+}

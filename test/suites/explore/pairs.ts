@@ -1,0 +1,61 @@
+/**
+ * Plays schedules with two faults for the shipped controllers, and prints the violations by promise:
+ * `bun test/suites/explore/pairs.ts [--count N] [--seed N] [WebApp|Backup|Restore...]`.
+ */
+import { parseArgs } from "node:util"
+import type { Report } from "@homeostat/testkit/explore/Explorer"
+import * as Explorer from "@homeostat/testkit/explore/Explorer"
+import * as Message from "@homeostat/testkit/explore/Message"
+import { Clock, Effect } from "effect"
+import * as Stories from "./Stories.ts"
+
+const stories = { WebApp: Stories.webapp, Backup: Stories.backupStory, Restore: Stories.restoreStory }
+type Title = keyof typeof stories
+const titles = Object.keys(stories) as ReadonlyArray<Title>
+const isTitle = (text: string): text is Title => Object.hasOwn(stories, text)
+
+const usage = (problem: string): never => {
+  process.stderr.write(`${problem}\n`)
+  process.exit(2)
+}
+
+const integer = (name: string, text: string): number =>
+  /^\d+$/.test(text) ? Number(text) : usage(`--${name} is not a number: ${JSON.stringify(text)} (an integer from 0)`)
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { count: { type: "string", default: "10000" }, seed: { type: "string", default: "1" } }
+})
+const seed = integer("seed", values.seed)
+const wanted = (positionals.length === 0 ? titles : positionals).map((title) =>
+  isTitle(title) ? title : usage(`unknown story: ${title} (must be one of ${titles.join(", ")})`)
+)
+const pairs = Math.ceil(integer("count", values.count) / wanted.length)
+
+const megabytes = (): string => `${Math.round(process.memoryUsage.rss() / 1_000_000)} MB`
+
+/** The number of violations of each promise. */
+const byOracle = ({ violations }: Report): ReadonlyArray<string> => {
+  const counts = new Map<string, number>()
+  for (const { oracle } of violations) counts.set(oracle, (counts.get(oracle) ?? 0) + 1)
+  return [...counts].map(([oracle, count]) => `  ${count} × ${oracle}`)
+}
+
+const explore = (title: Title) =>
+  Effect.gen(function* () {
+    const start = yield* Clock.currentTimeMillis
+    const story = stories[title]
+    const report = yield* Explorer.explore(story, { depth: 2, pairs, seed, isTried: () => true })
+    const seconds = Math.round(((yield* Clock.currentTimeMillis) - start) / 1000)
+    const { schedules, unreached, violations } = report
+    const numbers = `${schedules} schedules in ${seconds} s, ${unreached.length} without their second fault`
+    const lines = [`${title}: ${numbers}, ${violations.length} violations, ${megabytes()}`, ...byOracle(report)]
+    process.stdout.write(`${lines.join("\n")}\n`)
+    if (violations.length > 0) process.stdout.write(`\n${Message.of(story, report)}\n\n`)
+    return violations.length
+  })
+
+const found = await Effect.runPromise(Effect.forEach(wanted, explore))
+const sum = found.reduce((all, one) => all + one, 0)
+process.stdout.write(`seed ${seed}: ${sum} violations, ${megabytes()} of memory at the end\n`)
+process.exit(sum === 0 ? 0 : 1)
