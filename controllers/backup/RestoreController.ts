@@ -37,8 +37,14 @@ import type { VolumeClaim } from "./volumes/VolumeClaim.ts"
 /** The state of a Restore. */
 type State =
   | { readonly _tag: "Pending"; readonly reason: string; readonly message: string }
-  | { readonly _tag: "Running"; readonly job: string; readonly since: number; readonly message: string }
-  | { readonly _tag: "Ended"; readonly outcome: Outcome.Outcome; readonly at: number }
+  | { readonly _tag: "Running"; readonly live: Job; readonly message: string }
+  | {
+      readonly _tag: "Ended"
+      readonly outcome: Outcome.Outcome
+      readonly at: number
+      /** The Job if it exists: the status does not have it if the process died after its creation. */
+      readonly live: Job | undefined
+    }
 
 /** The Restore controller. */
 export const controller = Controller.make("restore", {
@@ -93,28 +99,31 @@ const follow = (restore: Restore, job: Job | undefined, now: number) =>
         : Option.getOrUndefined(yield* MoverJobs.find({ ...keyOf(restore), name: known })))
     if (live === undefined && known === undefined) return yield* begin(restore)
     if (live === undefined || (live.metadata.deletionTimestamp !== undefined && !JobProgress.isOver(live))) {
-      return over({ _tag: "JobDeleted", job: known ?? live?.metadata.name ?? "" }, now)
+      return over({ _tag: "JobDeleted", job: known ?? live?.metadata.name ?? "" }, now, live)
     }
     const progress = yield* MoverJobs.progress(live)
     const running: State = {
       _tag: "Running",
-      job: live.metadata.name,
-      since: JobProgress.madeAt(live),
+      live,
       message: progress._tag === "Ended" ? "" : Text.cut(progress.message, Text.longestMessage)
     }
     if (progress._tag === "Running") return running
-    if (progress._tag === "Ended") return over(progress.ending, Math.max(progress.at, JobProgress.madeAt(live)))
+    if (progress._tag === "Ended") return over(progress.ending, Math.max(progress.at, JobProgress.madeAt(live)), live)
     const { startTimeout } = yield* Settings
     return JobProgress.isLate(progress, startTimeout, now)
-      ? over(JobProgress.notStarted(progress, startTimeout), now)
+      ? over(JobProgress.notStarted(progress, startTimeout), now, live)
       : running
   })
 
-const over = (ending: Outcome.Ending, at: number): State => ({
+const over = (ending: Outcome.Ending, at: number, live: Job | undefined): State => ({
   _tag: "Ended",
   outcome: Outcome.judge(ending, { purpose: "restore" }),
-  at
+  at,
+  live
 })
+
+/** The Job and its start in a status. */
+const startOf = (job: Job) => ({ job: job.metadata.name, startTime: Time.seconds(JobProgress.madeAt(job)) })
 
 const pending = ({ message, reason }: Spec.Refusal): State => ({
   _tag: "Pending",
@@ -211,12 +220,7 @@ const begin = (restore: Restore) =>
       return pending(waitingFor(begun.right.left))
     }
     const job = begun.right.right
-    const running: State = {
-      _tag: "Running",
-      job: job.metadata.name,
-      since: JobProgress.madeAt(job),
-      message: `Job ${job.metadata.name} started`
-    }
+    const running: State = { _tag: "Running", live: job, message: `Job ${job.metadata.name} started` }
     return running
   })
 
@@ -335,8 +339,7 @@ const statusOf = (restore: Restore, standing: State, now: number): RestoreStatus
         observedGeneration,
         phase: "Running",
         message: standing.message,
-        job: standing.job,
-        startTime: Time.seconds(standing.since),
+        ...startOf(standing.live),
         conditions: waiting("Running", standing.message)
       }
     case "Ended": {
@@ -345,6 +348,7 @@ const statusOf = (restore: Restore, standing: State, now: number): RestoreStatus
       const isComplete = phase === "Completed"
       return {
         ...before,
+        ...(standing.live !== undefined && startOf(standing.live)),
         observedGeneration,
         phase: isComplete ? "Complete" : "Failed",
         message,
@@ -370,7 +374,7 @@ const report = (restore: Restore, status: RestoreStatus, standing: State) => {
     case "Pending":
       return record("Warning", standing.reason, standing.message)
     case "Running":
-      return record("Normal", "RestoreStarted", `Job ${standing.job} started`)
+      return record("Normal", "RestoreStarted", `Job ${standing.live.metadata.name} started`)
     case "Ended":
       return standing.outcome.phase === "Completed"
         ? record(standing.outcome.warning ? "Warning" : "Normal", "RestoreCompleted", standing.outcome.message)

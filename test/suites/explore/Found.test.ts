@@ -1,0 +1,19 @@
+/** The schedules that found a defect of a shipped controller. */
+import { expect } from "bun:test"
+import * as Explore from "@homeostat/testkit/Explore"
+import * as Message from "@homeostat/testkit/explore/Message"
+import { live } from "@homeostat/testkit/Test"
+import { Effect } from "effect"
+import { restoreStory } from "./Stories.ts"
+
+live(
+  "a Restore names its Job and its start if the process was dead while the Job ran",
+  () =>
+    Effect.gen(function* () {
+      // The status with the Job conflicts, and the process dies before it repeats the write.
+      const report = yield* Explore.run(restoreStory, { only: "1/r8.409/r0.crash-before" })
+      expect(report.violations.length === 0 ? "nothing" : Message.of(restoreStory, report)).toBe("nothing")
+      expect(report.unreached).toEqual([])
+    }),
+  120_000
+)
