@@ -9,7 +9,7 @@ import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import type { Desired, KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
 import { Either } from "effect"
-import { desiredDeployment, desiredService } from "../../../controllers/webapp/children.ts"
+import { defaultContainer, desiredDeployment, desiredService } from "../../../controllers/webapp/children.ts"
 import { observe } from "../../../controllers/webapp/status.ts"
 import { WebApp } from "../../../controllers/webapp/WebApp.ts"
 
@@ -95,7 +95,8 @@ const make = (number: number) => {
     service: { object: service },
     pods: [],
     scaledByOthers: false,
-    now: time
+    container: defaultContainer,
+    now: Date.parse(time)
   })
   return { app: { ...wire, status }, deployment, service }
 }

@@ -8,8 +8,13 @@ import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import { keyOf } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Resource from "@homeostat/runtime/resource/Resource"
 import type { StructuralSchema } from "@homeostat/runtime/resource/StructuralSchema"
-import * as Time from "@homeostat/runtime/resource/Time"
-import { desiredDeployment, desiredService, exclusiveInDeployment, manager } from "@homeostat/webapp/children"
+import {
+  defaultContainer,
+  desiredDeployment,
+  desiredService,
+  exclusiveInDeployment,
+  manager
+} from "@homeostat/webapp/children"
 import { observe } from "@homeostat/webapp/status"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Clock, Effect, Option } from "effect"
@@ -64,7 +69,7 @@ export const newer = Controller.make("webapp", {
         app,
         Deployment,
         { ...rest, metadata: { ...metadata, ...annotations } },
-        { exclusive: exclusiveInDeployment }
+        { exclusive: exclusiveInDeployment(app, defaultContainer) }
       )
       const service = yield* Owned.apply(app, Service, desiredService(app))
       const status = observe(app, {
@@ -72,7 +77,8 @@ export const newer = Controller.make("webapp", {
         service: { object: service },
         pods: [],
         scaledByOthers: false,
-        now: Time.seconds(yield* Clock.currentTimeMillis)
+        container: defaultContainer,
+        now: yield* Clock.currentTimeMillis
       })
       yield* Status.update(app, { ...status, ...(team === undefined ? {} : { team }) })
       return Result.done
