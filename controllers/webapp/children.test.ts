@@ -240,7 +240,7 @@ test("the Service has the name and the port of the WebApp", () =>
     spec: {
       type: "ClusterIP",
       selector: labelsOf(app),
-      ports: [{ name: "web", port: 8080, targetPort: 8080, protocol: "TCP" }]
+      ports: [{ port: 8080, targetPort: 8080, protocol: "TCP" }]
     }
   }))
 

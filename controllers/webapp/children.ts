@@ -105,7 +105,7 @@ export const desiredService = (app: WebApp, deployment?: Deployment): Desired<Se
       type: "ClusterIP",
       // The whole selector: other pods may have the label `app` too.
       selector: Object.keys(matchLabels).length === 0 ? labels : { ...matchLabels },
-      ports: [{ name: "web", port: app.spec.port, targetPort: app.spec.port, protocol: "TCP" }]
+      ports: [{ port: app.spec.port, targetPort: app.spec.port, protocol: "TCP" }]
     }
   }
 }

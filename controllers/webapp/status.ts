@@ -47,7 +47,7 @@ export const observe = (app: WebApp, seen: Observation): WebAppStatus => {
   const stalled = [deployment, service].find((finding) => finding.stalled === true)
   const ready: Finding =
     failing === undefined
-      ? { status: "True", reason: "AllReplicasReady", message: deployment.message }
+      ? deployment
       : { ...failing, reason: failing === service || stalled !== undefined ? failing.reason : "ReplicasNotReady" }
 
   const observedGeneration = app.metadata.generation ?? 0
