@@ -261,6 +261,13 @@ describe("conditions", () => {
     expect(scaled(6, 4, {}, [pod({ status: pulling })]).phase).toBe("Degraded")
     expect(scaled(4, 4, { replicas: 5, updatedReplicas: 1 }).phase).toBe("Deploying")
   })
+  test("a change of another client leaves it Running until the Deployment controller has seen the change", () => {
+    const before = see(app(), deployment(complete))
+    expect(see(app({ status: before }), deployment(complete, 2))).toEqual(before)
+    expect(condition(see(app({ status: before, generation: 2 }), deployment(complete, 2)), "Ready")?.status).toBe(
+      "Unknown"
+    )
+  })
   test("spec.replicas 0 is Stopped and Ready", () => {
     const { object } = deployment({ observedGeneration: 1, replicas: 0 })
     const status = see(app({ replicas: 0 }), { object: { ...object, status: { observedGeneration: 1 } } })

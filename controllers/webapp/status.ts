@@ -129,6 +129,9 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
   const judged =
     status?.observedGeneration !== undefined && status.observedGeneration >= (object.metadata.generation ?? 0)
   if (!judged) {
+    // A change of another client, such as an autoscaler, does not end what was true.
+    const before = Condition.find(app.status?.conditions, "DeploymentReady")
+    if (before?.status === "True" && wasComplete(app)) return { ...before, status: "True" }
     return { status: "Unknown", reason: "RolloutInProgress", message: "The rollout of the present spec has not begun" }
   }
 
