@@ -37,7 +37,7 @@ const defaults = ({ port, probes, termination }: WebApp["spec"], container: stri
 /** The pod leaves the endpoints of the Service before its program gets the signal, so that a rollout loses no request. */
 const drain = (seconds: number): NonNullable<Container["lifecycle"]> => ({ preStop: { sleep: { seconds } } })
 
-/** What the spec asks for. */
+/** The fields that the spec sets. */
 const wanted = (spec: WebApp["spec"], container: string, labels: { readonly [key: string]: string }): Template => {
   const { args, command, env, imagePullSecrets, resources, serviceAccountName, termination, volumes } = spec
   const isRestricted = spec.security === "Restricted"
