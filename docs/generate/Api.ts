@@ -231,7 +231,7 @@ const tasks: { readonly [task: string]: ReadonlyArray<string> } = {
     "Access",
     "Backoff"
   ],
-  "Read and own objects": ["Cache", "Outside", "Owned", "Transform"],
+  "Read and own objects": ["Cache", "Outside", "Owned", "Readiness", "Transform"],
   "Status and Events": ["Status", "Condition", "Time", "EventRecorder"],
   "Talk to the API server": ["Client", "Patch", "ApiError"],
   "Run a program": ["Program", "Manager", "LeaderElection", "Cluster", "KubeConfig", "Metric", "Metrics"],

@@ -13,6 +13,7 @@ import type { Permission } from "../client/Permission.ts"
 import { Event } from "../resource/BuiltIn.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import type * as Resource from "../resource/Resource.ts"
+import type { OwnedKind } from "./OwnedKind.ts"
 
 /** Verbs of requests. Server-side apply needs `patch`, and `create` for objects that do not exist. */
 export type RequestVerb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection"
@@ -229,7 +230,8 @@ const follow = one("list", "watch")
  * - the reconciled kind: `list` and `watch`; `patch` if the controller adds or removes finalizers; `get` if the controller has
  *   children, because the runtime reads the owner from the API server before it adopts a child; `patch` of `status` for a custom kind
  *   with a status, and `get` to find the manager that keeps changing it
- * - an owned kind: `list`, `watch`, `create` and `patch` for `Owned.apply`, and `get` for a child that exists but is not cached yet
+ * - an owned kind: `list`, `watch`, `create` and `patch` for `Owned.apply`, and `get` for a child that exists but is not cached yet;
+ *   `delete` if the declaration has `removes`
  * - a watched kind: `list` and `watch`
  * - Events of its objects: `create` and `patch`. Events of cluster-scoped objects are in the namespace `default`
  *
@@ -241,7 +243,7 @@ const follow = one("list", "watch")
  */
 export const implied = (declared: {
   readonly for: Resource.Any
-  readonly owns: ReadonlyArray<Resource.Any>
+  readonly owns: ReadonlyArray<OwnedKind>
   readonly watches: ReadonlyArray<Resource.Any>
   /** Whether the controller adds or removes entries of `metadata.finalizers`. */
   readonly finalizes: boolean
@@ -254,7 +256,12 @@ export const implied = (declared: {
     ...(finalizes ? [patch(resource)] : []),
     ...(owns.length > 0 || hasStatus ? [get(resource)] : []),
     ...(hasStatus ? [patch(resource, { subresource: "status" })] : []),
-    ...owns.flatMap((child) => [follow(child), apply(child), get(child)]),
+    ...owns.flatMap(({ removes = false, resource: child }) => [
+      follow(child),
+      apply(child),
+      get(child),
+      ...(removes ? [remove(child)] : [])
+    ]),
     ...watches.map((watched) => follow(watched)),
     events(resource.namespaced ? undefined : "default")
   ]

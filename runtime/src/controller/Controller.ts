@@ -16,6 +16,7 @@ import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Access from "./Access.ts"
 import * as Finalizer from "./Finalizer.ts"
+import * as OwnedKind from "./OwnedKind.ts"
 import type { Predicate } from "./Predicate.ts"
 import type { Reconciliation } from "./Reconciliation.ts"
 import * as Result from "./Result.ts"
@@ -60,6 +61,10 @@ export interface Controller<out R = never> {
   readonly access: ReadonlyArray<Access.Access>
   /** The kinds that it may apply, such as `deployments.apps`: those that it owns, or whose `access` has `create` and `patch`. */
   readonly applied: ReadonlySet<string>
+  /** The kinds that it may delete: those that it owns with `removes`, or whose `access` has `delete`. */
+  readonly deleted: ReadonlySet<string>
+  /** The kinds of its children. */
+  readonly owns: ReadonlyArray<Resource.Any>
   /** Decodes, finalizes or reconciles an object in its wire form. */
   readonly attempt: (object: KubernetesObject) => Effect.Effect<Result.Result, unknown, R | Provided>
 }
@@ -68,8 +73,11 @@ export interface Controller<out R = never> {
 export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
   /** The kind to reconcile. */
   readonly for: Resource.Resource<A, never>
-  /** The kinds of its children (`Owned.apply`). Their changes trigger a reconcile of the owner, and the cache holds them. */
-  readonly owns?: ReadonlyArray<Resource.Any> | undefined
+  /**
+   * The kinds of its children (`Owned.apply`). Their changes trigger a reconcile of the owner, and the cache holds them. `Owned.kind` adds
+   * options, such as the permission to delete.
+   */
+  readonly owns?: ReadonlyArray<Resource.Any | OwnedKind.OwnedKind> | undefined
   /** Other kinds whose changes trigger reconciles. */
   readonly watches?: ReadonlyArray<Trigger.Trigger<TR>> | undefined
   /**
@@ -170,10 +178,12 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
       found,
       declares
     )(found.metadata.deletionTimestamp === undefined ? reconcile(found) : release(found))
+  const owned = (options.owns ?? []).map(OwnedKind.from)
+  const owns = owned.map((kind) => kind.resource)
   const access = [
     ...Access.implied({
       for: resource,
-      owns: options.owns ?? [],
+      owns: owned,
       watches: (options.watches ?? []).map((trigger) => trigger.resource),
       finalizes: finalizer !== undefined || inheritedFinalizers.length > 0
     }),
@@ -190,7 +200,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     fieldManager: options.fieldManager ?? name,
     resource,
     predicate: options.predicate,
-    triggers: [...(options.owns ?? []).map((child) => Trigger.owned(resource, child)), ...(options.watches ?? [])],
+    triggers: [...owns.map((child) => Trigger.owned(resource, child)), ...(options.watches ?? [])],
     transforms: options.transforms ?? [],
     retry: options.retry ?? Backoff.default,
     concurrency,
@@ -199,6 +209,9 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     finalizers: [...(finalizer === undefined ? [] : [finalizer.name]), ...inheritedFinalizers],
     access,
     applied: new Set(allowing("patch").filter((kind) => created.has(kind))),
+    deleted: new Set(allowing("delete")),
+    // In their wire form, so that a child that does not match its schema can be removed.
+    owns: owns.map((kind) => Resource.make<KubernetesObject, never>({ ...kind, decode: undefined })),
     // The worker provides Reconciliation and Scope.
     attempt: attempt as Controller<Exclude<R | CR, Provided> | Services>["attempt"]
   }

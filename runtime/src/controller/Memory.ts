@@ -25,6 +25,10 @@ export interface Memory {
   readonly waiting: (child: string) => Iterable<string>
   /** The object no longer waits for this name. */
   readonly unblock: (child: string, owner: string) => void
+  /** Keeps that another controller applied this child of the owner. */
+  readonly addForeign: (owner: string, child: string) => void
+  /** Whether another controller applied this child of the owner, by their UIDs. */
+  readonly isForeign: (owner: string, child: string) => boolean
   /** The UIDs of deleted objects whose clean-up has finished. */
   readonly clean: Set<string>
   /** The UIDs of objects that the API server no longer has, even if the cache still has them. */
@@ -46,6 +50,8 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
   const blocked = new Map<string, Set<string>>()
   /** The names that each object waits for. */
   const places = new Map<string, Set<string>>()
+  /** The UIDs of the children of other controllers, by that of their owner. */
+  const foreign = new Map<string, Set<string>>()
   const clean = new Set<string>()
   const gone = new Set<string>()
   const bereft = new Set<string>()
@@ -97,6 +103,8 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
     },
     waiting: (child) => blocked.get(child) ?? [],
     unblock,
+    addForeign: (owner, child) => void foreign.set(owner, (foreign.get(owner) ?? new Set()).add(child)),
+    isForeign: (owner, child) => foreign.get(owner)?.has(child) === true,
     clean,
     gone,
     bereft,
@@ -104,7 +112,7 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
     hotLoop,
     forget: (uid, key) => {
       hotLoop.forget(uid)
-      for (const kept of [answers, clean, gone, bereft, reports]) kept.delete(uid)
+      for (const kept of [answers, clean, foreign, gone, bereft, reports]) kept.delete(uid)
       for (const child of places.get(key) ?? []) unblock(child, key)
     }
   }

@@ -99,9 +99,13 @@ export const of = (
  */
 export const wasOurs = (kind: Resource.Any, child: KubernetesObject, fieldManager: string) =>
   Effect.map(Client.get(Resource.metadataOnly(kind), keyOf(child)), ({ metadata }) =>
-    FieldOwner.owners(metadata.managedFields ?? [], `metadata.annotations.${intentAnnotation}`).some(
-      ({ manager, operation }) => manager === fieldManager && operation === "Apply"
-    )
+    isAppliedBy(metadata, fieldManager)
+  )
+
+/** Whether the server records that this field manager applied the object as a child. */
+export const isAppliedBy = ({ managedFields = [] }: KubernetesObject["metadata"], fieldManager: string): boolean =>
+  FieldOwner.owners(managedFields, `metadata.annotations.${intentAnnotation}`).some(
+    ({ manager, operation }) => manager === fieldManager && operation === "Apply"
   )
 
 const isNamesake = (owner: KubernetesObject, resource: Resource.Any, holder: OwnerReference): boolean =>

@@ -17,15 +17,15 @@ export interface Correction {
   readonly kind: string
   /** The child, as `namespace/name`. */
   readonly key: string
-  /** Why: the child was `created`, the intent is new, or another manager had changed the child. */
-  readonly reason: "created" | "intent" | "drift"
+  /** Why: the child was `created` or `removed`, the intent is new, or another manager had changed the child. */
+  readonly reason: "created" | "intent" | "drift" | "removed"
   /** The paths of the fields that differed, such as `spec.template.spec.containers[app].image`, without values. */
   readonly fields: ReadonlyArray<string>
 }
 
 /**
  * Records the corrections of an attempt as Events; `undefined` if there are none. Children that were created share one Event, also with
- * those that were updated in the same attempt, because each Event is a request.
+ * those that were updated or removed in the same attempt, because each Event is a request. Removed children share one, too.
  */
 export const announce = (
   owner: KubernetesObject,
@@ -36,12 +36,23 @@ export const announce = (
   const record = (reason: string, note: string) =>
     EventRecorder.record({ regarding: owner, type: "Normal", reason, note })
   const created = corrections.filter(({ reason }) => reason === "created")
-  const updated = corrections.filter(({ reason }) => reason !== "created")
+  const removed = corrections.filter(({ reason }) => reason === "removed")
+  const updated = corrections.filter(({ reason }) => reason !== "created" && reason !== "removed")
+  const removal = `emoved ${removed.map(nameOf).join(", ")}`
   if (created.length === 0) {
-    return Effect.forEach(updated, (each) => record(`${each.kind}Updated`, `Updated ${shown(each)}`), { discard: true })
+    const [one, another] = removed
+    const removals = one === undefined ? [] : [another === undefined ? `${one.kind}Removed` : "ChildrenRemoved"]
+    return Effect.zipRight(
+      Effect.forEach(updated, (each) => record(`${each.kind}Updated`, `Updated ${shown(each)}`), { discard: true }),
+      Effect.forEach(removals, (reason) => record(reason, `R${removal}`), { discard: true })
+    )
   }
-  const note = `Created ${created.map(nameOf).join(", ")}`
-  if (updated.length > 0) return record("ChildrenApplied", `${note}; updated ${updated.map(shown).join(", ")}`)
+  const note = [
+    `Created ${created.map(nameOf).join(", ")}`,
+    ...(updated.length > 0 ? [`updated ${updated.map(shown).join(", ")}`] : []),
+    ...(removed.length > 0 ? [`r${removal}`] : [])
+  ].join("; ")
+  if (created.length < corrections.length) return record("ChildrenApplied", note)
   return record(second === undefined ? `${first.kind}Created` : "ChildrenCreated", note)
 }
 
@@ -70,6 +81,10 @@ export class Reconciliation extends Context.Tag("@homeostat/runtime/Reconciliati
     hasConditions: boolean
     /** The kinds that the controller declares to apply, such as `deployments.apps`. */
     readonly applied: ReadonlySet<string>
+    /** The kinds that the controller declares to delete, such as `ingresses.networking.k8s.io`. */
+    readonly deleted: ReadonlySet<string>
+    /** The kinds that the controller owns. */
+    readonly owns: ReadonlyArray<Resource.Any>
     /** Enters a correction in the attempt's record. */
     readonly corrected: (correction: Correction) => void
     /** Enters a write in the attempt's record. */

@@ -122,7 +122,7 @@ const write = (resource: Resource.Any, object: KubernetesObject, facts: Report) 
     const drafts = [Condition.false(Condition.Ready, draft), Condition.true(Condition.Stalled, draft)]
     const conditions = Condition.set(before, drafts, Time.seconds(at))
     const observed = Status.declares(resource, "observedGeneration") === true ? { observedGeneration: generation } : {}
-    yield* Status.update(object, { ...Status.statusOf(current), ...observed, conditions })
+    yield* Status.set(object, { ...Status.statusOf(current), ...observed, conditions })
     if (conditions !== before) memory.reports.set(uid, { message: facts.message, at })
     return conditions !== before
   })
@@ -142,7 +142,7 @@ const retract = (object: KubernetesObject) =>
       const { managedFields = [] } = latest === undefined ? (yield* Ownership.live(object)).metadata : {}
       const owners = FieldOwner.owners(managedFields, `status.conditions[${Condition.Stalled}]`)
       const isOwn = owners.every(({ manager }) => manager === fieldManager)
-      if (isOwn) yield* Status.update(object, { ...Status.statusOf(current), conditions: left })
+      if (isOwn) yield* Status.set(object, { ...Status.statusOf(current), conditions: left })
     }
     memory.reports.set(object.metadata.uid, { message: "", at: Number.NEGATIVE_INFINITY })
   })

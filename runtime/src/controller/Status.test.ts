@@ -281,6 +281,74 @@ describe("conditions", () => {
   )
 })
 
+describe("conditions without a time", () => {
+  const facts = { reason: "Because", message: "so it is" }
+
+  effect(
+    "get the time of their last transition, and the generation, by themselves",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        let desired: Status.Desired<Desired> = { conditions: [Condition.false("Ready", facts)] }
+        const { reconcile } = counted((_, owner) => Effect.as(Status.update(owner, desired), Result.done))
+        yield* run({ reconcile })
+        const times = () => server.get(Widget, "a")?.status?.conditions?.map((each) => each.lastTransitionTime)
+        const [first] = times() ?? []
+        expect(server.get(Widget, "a")?.status?.conditions).toEqual([
+          {
+            type: "Ready",
+            status: "False",
+            ...facts,
+            observedGeneration: 1,
+            lastTransitionTime: "1970-01-01T00:00:00Z"
+          }
+        ])
+        yield* pass("1 minute")
+        yield* touch(server, "1")
+        expect(patches(server)).toHaveLength(1)
+        desired = { conditions: [Condition.false("Ready", { ...facts, message: "still" })] }
+        yield* touch(server, "2")
+        expect(times()).toEqual([first ?? "none"])
+        desired = { conditions: [Condition.true("Ready", facts)] }
+        yield* touch(server, "3")
+        expect(times()).toEqual(["1970-01-01T00:01:00Z"])
+        expect(patches(server)).toHaveLength(3)
+      })
+    )
+  )
+
+  effect(
+    "are those of kstatus in one line, beside other fields and conditions",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile } = counted((_, owner) =>
+          Effect.gen(function* () {
+            const conditions = [Condition.true("Bound", facts)]
+            if (owner.spec.size === 1) yield* Status.reconciling(owner, facts, { seen: 1, conditions })
+            if (owner.spec.size === 2) yield* Status.stalled(owner, facts, { conditions })
+            if (owner.spec.size === 3) yield* Status.ready(owner, facts)
+            return Result.done
+          })
+        )
+        yield* run({ reconcile })
+        const states: Array<unknown> = []
+        for (const size of [1, 2, 3]) {
+          server.change(Widget, "a", { spec: { size } })
+          yield* settle
+          const { conditions, ...rest } = server.get(Widget, "a")?.status ?? {}
+          states.push([conditions?.map(({ status, type }) => `${type} ${status}`).join(), rest])
+        }
+        expect(states).toEqual([
+          ["Ready False,Reconciling True,Bound True", { observedGeneration: 1, seen: 1 }],
+          ["Ready False,Stalled True,Bound True", { observedGeneration: 2 }],
+          ["Ready True,Bound True", { observedGeneration: 3 }]
+        ])
+      })
+    )
+  )
+})
+
 describe("a status field that the server prunes", () => {
   /** The kind of an older CRD, without `seen` in its status. */
   const Older = CustomResource.make({

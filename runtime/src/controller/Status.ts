@@ -12,8 +12,13 @@
  * The conditions Ready, Reconciling and Stalled belong to the controller, and it removes them if the desired status omits them. Other
  * omitted conditions belong to other managers and stay. Set your own condition to False when it no longer holds.
  *
+ * {@link ready}, {@link reconciling} and {@link stalled} write the conditions of kstatus in one line. {@link progress} takes the progress
+ * of children from `Owned.progress`.
+ *
  * `update` needs the permissions to get the reconciled kind and to patch its status subresource.
  */
+
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -27,14 +32,18 @@ import { type KubernetesObject, keyOf, keyString } from "../resource/KubernetesO
 import type * as Resource from "../resource/Resource.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
 import type { StructuralSchema } from "../resource/StructuralSchema.ts"
+import * as Time from "../resource/Time.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import * as Drift from "./Drift.ts"
 import type { WrittenField } from "./HotLoop.ts"
 import * as Ownership from "./Ownership.ts"
+import * as Progress from "./Progress.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 import * as Rival from "./Rival.ts"
+
+export type { Facts, Progress } from "./Progress.ts"
 
 /** The errors of a status write. */
 export type Failure = ApiError | Ownership.OwnerGone | InvalidObject
@@ -42,9 +51,19 @@ export type Failure = ApiError | Ownership.OwnerGone | InvalidObject
 /** A write of a status. */
 type Writing = Effect.Effect<void, Failure, Reconciliation | Client.Client | Cache.Cache>
 
+/** A desired status: its conditions may be drafts, and {@link update} adds the time and the generation. */
+export type Desired<S> = {
+  readonly [Field in keyof S]: Field extends "conditions"
+    ? S[Field] | ReadonlyArray<Condition.Draft | Condition.Condition>
+    : S[Field]
+}
+
 /**
  * Sets the status to `desired`. Conditions of other managers stay, and so do fields that the kind does not declare, at every depth.
  * Lists, and parts in which the kind keeps unknown fields, are replaced.
+ *
+ * A condition without `lastTransitionTime` keeps that of the condition before it while its status is the same, and otherwise gets the
+ * current time. Its `observedGeneration` defaults to the generation of the object.
  *
  * Fails with `OwnerGone` if the object was deleted: the attempt ends, and no attempt follows until the cache has the deletion. Fails
  * with `NotFound` if the CRD has no status subresource. Fails with `Conflict` if a patch with conditions meets an object that has
@@ -52,12 +71,21 @@ type Writing = Effect.Effect<void, Failure, Reconciliation | Client.Client | Cac
  *
  * @example
  * ```ts
- * const now = Time.seconds(yield* Clock.currentTimeMillis)
  * const ready = Condition.true("Ready", { reason: "Available", message: "The site answers" })
- * yield* Status.update(site, { conditions: Condition.set(site.status?.conditions, ready, now) })
+ * yield* Status.update(site, { conditions: [ready] })
  * ```
  */
-export const update = <S extends object>(object: KubernetesObject & { readonly status?: S }, desired: S): Writing =>
+export const update = <S extends object>(
+  object: KubernetesObject & { readonly status?: S },
+  desired: Desired<NoInfer<S>>
+): Writing => set(object, desired)
+
+/**
+ * The same for a status without a type.
+ *
+ * @internal
+ */
+export const set = (object: KubernetesObject, desired: object): Writing =>
   Effect.withFiberRuntime((fiber) => {
     const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
     const reconciliation = Context.get(services, Reconciliation)
@@ -67,7 +95,10 @@ export const update = <S extends object>(object: KubernetesObject & { readonly s
     return Effect.flatMap(Context.get(services, Cache.Cache).get(resource, keyOf(object)), (found) => {
       // The cache shows own writes at once, so a second update in one reconcile is compared with the first.
       const current = Option.getOrElse(same(found, object), () => object)
-      const wanted = { ...intent, ...mergedConditions(intent, foreignConditions(statusOf(current), intent)) }
+      const now = () => Context.get(fiber.currentDefaultServices, Clock.Clock).unsafeCurrentTimeMillis()
+      const before = statusOf(current)
+      const dated = { ...intent, ...datedConditions(intent, before, object.metadata.generation, now) }
+      const wanted = { ...dated, ...mergedConditions(dated, foreignConditions(before, dated)) }
       const ours = (object: KubernetesObject): Drift.Fields =>
         declared(statusSchemaOf(resource), statusOf(object), wanted)
       const patch = Drift.mergePatch(ours(current), wanted)
@@ -76,6 +107,87 @@ export const update = <S extends object>(object: KubernetesObject & { readonly s
         : write(object, current, { wanted, ours, patch })
     })
   })
+
+/** A status with conditions. */
+interface Conditional {
+  readonly conditions?: ReadonlyArray<Condition.Condition>
+}
+
+/** The other fields of a status, and conditions of other types than those of kstatus. */
+type Others<S> = Omit<Desired<S>, "conditions" | "observedGeneration"> & {
+  readonly conditions?: ReadonlyArray<Condition.Draft>
+}
+
+/** The other fields as a parameter, optional if the status requires none. */
+type Rest<S> = {} extends Others<S> ? [others?: Others<S>] : [others: Others<S>]
+
+/**
+ * Sets the status to that of an object in this progress: the conditions of kstatus, `observedGeneration` if the kind declares it, and
+ * `others`. As {@link update} otherwise.
+ *
+ * @param others the other fields of the status, and other conditions
+ *
+ * @example
+ * ```ts
+ * const page = Owned.child(BuiltIn.ConfigMap, { metadata: { name: "shop-page" } })
+ * const children = yield* Owned.all(site, [page])
+ * yield* Status.progress(site, Owned.progress(children), { url: `https://${site.spec.host}` })
+ * ```
+ */
+export const progress = <S extends Conditional>(
+  object: KubernetesObject & { readonly status?: S },
+  progress: Progress.Progress,
+  ...[others]: Rest<NoInfer<S>>
+): Writing =>
+  Effect.flatMap(Reconciliation, ({ resource }) => {
+    const { generation = 0 } = object.metadata
+    const observed = declares(resource, "observedGeneration") === true ? { observedGeneration: generation } : {}
+    const conditions = [...Progress.conditionsOf(progress), ...(others?.conditions ?? [])]
+    return set(object, { ...others, ...observed, conditions })
+  })
+
+/**
+ * The object has reached its spec: Ready is True.
+ *
+ * @example
+ * ```ts
+ * yield* Status.ready(site, { reason: "Available", message: "The site answers" })
+ * ```
+ */
+export const ready = <S extends Conditional>(
+  object: KubernetesObject & { readonly status?: S },
+  facts: Progress.Facts,
+  ...others: Rest<NoInfer<S>>
+): Writing => progress(object, { ...facts, state: Condition.Ready }, ...others)
+
+/**
+ * The controller still works towards the spec: Ready is False, and Reconciling is True.
+ *
+ * @example
+ * ```ts
+ * yield* Status.reconciling(site, { reason: "Rollout", message: "1 of 3 replicas are available" })
+ * ```
+ */
+export const reconciling = <S extends Conditional>(
+  object: KubernetesObject & { readonly status?: S },
+  facts: Progress.Facts,
+  ...others: Rest<NoInfer<S>>
+): Writing => progress(object, { ...facts, state: Condition.Reconciling }, ...others)
+
+/**
+ * The controller cannot reach the spec until a user acts: Ready is False, and Stalled is True. Afterwards return `Result.done`, or fail
+ * with the error.
+ *
+ * @example
+ * ```ts
+ * yield* Status.stalled(site, { reason: "HostTaken", message: `${site.spec.host} belongs to another site (choose another host)` })
+ * ```
+ */
+export const stalled = <S extends Conditional>(
+  object: KubernetesObject & { readonly status?: S },
+  facts: Progress.Facts,
+  ...others: Rest<NoInfer<S>>
+): Writing => progress(object, { ...facts, state: Condition.Stalled }, ...others)
 
 /** Sends the changes, and takes from the answer how the server stores them. */
 const write = (
@@ -201,6 +313,32 @@ const isCondition = (entry: Drift.Json): entry is Condition.Condition =>
 
 /** The conditions to write. Conditions of kstatus exist only while they are desired. */
 export const kstatus: ReadonlyArray<string> = [Condition.Ready, Condition.Reconciling, Condition.Stalled]
+
+const isDated = ({ lastTransitionTime }: Partial<Condition.Condition>): boolean => lastTransitionTime !== undefined
+
+/** The conditions with their times. A draft takes its time from the condition before it. */
+const datedConditions = (
+  desired: Drift.Fields,
+  before: Drift.Fields,
+  generation: number | undefined,
+  now: () => number
+): Drift.Fields => {
+  const entries = conditionsOf(desired)
+  if (entries.every(isDated)) return {}
+  const former = conditionsOf(before)
+  const observed = generation === undefined ? {} : { observedGeneration: generation }
+  const time = Time.seconds(now())
+  const dated = entries.flatMap((entry) =>
+    isDated(entry)
+      ? [entry]
+      : Condition.set(
+          former.filter(({ type }) => type === entry.type),
+          { ...observed, ...entry },
+          time
+        )
+  )
+  return { conditions: dated.map((condition): Drift.Json => ({ ...condition })) }
+}
 
 const foreignConditions = (status: Drift.Fields, desired: Drift.Fields): ReadonlyArray<Condition.Condition> => {
   const ours = new Set([...kstatus, ...conditionsOf(desired).map(({ type }) => type)])

@@ -165,6 +165,8 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           memory,
           hasConditions: false,
           applied: controller.applied,
+          deleted: controller.deleted,
+          owns: controller.owns,
           corrected: (correction: Correction) => void corrections.push(correction),
           changed: (change: Change) => void changes.push(change)
         })

@@ -8,50 +8,58 @@
  *
  * The types come from client-node's models. Another built-in kind takes one line: {@link Kind} of its model and `Resource.make`.
  * Objects of these kinds are not decoded, because the server validates them.
+ *
+ * `HTTPRoute` and `Gateway` are not built in: a cluster has them if the CRDs of the Gateway API are installed.
  */
 import type {
   EventsV1Event,
-  V1ClusterRole,
-  V1ClusterRoleBinding,
   V1ConfigMap,
   V1CronJob,
   V1CustomResourceDefinition,
+  V1DaemonSet,
   V1Deployment,
+  V1EndpointSlice,
   V1Ingress,
+  V1IngressClass,
   V1Job,
   V1Lease,
+  V1LimitRange,
   V1MutatingWebhookConfiguration,
   V1Namespace,
+  V1NetworkPolicy,
   V1Node,
+  V1PersistentVolume,
   V1PersistentVolumeClaim,
   V1Pod,
   V1PodDisruptionBudget,
+  V1PriorityClass,
   V1ReplicaSet,
   V1ResourceQuota,
-  V1Role,
-  V1RoleBinding,
   V1Secret,
-  V1SelfSubjectAccessReview,
-  V1SelfSubjectRulesReview,
   V1Service,
   V1ServiceAccount,
   V1StatefulSet,
-  V1SubjectAccessReview,
-  V1TokenReview,
+  V1StorageClass,
   V1ValidatingAdmissionPolicy,
   V1ValidatingAdmissionPolicyBinding,
   V1ValidatingWebhookConfiguration,
   V2HorizontalPodAutoscaler
 } from "@kubernetes/client-node"
-import type { ObjectMeta } from "./KubernetesObject.ts"
+import type { Kind } from "./BuiltInKind.ts"
 import * as Resource from "./Resource.ts"
-import type { Wire } from "./Wire.ts"
 
-/** An intersection as one object. */
-type Flat<T> = { [Name in keyof T]: T[Name] }
-
-/** An object of a built-in kind as the server returns it: the wire form of client-node's `Model`, with complete metadata. */
-export type Kind<Model> = Flat<Omit<Wire<Model>, "metadata"> & { readonly metadata: ObjectMeta }>
+export {
+  ClusterRole,
+  ClusterRoleBinding,
+  Role,
+  RoleBinding,
+  SelfSubjectAccessReview,
+  SelfSubjectRulesReview,
+  SubjectAccessReview,
+  TokenReview
+} from "./AccessKinds.ts"
+export { Gateway, HTTPRoute } from "./GatewayKinds.ts"
+export type { Kind }
 
 /** `v1` Pod. */
 export const Pod: Resource.Resource<Kind<V1Pod>> = Resource.make({
@@ -134,6 +142,27 @@ export const ResourceQuota: Resource.Resource<Kind<V1ResourceQuota>> = Resource.
 /** A ResourceQuota as the server returned it. */
 export type ResourceQuota = typeof ResourceQuota.Type
 
+/** `v1` LimitRange. */
+export const LimitRange: Resource.Resource<Kind<V1LimitRange>> = Resource.make({
+  group: "",
+  version: "v1",
+  kind: "LimitRange",
+  plural: "limitranges"
+})
+/** A LimitRange as the server returned it. */
+export type LimitRange = typeof LimitRange.Type
+
+/** `v1` PersistentVolume, cluster-scoped. */
+export const PersistentVolume: Resource.Resource<Kind<V1PersistentVolume>> = Resource.make({
+  group: "",
+  version: "v1",
+  kind: "PersistentVolume",
+  plural: "persistentvolumes",
+  namespaced: false
+})
+/** A PersistentVolume as the server returned it. */
+export type PersistentVolume = typeof PersistentVolume.Type
+
 /** `v1` Node, cluster-scoped. */
 export const Node: Resource.Resource<Kind<V1Node>> = Resource.make({
   group: "",
@@ -164,6 +193,16 @@ export const ReplicaSet: Resource.Resource<Kind<V1ReplicaSet>> = Resource.make({
 })
 /** A ReplicaSet as the server returned it. */
 export type ReplicaSet = typeof ReplicaSet.Type
+
+/** `apps/v1` DaemonSet. */
+export const DaemonSet: Resource.Resource<Kind<V1DaemonSet>> = Resource.make({
+  group: "apps",
+  version: "v1",
+  kind: "DaemonSet",
+  plural: "daemonsets"
+})
+/** A DaemonSet as the server returned it. */
+export type DaemonSet = typeof DaemonSet.Type
 
 /** `apps/v1` StatefulSet. */
 export const StatefulSet: Resource.Resource<Kind<V1StatefulSet>> = Resource.make({
@@ -225,6 +264,59 @@ export const Ingress: Resource.Resource<Kind<V1Ingress>> = Resource.make({
 /** An Ingress as the server returned it. */
 export type Ingress = typeof Ingress.Type
 
+/** `networking.k8s.io/v1` NetworkPolicy. */
+export const NetworkPolicy: Resource.Resource<Kind<V1NetworkPolicy>> = Resource.make({
+  group: "networking.k8s.io",
+  version: "v1",
+  kind: "NetworkPolicy",
+  plural: "networkpolicies"
+})
+/** A NetworkPolicy as the server returned it. */
+export type NetworkPolicy = typeof NetworkPolicy.Type
+
+/** `networking.k8s.io/v1` IngressClass, cluster-scoped. */
+export const IngressClass: Resource.Resource<Kind<V1IngressClass>> = Resource.make({
+  group: "networking.k8s.io",
+  version: "v1",
+  kind: "IngressClass",
+  plural: "ingressclasses",
+  namespaced: false
+})
+/** An IngressClass as the server returned it. */
+export type IngressClass = typeof IngressClass.Type
+
+/** `discovery.k8s.io/v1` EndpointSlice. */
+export const EndpointSlice: Resource.Resource<Kind<V1EndpointSlice>> = Resource.make({
+  group: "discovery.k8s.io",
+  version: "v1",
+  kind: "EndpointSlice",
+  plural: "endpointslices"
+})
+/** An EndpointSlice as the server returned it. */
+export type EndpointSlice = typeof EndpointSlice.Type
+
+/** `storage.k8s.io/v1` StorageClass, cluster-scoped. */
+export const StorageClass: Resource.Resource<Kind<V1StorageClass>> = Resource.make({
+  group: "storage.k8s.io",
+  version: "v1",
+  kind: "StorageClass",
+  plural: "storageclasses",
+  namespaced: false
+})
+/** A StorageClass as the server returned it. */
+export type StorageClass = typeof StorageClass.Type
+
+/** `scheduling.k8s.io/v1` PriorityClass, cluster-scoped. */
+export const PriorityClass: Resource.Resource<Kind<V1PriorityClass>> = Resource.make({
+  group: "scheduling.k8s.io",
+  version: "v1",
+  kind: "PriorityClass",
+  plural: "priorityclasses",
+  namespaced: false
+})
+/** A PriorityClass as the server returned it. */
+export type PriorityClass = typeof PriorityClass.Type
+
 /** `coordination.k8s.io/v1` Lease. */
 export const Lease: Resource.Resource<Kind<V1Lease>> = Resource.make({
   group: "coordination.k8s.io",
@@ -244,96 +336,6 @@ export const Event: Resource.Resource<Kind<EventsV1Event>> = Resource.make({
 })
 /** An Event as the server returned it. */
 export type Event = typeof Event.Type
-
-/** `rbac.authorization.k8s.io/v1` Role. */
-export const Role: Resource.Resource<Kind<V1Role>> = Resource.make({
-  group: "rbac.authorization.k8s.io",
-  version: "v1",
-  kind: "Role",
-  plural: "roles"
-})
-/** A Role as the server returned it. */
-export type Role = typeof Role.Type
-
-/** `rbac.authorization.k8s.io/v1` RoleBinding. */
-export const RoleBinding: Resource.Resource<Kind<V1RoleBinding>> = Resource.make({
-  group: "rbac.authorization.k8s.io",
-  version: "v1",
-  kind: "RoleBinding",
-  plural: "rolebindings"
-})
-/** A RoleBinding as the server returned it. */
-export type RoleBinding = typeof RoleBinding.Type
-
-/** `rbac.authorization.k8s.io/v1` ClusterRole, cluster-scoped. */
-export const ClusterRole: Resource.Resource<Kind<V1ClusterRole>> = Resource.make({
-  group: "rbac.authorization.k8s.io",
-  version: "v1",
-  kind: "ClusterRole",
-  plural: "clusterroles",
-  namespaced: false
-})
-/** A ClusterRole as the server returned it. */
-export type ClusterRole = typeof ClusterRole.Type
-
-/** `rbac.authorization.k8s.io/v1` ClusterRoleBinding, cluster-scoped. */
-export const ClusterRoleBinding: Resource.Resource<Kind<V1ClusterRoleBinding>> = Resource.make({
-  group: "rbac.authorization.k8s.io",
-  version: "v1",
-  kind: "ClusterRoleBinding",
-  plural: "clusterrolebindings",
-  namespaced: false
-})
-/** A ClusterRoleBinding as the server returned it. */
-export type ClusterRoleBinding = typeof ClusterRoleBinding.Type
-
-/**
- * `authorization.k8s.io/v1` SelfSubjectAccessReview, cluster-scoped. It is only created and never stored; its status has the answer.
- */
-export const SelfSubjectAccessReview: Resource.Resource<Kind<V1SelfSubjectAccessReview>> = Resource.make({
-  group: "authorization.k8s.io",
-  version: "v1",
-  kind: "SelfSubjectAccessReview",
-  plural: "selfsubjectaccessreviews",
-  namespaced: false
-})
-/** A SelfSubjectAccessReview as the server returned it. */
-export type SelfSubjectAccessReview = typeof SelfSubjectAccessReview.Type
-
-/**
- * `authorization.k8s.io/v1` SelfSubjectRulesReview, cluster-scoped. It is only created and never stored; its status has the answer.
- */
-export const SelfSubjectRulesReview: Resource.Resource<Kind<V1SelfSubjectRulesReview>> = Resource.make({
-  group: "authorization.k8s.io",
-  version: "v1",
-  kind: "SelfSubjectRulesReview",
-  plural: "selfsubjectrulesreviews",
-  namespaced: false
-})
-/** A SelfSubjectRulesReview as the server returned it. */
-export type SelfSubjectRulesReview = typeof SelfSubjectRulesReview.Type
-
-/** `authorization.k8s.io/v1` SubjectAccessReview, cluster-scoped. It is only created and never stored; its status has the answer. */
-export const SubjectAccessReview: Resource.Resource<Kind<V1SubjectAccessReview>> = Resource.make({
-  group: "authorization.k8s.io",
-  version: "v1",
-  kind: "SubjectAccessReview",
-  plural: "subjectaccessreviews",
-  namespaced: false
-})
-/** A SubjectAccessReview as the server returned it. */
-export type SubjectAccessReview = typeof SubjectAccessReview.Type
-
-/** `authentication.k8s.io/v1` TokenReview, cluster-scoped. It is only created and never stored; its status has the answer. */
-export const TokenReview: Resource.Resource<Kind<V1TokenReview>> = Resource.make({
-  group: "authentication.k8s.io",
-  version: "v1",
-  kind: "TokenReview",
-  plural: "tokenreviews",
-  namespaced: false
-})
-/** A TokenReview as the server returned it, including the token. */
-export type TokenReview = typeof TokenReview.Type
 
 /** `apiextensions.k8s.io/v1` CustomResourceDefinition, cluster-scoped. */
 export const CustomResourceDefinition: Resource.Resource<Kind<V1CustomResourceDefinition>> = Resource.make({

@@ -140,7 +140,7 @@ export const sourceResourceVersion = "trigger.source.resource_version"
  */
 export const linkRelation = "link.relation"
 
-/** The result for a child: `matched` (no change), `created`, `updated`, or `left alone` (another owner's). */
+/** The result for a child: `matched` (no change), `created`, `updated`, `removed`, or `left alone` (another owner's). */
 export const dependentResult = "dependent.result"
 
 /** The reason of a write: `created`, `intent` (the desired state changed), `drift` (another manager changed the object). */

@@ -105,9 +105,11 @@ export const deeds = (
     const what = fields.length === 0 ? "" : ` (${fields.join(", ")})`
     return reason === "created"
       ? `created ${name}`
-      : reason === "drift"
-        ? `repaired ${name}, which another manager had changed${what}`
-        : `changed ${name}${what}`
+      : reason === "removed"
+        ? `removed ${name}`
+        : reason === "drift"
+          ? `repaired ${name}, which another manager had changed${what}`
+          : `changed ${name}${what}`
   })
   const described = new Set(run.corrections.map(({ key, kind }) => `${kind} ${key}`))
   const written = run.writes.flatMap(({ changed, error, key, subresource, verb, what }) => {

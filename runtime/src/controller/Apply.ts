@@ -1,0 +1,424 @@
+/** Creates and corrects one child: the implementation of `Owned.apply`. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Cache from "../cache/Cache.ts"
+import { Undeclared } from "../cache/Undeclared.ts"
+import type { ApiError, Invalid } from "../client/ApiError.ts"
+import * as Client from "../client/Client.ts"
+import { Exchanges } from "../client/Exchange.ts"
+import * as FieldManager from "../client/FieldManager.ts"
+import * as Patch from "../client/Patch.ts"
+import { infoOf } from "../client/Request.ts"
+import * as EventRecorder from "../events/EventRecorder.ts"
+import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Attribute from "../telemetry/Attribute.ts"
+import * as Recording from "../telemetry/Recording.ts"
+import * as SpanName from "../telemetry/SpanName.ts"
+import { type Settings, Tracing } from "../telemetry/Tracing.ts"
+import * as Drift from "./Drift.ts"
+import * as Equivalence from "./Equivalence.ts"
+import * as HotLoop from "./HotLoop.ts"
+import * as Intent from "./Intent.ts"
+import type { Memory } from "./Memory.ts"
+import * as Ownership from "./Ownership.ts"
+import { type Correction, Reconciliation } from "./Reconciliation.ts"
+import * as Rival from "./Rival.ts"
+import { TerminalError } from "./TerminalError.ts"
+
+/** The options of {@link apply}. */
+export interface Options<A> {
+  /**
+   * The parts of the intent that the controller owns alone, each a path of steps. `apply` removes entries that other managers add there,
+   * and keeps their entries elsewhere.
+   */
+  readonly exclusive?: ReadonlyArray<ReadonlyArray<Drift.Step>> | undefined
+  /** An annotation that, set to `"true"` on an object without a controller, lets the owner adopt the object. */
+  readonly adoptAnnotation?: string | undefined
+  /**
+   * Fields that the intent no longer sets because another manager sets them from now on, with their current values. Without it, the
+   * server resets such a field to its default before the new manager has written it.
+   */
+  readonly handOver?: ((child: A) => object) | undefined
+}
+
+/**
+ * Creates or corrects a child, and returns its current state.
+ *
+ * If the server changed something, the owner gets an Event `<Kind>Created`, or `<Kind>Updated` with the names of the fields, at the end of
+ * the attempt. Several new children of one attempt share one Event `ChildrenCreated`, and new and updated ones `ChildrenApplied`.
+ *
+ * Fails with a permanent error (`TerminalError`) if the owner cannot own the child: a namespaced owner owns only objects of its own
+ * namespace. The garbage collector deletes a child whose owner is not in the namespace of the child.
+ *
+ * @param owner the reconciled object
+ * @param desired the whole intent. The namespace defaults to the owner's
+ *
+ * @example
+ * ```ts
+ * const child = yield* Owned.apply(site, BuiltIn.ConfigMap, {
+ *   metadata: { name: `${site.metadata.name}-page` },
+ *   data: { replicas: String(site.spec.replicas) }
+ * })
+ * child.data // => { replicas: "2" }
+ * ```
+ */
+export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
+  owner: KubernetesObject,
+  kind: Resource.Resource<A, D>,
+  desired: D,
+  options: Options<A> = {}
+): Effect.Effect<
+  A,
+  ApiError | Ownership.NotOwned | Ownership.OwnerGone | Resource.InvalidObject | TerminalError,
+  Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
+> =>
+  Effect.withFiberRuntime((fiber) => {
+    // Plain code up to the first request, because every no-op reconcile runs it.
+    const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
+    const { applied, controller, memory, resource } = Context.get(services, Reconciliation)
+    const tracing = Context.get(services, Tracing)
+    const key = Intent.keyOf(owner, kind, desired)
+    const mistake = Ownership.mistakeIn(owner, resource, kind, key)
+    if (mistake !== undefined) return Effect.fail(new TerminalError({ message: mistake }))
+    const name = Resource.nameOf(kind)
+    if (!applied.has(name)) {
+      const message = `controller ${controller} applies ${name} and does not declare it: add ${kind.kind} to owns`
+      return Effect.die(new Undeclared({ message }))
+    }
+    const place = `${Resource.identityOf(kind)} ${keyString(key)}`
+    return Effect.flatMap(Context.get(services, Cache.Cache).get(kind, key), (held) => {
+      const cached = Option.getOrUndefined(held)
+      const intent = Intent.of(owner, resource, key, Intent.encoded(kind, desired), cached)
+      const aim = { owner, kind, intent, key, place, options, tracing }
+      const found = cached === undefined ? nothing : look(aim, resource, memory, cached)
+      const isMatched =
+        cached !== undefined && found.claim === "ours" && !found.drifted && found.foreignFields.length === 0
+      if (!isMatched) return Recording.step(SpanName.dependent(kind.kind), (span) => make({ ...aim, ...found, span }))
+      memory.unblock(place, keyString(owner.metadata))
+      if (Recording.current(fiber) === undefined) return Effect.succeed(cached)
+      const facts = () => ({ ...placeOf(kind, key), [Attribute.dependentResult]: "matched" })
+      return Effect.as(Recording.mark(SpanName.dependent(kind.kind), facts), cached)
+    })
+  })
+
+/** A desired child. */
+interface Aim<A extends KubernetesObject, D> {
+  readonly owner: KubernetesObject
+  readonly kind: Resource.Resource<A, D>
+  readonly intent: D
+  readonly key: ObjectKey
+  readonly place: string
+  readonly options: Options<A>
+  readonly tracing: Settings | undefined
+}
+
+/** The current child: from the cache, or from the server if the cache did not have it. */
+interface Found<A> {
+  readonly cached: A | undefined
+  readonly claim: Ownership.Ownership
+  readonly lacking: ReadonlyArray<Drift.Difference>
+  readonly drifted: boolean
+  /** The foreign fields in the parts that the controller owns alone. */
+  readonly foreignFields: ReadonlyArray<Drift.ForeignField>
+}
+
+interface Task<A extends KubernetesObject, D> extends Aim<A, D>, Found<A> {
+  /** Whether the owner starts to wait for the name of the child; absent if unknown. */
+  readonly news?: boolean | undefined
+  readonly span: Recording.Span | undefined
+}
+
+const nothing: Found<never> = { cached: undefined, claim: "ours", lacking: [], drifted: false, foreignFields: [] }
+
+const look = <A extends KubernetesObject, D extends Intent.Intended>(
+  { kind, owner, intent, place, options, tracing }: Aim<A, D>,
+  resource: Resource.Any,
+  memory: Memory,
+  cached: A
+): Found<A> => {
+  const lacking = unmet(kind, intent, cached, memory, missing(intent, cached))
+  const drifted = lacking.length > 0 && !memory.accepted(owner.metadata.uid, place, lacking)
+  const foreignFields = Intent.foreignFieldsIn(intent, cached, options.exclusive, tracing)
+  return { cached, claim: Ownership.of(owner, resource, cached, options), lacking, drifted, foreignFields }
+}
+
+/** Creates or corrects a child, and records the Event. */
+const make = <A extends KubernetesObject, D extends Intent.Intended>(
+  task: Task<A, D>
+): ReturnType<typeof apply<A, D>> =>
+  Effect.gen(function* () {
+    const { owner, kind, intent, key, place, cached, claim, lacking, drifted, options, tracing, span } = task
+    const { changed, corrected, fieldManager, memory, resource } = yield* Reconciliation
+    const block = () => memory.block(place, keyString(owner.metadata))
+    for (const [name, value] of Object.entries(placeOf(kind, key))) span?.attribute(name, value)
+
+    if (cached !== undefined && claim === "none") {
+      return yield* Ownership.refuse(owner, kind, cached, task.news ?? block())
+    }
+    if (cached !== undefined && claim === "orphan" && !(yield* Ownership.wasOurs(kind, cached, fieldManager))) {
+      return yield* Ownership.refuse(owner, kind, cached, task.news ?? block())
+    }
+    if (claim !== "ours") yield* Ownership.confirm(owner, resource)
+    const written = `${kind.kind} ${keyString(key)}`
+    const seen = cached === undefined ? undefined : yield* Rival.look(kind, cached)
+    // The garbage collector deletes every child of a deleted owner, even if the cache does not have the deletion yet.
+    if (cached === undefined && memory.bereft.has(owner.metadata.uid)) {
+      // A finalizer may create children of an object that the cache knows to be deleted.
+      const isLeaving = owner.metadata.deletionTimestamp !== undefined
+      yield* isLeaving ? Ownership.live(owner) : Ownership.confirm(owner, resource)
+      memory.bereft.delete(owner.metadata.uid)
+    }
+
+    const sent = (child: A | undefined) => Intent.traced(intent, child, tracing, span)
+    const made =
+      cached === undefined
+        ? yield* create(kind, intent, sent(undefined), key, block)
+        : { child: cached, isNew: false, news: false }
+    if (cached === undefined && !made.isNew) {
+      const again = { ...task, intent: Intent.as(intent, made.child) }
+      return yield* make({ ...again, ...look(again, resource, memory, made.child), news: made.news })
+    }
+    memory.unblock(place, keyString(owner.metadata))
+    const answer: Answer<A> =
+      cached !== undefined && drifted
+        ? yield* correct(kind, intent, sent, cached, options, tracing)
+        : { child: made.child, expelled: [] }
+    const serverChanges =
+      cached === undefined || drifted ? yield* recordServerChanges(owner, kind, place, intent, answer.child) : none
+
+    const foreignFields =
+      answer.child === cached
+        ? task.foreignFields
+        : Intent.foreignFieldsIn(intent, answer.child, options.exclusive, tracing)
+    const current =
+      foreignFields.length === 0
+        ? answer.child
+        : yield* applyCorrection(
+            kind,
+            answer.child,
+            foreignFields.map(({ pointer }) => ({ op: "remove", path: pointer }))
+          )
+
+    const fields = [...lacking, ...answer.expelled, ...foreignFields]
+      .map(({ path }) => path)
+      .filter((path) => !path.includes(Intent.intentAnnotation))
+    const isWritten = current.metadata.resourceVersion !== cached?.metadata.resourceVersion
+    const isSame = cached !== undefined && Intent.hashOf(cached) === Intent.hashOf(intent)
+    const reason = cached === undefined ? "created" : isSame ? "drift" : "intent"
+    if (span !== undefined) describe(span, isWritten ? reason : undefined, fields)
+    if (!isWritten) return current
+    corrected({ kind: kind.kind, key: keyString(key), reason, fields })
+    const put = fields.length === 0 ? ["metadata"] : fields.filter((field) => !serverChanges.unmet.has(field))
+    const hash = Intent.hashOf(intent) ?? ""
+    changed({
+      place: written,
+      written: () => (cached === undefined ? [[HotLoop.existence, ""]] : put.map((field) => [field, hash])),
+      seen,
+      altered: serverChanges.altered
+    })
+    return current
+  })
+
+/** The result of creating or correcting a child. */
+interface Answer<A> {
+  readonly child: A
+  /** The foreign fields that were removed. */
+  readonly expelled: ReadonlyArray<Drift.ForeignField>
+}
+
+/**
+ * The differences that are drift, without other notations of applied values and empty values that the API server is known to drop.
+ */
+const unmet = (
+  kind: Resource.Any,
+  intent: Intent.Intended,
+  child: KubernetesObject,
+  memory: Memory,
+  differences: ReadonlyArray<Drift.Difference>
+): ReadonlyArray<Drift.Difference> => {
+  if (differences.length === 0) return differences
+  const isApplied = Intent.hashOf(child) === Intent.hashOf(intent)
+  return differences.filter(
+    (each) =>
+      !(isApplied && Equivalence.isStored(each)) &&
+      !(isEmptied(each) && memory.isDropped(Resource.identityOf(kind), each.path))
+  )
+}
+
+const isEmptied = ({ have, want }: Drift.Difference): boolean => have === undefined && Drift.isEmpty(want)
+
+const missing = (intent: object, child: object) => Drift.missing(Drift.json(intent), Drift.json(child))
+
+/** The span of a child names at most this many fields. */
+const mostFields = 32
+
+const placeOf = (kind: Resource.Any, { name, namespace }: ObjectKey): Record<string, string> => ({
+  [Attribute.objectKind]: kind.kind,
+  [Attribute.objectName]: name,
+  ...(namespace !== undefined && { [Attribute.namespace]: namespace })
+})
+
+/** Sets the result on the span of a child. */
+const describe = (
+  span: Recording.Span,
+  reason: Correction["reason"] | undefined,
+  fields: ReadonlyArray<string>
+): void => {
+  const result = reason === undefined ? "matched" : reason === "created" ? reason : "updated"
+  span.attribute(Attribute.dependentResult, result)
+  if (reason !== undefined) span.attribute(Attribute.dependentReason, reason)
+  if (fields.length > 0) span.attribute(Attribute.dependentFields, fields.slice(0, mostFields))
+}
+
+/**
+ * Sends the whole intent to a child that differs from it. A patch first replaces foreign fields by intended ones in one step: the server
+ * may refuse both side by side, and two steps would start two rollouts.
+ */
+const correct = <A extends KubernetesObject, D extends Intent.Intended>(
+  kind: Resource.Resource<A, D>,
+  intent: D,
+  sent: (child: A) => D,
+  child: A,
+  { exclusive = [], handOver }: Options<A>,
+  tracing: Settings | undefined
+) =>
+  Effect.gen(function* () {
+    const isNew = Intent.hashOf(child) !== Intent.hashOf(intent)
+    const base = handOver !== undefined && isNew ? yield* handedOver(kind, child, handOver(child)) : child
+    const claim = ({ metadata }: A) =>
+      Client.apply(kind, sent(child), { force: true, before: metadata.resourceVersion })
+    const expelled = Intent.foreignFieldsIn(intent, base, exclusive, tracing)
+    if (expelled.length === 0) return { child: yield* claim(base), expelled }
+
+    const restore = applyCorrection(kind, base, Intent.restorationOf(intent, base, exclusive, tracing))
+    const restored = Effect.flatMap(restore, claim)
+    if (!isNew) return { child: yield* restored, expelled }
+    // With a new intent, these are mostly fields of the old intent, which the apply removes unless another manager owns them too.
+    const refused = (error: Invalid): boolean =>
+      error.causes.some(({ field }) => expelled.some(({ pointer }) => isWithin(pointer, field)))
+    return yield* claim(base).pipe(
+      Effect.map((child) => ({ child, expelled: [] })),
+      Effect.catchTag("Invalid", (error) =>
+        refused(error) ? Effect.map(restored, (child) => ({ child, expelled })) : Effect.fail(error)
+      )
+    )
+  })
+
+/** Applies released fields under a separate manager until their new manager writes them. Only a new intent needs it. */
+const handedOver = <A extends KubernetesObject, D extends Intent.Intended>(
+  kind: Resource.Resource<A, D>,
+  child: A,
+  fields: object
+) =>
+  Effect.flatMap(Reconciliation, ({ fieldManager }) => {
+    const { name, namespace, resourceVersion } = child.metadata
+    // With the resourceVersion of the read, so that the apply cannot restore old values of a child that has changed since.
+    const metadata = { name, namespace, resourceVersion }
+    // Only a part of a child, under another manager: the server accepts any part.
+    const part = { ...fields, metadata } as object as D
+    return Client.apply(kind, part, {
+      force: true,
+      fieldManager: FieldManager.handover(fieldManager),
+      before: resourceVersion
+    })
+  })
+
+/** Whether a field of a refusal, such as `spec.ports[0].name`, is in the same list or map as the foreign field. */
+const isWithin = (pointer: string, field: string): boolean =>
+  field.startsWith(
+    pointer
+      .slice(1, pointer.lastIndexOf("/"))
+      .replaceAll("/", ".")
+      .replaceAll(/\.(\d+)(?=\.|$)/g, "[$1]")
+  )
+
+/** The stored object from the answer to a write, and its differences from the intent. */
+interface Learnt {
+  /** The paths that the server stores with another value, or drops. */
+  readonly unmet: ReadonlySet<string>
+  readonly altered?: HotLoop.Altered | undefined
+}
+
+const none: Learnt = { unmet: new Set() }
+
+/** Compares the stored object with the intent. It reports the fields that the server dropped once per kind. */
+const recordServerChanges = (
+  owner: KubernetesObject,
+  kind: Resource.Any,
+  place: string,
+  intent: Intent.Intended,
+  child: KubernetesObject
+): Effect.Effect<Learnt, never, Reconciliation | EventRecorder.EventRecorder> =>
+  Effect.flatMap(Reconciliation, ({ memory }) => {
+    const answer = missing(intent, child)
+    for (const each of answer) if (isEmptied(each)) memory.drop(Resource.identityOf(kind), each.path)
+    const left = unmet(kind, intent, child, memory, answer)
+    const isKnown = memory.accepted(owner.metadata.uid, place, left)
+    memory.accept(owner.metadata.uid, place, left)
+    const dropped = answer.filter((each) => each.have === undefined && !isEmptied(each)).map(({ path }) => path)
+    const line = `The API server drops ${dropped.join(", ")} of a ${kind.kind}: its schema does not know them`
+    const reported =
+      dropped.length > 0 && memory.isNews(line)
+        ? Effect.zipRight(
+            Effect.logWarning(line),
+            EventRecorder.record({ regarding: owner, type: "Warning", reason: "FieldDropped", note: line })
+          )
+        : Effect.void
+    const fields = answer
+      .filter(({ have, want }) => have !== undefined && !Equivalence.isSame(want, have))
+      .map(({ path }) => path)
+    // It holds for every object of the kind.
+    const isNews = fields.length > 0 && memory.isNews(`altered ${kind.kind} ${fields.join()}`)
+    return Effect.as(reported, {
+      unmet: new Set(left.map(({ path }) => path)),
+      altered: isKnown || fields.length === 0 ? undefined : { fields, answer: child, isNews }
+    })
+  })
+
+/** Changes parts of a child. Fails with Conflict if the child has changed since it was read. */
+const applyCorrection = <A extends KubernetesObject>(
+  kind: Resource.Resource<A, never>,
+  child: A,
+  operations: ReadonlyArray<Patch.Operation>
+) =>
+  Client.patch(
+    kind,
+    { name: child.metadata.name, namespace: child.metadata.namespace },
+    Patch.json([
+      { op: "replace", path: "/metadata/resourceVersion", value: child.metadata.resourceVersion },
+      ...operations
+    ]),
+    { before: child.metadata.resourceVersion }
+  ).pipe(Patch.guarded)
+
+/** A resourceVersion that no object has: 1 is the revision of an empty etcd. The API server compares it with an existing object. */
+const absent = "1"
+
+/**
+ * Creates a child, or reads an existing one that is not cached yet. An apply with a resourceVersion creates an object, and fails with a
+ * Conflict if one exists, so it never changes a foreign object.
+ *
+ * The own object may cause the Conflict: the client retries an apply that got no answer.
+ */
+const create = <A extends KubernetesObject, D extends Intent.Intended>(
+  kind: Resource.Resource<A, D>,
+  intent: D,
+  sent: D,
+  key: ObjectKey,
+  block: () => boolean
+) =>
+  Client.apply(kind, { ...sent, metadata: { ...sent.metadata, resourceVersion: absent } }, { force: false }).pipe(
+    Effect.map((child) => ({ child, isNew: true, news: false })),
+    Effect.catchTag("Conflict", ({ request }) =>
+      Effect.gen(function* () {
+        // Before the read: a later change must trigger a reconcile of the owner.
+        const news = block()
+        const exchange = (yield* Exchanges)?.all().findLast((each) => infoOf(each.request).path === request.path)
+        const child = yield* Client.get(kind, key)
+        const isOurs = exchange !== undefined && exchange.resends > 0 && Intent.isOf(intent, child)
+        return { child, isNew: isOurs, news }
+      })
+    )
+  )

@@ -1,0 +1,121 @@
+/** A desired child as a value, and what became of it. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Cache from "../cache/Cache.ts"
+import type * as Client from "../client/Client.ts"
+import type * as EventRecorder from "../events/EventRecorder.ts"
+import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
+import * as Readiness from "../resource/Readiness.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Apply from "./Apply.ts"
+import * as Intent from "./Intent.ts"
+import { Reconciliation } from "./Reconciliation.ts"
+import * as Removal from "./Removal.ts"
+
+/** The annotation on a child with the children that it needs. They are deleted after it. */
+export const afterAnnotation = "homeostat.dev/after"
+
+/** The options of {@link of}. */
+export interface Options<A> extends Apply.Options<A> {
+  /**
+   * The children that must be ready before. A new child waits for them. When neither it nor they are desired any more, it is deleted
+   * first, with its dependents.
+   */
+  readonly after?: ReadonlyArray<Child> | undefined
+  /**
+   * Whether only the `Creation` waits for the children of `after`, or each `Change` of the desired child too. Default `Creation`: an
+   * existing child is kept as desired.
+   */
+  readonly waits?: "Creation" | "Change" | undefined
+  /** Whether the child is ready. Default: by the rules of kstatus, see `Readiness`. */
+  readonly ready?: ((child: A) => boolean) | undefined
+}
+
+/** The services to apply a child. */
+export type Needs = Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
+
+type Failure = Effect.Effect.Error<ReturnType<typeof Apply.apply>>
+
+/** A child that exists as desired, and its readiness. */
+interface Present<A> {
+  readonly object: A
+  readonly readiness: Readiness.Readiness
+}
+
+/** A desired child, for `Owned.all`. */
+export interface Child<out A extends KubernetesObject = KubernetesObject> {
+  readonly kind: Resource.Any
+  /** Its name and namespace. The namespace defaults to the owner's. */
+  readonly metadata: { readonly name?: string; readonly namespace?: string }
+  readonly after: ReadonlyArray<Child>
+  /** Applies the child. */
+  readonly apply: (owner: KubernetesObject) => Effect.Effect<Present<A>, Failure, Needs>
+  /** The same, unless that creates or changes what has to wait. Then it returns the child as it is, if it exists. */
+  readonly hold: (owner: KubernetesObject) => Effect.Effect<Present<A> | { readonly object?: A }, Failure, Needs>
+}
+
+/** The place of a child in the annotation: `deployments.apps/default/shop`. */
+export const placeOf = (kind: Resource.Any, key: ObjectKey): string => `${Resource.nameOf(kind)}/${keyString(key)}`
+
+/** The key of a child. */
+export const keyOf = (owner: KubernetesObject, { kind, metadata }: Child): ObjectKey =>
+  Intent.keyOf(owner, kind, { metadata })
+
+/**
+ * A desired child, for {@link all}.
+ *
+ * @param desired the whole intent, as in {@link apply}
+ *
+ * @example
+ * ```ts
+ * const page = Owned.child(BuiltIn.ConfigMap, { metadata: { name: "shop-page" }, data: { "index.html": "Hello" } })
+ * const volume = Owned.child(
+ *   BuiltIn.PersistentVolumeClaim,
+ *   {
+ *     metadata: { name: "shop-files" },
+ *     spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
+ *   },
+ *   { after: [page] }
+ * )
+ * yield* Owned.all(site, [page, volume])
+ * ```
+ */
+export const of = <A extends KubernetesObject, D extends Intent.Intended>(
+  kind: Resource.Resource<A, D>,
+  desired: D,
+  { after = [], ready, waits = "Creation", ...options }: Options<A> = {}
+): Child<A> => {
+  const { name, namespace } = desired.metadata
+  const metadata = { ...(name !== undefined && { name }), ...(namespace !== undefined && { namespace }) }
+  const present = (object: A): Present<A> => ({ object, readiness: readinessOf(kind, object, ready) })
+  const whole = (owner: KubernetesObject): D => {
+    if (after.length === 0) return desired
+    const places = after.map((child) => placeOf(child.kind, keyOf(owner, child))).sort()
+    const annotations = { ...desired.metadata.annotations, [afterAnnotation]: places.join(",") }
+    return { ...desired, metadata: { ...desired.metadata, annotations } }
+  }
+  const apply = (owner: KubernetesObject) =>
+    Effect.map(Apply.apply(owner, kind, whole(owner), options), (object) => present(object))
+  const hold: Child<A>["hold"] = (owner) =>
+    Effect.gen(function* () {
+      const key = Intent.keyOf(owner, kind, desired)
+      const cached = Option.getOrUndefined(yield* Cache.get(kind, key))
+      if (cached === undefined || !Removal.isControlled(owner, cached)) return {}
+      const { resource } = yield* Reconciliation
+      const intent = Intent.of(owner, resource, key, Intent.encoded(kind, whole(owner)), cached)
+      const isSame = Intent.hashOf(intent) === Intent.hashOf(cached)
+      return waits === "Creation" || isSame ? yield* apply(owner) : { object: cached }
+    })
+  return { kind, metadata, after, apply, hold }
+}
+
+const readinessOf = <A extends KubernetesObject>(
+  kind: Resource.Any,
+  object: A,
+  ready: ((child: A) => boolean) | undefined
+): Readiness.Readiness => {
+  if (ready === undefined || object.metadata.deletionTimestamp !== undefined) return Readiness.of(kind, object)
+  return ready(object)
+    ? { state: "Current", message: "it is ready" }
+    : { state: "InProgress", message: "it is not ready" }
+}

@@ -1,0 +1,344 @@
+/** The children of an owner as a set: applies what is desired, and removes what is no longer desired. */
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Cache from "../cache/Cache.ts"
+import { Undeclared } from "../cache/Undeclared.ts"
+import { type ApiError, Forbidden, type Invalid } from "../client/ApiError.ts"
+import type * as Client from "../client/Client.ts"
+import * as Refusal from "../client/Refusal.ts"
+import { type KubernetesObject, keyOf } from "../resource/KubernetesObject.ts"
+import type { Readiness } from "../resource/Readiness.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Child from "./Child.ts"
+import * as Intent from "./Intent.ts"
+import * as OwnedKind from "./OwnedKind.ts"
+import * as Ownership from "./Ownership.ts"
+import type { Progress } from "./Progress.ts"
+import { Reconciliation } from "./Reconciliation.ts"
+import * as Removal from "./Removal.ts"
+import * as Result from "./Result.ts"
+import { TerminalError } from "./TerminalError.ts"
+
+/** A child that exists as desired. */
+export interface Applied<out A> {
+  readonly _tag: "Applied"
+  /** The kind and name: `Deployment shop`. */
+  readonly child: string
+  readonly object: A
+  /** Whether it has reached its spec. */
+  readonly readiness: Readiness
+}
+
+/** A child that waits for others, and so is not created or changed. */
+export interface Waiting<out A> {
+  readonly _tag: "Waiting"
+  readonly child: string
+  /** The child as it is; absent if it does not exist. */
+  readonly object?: A | undefined
+  /** The children that it waits for: `Job migrate`. */
+  readonly waitsFor: ReadonlyArray<string>
+}
+
+/** Why a child cannot be applied until something else changes. */
+export type Refused = Ownership.NotOwned | Forbidden | Invalid | TerminalError
+
+/** A child that could not be applied. */
+export interface Failed {
+  readonly _tag: "Failed"
+  readonly child: string
+  readonly object?: undefined
+  readonly error: Refused
+}
+
+/** The state of a desired child. */
+export type State<A> = Applied<A> | Waiting<A> | Failed
+
+/** A child that is no longer desired. */
+export interface Removed {
+  readonly child: string
+  /** Whether it is gone, or still being deleted. */
+  readonly isGone: boolean
+  /** The children that are deleted before: `Deployment shop`. */
+  readonly waitsFor: ReadonlyArray<string>
+}
+
+/** The desired object of a child. */
+type ObjectOf<C> = C extends Child.Child<infer A> ? A : never
+
+/** The result of {@link all} for the children C. */
+export interface Children<out C extends ReadonlyArray<Child.Child> = ReadonlyArray<Child.Child>> {
+  /** The states of the desired children, in their order. */
+  readonly states: { readonly [Index in keyof C]: State<ObjectOf<C[Index]>> }
+  /** The children that were removed. Empty while a desired child waits or could not be applied. */
+  readonly removed: ReadonlyArray<Removed>
+}
+
+/** The errors that end an attempt at once. */
+type Failure = ApiError | Ownership.OwnerGone | Resource.InvalidObject
+
+const nameOf = ({ kind, metadata }: Child.Child): string => `${kind.kind} ${metadata.name}`
+
+/**
+ * Makes the children of the owner exactly those that are listed.
+ *
+ * First it applies the listed children, each as {@link apply}: dependencies before the children that need them. A new child is not
+ * created before those of its `after` are ready, and its state says what it waits for. A change of them triggers the next reconcile.
+ *
+ * Then it deletes the children that this controller applied for this owner before and that are not listed, and reports them in `removed`.
+ * It finds them in the cache, among the kinds of `owns`. So keep a kind in `owns` while such children may exist. A child with `after` is
+ * deleted with its dependents before the children that it needs. If a listed child waits or fails, nothing is deleted. Children that
+ * another manager applied, or that were created without {@link apply}, stay.
+ *
+ * Without a difference it sends no request. If the API server refuses a child, or another owner has it, the others are applied before `all`
+ * fails with that error. {@link allSettled} does not fail then.
+ *
+ * The controller must declare each kind in `owns`, and with `Owned.kind(…, { removes: true })` if its children are removed. Otherwise the
+ * attempt fails with a permanent error.
+ *
+ * @example
+ * ```ts
+ * const controller = Controller.make("site", {
+ *   for: Site,
+ *   owns: [BuiltIn.ConfigMap, Owned.kind(BuiltIn.Service, { removes: true })],
+ *   reconcile: (site) =>
+ *     Effect.gen(function* () {
+ *       const { name } = site.metadata
+ *       const page = Owned.child(BuiltIn.ConfigMap, { metadata: { name }, data: { host: site.spec.host } })
+ *       const service = Owned.child(BuiltIn.Service, { metadata: { name }, spec: { ports: [{ port: 80 }] } }, { after: [page] })
+ *       yield* Owned.all(site, site.spec.replicas > 0 ? [page, service] : [page])
+ *       return Result.done
+ *     })
+ * })
+ * ```
+ */
+export const all = <const C extends ReadonlyArray<Child.Child>>(
+  owner: KubernetesObject,
+  children: C
+): Effect.Effect<Children<C>, Failure | Refused, Child.Needs> =>
+  Effect.flatMap(allSettled(owner, children), (result) => {
+    const states: ReadonlyArray<State<KubernetesObject>> = result.states
+    const failed = states.find((state) => state._tag === "Failed")
+    return failed === undefined ? Effect.succeed(result) : Effect.fail(failed.error)
+  })
+
+/**
+ * The same as {@link all}, with refused children as a state `Failed` instead of a failure. Use it to report the state of each child, and
+ * then fail with the error: the runtime retries by it.
+ *
+ * @example
+ * ```ts
+ * const page = Owned.child(BuiltIn.ConfigMap, { metadata: { name: "shop-page" } })
+ * const { states } = yield* Owned.allSettled(site, [page])
+ * states.map((state) => state._tag) // => ["Applied"]
+ * ```
+ */
+export const allSettled = <const C extends ReadonlyArray<Child.Child>>(
+  owner: KubernetesObject,
+  children: C
+): Effect.Effect<Children<C>, Failure | TerminalError, Child.Needs> =>
+  Effect.gen(function* () {
+    const mistake = mistakeIn(owner, children)
+    if (mistake !== undefined) return yield* new TerminalError({ message: mistake })
+    const states = new Map<Child.Child, State<KubernetesObject>>()
+    let isWhole = true
+    for (const child of ordered(children)) {
+      const waitsFor = child.after.filter((other) => !isReady(states.get(other))).map(nameOf)
+      const state = yield* stateOf(owner, child, waitsFor)
+      if (state._tag !== "Applied") isWhole = false
+      states.set(child, state)
+    }
+    const listed = new Set(children.map((child) => Child.placeOf(child.kind, Child.keyOf(owner, child))))
+    const removed = isWhole ? yield* prune(owner, listed) : []
+    // One state for each child, so that the array has the form of the list.
+    return { states: children.map((child) => states.get(child)), removed } as object as Children<C>
+  })
+
+/**
+ * Removes all children that this controller applied for this owner, as {@link all} with an empty list. Returns `Result.done` when they
+ * are gone, and a result for another run until then: for the clean-up of a finalizer that keeps an order or waits.
+ *
+ * Without such a finalizer, the garbage collector deletes the children after their owner, in any order.
+ *
+ * @example
+ * ```ts
+ * const controller = Controller.make("site", {
+ *   for: Site,
+ *   owns: [Owned.kind(BuiltIn.ConfigMap, { removes: true })],
+ *   finalizer: { name: "example.com/children", cleanup: (site) => Owned.removeAll(site) },
+ *   reconcile: (site) =>
+ *     Effect.as(Owned.apply(site, BuiltIn.ConfigMap, { metadata: { name: site.metadata.name } }), Result.done)
+ * })
+ * ```
+ */
+export const removeAll = (
+  owner: KubernetesObject
+): Effect.Effect<Result.Result, Removal.Failure, Reconciliation | Client.Client | Cache.Cache> =>
+  Effect.map(prune(owner, new Set()), (removed) =>
+    // The deletion of each child triggers the next run.
+    removed.every(({ isGone }) => isGone) ? Result.done : Result.requeueAfter("1 minute")
+  )
+
+/** The most children that a message names. */
+const mostNamed = 5
+
+/**
+ * The progress of an owner by its children, for `Status.progress`.
+ *
+ * It is `Stalled` if a child could not be applied or has failed. It is `Reconciling` while a child is not ready, waits for others, or is
+ * being deleted. Otherwise it is `Ready`. The message names up to five of these children.
+ *
+ * @example
+ * ```ts
+ * const page = Owned.child(BuiltIn.ConfigMap, { metadata: { name: "shop-page" } })
+ * const children = yield* Owned.all(site, [page])
+ * Owned.progress(children) // => { state: "Ready", reason: "ChildrenReady", message: "1 of 1 children are ready" }
+ * ```
+ */
+export const progress = ({ removed, states }: Children): Progress => {
+  const told = (texts: ReadonlyArray<string>): string => {
+    const more = texts.length > mostNamed ? `; and ${texts.length - mostNamed} more` : ""
+    return texts.slice(0, mostNamed).join("; ") + more
+  }
+  const refused = states.find((state) => state._tag === "Failed")
+  if (refused !== undefined)
+    return { state: "Stalled", reason: reasonOf(refused.error), message: refused.error.message }
+  const judged = states.flatMap((state) =>
+    state._tag === "Applied" && state.readiness.state !== "Current" ? [state] : []
+  )
+  const text = ({ child, readiness }: Applied<unknown>) => `${child}: ${readiness.message}`
+  const failed = judged.filter(({ readiness }) => readiness.state === "Failed")
+  if (failed.length > 0) return { state: "Stalled", reason: "ChildFailed", message: told(failed.map(text)) }
+  const waiting = states.flatMap((state) =>
+    state._tag === "Waiting" ? [`${state.child} waits for ${state.waitsFor.join(" and ")}`] : []
+  )
+  const unready = [...judged.map(text), ...waiting]
+  if (unready.length > 0) return { state: "Reconciling", reason: "ChildrenNotReady", message: told(unready) }
+  const left = removed.flatMap(({ child, isGone, waitsFor }) =>
+    isGone
+      ? []
+      : [waitsFor.length === 0 ? `${child} is being deleted` : `${child} is deleted after ${waitsFor.join(" and ")}`]
+  )
+  if (left.length > 0) return { state: "Reconciling", reason: "RemovingChildren", message: told(left) }
+  const { length } = states
+  return { state: "Ready", reason: "ChildrenReady", message: `${length} of ${length} children are ready` }
+}
+
+const reasonOf = (error: Refused): string => (error instanceof TerminalError ? "TerminalError" : error._tag)
+
+const isReady = (state: State<KubernetesObject> | undefined): boolean =>
+  state?._tag === "Applied" && state.readiness.state === "Current"
+
+/** Why a list cannot be applied. */
+const mistakeIn = (owner: KubernetesObject, children: ReadonlyArray<Child.Child>): string | undefined => {
+  const places = new Set<string>()
+  for (const child of children) {
+    const place = Child.placeOf(child.kind, Child.keyOf(owner, child))
+    if (places.has(place)) return `${nameOf(child)} is twice in a list of children (remove one, or rename one)`
+    places.add(place)
+    const other = child.after.find((each) => !children.includes(each))
+    if (other !== undefined) {
+      return `${nameOf(child)} waits for ${nameOf(other)}, which is not in the list of children (add it to the list)`
+    }
+  }
+  return undefined
+}
+
+/** The children, each behind those of its `after`. A child cannot be in its own `after`, because that exists before it. */
+const ordered = (children: ReadonlyArray<Child.Child>): ReadonlySet<Child.Child> => {
+  const found = new Set<Child.Child>()
+  const visit = (child: Child.Child): void => {
+    child.after.forEach(visit)
+    found.add(child)
+  }
+  children.forEach(visit)
+  return found
+}
+
+const isRefused = (error: unknown): error is Refused =>
+  error instanceof Ownership.NotOwned ||
+  error instanceof Forbidden ||
+  error instanceof TerminalError ||
+  Refusal.isRejection(error)
+
+const stateOf = (
+  owner: KubernetesObject,
+  child: Child.Child,
+  waitsFor: ReadonlyArray<string>
+): Effect.Effect<State<KubernetesObject>, Failure, Child.Needs> => {
+  const name = nameOf(child)
+  return Effect.matchEffect(waitsFor.length === 0 ? child.apply(owner) : child.hold(owner), {
+    onFailure: (error): Effect.Effect<State<KubernetesObject>, Failure> =>
+      isRefused(error) ? Effect.succeed({ _tag: "Failed", child: name, error }) : Effect.fail(error),
+    onSuccess: (found) =>
+      Effect.succeed<State<KubernetesObject>>(
+        "readiness" in found
+          ? { _tag: "Applied", child: name, ...found }
+          : { _tag: "Waiting", child: name, ...found, waitsFor }
+      )
+  })
+}
+
+/** A child that is no longer desired. */
+interface Superfluous {
+  readonly kind: Resource.Any
+  readonly object: KubernetesObject
+  readonly place: string
+  /** The places of the children that it needs. */
+  readonly needs: ReadonlyArray<string>
+}
+
+/** Deletes the children at other places. A child that another one needs is deleted after that. */
+const prune = (
+  owner: KubernetesObject,
+  listed: ReadonlySet<string>
+): Effect.Effect<ReadonlyArray<Removed>, Removal.Failure, Reconciliation | Client.Client | Cache.Cache> =>
+  Effect.gen(function* () {
+    const { controller, deleted, fieldManager, memory, owns } = yield* Reconciliation
+    const { uid } = owner.metadata
+    const found: Array<Superfluous> = []
+    for (const kind of owns) {
+      const { items } = yield* Cache.byOwner(kind, owner)
+      for (const object of items) {
+        const { annotations = {}, uid: child } = object.metadata
+        const place = Child.placeOf(kind, keyOf(object))
+        const isApplied = annotations[Intent.intentAnnotation] !== undefined && Removal.isControlled(owner, object)
+        if (!isApplied || listed.has(place) || memory.isForeign(uid, child)) continue
+        const needs = annotations[Child.afterAnnotation]?.split(",") ?? []
+        found.push({ kind, object, place, needs })
+      }
+    }
+    const undeclared = found.find(({ kind }) => !deleted.has(Resource.nameOf(kind)))
+    if (undeclared !== undefined) {
+      return yield* Effect.die(new Undeclared({ message: OwnedKind.undeclared(controller, undeclared.kind) }))
+    }
+
+    // The last kinds first, as a list names dependencies first.
+    const left = new Set(found.sort((one, other) => (one.place < other.place ? -1 : 1)).reverse())
+    const asked = new Set<Superfluous>()
+    const removed: Array<Superfluous> = []
+    const neededBy = ({ place }: Superfluous) => [...left].filter(({ needs }) => needs.includes(place))
+    for (;;) {
+      const waiting = [...left].filter((child) => !asked.has(child))
+      // Annotations that name each other, as after an edit, do not keep the children for ever.
+      const next = waiting.find((child) => neededBy(child).length === 0) ?? (asked.size === 0 ? waiting[0] : undefined)
+      if (next === undefined) break
+      asked.add(next)
+      const propagation = next.needs.length > 0 ? "Foreground" : "Background"
+      const rest = yield* Removal.discard(owner, next.kind, next.object, { propagation }, ({ metadata }) => {
+        const isOurs = Ownership.isAppliedBy(metadata, fieldManager)
+        if (!isOurs) memory.addForeign(uid, next.object.metadata.uid)
+        return isOurs
+      })
+      if (Option.isSome(rest)) continue
+      left.delete(next)
+      if (!memory.isForeign(uid, next.object.metadata.uid)) removed.push(next)
+    }
+    const told = (child: Superfluous): Removed => ({
+      child: `${child.kind.kind} ${child.object.metadata.name}`,
+      isGone: !left.has(child),
+      waitsFor: left.has(child) ? neededBy(child).map(({ kind, object }) => `${kind.kind} ${object.metadata.name}`) : []
+    })
+    const [later, now] = Arr.partition(left, (child) => asked.has(child))
+    return [...removed, ...now, ...later].map(told)
+  })

@@ -1,0 +1,182 @@
+import { describe, expect } from "bun:test"
+import * as Faults from "@homeostat/testkit/Faults"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import type * as Cluster from "../client/Cluster.fixture.ts"
+import { ConfigMap } from "../resource/BuiltIn.ts"
+import * as Access from "./Access.ts"
+import * as Controller from "./Controller.ts"
+import * as Owned from "./Owned.ts"
+import * as Result from "./Result.ts"
+import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
+
+const owns = [Owned.kind(ConfigMap, { removes: true })]
+
+/** A reconcile that has one ConfigMap while the size of its Widget is above 0. */
+const switching = () =>
+  counted((_, owner) =>
+    Effect.as(
+      owner.spec.size > 0
+        ? Effect.asVoid(Owned.apply(owner, ConfigMap, { metadata: { name: "a" } }))
+        : Effect.asVoid(Owned.remove(owner, ConfigMap, { name: "a" })),
+      Result.done
+    )
+  )
+
+const deletions = (server: Cluster.Cluster) => server.writes().filter(({ verb }) => verb === "delete")
+
+const notes = (server: Cluster.Cluster) => server.events().map(({ note, reason }) => `${reason}: ${note}`)
+
+const off = (server: Cluster.Cluster) => {
+  server.change(Widget, "a", { spec: { size: 0 } })
+  return settle
+}
+
+describe("a child that its owner removes", () => {
+  effect(
+    "is deleted once, in exactly the version that the server had, and reported",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile, runs } = switching()
+        yield* run({ reconcile, owns })
+        const { metadata } = server.get(ConfigMap, "a") ?? expect.unreachable("no ConfigMap a")
+        yield* off(server)
+        const before = runs.length
+        server.change(Widget, "a", { metadata: { labels: { again: "1" } } })
+        yield* settle
+        expect(runs.length).toBeGreaterThan(before)
+        expect(server.get(ConfigMap, "a")).toBeUndefined()
+        const { resourceVersion, uid } = metadata
+        expect(deletions(server).map(({ body }) => body)).toMatchObject([{ preconditions: { resourceVersion, uid } }])
+        expect(notes(server)).toEqual([
+          "ConfigMapCreated: Created ConfigMap a",
+          "ConfigMapRemoved: Removed ConfigMap a"
+        ])
+      })
+    )
+  )
+
+  effect(
+    "stays if the owner does not control it",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a", 0))
+        server.put(ConfigMap, { metadata: { name: "a" } })
+        const { reconcile, runs } = switching()
+        yield* run({ reconcile, owns })
+        expect(runs).toHaveLength(1)
+        expect(server.get(ConfigMap, "a")).toBeDefined()
+        expect(server.writes()).toEqual([])
+      })
+    )
+  )
+
+  effect(
+    "stays if it has another owner since, and the cache does not know that yet",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile } = switching()
+        yield* run({ reconcile, owns })
+        server.faults.on({ verb: "watch", kind: ConfigMap }, Faults.delayed("20 seconds"))
+        server.change(ConfigMap, "a", { metadata: { ownerReferences: null } })
+        yield* off(server)
+        expect(server.get(ConfigMap, "a")).toBeDefined()
+        expect(deletions(server)).toEqual([])
+      })
+    )
+  )
+
+  effect(
+    "is returned while a finalizer holds it, and deleted once",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const left: Array<boolean> = []
+        let isWanted = true
+        const { reconcile } = counted((_, owner) =>
+          isWanted
+            ? Effect.as(Owned.apply(owner, ConfigMap, { metadata: { name: "a" } }), Result.done)
+            : Effect.map(Owned.remove(owner, ConfigMap, { name: "a" }), (child) => {
+                left.push(Option.isSome(child))
+                return Result.done
+              })
+        )
+        yield* run({ reconcile, owns })
+        server.change(ConfigMap, "a", { metadata: { finalizers: ["example.com/hold"] } })
+        yield* settle
+        isWanted = false
+        for (const again of ["1", "2"]) {
+          server.change(Widget, "a", { metadata: { labels: { again } } })
+          yield* settle
+        }
+        expect(new Set(left)).toEqual(new Set([true]))
+        server.change(ConfigMap, "a", { metadata: { finalizers: [] } })
+        yield* settle
+        expect(left.at(-1)).toBe(false)
+        expect(deletions(server)).toHaveLength(1)
+      })
+    )
+  )
+
+  effect(
+    "that another manager deletes at the same time is gone, without a failure",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile } = switching()
+        yield* run({ reconcile, owns })
+        server.faults.on({ verb: "watch", kind: ConfigMap }, Faults.delayed("20 seconds"))
+        server.remove(ConfigMap, "a")
+        yield* off(server)
+        expect(deletions(server)).toEqual([])
+        expect(new Set(story(attempts))).toEqual(new Set(["Done"]))
+      })
+    )
+  )
+
+  effect(
+    "that changes between the read and the deletion is deleted by the next attempt",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile } = switching()
+        yield* run({ reconcile, owns, retry: Schedule.spaced("1 second") })
+        const deletion = server.faults.on({ verb: "delete", kind: ConfigMap }, Faults.held)
+        yield* off(server)
+        server.change(ConfigMap, "a", { data: { theirs: "yes" } })
+        deletion.remove()
+        yield* settle
+        expect(story(attempts)).toContain("Failed +1000")
+        yield* pass("1 second")
+        expect(server.get(ConfigMap, "a")).toBeUndefined()
+      })
+    )
+  )
+
+  effect(
+    "needs a declaration, which the permanent error names",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a", 0))
+        yield* run({ ...switching(), owns: [ConfigMap] })
+        expect(server.get(Widget, "a")?.status?.conditions?.[0]?.message).toContain(
+          "controller widgets deletes configmaps and does not declare it: add Owned.kind(ConfigMap, { removes: true }) to owns"
+        )
+      })
+    )
+  )
+})
+
+effect("the declaration of removals adds the permission to delete, and only that", () =>
+  Effect.sync(() => {
+    const reconcile = () => Effect.succeed(Result.done)
+    const plain = Controller.make("widgets", { for: Widget, owns: [ConfigMap], reconcile }).access
+    const removing = Controller.make("widgets", { for: Widget, owns, reconcile }).access
+    const added = removing.filter((each) => !plain.some((other) => Bun.deepEquals(other, each)))
+    expect(added).toEqual([Access.delete(ConfigMap)])
+  })
+)

@@ -1,0 +1,122 @@
+/** Deletes children that an owner controls. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Cache from "../cache/Cache.ts"
+import { Undeclared } from "../cache/Undeclared.ts"
+import { type ApiError, isNotFound } from "../client/ApiError.ts"
+import * as Client from "../client/Client.ts"
+import type { DeleteOptions } from "../client/Options.ts"
+import { controllerOf, type KubernetesObject, keyOf, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Attribute from "../telemetry/Attribute.ts"
+import * as Recording from "../telemetry/Recording.ts"
+import * as SpanName from "../telemetry/SpanName.ts"
+import * as OwnedKind from "./OwnedKind.ts"
+import { Reconciliation } from "./Reconciliation.ts"
+
+/** The options of {@link remove}. */
+export interface Options {
+  /** How to delete the dependents of the child. Default `Background`, also for a Job, whose pods would stay otherwise. */
+  readonly propagation?: DeleteOptions["propagation"]
+}
+
+/** The errors of a removal. */
+export type Failure = ApiError | Resource.InvalidObject
+
+/** The services of a removal. */
+export type Needs = Reconciliation | Client.Client | Cache.Cache
+
+/**
+ * Deletes a child, and returns it while it still exists, for example because of a finalizer. Returns none when the child is gone.
+ *
+ * A child that does not exist, and one that is being deleted already, cost no request. An object of that name that the owner does not
+ * control stays, and counts as no child. The deletion covers exactly the version that the API server had just before: it fails with
+ * `Conflict` if the child has changed since then.
+ *
+ * The controller must declare the kind with `Owned.kind(…, { removes: true })` in `owns`. Otherwise the attempt fails with a permanent
+ * error.
+ *
+ * @param owner the reconciled object
+ * @param child its name. The namespace defaults to the owner's
+ *
+ * @example
+ * ```ts
+ * const controller = Controller.make("site", {
+ *   for: Site,
+ *   owns: [Owned.kind(BuiltIn.ConfigMap, { removes: true })],
+ *   reconcile: (site) =>
+ *     Effect.gen(function* () {
+ *       const name = `${site.metadata.name}-page`
+ *       if (site.spec.replicas > 0) yield* Owned.apply(site, BuiltIn.ConfigMap, { metadata: { name } })
+ *       else yield* Owned.remove(site, BuiltIn.ConfigMap, { name })
+ *       return Result.done
+ *     })
+ * })
+ * ```
+ */
+export const remove = <A extends KubernetesObject>(
+  owner: KubernetesObject,
+  kind: Resource.Resource<A, never>,
+  child: ObjectKey,
+  options: Options = {}
+): Effect.Effect<Option.Option<KubernetesObject>, Failure, Needs> =>
+  Effect.gen(function* () {
+    yield* declared(kind)
+    const { namespace = owner.metadata.namespace } = child
+    const key = { name: child.name, namespace: kind.namespaced ? namespace : undefined }
+    const cached = Option.getOrUndefined(yield* Cache.get(kind, key))
+    if (cached === undefined || !isControlled(owner, cached)) return Option.none()
+    return yield* discard(owner, kind, cached, options)
+  })
+
+/** Dies if the controller does not declare that it deletes children of this kind. */
+export const declared = (kind: Resource.Any): Effect.Effect<void, never, Reconciliation> =>
+  Effect.flatMap(Reconciliation, ({ controller, deleted }) =>
+    deleted.has(Resource.nameOf(kind))
+      ? Effect.void
+      : Effect.die(new Undeclared({ message: OwnedKind.undeclared(controller, kind) }))
+  )
+
+/** Whether the owner controls a child. */
+export const isControlled = (owner: KubernetesObject, child: KubernetesObject): boolean =>
+  controllerOf(child)?.uid === owner.metadata.uid
+
+/**
+ * Deletes a cached child unless it is being deleted already. Reads its metadata from the API server before, because the cache may be
+ * behind: the child stays if `isOurs` does not hold for them.
+ */
+export const discard = (
+  owner: KubernetesObject,
+  kind: Resource.Any,
+  cached: KubernetesObject,
+  { propagation = "Background" }: Options,
+  isOurs: (live: KubernetesObject) => boolean = () => true
+): Effect.Effect<Option.Option<KubernetesObject>, Failure, Reconciliation | Client.Client> => {
+  if (cached.metadata.deletionTimestamp !== undefined) return Effect.succeed(Option.some(cached))
+  const key = keyOf(cached)
+  const metadataOnly = Resource.metadataOnly(kind)
+  const absent = <E extends ApiError>(error: E) => (isNotFound(error) ? Effect.succeedNone : Effect.fail(error))
+  return Recording.step(SpanName.dependent(kind.kind), (span) =>
+    Effect.gen(function* () {
+      span?.attribute(Attribute.objectKind, kind.kind)
+      span?.attribute(Attribute.objectName, key.name)
+      if (key.namespace !== undefined) span?.attribute(Attribute.namespace, key.namespace)
+      const found = yield* Effect.catchTag(Effect.asSome(Client.get(metadataOnly, key)), "NotFound", absent)
+      if (Option.isNone(found)) return Option.none()
+      const live = found.value
+      const { deletionTimestamp, resourceVersion, uid } = live.metadata
+      if (uid !== cached.metadata.uid || !isControlled(owner, live) || !isOurs(live)) {
+        span?.attribute(Attribute.dependentResult, "left alone")
+        return Option.none()
+      }
+      if (deletionTimestamp !== undefined) return found
+      const left = yield* Client.delete(kind, key, { uid, resourceVersion, propagation }).pipe(
+        Effect.catchTag("NotFound", absent)
+      )
+      span?.attribute(Attribute.dependentResult, "removed")
+      const { corrected } = yield* Reconciliation
+      corrected({ kind: kind.kind, key: keyString(key), reason: "removed", fields: [] })
+      return left
+    })
+  )
+}
