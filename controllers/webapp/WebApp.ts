@@ -3,98 +3,93 @@ import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
+import { Compute } from "./Compute.ts"
+import { EnvVar } from "./Environment.ts"
+import { Probes } from "./Probes.ts"
+import { Volume } from "./Volumes.ts"
 
-/** The CRD rejects what a Deployment would reject, so that the user sees the mistake at once. */
-const reference = (what: string) =>
-  Schema.Struct({
-    name: Schema.String.pipe(
-      Schema.maxLength(253),
-      Schema.pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
-    ).annotations({ description: `The name of the ${what}.` }),
-    key: Schema.String.pipe(
-      Schema.maxLength(253),
-      Schema.pattern(/^([-_a-zA-Z0-9]|[.][-_a-zA-Z0-9])[-._a-zA-Z0-9]*$/)
-    ).annotations({ description: `The key in the ${what}.` }),
-    optional: Schema.optionalWith(Schema.Boolean, { exact: true }).annotations({
-      description: `The container starts even where the ${what} or its key is missing.`
-    })
-  })
+const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
+  Schema.optionalWith(schema, { exact: true }).annotations({ description })
 
-const EnvVar = Schema.Struct({
-  name: Schema.String.pipe(
-    Schema.maxLength(253),
-    Schema.pattern(/^([-_a-zA-Z]|[.][-_a-zA-Z0-9])[-._a-zA-Z0-9]*$/)
-  ).annotations({
-    description: "The name of the environment variable."
-  }),
-  value: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(4096)), { exact: true }).annotations({
-    description: "Its value, as it stands."
-  }),
-  valueFrom: Schema.optionalWith(
-    Schema.Struct({
-      configMapKeyRef: Schema.optionalWith(reference("ConfigMap"), { exact: true }),
-      secretKeyRef: Schema.optionalWith(reference("Secret"), { exact: true })
-    }).pipe(
-      Field.rule({
-        rule: "has(self.configMapKeyRef) != has(self.secretKeyRef)",
-        message: "set either configMapKeyRef or secretKeyRef"
-      })
-    ),
-    { exact: true }
-  ).annotations({ description: "Its value, read from a ConfigMap or Secret of the same namespace when a pod starts." })
-}).pipe(
-  Field.rule({
-    rule: "!(has(self.value) && has(self.valueFrom))",
-    message: "set either value or valueFrom"
-  })
+const objectName = Schema.String.pipe(
+  Schema.maxLength(253),
+  Schema.pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
 )
 
-const amount = (description: string) =>
-  Schema.optionalWith(
-    Field.Quantity.pipe(
-      Field.rule({
-        rule: "!quantity(string(self)).isLessThan(quantity('0'))",
-        message: "must be greater than or equal to 0"
-      })
-    ),
-    { exact: true }
-  ).annotations({ description })
+const words = Schema.Array(Schema.String.pipe(Schema.maxLength(4096))).pipe(Schema.minItems(1), Schema.maxItems(50))
 
-const Amounts = Schema.Struct({
-  cpu: amount("Cores, such as 500m."),
-  memory: amount("Bytes, such as 256Mi."),
-  "ephemeral-storage": amount("Bytes of local disk, such as 1Gi.")
-})
-
-/** A request beyond its limit could never be scheduled. */
-const withinLimit = (name: string, member = name) =>
+const Termination = Schema.Struct({
+  drainSeconds: optional(
+    Schema.Int.pipe(Schema.between(0, 3600)),
+    "Seconds between the removal of a pod from the Service and the signal to its container; 5 by default."
+  ),
+  gracePeriodSeconds: optional(
+    Schema.Int.pipe(Schema.between(1, 86_400)),
+    "Seconds from the deletion of a pod until the kubelet kills its container, drainSeconds included; 30 by default."
+  )
+}).pipe(
   Field.rule({
-    rule: `!has(self.requests) || !has(self.limits) || !has(self.requests.${member}) || !has(self.limits.${member}) || quantity(string(self.requests.${member})).compareTo(quantity(string(self.limits.${member}))) <= 0`,
-    message: `requests.${name} must be less than or equal to limits.${name}`
+    rule: "(has(self.drainSeconds) ? self.drainSeconds : 5) < (has(self.gracePeriodSeconds) ? self.gracePeriodSeconds : 30)",
+    message: "drainSeconds (5 by default) must be less than gracePeriodSeconds (30 by default)"
   })
+)
 
 const Spec = Schema.Struct({
   image: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1024), Schema.pattern(/^\S+$/)).annotations({
     description: "The container image to run, such as nginx:1.27."
   }),
-  replicas: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 50)), { default: () => 2 }).annotations({
-    description: "How many pods should run. A HorizontalPodAutoscaler may set it through the scale subresource."
+  replicas: Schema.optionalWith(Schema.Int.pipe(Schema.between(0, 50)), { default: () => 2 }).annotations({
+    description:
+      "How many pods should run; 0 stops the application. A HorizontalPodAutoscaler may set it through the scale subresource."
   }),
   port: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 65_535)), { default: () => 8080 }).annotations({
     description: "The TCP port that the container listens on; the Service offers the same one."
   }),
-  env: Schema.optionalWith(Schema.Array(EnvVar).pipe(Schema.maxItems(50), Field.listMap("name")), {
-    exact: true
-  }).annotations({ description: "Environment variables of the container." }),
-  resources: Schema.optionalWith(
+  command: optional(words, "The program that the container runs, in place of the image's entry point."),
+  args: optional(words, "The arguments of the program, in place of the image's."),
+  env: optional(
+    Schema.Array(EnvVar).pipe(Schema.maxItems(50), Field.listMap("name")),
+    "Environment variables of the container."
+  ),
+  resources: optional(Compute, "Compute resources of the container."),
+  probes: optional(Probes, "How the kubelet finds out whether a pod can serve."),
+  termination: optional(Termination, "How a pod shuts down."),
+  strategy: optional(
+    Schema.Literal("RollingUpdate", "Recreate"),
+    "RollingUpdate, the default, replaces a pod only when its successor is ready. Recreate stops all pods first, for a volume that only one pod can mount."
+  ),
+  security: optional(
+    Schema.Literal("Baseline", "Restricted"),
+    "Baseline, the default, forbids privilege escalation and filters system calls. Restricted also requires a user other than root and drops all capabilities, as the Pod Security Standard of that name asks."
+  ),
+  serviceAccountName: optional(objectName, "The ServiceAccount of the pods; that of the namespace by default."),
+  imagePullSecrets: optional(
+    Schema.Array(Schema.Struct({ name: objectName.annotations({ description: "The name of the Secret." }) })).pipe(
+      Schema.maxItems(20),
+      Field.listMap("name")
+    ),
+    "The Secrets with which the kubelet pulls the image."
+  ),
+  volumes: optional(
+    Schema.Array(Volume).pipe(Schema.maxItems(50), Field.listMap("name")),
+    "Volumes of the pods, mounted into the container."
+  ),
+  podTemplate: optional(
     Schema.Struct({
-      requests: Schema.optionalWith(Amounts, { exact: true }).annotations({
-        description: "The resources that the scheduler reserves for each pod."
-      }),
-      limits: Schema.optionalWith(Amounts, { exact: true }).annotations({ description: "The most that a pod may use." })
-    }).pipe(withinLimit("cpu"), withinLimit("memory"), withinLimit("ephemeral-storage", "ephemeral__dash__storage")),
-    { exact: true }
-  ).annotations({ description: "Compute resources of the container." })
+      metadata: optional(
+        Schema.Struct({
+          labels: optional(Schema.Record({ key: Schema.String, value: Schema.String }), "More labels of the pods."),
+          annotations: optional(Schema.Record({ key: Schema.String, value: Schema.String }), "Annotations of the pods.")
+        }),
+        "Metadata of the pods."
+      ),
+      spec: optional(
+        Schema.Struct({}).pipe(Field.preserveUnknown),
+        "Fields of a PodSpec. The container of the image is called app."
+      )
+    }),
+    "A pod template with the fields that a WebApp does not have. Where both set a field, the other fields of the WebApp win."
+  )
 })
 
 const count = (description: string) =>
@@ -104,11 +99,11 @@ const Status = Schema.Struct({
   observedGeneration: Schema.optionalWith(Schema.NonNegativeInt.pipe(Field.format("int64")), {
     exact: true
   }).annotations({ description: "The metadata.generation that this status speaks of." }),
-  phase: Schema.optionalWith(Schema.Literal("Pending", "Deploying", "Running", "Degraded", "Failed"), {
+  phase: Schema.optionalWith(Schema.Literal("Pending", "Deploying", "Running", "Degraded", "Stopped", "Failed"), {
     exact: true
   }).annotations({
     description:
-      "The conditions in one word. Pending: no pod was ready yet. Deploying: a rollout is active. Running: every pod runs the spec. Degraded: pods were lost. Failed: a user must act."
+      "The conditions in one word. Pending: no pod was ready yet. Deploying: a rollout is active. Running: every pod runs the spec. Degraded: pods were lost. Stopped: spec.replicas is 0. Failed: a user must act."
   }),
   replicas: count("Pods that exist."),
   updatedReplicas: count("Pods that run the present spec."),

@@ -14,7 +14,8 @@ const reference = `^(${host}/)?${component}(/${component})*(${tag})?(${digest})?
 /** True for an update of other fields. */
 const isSameImage = "request.operation == 'UPDATE' && object.spec.image == oldObject.spec.image"
 
-const replicas = (object: string) => `(has(${object}.spec.replicas) ? ${object}.spec.replicas : 2)`
+/** A Scale omits 0. The CRD sets the default of a WebApp. */
+const replicas = (object: string) => `(has(${object}.spec.replicas) ? ${object}.spec.replicas : 0)`
 const [now, before] = [replicas("object"), replicas("oldObject")]
 
 /** The image has a version, so that all pods run the same program. */
@@ -42,9 +43,9 @@ export const imageName = {
 export const replicasJump = {
   name: "replicas-jump",
   action: "Warn",
-  // A Scale has the same field, and a WebApp cannot have 0 replicas, which a Scale omits.
+  // A Scale has the same field. 0 stops the application, and no typing error makes it 0.
   scale: true,
-  expression: `request.operation != 'UPDATE' || ((${now} <= 3 * ${before} || ${now} - ${before} < 10) && (3 * ${now} >= ${before} || ${before} < 10))`,
+  expression: `request.operation != 'UPDATE' || ${now} == 0 || ${before} == 0 || ((${now} <= 3 * ${before} || ${now} - ${before} < 10) && (3 * ${now} >= ${before} || ${before} < 10))`,
   message: "spec.replicas changes by more than a factor of three (check the number)",
   messageExpression: `'spec.replicas changes from ' + string(${before}) + ' to ' + string(${now}) + ' (check the number)'`
 } as const

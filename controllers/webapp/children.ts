@@ -1,6 +1,7 @@
 /** The desired children of a WebApp. Pure. */
 import type { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
-import type { Desired } from "@homeostat/runtime/resource/KubernetesObject"
+import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
+import * as PodTemplate from "./PodTemplate.ts"
 import type { WebApp } from "./WebApp.ts"
 
 /**
@@ -8,9 +9,6 @@ import type { WebApp } from "./WebApp.ts"
  * it cannot change.
  */
 export const manager = "webapp-controller"
-
-/** The container with the image; the controller does not change other containers of the pod. */
-export const container = "app"
 
 /** The managed-by label of the pods: ours, or that of an older controller whose Deployments keep theirs. */
 export const managers = [manager, "webapp-operator"] as const
@@ -21,46 +19,76 @@ export const labelsOf = (app: WebApp): { readonly [key: string]: string } => ({
   "app.kubernetes.io/managed-by": manager
 })
 
+/** The name of the container with the image in a Deployment that the controller creates. */
+export const defaultContainer = "app"
+
+/** The annotation of an adopted Deployment with the name of its container with the image. */
+export const containerAnnotation = "apps.kubedojo.io/container"
+
 /**
+ * The name of the container with the image. A Deployment to adopt may have one container with another name. The controller does not
+ * change other containers.
+ *
+ * Undefined if a Deployment to adopt has several containers, and none of them is called `app`.
+ */
+export const containerOf = (existing: Deployment | undefined): string | undefined => {
+  const adopted = existing?.metadata.annotations?.[containerAnnotation]
+  if (adopted !== undefined) return adopted
+  const names = existing?.spec?.template.spec?.containers.map(({ name }) => name) ?? []
+  const isControlled = existing !== undefined && controllerOf(existing) !== undefined
+  if (names.length === 0 || names.includes(defaultContainer) || isControlled) return defaultContainer
+  return names.length === 1 ? names[0] : undefined
+}
+
+/** The annotation of a Deployment that an autoscaler scaled, with the replicas of the WebApp's spec at that time. */
+export const replicasAnnotation = "apps.kubedojo.io/replicas"
+
+/**
+ * Whether the intent omits the replicas of the Deployment. After its autoscaler was deleted, the replicas stay until the spec asks for
+ * another number.
+ *
+ * @param isAutoscaled an autoscaler sets the replicas of the Deployment
+ */
+export const isScaledByOthers = (app: WebApp, existing: Deployment | undefined, isAutoscaled: boolean): boolean =>
+  isAutoscaled || existing?.metadata.annotations?.[replicasAnnotation] === String(app.spec.replicas)
+
+/**
+ * @param container the name of the container with the image: see {@link containerOf}
  * @param existing the existing Deployment, if any. Its selector stays, because selectors are immutable and older controllers chose
  * other ones
- * @param scaledByOthers an autoscaler sets the replicas of the Deployment, so the intent omits them
+ * @param scaledByOthers the intent omits the replicas: see {@link isScaledByOthers}
  */
 export const desiredDeployment = (
   app: WebApp,
-  options: { readonly existing?: Deployment | undefined; readonly scaledByOthers?: boolean | undefined } = {}
+  options: {
+    readonly container?: string | undefined
+    readonly existing?: Deployment | undefined
+    readonly scaledByOthers?: boolean | undefined
+  } = {}
 ): Desired<Deployment> => {
+  const { container = defaultContainer, existing, scaledByOthers = false } = options
   const labels = labelsOf(app)
-  const selector = options.existing?.spec?.selector ?? { matchLabels: labels }
+  const { replicas, strategy = "RollingUpdate" } = app.spec
   return {
-    metadata: { name: app.metadata.name, labels },
-    spec: {
-      ...(options.scaledByOthers === true ? {} : { replicas: app.spec.replicas }),
-      selector,
-      template: {
-        metadata: { labels: podLabels(app, options.existing) },
-        spec: {
-          containers: [
-            {
-              name: container,
-              image: app.spec.image,
-              // Without a name: two ports with the same name are invalid, so a port that was added by hand could not be replaced.
-              ports: [{ containerPort: app.spec.port, protocol: "TCP" }],
-              ...(app.spec.env === undefined ? {} : { env: app.spec.env }),
-              ...(app.spec.resources === undefined ? {} : { resources: app.spec.resources })
-            }
-          ]
-        }
+    metadata: {
+      name: app.metadata.name,
+      labels,
+      annotations: {
+        ...(container === defaultContainer ? {} : { [containerAnnotation]: container }),
+        ...(scaledByOthers ? { [replicasAnnotation]: String(replicas) } : {})
       }
+    },
+    spec: {
+      ...(scaledByOthers ? {} : { replicas }),
+      selector: existing?.spec?.selector ?? { matchLabels: labels },
+      strategy: {
+        type: strategy,
+        ...(strategy === "Recreate" ? {} : { rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } })
+      },
+      template: PodTemplate.of(app, container, { ...labels, ...existing?.spec?.selector.matchLabels })
     }
   }
 }
-
-/** The selector of an existing Deployment precedes the labels of its WebApp. */
-const podLabels = (app: WebApp, deployment: Deployment | undefined): { readonly [key: string]: string } => ({
-  ...labelsOf(app),
-  ...deployment?.spec?.selector.matchLabels
-})
 
 /**
  * The server chooses cluster IP, node ports and IP families, so the intent omits them.
@@ -69,24 +97,38 @@ const podLabels = (app: WebApp, deployment: Deployment | undefined): { readonly 
  */
 export const desiredService = (app: WebApp, deployment?: Deployment): Desired<Service> => {
   const { name } = app.metadata
-  const isNamed = podLabels(app, deployment).app === name
+  const labels = labelsOf(app)
+  const { matchLabels = {} } = deployment?.spec?.selector ?? {}
   return {
-    metadata: { name, labels: labelsOf(app) },
+    metadata: { name, labels },
     spec: {
       type: "ClusterIP",
-      selector: isNamed ? { app: name } : { ...deployment?.spec?.selector.matchLabels },
+      // The whole selector: other pods may have the label `app` too.
+      selector: Object.keys(matchLabels).length === 0 ? labels : { ...matchLabels },
       ports: [{ port: app.spec.port, targetPort: app.spec.port, protocol: "TCP" }]
     }
   }
 }
 
-const appContainer = ["spec", "template", "spec", "containers", { name: container }] as const
-
-/** The fields of a Deployment that the controller owns exclusively: an added port or variable would reach the pods. */
-export const exclusiveInDeployment = [
-  [...appContainer, "ports"],
-  [...appContainer, "env"]
-] as const
+/**
+ * The fields of a Deployment that the controller owns exclusively. An added port or variable would reach the pods, and a probe has
+ * exactly one handler.
+ *
+ * @param container the name of the container with the image
+ */
+export const exclusiveInDeployment = (app: WebApp, container: string) => {
+  const within = ["spec", "template", "spec", "containers", { name: container }] as const
+  const { liveness, readiness, startup } = app.spec.probes ?? {}
+  return [
+    ["spec", "strategy"],
+    [...within, "ports"],
+    [...within, "env"],
+    [...within, "lifecycle", "preStop"],
+    ...(readiness?.none === undefined ? [[...within, "readinessProbe"]] : []),
+    ...(liveness === undefined ? [] : [[...within, "livenessProbe"]]),
+    ...(startup === undefined ? [] : [[...within, "startupProbe"]])
+  ]
+}
 
 /** The fields of a Service that the controller owns exclusively: an additional selector key would silently empty it. */
 export const exclusiveInService = [

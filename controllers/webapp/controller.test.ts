@@ -5,7 +5,7 @@ import * as Patch from "@homeostat/runtime/client/Patch"
 import type { Request } from "@homeostat/runtime/client/Request"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Manager from "@homeostat/runtime/manager/Manager"
-import { Deployment, Event, HorizontalPodAutoscaler, Service } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, Event, HorizontalPodAutoscaler, Namespace, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import { eventually } from "@homeostat/testkit/Eventually"
@@ -95,6 +95,59 @@ describe("a WebApp whose Deployment the API server rejects", () => {
       expect(Condition.find(status?.conditions, "Ready")).toMatchObject({ reason: "Invalid", observedGeneration: 2 })
     })
   )
+})
+
+describe("A WebApp whose container does not listen on its port", () => {
+  let isListening = false
+  const deaf = Harness.make({
+    crds: [Crd.of(WebApp)],
+    manager,
+    kubelet: { pods: () => (isListening ? {} : { failingProbes: ["readiness"] }) }
+  })
+
+  deaf("says so within ten seconds, and runs once it listens", () =>
+    Effect.gen(function* () {
+      isListening = false
+      yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 1, port: 3000 } })
+      yield* TestClock.adjust("10 seconds")
+      const { status } = yield* Client.get(WebApp, key)
+      expect(status?.phase).toBe("Pending")
+      expect(Condition.find(status?.conditions, "DeploymentReady")).toMatchObject({
+        status: "False",
+        reason: "ContainerNotReady",
+        message:
+          "0/1 ready: the container runs, but nothing accepts connections on port 3000 (check spec.port and spec.probes.readiness)"
+      })
+      expect(Condition.isTrue(status?.conditions, "Reconciling")).toBe(true)
+      isListening = true
+      yield* eventually("it runs", Client.get(WebApp, key), ({ status }) => status?.phase === "Running")
+    })
+  )
+})
+
+describe("A WebApp in a namespace that enforces the Pod Security Standard Restricted", () => {
+  const namespace = "strict"
+  const metadata = { name: key.name, namespace }
+  const spec = { image: "registry.test/web:1", replicas: 1 }
+  const app = Client.get(WebApp, metadata)
+
+  test("runs with security Restricted, and otherwise says which fields are missing", () =>
+    Effect.gen(function* () {
+      yield* Client.create(Namespace, {
+        metadata: { name: namespace, labels: { "pod-security.kubernetes.io/enforce": "restricted" } }
+      })
+      yield* Client.create(WebApp, { metadata, spec })
+      const failing = yield* eventually(
+        "its pods are rejected",
+        app,
+        ({ status }) => Condition.find(status?.conditions, "DeploymentReady")?.reason === "ReplicaFailure"
+      )
+      const message = Condition.find(failing.status?.conditions, "Ready")?.message
+      expect(message).toContain("runAsNonRoot != true")
+      expect(message).not.toContain("seccompProfile")
+      yield* Client.patch(WebApp, metadata, Patch.merge({ spec: { security: "Restricted" } }))
+      yield* eventually("it runs", app, ({ status }) => status?.phase === "Running")
+    }))
 })
 
 describe("a WebApp that is deleted while its watch is 20 s behind", () => {

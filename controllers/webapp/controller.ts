@@ -28,14 +28,17 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import {
+  containerOf,
+  defaultContainer,
   desiredDeployment,
   desiredService,
   exclusiveInDeployment,
   exclusiveInService,
+  isScaledByOthers,
   manager,
   managers
 } from "./children.ts"
-import { type Child, observe, podTrouble } from "./status.ts"
+import { type Child, observe, podTrouble, untilLate } from "./status.ts"
 import { WebApp } from "./WebApp.ts"
 
 /** `"true"` on a Deployment or Service without a controlling owner transfers it to the WebApp with its name. */
@@ -105,15 +108,19 @@ export const controller = Controller.make("webapp", {
     Effect.gen(function* () {
       const index = { name: deploymentIndex, value: keyString(keyOf(app)) }
       // An autoscaler of the Deployment sets its replicas; one of the WebApp sets `spec.replicas` and needs no handling.
-      const scaledByOthers = (yield* Cache.list(HorizontalPodAutoscaler, { index })).items.length > 0
+      const isAutoscaled = (yield* Cache.list(HorizontalPodAutoscaler, { index })).items.length > 0
       const existing = Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app)))
+      const scaledByOthers = isScaledByOthers(app, existing, isAutoscaled)
+      const found = containerOf(existing)
+      const container = found ?? defaultContainer
       const deployment = yield* child(
-        Owned.apply(app, Deployment, desiredDeployment(app, { existing, scaledByOthers }), {
-          exclusive: exclusiveInDeployment,
-          adoptAnnotation,
+        Owned.apply(app, Deployment, desiredDeployment(app, { container, existing, scaledByOthers }), {
+          exclusive: exclusiveInDeployment(app, container),
+          adoptAnnotation: found === undefined ? undefined : adoptAnnotation,
           handOver: scaledByOthers ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
         }),
-        existing
+        existing,
+        found === undefined ? severalContainers : undefined
       )
       // The Service does not wait until the API server accepts the Deployment.
       const service = yield* child(
@@ -125,13 +132,17 @@ export const controller = Controller.make("webapp", {
       const failed = [deployment, service].find(({ error }) => error !== undefined)?.error
       if (failed instanceof ApiError.Forbidden) return yield* failed
       const { items: pods } = yield* Cache.list(Pod, { index })
-      yield* Status.update(app, observe(app, { deployment, service, pods, scaledByOthers }))
-      return failed === undefined ? Result.done : yield* failed
+      const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+      yield* Status.update(app, observe(app, { deployment, service, pods, scaledByOthers, container, now }))
+      if (failed !== undefined) return yield* failed
+      const wait = untilLate(pods, now)
+      return wait === undefined ? Result.done : Result.requeueAfter(wait)
     })
 })
 
+/** The problem that a pod has, or has soon: a container that runs may become ready in time. */
 const troubleOf = (object: unknown): string | undefined =>
-  podTrouble(object === undefined ? [] : [object as Pod])?.message
+  podTrouble(object === undefined ? [] : [object as Pod], defaultContainer, Number.POSITIVE_INFINITY)?.message
 
 /** The result of applying a child. */
 type Applied<A> = Child<A> & {
@@ -139,21 +150,25 @@ type Applied<A> = Child<A> & {
   readonly error?: ApiError.Forbidden | ApiError.Invalid
 }
 
+const severalContainers = `its Deployment cannot be adopted: several containers (rename the one with the image to ${defaultContainer})`
+
 /**
  * Applies a child. If the API server rejects it, the other child is still applied. A child of another owner is reported without a
  * retry, because its change or removal triggers the WebApp.
  *
  * @param existing the cached child
+ * @param obstacle why the controller cannot own the child, if it is not the child's owner
  */
 const child = <A, E, R>(
   apply: Effect.Effect<A, E | Refused, R>,
-  existing?: A | undefined
+  existing?: A | undefined,
+  obstacle?: string | undefined
 ): Effect.Effect<Applied<A>, E, R> =>
   Effect.matchEffect(apply, {
     onSuccess: (object) => Effect.succeed<Applied<A>>({ object }),
     onFailure: (error): Effect.Effect<Applied<A>, E> => {
       if (error instanceof Owned.NotOwned) {
-        return Effect.succeed({ problem: { reason: "NotOwned", message: error.message } })
+        return Effect.succeed({ problem: { reason: "NotOwned", message: obstacle ?? error.message } })
       }
       if (!(error instanceof ApiError.Forbidden || Refusal.isRejection(error))) return Effect.fail(error as E)
       return Effect.succeed({

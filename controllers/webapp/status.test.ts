@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import type { Deployment, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
+import * as Condition from "@homeostat/runtime/resource/Condition"
 import type { ObjectMeta } from "@homeostat/runtime/resource/KubernetesObject"
-import { type Child, observe, podTrouble } from "./status.ts"
+import { type Child, observe, podTrouble as podTroubleAt, untilLate } from "./status.ts"
 import type { WebApp, WebAppStatus } from "./WebApp.ts"
 
 const meta = (name: string, generation: number): ObjectMeta => ({
@@ -38,9 +39,12 @@ const deployment = (
 
 const service: Child<Service> = { object: { metadata: meta("cart", 1) } }
 type Desired = ReturnType<typeof observe>
-
+const now = "2026-11-20T09:00:00Z"
+const container = "app"
 const see = (of: WebApp, child: Child<Deployment>, pods: ReadonlyArray<Pod> = []): Desired =>
-  observe(of, { deployment: child, service, pods, scaledByOthers: false })
+  observe(of, { deployment: child, service, pods, scaledByOthers: false, container, now: Date.parse(now) })
+
+const podTrouble = (pods: ReadonlyArray<Pod>) => podTroubleAt(pods, container, Date.parse(now))
 
 const condition = (status: Desired, type: string) => status.conditions?.find((candidate) => candidate.type === type)
 const complete = { observedGeneration: 1, replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 }
@@ -161,18 +165,21 @@ describe("conditions", () => {
       message: "1/2 ready: 2 of 2 pods run the present spec, the old revision still serves"
     })
   })
-  test("a quota that blocks pods is Stalled with the quota's words", () => {
-    const status = see(
-      app(),
-      deployment({
-        observedGeneration: 1,
-        conditions: [
-          { type: "ReplicaFailure", status: "True", reason: "FailedCreate", message: "exceeded quota: pods=0" }
-        ]
-      })
-    )
-    expect(condition(status, "Stalled")).toMatchObject({ reason: "ReplicaFailure" })
-    expect(condition(status, "Stalled")?.message).toContain("exceeded quota: pods=0")
+  test("a quota that blocks pods has the quota's words, and is Stalled only after the progress deadline", () => {
+    const failure = {
+      type: "ReplicaFailure",
+      status: "True",
+      reason: "FailedCreate",
+      message: "exceeded quota: pods=0"
+    }
+    const status = see(app(), deployment({ observedGeneration: 1, conditions: [failure] }))
+    const message = "0/2 ready: exceeded quota: pods=0"
+    expect(condition(status, "Reconciling")).toMatchObject({ status: "True", reason: "ReplicaFailure", message })
+    expect(condition(status, "DeploymentReady")).toMatchObject({ status: "False", reason: "ReplicaFailure", message })
+    expect(condition(status, "Stalled")).toBeUndefined()
+    const deadline = { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded", message: "timed out" }
+    const late = see(app(), deployment({ observedGeneration: 1, conditions: [failure, deadline] }))
+    expect(condition(late, "Stalled")).toMatchObject({ reason: "ProgressDeadlineExceeded", message })
   })
   test("an image that cannot be pulled is told at once, in the kubelet's words, and is not final", () => {
     const status = see(app(), deployment({ observedGeneration: 1, replicas: 2, updatedReplicas: 2 }), [
@@ -189,11 +196,87 @@ describe("conditions", () => {
       "object" in child && child.object.spec !== undefined
         ? { object: { ...child.object, spec: { ...child.object.spec, replicas: 6 } } }
         : child
-    const status = observe(app(), { deployment: scaled, service, pods: [], scaledByOthers: true })
+    const status = observe(app(), {
+      deployment: scaled,
+      service,
+      pods: [],
+      scaledByOthers: true,
+      container,
+      now: Date.parse(now)
+    })
     expect(status.phase).toBe("Running")
+  })
+  test("an autoscaler that adds pods leaves it Running and Ready", () => {
+    const before: WebAppStatus = { phase: "Running", observedGeneration: 1, availableReplicas: 4 }
+    const scaled = (
+      wanted: number,
+      available: number,
+      over: Deployment["status"] = {},
+      pods: ReadonlyArray<Pod> = []
+    ) => {
+      const { object } = deployment({
+        observedGeneration: 1,
+        replicas: wanted,
+        updatedReplicas: wanted,
+        readyReplicas: available,
+        availableReplicas: available,
+        ...over
+      })
+      const child = { object: { ...object, spec: { selector: {}, template: {}, ...object.spec, replicas: wanted } } }
+      const options = { deployment: child, service, scaledByOthers: true, container, now: Date.parse(now) }
+      return observe(app({ status: before }), { ...options, pods })
+    }
+    const out = scaled(6, 4)
+    expect([out.phase, condition(out, "Ready")?.status, condition(out, "DeploymentReady")?.reason]).toEqual([
+      "Running",
+      "True",
+      "ScalingOut"
+    ])
+    expect(condition(out, "Ready")?.message).toBe("4/6 ready")
+    expect(scaled(6, 4, { replicas: 4, updatedReplicas: 4 }).phase).toBe("Running")
+    const starting: Pod["status"] = {
+      containerStatuses: [
+        {
+          ...{ name: "app", image: "x", imageID: "", ready: false, restartCount: 0 },
+          state: { running: { startedAt: "2026-11-20T08:59:00Z" } }
+        }
+      ]
+    }
+    const slow = { ...pod({ status: starting }), spec: { containers: [{ name: "app", readinessProbe: {} }] } }
+    expect(scaled(6, 4, {}, [slow]).phase).toBe("Running")
+    // A pod was lost, a pod cannot start, and a rollout began.
+    expect(scaled(6, 3).phase).toBe("Degraded")
+    expect(scaled(6, 4, {}, [pod({ status: pulling })]).phase).toBe("Degraded")
+    expect(scaled(4, 4, { replicas: 5, updatedReplicas: 1 }).phase).toBe("Deploying")
+  })
+  test("a change of another client leaves it Running until the Deployment controller has seen the change", () => {
+    const desired = see(app(), deployment(complete))
+    const before = { ...desired, conditions: Condition.set(undefined, desired.conditions ?? [], now) }
+    expect(see(app({ status: before }), deployment(complete, 2))).toEqual(desired)
+    expect(condition(see(app({ status: before, generation: 2 }), deployment(complete, 2)), "Ready")?.status).toBe(
+      "Unknown"
+    )
+  })
+  test("spec.replicas 0 is Stopped and Ready", () => {
+    const { object } = deployment({ observedGeneration: 1, replicas: 0 })
+    const status = see(app({ replicas: 0 }), { object: { ...object, status: { observedGeneration: 1 } } })
+    expect(status.phase).toBe("Stopped")
+    expect(condition(status, "Ready")).toMatchObject({ status: "True", message: "0/0 ready: spec.replicas is 0" })
+    expect(condition(status, "DeploymentReady")?.reason).toBe("ScaledToZero")
   })
   test("the selector is text, for the scale subresource", () => {
     expect(see(app(), deployment(complete)).selector).toBe("app.kubernetes.io/managed-by=webapp-controller,app=cart")
+    const { object } = deployment(complete)
+    const matchExpressions = [
+      { key: "tier", operator: "In", values: ["b", "a"] },
+      { key: "canary", operator: "DoesNotExist" },
+      { key: "zone", operator: "Exists" },
+      { key: "stage", operator: "NotIn", values: ["dev"] }
+    ]
+    const selector = { matchLabels: { app: "cart" }, matchExpressions }
+    expect(see(app(), { object: { ...object, spec: { template: {}, selector } } }).selector).toBe(
+      "app=cart,!canary,stage notin (dev),tier in (a,b),zone"
+    )
   })
 })
 
@@ -238,7 +321,13 @@ describe("the whole status", () => {
       ]
     }))
   test("of one whose Service is another's", () => {
-    const options = { deployment: deployment(complete), pods: [], scaledByOthers: false }
+    const options = {
+      deployment: deployment(complete),
+      pods: [],
+      scaledByOthers: false,
+      container,
+      now: Date.parse(now)
+    }
     expect(observe(app(), { ...options, service: { problem: theirs } })).toEqual({
       ...complete,
       phase: "Failed",
@@ -322,5 +411,68 @@ describe("trouble of pods", () => {
       status: { conditions: [{ type: "PodScheduled", status: "False", message: "0/3 nodes are available" }] }
     })
     expect(podTrouble([unschedulable])).toEqual({ reason: "Unschedulable", message: "0/3 nodes are available" })
+  })
+  test("is found in an init container", () => {
+    const initContainerStatuses = [
+      {
+        ...{ name: "migrate", image: "x", imageID: "", ready: false, restartCount: 3 },
+        state: { waiting: { reason: "CrashLoopBackOff", message: "back-off 40s" } }
+      }
+    ]
+    expect(podTrouble([pod({ status: { initContainerStatuses } })])).toEqual({
+      reason: "CrashLoopBackOff",
+      message: "container migrate: back-off 40s"
+    })
+  })
+
+  describe("of a container that runs and is not ready", () => {
+    const tcp = { tcpSocket: { port: 8080 } }
+    const starting = (over: object = {}, probes: object = { readinessProbe: tcp }, name = "app"): Pod => ({
+      ...pod({
+        status: {
+          containerStatuses: [
+            {
+              ...{ name, image: "x", imageID: "", ready: false, restartCount: 0 },
+              state: { running: { startedAt: "2026-11-20T09:00:00Z" } },
+              ...over
+            }
+          ]
+        }
+      }),
+      spec: { containers: [{ name, ...probes }] }
+    })
+    const after = (seconds: number, ...pods: ReadonlyArray<Pod>) =>
+      podTroubleAt(pods, container, Date.parse(now) + seconds * 1000)?.message
+    const listens = "the container runs, but nothing accepts connections on port 8080"
+    const check = "(check spec.port and spec.probes.readiness)"
+
+    test("is found after five seconds", () => {
+      expect(after(4.9, starting())).toBeUndefined()
+      expect(after(5, starting())).toBe(`${listens} ${check}`)
+      expect(untilLate([starting()], Date.parse(now) + 1000)).toBe(4000)
+      expect(untilLate([starting()], Date.parse(now) + 5000)).toBeUndefined()
+    })
+    test("waits for the initial delay", () => {
+      const delayed = starting({}, { readinessProbe: { ...tcp, initialDelaySeconds: 30 } })
+      expect(after(34, delayed)).toBeUndefined()
+      expect(after(35, delayed)).toBe(`${listens} ${check}`)
+    })
+    test("is not found in a container that is ready, or has no probe", () => {
+      expect(after(60, starting({ ready: true }))).toBeUndefined()
+      expect(after(60, starting({}, {}))).toBeUndefined()
+      expect(untilLate([starting({ ready: true }), starting({}, {})], Date.parse(now))).toBeUndefined()
+    })
+    test("names the startup probe while it has not succeeded", () => {
+      const startupProbe = { httpGet: { path: "/up", port: 9 } }
+      expect(after(5, starting({ started: false }, { startupProbe, readinessProbe: tcp }))).toBe(
+        "the container runs, but GET /up on port 9 does not succeed (check spec.port and spec.probes.startup)"
+      )
+    })
+    test("names another container", () =>
+      expect(after(5, starting({}, { readinessProbe: { exec: { command: ["ready", "-v"] } } }, "proxy"))).toBe(
+        "container proxy: the container runs, but the command ready -v does not succeed"
+      ))
+    test("yields to the problem of a pod that cannot start", () =>
+      expect(after(60, starting(), pod({ status: pulling }))).toBe('Back-off pulling image "x"'))
   })
 })

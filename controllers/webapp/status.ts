@@ -2,7 +2,7 @@
 import type * as Status from "@homeostat/runtime/controller/Status"
 import type { Deployment, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
-import { container } from "./children.ts"
+import * as Probes from "./Probes.ts"
 import type { WebApp, WebAppStatus } from "./WebApp.ts"
 
 /** A child, and why it could not be applied. */
@@ -19,8 +19,12 @@ export interface Observation {
   readonly service: Child<Service>
   /** The WebApp's cached pods. */
   readonly pods: ReadonlyArray<Pod>
-  /** An autoscaler sets the number of replicas of the Deployment. */
+  /** The controller does not set the replicas of the Deployment. */
   readonly scaledByOthers: boolean
+  /** The name of the container with the image. */
+  readonly container: string
+  /** Milliseconds since 1970. */
+  readonly now: number
 }
 
 /** The status of a condition and its reason. */
@@ -43,7 +47,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
   const stalled = [deployment, service].find((finding) => finding.stalled === true)
   const ready: Finding =
     failing === undefined
-      ? { status: "True", reason: "AllReplicasReady", message: deployment.message }
+      ? deployment
       : { ...failing, reason: failing === service || stalled !== undefined ? failing.reason : "ReplicasNotReady" }
 
   const condition = (type: string, { status, reason, message }: Finding): Condition.Draft => ({
@@ -70,6 +74,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     phase: phaseOf(app, {
       stalled: stalled !== undefined,
       ready: failing === undefined,
+      stopped: wantedReplicas(app, seen) === 0,
       lacking: (rollout?.availableReplicas ?? 0) < wantedReplicas(app, seen),
       serving: (rollout?.readyReplicas ?? 0) > 0
     }),
@@ -91,6 +96,8 @@ const phaseOf = (
   seen: {
     readonly stalled: boolean
     readonly ready: boolean
+    /** No pods are desired. */
+    readonly stopped: boolean
     /** Fewer pods are available than desired. */
     readonly lacking: boolean
     /** At least one pod of any revision is ready. */
@@ -98,14 +105,14 @@ const phaseOf = (
   }
 ): NonNullable<WebAppStatus["phase"]> => {
   if (seen.stalled) return "Failed"
-  if (seen.ready) return "Running"
-  const before = app.status
-  const wasComplete =
-    (before?.phase === "Running" || before?.phase === "Degraded") &&
-    before.observedGeneration === app.metadata.generation
-  if (wasComplete && seen.lacking) return "Degraded"
+  if (seen.ready) return seen.stopped ? "Stopped" : "Running"
+  if (wasComplete(app) && seen.lacking) return "Degraded"
   return seen.serving ? "Deploying" : "Pending"
 }
+
+/** All pods of this generation were there before. */
+const wasComplete = ({ metadata, status }: WebApp): boolean =>
+  (status?.phase === "Running" || status?.phase === "Degraded") && status.observedGeneration === metadata.generation
 
 const wantedReplicas = (app: WebApp, { deployment, scaledByOthers }: Observation): number =>
   scaledByOthers && deployment.object !== undefined ? (deployment.object.spec?.replicas ?? 1) : app.spec.replicas
@@ -118,33 +125,49 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
   const judged =
     status?.observedGeneration !== undefined && status.observedGeneration >= (object.metadata.generation ?? 0)
   if (!judged) {
+    // A change of another client, such as an autoscaler, does not end what was true.
+    const before = Condition.find(app.status?.conditions, "DeploymentReady")
+    if (before?.status === "True" && wasComplete(app)) return { ...before, status: "True" }
     return { status: "Unknown", reason: "RolloutInProgress", message: "The rollout of the present spec has not begun" }
   }
 
   const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
   const ready = `${readyReplicas}/${wanted} ready`
   const reported = (type: string) => status.conditions?.find((condition) => condition.type === type)
+  const trouble = podTrouble(seen.pods, seen.container, seen.now)
+  const failure = reported("ReplicaFailure")?.status === "True" ? reported("ReplicaFailure") : undefined
   const progressing = reported("Progressing")
   if (progressing?.status === "False" && progressing.reason === "ProgressDeadlineExceeded") {
-    const cause = podTrouble(seen.pods)?.message ?? progressing.message ?? "the progress deadline has passed"
+    const cause = trouble?.message ?? failure?.message ?? progressing.message ?? "the progress deadline has passed"
     return { status: "False", reason: "ProgressDeadlineExceeded", message: `${ready}: ${cause}`, stalled: true }
   }
-  const failure = reported("ReplicaFailure")
-  if (failure?.status === "True") {
-    return {
-      status: "False",
-      reason: "ReplicaFailure",
-      message: `${ready}: ${failure.message ?? failure.reason ?? "pods cannot be created"}`,
-      stalled: true
-    }
+  // The ReplicaSet controller tries again, so that a larger quota or a webhook that answers again is enough.
+  if (failure !== undefined) {
+    const message = `${ready}: ${failure.message ?? failure.reason ?? "pods cannot be created"}`
+    return { status: "False", reason: "ReplicaFailure", message }
   }
-  if (updatedReplicas === wanted && replicas === wanted && availableReplicas === wanted) {
-    return { status: "True", reason: "AllReplicasReady", message: ready }
+  const isUpdated = updatedReplicas === replicas
+  if (isUpdated && replicas === wanted && availableReplicas === wanted) {
+    return wanted === 0
+      ? { status: "True", reason: "ScaledToZero", message: "0/0 ready: spec.replicas is 0" }
+      : { status: "True", reason: "AllReplicasReady", message: ready }
   }
   if (object.spec?.paused === true) {
     return { status: "False", reason: "Paused", message: `${ready}: the Deployment is paused` }
   }
-  const trouble = podTrouble(seen.pods)
+  // An autoscaler added pods, which may take long to start, and the others still serve.
+  const before = app.status?.phase === "Running" && wasComplete(app) ? app.status.availableReplicas : undefined
+  const canStart = trouble === undefined || trouble.reason === notReady
+  if (
+    canStart &&
+    before !== undefined &&
+    before > 0 &&
+    isUpdated &&
+    replicas <= wanted &&
+    before <= availableReplicas
+  ) {
+    return { status: "True", reason: "ScalingOut", message: ready }
+  }
   if (trouble !== undefined) return { status: "False", reason: trouble.reason, message: `${ready}: ${trouble.message}` }
   return updatedReplicas < wanted || replicas > updatedReplicas
     ? {
@@ -165,42 +188,116 @@ const reasons: { readonly [waiting: string]: string } = {
   CrashLoopBackOff: "CrashLoopBackOff"
 }
 
+/** Within this time a container that runs need not be ready: a usual start is not a problem. */
+const patience = 5000
+
+/** The reason of a container that runs and is not ready. */
+const notReady = "ContainerNotReady"
+
+/** A problem of pods. */
+interface Trouble {
+  readonly reason: string
+  readonly message: string
+}
+
 /**
  * The problem of the newest pods: those of the ReplicaSet with the newest pod, or of all with one of the same second. Reported within
  * seconds, before the Deployment's own progress deadline.
+ *
+ * @param container the name of the container with the image; a message names the others
+ * @param now milliseconds since 1970
  */
-export const podTrouble = (
-  pods: ReadonlyArray<Pod>
-): { readonly reason: string; readonly message: string } | undefined => {
+export const podTrouble = (pods: ReadonlyArray<Pod>, container: string, now: number): Trouble | undefined => {
+  const newest = newestOf(pods)
+  return (
+    firstOf(newest, (pod) => waiting(pod, container)) ??
+    firstOf(newest, unschedulable) ??
+    firstOf(newest, (pod) => unready(pod, container, now))
+  )
+}
+
+/**
+ * Milliseconds until {@link podTrouble} may find that a container, which runs now, is not ready in time. Undefined if no container can
+ * become late.
+ */
+export const untilLate = (pods: ReadonlyArray<Pod>, now: number): number | undefined => {
+  const left = newestOf(pods)
+    .flatMap((pod) => startingIn(pod).map(({ late }) => late - now))
+    .filter((millis) => millis > 0)
+  return left.length === 0 ? undefined : Math.min(...left)
+}
+
+const firstOf = <A, B>(values: ReadonlyArray<A>, find: (value: A) => B | undefined): B | undefined => {
+  for (const value of values) {
+    const found = find(value)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const newestOf = (pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> => {
   const revisionOf = (pod: Pod) => pod.metadata.labels?.["pod-template-hash"]
   const newest = pods
     .map(({ metadata }) => metadata.creationTimestamp)
     .sort()
     .at(-1)
   const revisions = new Set(pods.filter(({ metadata }) => metadata.creationTimestamp === newest).map(revisionOf))
-  for (const pod of pods) {
-    if (pod.metadata.deletionTimestamp !== undefined || !revisions.has(revisionOf(pod))) continue
-    for (const { name, state, lastState } of pod.status?.containerStatuses ?? []) {
-      const waiting = state?.waiting
-      const reason = waiting?.reason === undefined ? undefined : reasons[waiting.reason]
-      if (waiting === undefined || reason === undefined) continue
-      const died = lastState?.terminated
-      const exit =
-        died === undefined ? "" : ` (exit code ${died.exitCode}${died.reason === undefined ? "" : `, ${died.reason}`})`
-      const who = name === container ? "" : `container ${name}: `
-      return { reason, message: `${who}${waiting.message ?? waiting.reason}${exit}` }
-    }
-    const scheduled = pod.status?.conditions?.find(({ type }) => type === "PodScheduled")
-    if (scheduled?.status === "False") {
-      return { reason: "Unschedulable", message: scheduled.message ?? "a pod finds no node" }
-    }
-  }
-  return undefined
+  return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined && revisions.has(revisionOf(pod)))
 }
 
+/** A container that cannot start. */
+const waiting = ({ status }: Pod, container: string): Trouble | undefined =>
+  firstOf([...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])], (each) => {
+    const waiting = each.state?.waiting
+    const reason = waiting?.reason === undefined ? undefined : reasons[waiting.reason]
+    if (waiting === undefined || reason === undefined) return undefined
+    const died = each.lastState?.terminated
+    const exit =
+      died === undefined ? "" : ` (exit code ${died.exitCode}${died.reason === undefined ? "" : `, ${died.reason}`})`
+    return { reason, message: `${prefix(each.name, container)}${waiting.message ?? waiting.reason}${exit}` }
+  })
+
+const prefix = (name: string, container: string): string => (name === container ? "" : `container ${name}: `)
+
+const unschedulable = ({ status }: Pod): Trouble | undefined => {
+  const scheduled = status?.conditions?.find(({ type }) => type === "PodScheduled")
+  return scheduled?.status === "False"
+    ? { reason: "Unschedulable", message: scheduled.message ?? "a pod finds no node" }
+    : undefined
+}
+
+/** The containers that run, but are not ready. */
+const startingIn = ({ spec, status }: Pod) =>
+  (status?.containerStatuses ?? []).flatMap(({ name, ready, started, state }) => {
+    const declared = spec?.containers.find((each) => each.name === name)
+    const probe = started === false ? (declared?.startupProbe ?? declared?.readinessProbe) : declared?.readinessProbe
+    if (ready || state?.running === undefined || probe === undefined) return []
+    const since = Date.parse(state.running.startedAt ?? "")
+    const kind = probe === declared?.readinessProbe ? "readiness" : "startup"
+    return [{ name, probe, kind, late: since + patience + (probe.initialDelaySeconds ?? 0) * 1000 }]
+  })
+
+/** A container that runs, and has not become ready in time. */
+const unready = (pod: Pod, container: string, now: number): Trouble | undefined =>
+  firstOf(startingIn(pod), ({ kind, late, name, probe }) => {
+    if (now < late) return undefined
+    const check = name === container ? ` (check spec.port and spec.probes.${kind})` : ""
+    return {
+      reason: notReady,
+      message: `${prefix(name, container)}the container runs, but ${Probes.failureOf(probe)}${check}`
+    }
+  })
+
 /** A selector as text, for `kubectl` and the scale subresource. */
-const selectorText = (deployment: Deployment): string =>
-  Object.entries(deployment.spec?.selector.matchLabels ?? {})
-    .map(([key, value]) => `${key}=${value}`)
-    .sort()
-    .join(",")
+const selectorText = (deployment: Deployment): string => {
+  const { matchExpressions = [], matchLabels = {} } = deployment.spec?.selector ?? {}
+  const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)
+  const expressions = matchExpressions.map(({ key, operator, values = [] }) =>
+    operator === "Exists"
+      ? key
+      : operator === "DoesNotExist"
+        ? `!${key}`
+        : `${key} ${operator === "In" ? "in" : "notin"} (${[...values].sort().join(",")})`
+  )
+  return [...labels.sort(), ...expressions.sort()].join(",")
+}

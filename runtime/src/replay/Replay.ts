@@ -138,6 +138,9 @@ const attempted = <R>(
       memory: Memory.make(HotLoop.make(), { uid: object.metadata.uid, entries: entriesOf(document) }),
       hasConditions: false,
       applied: controller.applied,
+      deleted: controller.deleted,
+      selectors: controller.selectors,
+      owns: controller.owns,
       corrected: (correction) => void corrections.push(correction),
       changed: () => {}
     }),

@@ -9,7 +9,7 @@ import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import type { Desired, KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
 import { Either } from "effect"
-import { desiredDeployment, desiredService } from "../../../controllers/webapp/children.ts"
+import { defaultContainer, desiredDeployment, desiredService } from "../../../controllers/webapp/children.ts"
 import { observe } from "../../../controllers/webapp/status.ts"
 import { WebApp } from "../../../controllers/webapp/WebApp.ts"
 
@@ -94,7 +94,9 @@ const make = (number: number) => {
     deployment: { object: deployment },
     service: { object: service },
     pods: [],
-    scaledByOthers: false
+    scaledByOthers: false,
+    container: defaultContainer,
+    now: Date.parse(time)
   })
   // As the API server has them after the first write.
   const observedGeneration = app.metadata.generation ?? 0

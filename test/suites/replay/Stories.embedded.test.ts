@@ -1,16 +1,18 @@
 /** Each attempt of the shipped controllers, replayed from its recording, reads, writes and ends as it did. */
 import { describe, expect } from "bun:test"
+import { backup, restore } from "@homeostat/backup"
 import { isWrite } from "@homeostat/runtime/replay/Writes"
 import { live } from "@homeostat/testkit/Test"
+import { controller as webapp } from "@homeostat/webapp"
 import { Effect } from "effect"
 import * as Stories from "../explore/Stories.ts"
 import * as Recordings from "./Recordings.ts"
 
 describe.each([
-  ["WebApp", Stories.webapp],
-  ["Backup", Stories.backupStory],
-  ["Restore", Stories.restoreStory]
-] as const)("The attempts of the story of a %s", (_, story) => {
+  ["WebApp", Stories.webapp, [webapp]],
+  ["Backup", Stories.backupStory, [backup, restore]],
+  ["Restore", Stories.restoreStory, [backup, restore]]
+] as const)("The attempts of the story of a %s", (_, story, controllers) => {
   live("are the same in a replay", () =>
     Effect.gen(function* () {
       const recordings = yield* Recordings.ofStory(story)
@@ -20,7 +22,7 @@ describe.each([
       const remembers = story !== Stories.webapp
       let stopped = 0
       for (const document of recordings) {
-        const report = yield* Recordings.replayed(story.controllers, document)
+        const report = yield* Recordings.replayed(controllers, document)
         const { differences, ending, missingReads, recordedEnding } = report
         if (remembers && ending.outcome === "Stopped") {
           stopped++

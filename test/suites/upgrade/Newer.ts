@@ -8,10 +8,16 @@ import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import { keyOf } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Resource from "@homeostat/runtime/resource/Resource"
 import type { StructuralSchema } from "@homeostat/runtime/resource/StructuralSchema"
-import { desiredDeployment, desiredService, exclusiveInDeployment, manager } from "@homeostat/webapp/children"
+import {
+  defaultContainer,
+  desiredDeployment,
+  desiredService,
+  exclusiveInDeployment,
+  manager
+} from "@homeostat/webapp/children"
 import { observe } from "@homeostat/webapp/status"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 
 const { definition } = WebApp
 
@@ -63,14 +69,16 @@ export const newer = Controller.make("webapp", {
         app,
         Deployment,
         { ...rest, metadata: { ...metadata, ...annotations } },
-        { exclusive: exclusiveInDeployment }
+        { exclusive: exclusiveInDeployment(app, defaultContainer) }
       )
       const service = yield* Owned.apply(app, Service, desiredService(app))
       const status = observe(app, {
         deployment: { object: deployment },
         service: { object: service },
         pods: [],
-        scaledByOthers: false
+        scaledByOthers: false,
+        container: defaultContainer,
+        now: yield* Clock.currentTimeMillis
       })
       yield* Status.update(app, { ...status, ...(team === undefined ? {} : { team }) })
       return Result.done

@@ -63,7 +63,7 @@ describe.concurrent("an autoscaler of the Deployment", () => {
       })
   )
 
-  Scene.managed("gives the replicas back to the spec when it goes", (scene) =>
+  Scene.managed("leaves its replicas when it is deleted, until the spec asks for another number", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", replicas: 3 })
       yield* autoscale(scene, ofDeployment)
@@ -72,15 +72,35 @@ describe.concurrent("an autoscaler of the Deployment", () => {
       yield* Scene.rest(scene)
       expect(yield* replicas(scene)).toBe(5)
 
-      const seen = yield* Scene.record(scene, Deployment)
       yield* ByHand.remove(scene, HorizontalPodAutoscaler)
-      yield* Managed.eventually("they are given back", replicas(scene), (replicas) => replicas === 3)
-      yield* Scene.settled(scene, "shop")
-      expect(Scene.steps(seen().map(({ object }) => object.spec?.replicas)).at(-1)).toBe(3)
-      expect(seen().map(({ object }) => object.spec?.replicas)).not.toContain(1)
+      yield* Scene.rest(scene)
+      expect(yield* replicas(scene)).toBe(5)
+      expect((yield* Scene.running(scene, "shop")).status?.readyReplicas).toBe(5)
 
+      yield* ByHand.scale(scene, WebApp, 4)
+      yield* Managed.eventually("the Deployment has the replicas of the spec", replicas(scene), (count) => count === 4)
+      yield* Scene.settled(scene, "shop")
       yield* ByHand.scale(scene, Deployment, 5)
-      yield* Managed.eventually("the spec is enforced", replicas(scene), (replicas) => replicas === 3)
+      yield* Managed.eventually("the manager restores them", replicas(scene), (count) => count === 4)
+    })
+  )
+
+  Scene.managed("adds pods, and the WebApp stays Running and Ready", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", replicas: 2 })
+      yield* autoscale(scene, ofDeployment)
+      yield* handedOver(scene)
+      yield* Scene.settled(scene, "shop")
+      const seen = yield* Scene.record(scene, WebApp)
+      yield* ByHand.scale(scene, Deployment, 6)
+      yield* Managed.eventually(
+        "six are ready",
+        Scene.app(scene, "shop"),
+        ({ status }) => status?.readyReplicas === 6 && status.availableReplicas === 6
+      )
+      yield* Scene.settled(scene, "shop")
+      const states = seen().map(({ object }) => [object.status?.phase, Scene.condition(object, "Ready")?.status])
+      expect(new Set(states.map(String))).toEqual(new Set(["Running,True"]))
     })
   )
 })

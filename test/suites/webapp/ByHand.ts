@@ -7,7 +7,7 @@ import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
-import { container } from "@homeostat/webapp/children"
+import { defaultContainer as container } from "@homeostat/webapp/children"
 import type { Scene } from "./Scene.ts"
 
 type Kind = Resource.Resource<KubernetesObject, never>

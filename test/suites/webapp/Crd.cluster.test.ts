@@ -57,44 +57,46 @@ describe.concurrent("the WebApp kind", () => {
     })
   )
 
-  Scene.empty("it has all that the tutorial's definition has: names, columns, bounds and defaults", () =>
-    Effect.gen(function* () {
-      const { spec } = yield* Client.get(CustomResourceDefinition, { name: "webapps.apps.kubedojo.io" })
-      expect(spec).toMatchObject({
-        group: "apps.kubedojo.io",
-        scope: "Namespaced",
-        names: { kind: "WebApp", listKind: "WebAppList", plural: "webapps", singular: "webapp", shortNames: ["wa"] }
-      })
-      expect(spec.versions).toHaveLength(1)
-      expect(spec.versions[0]).toMatchObject({
-        name: "v1beta1",
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        additionalPrinterColumns: [
-          { name: "Image", type: "string", jsonPath: ".spec.image" },
-          { name: "Replicas", type: "integer", jsonPath: ".spec.replicas" },
-          { name: "Ready", type: "integer", jsonPath: ".status.readyReplicas" },
-          { name: "Phase", type: "string", jsonPath: ".status.phase" },
-          { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }
-        ],
-        schema: {
-          openAPIV3Schema: {
-            properties: {
-              spec: {
-                required: ["image"],
-                properties: {
-                  image: { type: "string" },
-                  replicas: { type: "integer", minimum: 1, maximum: 50, default: 2 },
-                  port: { type: "integer", minimum: 1, maximum: 65_535, default: 8080 }
-                }
-              },
-              status: { properties: { readyReplicas: { type: "integer" }, phase: { type: "string" } } }
+  Scene.empty(
+    "it has the names, columns, defaults and bounds of the tutorial's definition, and accepts 0 replicas",
+    () =>
+      Effect.gen(function* () {
+        const { spec } = yield* Client.get(CustomResourceDefinition, { name: "webapps.apps.kubedojo.io" })
+        expect(spec).toMatchObject({
+          group: "apps.kubedojo.io",
+          scope: "Namespaced",
+          names: { kind: "WebApp", listKind: "WebAppList", plural: "webapps", singular: "webapp", shortNames: ["wa"] }
+        })
+        expect(spec.versions).toHaveLength(1)
+        expect(spec.versions[0]).toMatchObject({
+          name: "v1beta1",
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: [
+            { name: "Image", type: "string", jsonPath: ".spec.image" },
+            { name: "Replicas", type: "integer", jsonPath: ".spec.replicas" },
+            { name: "Ready", type: "integer", jsonPath: ".status.readyReplicas" },
+            { name: "Phase", type: "string", jsonPath: ".status.phase" },
+            { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }
+          ],
+          schema: {
+            openAPIV3Schema: {
+              properties: {
+                spec: {
+                  required: ["image"],
+                  properties: {
+                    image: { type: "string" },
+                    replicas: { type: "integer", minimum: 0, maximum: 50, default: 2 },
+                    port: { type: "integer", minimum: 1, maximum: 65_535, default: 8080 }
+                  }
+                },
+                status: { properties: { readyReplicas: { type: "integer" }, phase: { type: "string" } } }
+              }
             }
           }
-        }
+        })
       })
-    })
   )
 
   Scene.empty("who says an image and nothing else gets two replicas and port 8080, stored", (scene) =>
@@ -112,9 +114,9 @@ describe.concurrent("the WebApp kind", () => {
     })
   )
 
-  Scene.empty("replicas beyond 1 to 50 and ports beyond 1 to 65535 are refused by name", (scene) =>
+  Scene.empty("the API server rejects replicas outside 0 to 50 and ports outside 1 to 65535", (scene) =>
     refused(scene, [
-      ["spec.replicas", { image, replicas: 0 }],
+      ["spec.replicas", { image, replicas: -1 }],
       ["spec.replicas", { image, replicas: 51 }],
       ["spec.replicas", { image, replicas: 1.5 }],
       ["spec.port", { image, port: 0 }],
@@ -125,7 +127,7 @@ describe.concurrent("the WebApp kind", () => {
 
   Scene.empty("their bounds are not", (scene) =>
     Effect.gen(function* () {
-      expect(yield* ask(scene, { image, replicas: 1, port: 1 }, "low")).toMatchObject({ status: 201 })
+      expect(yield* ask(scene, { image, replicas: 0, port: 1 }, "low")).toMatchObject({ status: 201 })
       expect(yield* ask(scene, { image, replicas: 50, port: 65_535 }, "high")).toMatchObject({ status: 201 })
     })
   )
@@ -220,6 +222,29 @@ describe.concurrent("the WebApp kind", () => {
       ],
       ["spec.env[0].valueFrom.secretKeyRef.name", { image, env: [from({ secretKeyRef: { name: "A B", key: "k" } })] }],
       ["spec.env[0].name", { image, env: [{ name: "..", value: "1" }] }]
+    ])
+  )
+
+  Scene.empty("the API server rejects probes, volumes and times that contradict themselves", (scene) =>
+    refused(scene, [
+      ["spec.probes.readiness", { image, probes: { readiness: {} } }],
+      ["spec.probes.readiness", { image, probes: { readiness: { tcp: {}, none: {} } } }],
+      ["spec.probes.liveness", { image, probes: { liveness: { http: { path: "/" }, command: ["true"] } } }],
+      ["spec.probes.startup.http.path", { image, probes: { startup: { http: { path: "up" } } } }],
+      ["spec.probes.liveness.tcp.port", { image, probes: { liveness: { tcp: { port: 0 } } } }],
+      ["spec.volumes[0]", { image, volumes: [{ name: "a", mountPath: "/a" }] }],
+      ["spec.volumes[0]", { image, volumes: [{ name: "a", mountPath: "/a", claim: "c", emptyDir: {} }] }],
+      ["spec.volumes[0].mountPath", { image, volumes: [{ name: "a", mountPath: "a", emptyDir: {} }] }],
+      ["spec.termination", { image, termination: { drainSeconds: 30 } }],
+      ["spec.termination", { image, termination: { gracePeriodSeconds: 5 } }],
+      ["spec.strategy", { image, strategy: "Fast" }],
+      ["spec.security", { image, security: "Privileged" }],
+      ["spec.command", { image, command: [] }],
+      [
+        "spec.env[0].valueFrom",
+        { image, env: [from({ fieldRef: { fieldPath: "spec.nodeName" }, secretKeyRef: { name: "s", key: "k" } })] }
+      ],
+      ["spec.env[0].valueFrom.fieldRef.fieldPath", { image, env: [from({ fieldRef: { fieldPath: "spec.volumes" } })] }]
     ])
   )
 

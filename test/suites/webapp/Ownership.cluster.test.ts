@@ -15,7 +15,11 @@ const adopt = Patch.merge({ metadata: { annotations: { "apps.kubedojo.io/adopt":
 /** Makes a Deployment that no WebApp knows of. */
 const deploy = (
   { namespace }: Scene.Scene,
-  options: { readonly selector: { readonly [key: string]: string }; readonly owners?: ReadonlyArray<OwnerReference> }
+  options: {
+    readonly selector: { readonly [key: string]: string }
+    readonly owners?: ReadonlyArray<OwnerReference>
+    readonly containers?: ReadonlyArray<string>
+  }
 ) =>
   Client.create(
     Deployment,
@@ -27,9 +31,11 @@ const deploy = (
         template: {
           metadata: { labels: options.selector },
           spec: {
-            containers: [
-              { name: "app", image: "registry.test/web:1", ports: [{ containerPort: 8080, protocol: "TCP" }] }
-            ]
+            containers: (options.containers ?? ["app"]).map((name, index) => ({
+              name,
+              image: "registry.test/web:1",
+              ports: [{ containerPort: 8080 + index, protocol: "TCP" }]
+            }))
           }
         }
       }
@@ -154,6 +160,64 @@ describe.concurrent("a name that is taken", () => {
   )
 })
 
+describe.concurrent("A WebApp that adopts a Deployment", () => {
+  const adopting = (scene: Scene.Scene, ...containers: ReadonlyArray<string>) =>
+    Effect.gen(function* () {
+      yield* deploy(scene, { selector: { app: "legacy" }, containers })
+      yield* Client.patch(Deployment, scene.key("shop"), adopt)
+      yield* Scene.create(scene, "shop", { image: "registry.test/web:2", replicas: 1 })
+    })
+  const images = (scene: Scene.Scene) =>
+    Effect.map(Scene.deployment(scene, "shop"), ({ spec }) =>
+      spec?.template.spec?.containers.map(({ image, name }) => [name, image])
+    )
+
+  Scene.managed("changes its only container, whatever the name, also after a restart of the manager", (scene) =>
+    Effect.gen(function* () {
+      yield* adopting(scene, "web")
+      yield* Scene.settled(scene, "shop")
+      expect(yield* images(scene)).toEqual([["web", "registry.test/web:2"]])
+      yield* Client.patch(
+        Deployment,
+        scene.key("shop"),
+        Patch.strategic({
+          spec: { template: { spec: { containers: [{ name: "proxy", image: "registry.test/proxy:1" }] } } }
+        })
+      )
+      yield* Scene.during(scene.manage(), Scene.settled(scene, "shop"))
+      expect((yield* images(scene))?.toSorted()).toEqual([
+        ["proxy", "registry.test/proxy:1"],
+        ["web", "registry.test/web:2"]
+      ])
+    })
+  )
+
+  Scene.managed("fails if it has several containers, until one of them is called app", (scene) =>
+    Effect.gen(function* () {
+      yield* adopting(scene, "web", "proxy")
+      const app = yield* failed(scene)
+      expect(Scene.condition(app, "DeploymentReady")).toMatchObject({
+        reason: "NotOwned",
+        message: "its Deployment cannot be adopted: several containers (rename the one with the image to app)"
+      })
+      const template = {
+        spec: {
+          containers: [
+            { name: "web", $patch: "delete" },
+            { name: "app", image: "registry.test/web:1" }
+          ]
+        }
+      }
+      yield* Client.patch(Deployment, scene.key("shop"), Patch.strategic({ spec: { template } }))
+      yield* Scene.running(scene, "shop")
+      expect((yield* images(scene))?.toSorted()).toEqual([
+        ["app", "registry.test/web:2"],
+        ["proxy", "registry.test/web:1"]
+      ])
+    })
+  )
+})
+
 describe.concurrent("a Deployment that an older controller made for the WebApp", () => {
   const selector = {
     app: "shop",
@@ -185,17 +249,14 @@ describe.concurrent("a Deployment that an older controller made for the WebApp",
       )
     })
 
-  const uids = (scene: Scene.Scene) =>
-    Effect.map(Scene.pods(scene, "shop"), (pods) => pods.map(({ metadata }) => metadata.uid))
-
-  Scene.empty("keeps its selector and its pods", (scene) =>
+  Scene.empty("keeps its selector, and its pods roll once at most", (scene) =>
     Effect.gen(function* () {
       yield* inherited(scene)
-      const before = yield* uids(scene)
       yield* scene.manage()
       yield* Scene.settled(scene, "shop")
-      expect(yield* uids(scene)).toEqual(before)
-      expect((yield* Scene.deployment(scene, "shop")).spec?.selector).toEqual({ matchLabels: selector })
+      const { metadata, spec } = yield* Scene.deployment(scene, "shop")
+      expect(spec?.selector).toEqual({ matchLabels: selector })
+      expect(metadata.annotations?.["deployment.kubernetes.io/revision"]).toBe("2")
       expect(yield* conflicts(scene)).toEqual([])
     })
   )

@@ -1,0 +1,62 @@
+/** The environment variables of a WebApp's container. */
+import * as Field from "@homeostat/runtime/resource/Field"
+import * as Schema from "effect/Schema"
+
+/** The CRD rejects what a Deployment would reject, so that the user sees the mistake at once. */
+const reference = (what: string) =>
+  Schema.Struct({
+    name: Schema.String.pipe(
+      Schema.maxLength(253),
+      Schema.pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
+    ).annotations({ description: `The name of the ${what}.` }),
+    key: Schema.String.pipe(
+      Schema.maxLength(253),
+      Schema.pattern(/^([-_a-zA-Z0-9]|[.][-_a-zA-Z0-9])[-._a-zA-Z0-9]*$/)
+    ).annotations({ description: `The key in the ${what}.` }),
+    optional: Schema.optionalWith(Schema.Boolean, { exact: true }).annotations({
+      description: `The container starts even where the ${what} or its key is missing.`
+    })
+  })
+
+const podField =
+  /^(metadata[.](name|namespace|uid)|metadata[.](labels|annotations)\['[^']+'\]|spec[.](nodeName|serviceAccountName)|status[.](hostIP|hostIPs|podIP|podIPs))$/
+
+/** One variable: a value, or its source. */
+export const EnvVar = Schema.Struct({
+  name: Schema.String.pipe(
+    Schema.maxLength(253),
+    Schema.pattern(/^([-_a-zA-Z]|[.][-_a-zA-Z0-9])[-._a-zA-Z0-9]*$/)
+  ).annotations({
+    description: "The name of the environment variable."
+  }),
+  value: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(4096)), { exact: true }).annotations({
+    description: "Its value, as it stands."
+  }),
+  valueFrom: Schema.optionalWith(
+    Schema.Struct({
+      configMapKeyRef: Schema.optionalWith(reference("ConfigMap"), { exact: true }),
+      secretKeyRef: Schema.optionalWith(reference("Secret"), { exact: true }),
+      fieldRef: Schema.optionalWith(
+        Schema.Struct({
+          fieldPath: Schema.String.pipe(Schema.maxLength(400), Schema.pattern(podField)).annotations({
+            description: "The field of the pod, such as metadata.name or status.podIP."
+          })
+        }),
+        { exact: true }
+      )
+    }).pipe(
+      Field.rule({
+        rule: "[has(self.configMapKeyRef), has(self.secretKeyRef), has(self.fieldRef)].exists_one(each, each)",
+        message: "set exactly one of configMapKeyRef, secretKeyRef and fieldRef"
+      })
+    ),
+    { exact: true }
+  ).annotations({
+    description: "Its value, read when a pod starts: from a ConfigMap or Secret of the same namespace, or from the pod."
+  })
+}).pipe(
+  Field.rule({
+    rule: "!(has(self.value) && has(self.valueFrom))",
+    message: "set either value or valueFrom"
+  })
+)

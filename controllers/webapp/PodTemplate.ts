@@ -1,0 +1,124 @@
+/** The pod template of a WebApp. Pure. */
+import type { Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import * as Probes from "./Probes.ts"
+import * as Volumes from "./Volumes.ts"
+import type { WebApp } from "./WebApp.ts"
+
+type Template = NonNullable<Deployment["spec"]>["template"]
+type Container = NonNullable<Template["spec"]>["containers"][number]
+
+/**
+ * The template of the Deployment: the fields of the WebApp, over those of `spec.podTemplate`, over the defaults.
+ *
+ * @param container the name of the container with the image
+ * @param labels the labels of the pods
+ */
+export const of = ({ spec }: WebApp, container: string, labels: { readonly [key: string]: string }): Template =>
+  [defaults(spec, container), spec.podTemplate ?? {}, wanted(spec, container, labels)].reduce(merged) as Template
+
+/** The pods of a WebApp that does not say more. */
+const defaults = ({ port, probes, termination }: WebApp["spec"], container: string): Template => ({
+  spec: {
+    // Otherwise each Service of the namespace sets environment variables of the program.
+    enableServiceLinks: false,
+    securityContext: { seccompProfile: { type: "RuntimeDefault" } },
+    terminationGracePeriodSeconds: 30,
+    containers: [
+      {
+        name: container,
+        ...(probes?.readiness === undefined ? { readinessProbe: Probes.standard(port) } : {}),
+        securityContext: { allowPrivilegeEscalation: false },
+        ...(termination?.drainSeconds === undefined ? { lifecycle: drain(5) } : {})
+      }
+    ]
+  }
+})
+
+/** The pod leaves the endpoints of the Service before its program gets the signal, so that a rollout loses no request. */
+const drain = (seconds: number): NonNullable<Container["lifecycle"]> => ({ preStop: { sleep: { seconds } } })
+
+/** The fields that the spec sets. */
+const wanted = (spec: WebApp["spec"], container: string, labels: { readonly [key: string]: string }): Template => {
+  const { args, command, env, imagePullSecrets, resources, serviceAccountName, termination, volumes } = spec
+  const isRestricted = spec.security === "Restricted"
+  return {
+    metadata: { labels },
+    spec: defined({
+      serviceAccountName,
+      imagePullSecrets,
+      terminationGracePeriodSeconds: termination?.gracePeriodSeconds,
+      securityContext: isRestricted ? { runAsNonRoot: true } : undefined,
+      volumes: volumes && Volumes.ofPod(volumes),
+      containers: [
+        defined({
+          name: container,
+          image: spec.image,
+          command,
+          args,
+          // Without a name: two ports with the same name are invalid, so a port that was added by hand could not be replaced.
+          ports: [{ containerPort: spec.port, protocol: "TCP" }],
+          env,
+          resources,
+          ...Probes.ofContainer(spec.probes ?? {}, spec.port),
+          lifecycle: termination?.drainSeconds ? drain(termination.drainSeconds) : undefined,
+          securityContext: isRestricted ? { capabilities: { drop: ["ALL"] } } : undefined,
+          volumeMounts: volumes && Volumes.ofContainer(volumes)
+        })
+      ]
+    })
+  }
+}
+
+type Defined<A> = { [K in keyof A]: Exclude<A[K], undefined> }
+
+/** Without the members that are undefined. */
+const defined = <A extends object>(object: A): Defined<A> =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Defined<A>
+
+/** These have exactly one member, so that two of them cannot be merged. */
+const unions = new Set(["readinessProbe", "livenessProbe", "startupProbe", "preStop", "postStart"])
+
+/** Lists whose entries have a key. */
+const keys: { readonly [list: string]: string } = {
+  containers: "name",
+  initContainers: "name",
+  volumes: "name",
+  volumeMounts: "mountPath",
+  env: "name",
+  imagePullSecrets: "name"
+}
+
+type Fields = { readonly [key: string]: unknown }
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Both, and the second where both set a field. */
+const merged = (under: object, over: object): object => {
+  const fields: { [key: string]: unknown } = { ...under }
+  for (const [field, value] of Object.entries(over)) {
+    const below = fields[field]
+    const key = keys[field]
+    if (key !== undefined && Array.isArray(below) && Array.isArray(value)) {
+      fields[field] = mergedList(below, value, key, field.endsWith("ontainers"))
+    } else fields[field] = isFields(below) && isFields(value) && !unions.has(field) ? merged(below, value) : value
+  }
+  return fields
+}
+
+/** The second list, and the entries of the first with other keys. Containers of the same name are merged. */
+const mergedList = (
+  under: ReadonlyArray<unknown>,
+  over: ReadonlyArray<unknown>,
+  key: string,
+  isDeep: boolean
+): ReadonlyArray<unknown> => {
+  const keyOf = (entry: unknown) => (isFields(entry) ? entry[key] : undefined)
+  const rest = new Map(under.map((entry) => [keyOf(entry), entry]))
+  const first = over.map((entry) => {
+    const below = rest.get(keyOf(entry))
+    rest.delete(keyOf(entry))
+    return isDeep && isFields(below) && isFields(entry) ? merged(below, entry) : entry
+  })
+  return [...first, ...rest.values()]
+}
