@@ -21,6 +21,7 @@ import type { Fault, Schedule } from "./explore/Fault.ts"
 import * as Message from "./explore/Message.ts"
 import * as OnReal from "./explore/OnReal.ts"
 import * as Replay from "./explore/Replay.ts"
+import type * as Specs from "./explore/Specs.ts"
 import * as States from "./explore/States.ts"
 import type * as Story from "./explore/Story.ts"
 import { live } from "./Test.ts"
@@ -356,6 +357,8 @@ export type StatesOptions<R = Manager.Runtime> = Program<R> & {
   /** The number of pairs of specs. Default 20. */
   readonly runs?: number | undefined
   readonly seed?: number | undefined
+  /** A good spec and good values of fields, for a kind whose rules reject most generated specs. */
+  readonly seeds?: Specs.Seeds | undefined
   /** The time that passes after each spec, besides the time until the cluster is at rest. Default: none. */
   readonly passes?: Story.Step["passes"]
   /** The object that gets the specs. Default: `default/explored`. */
@@ -401,8 +404,8 @@ export const runStates = <R = Manager.Runtime>(
   kind: CustomResource.Any,
   options: StatesOptions<R>
 ): Effect.Effect<States.StatesReport> => {
-  const { key = explored, passes = 0, runs = 20, seed = 1 } = options
-  return States.explore(story({ ...options, steps: [] }), kind, key, { passes, runs, seed })
+  const { key = explored, passes = 0, runs = 20, seed = 1, seeds = {} } = options
+  return States.explore(story({ ...options, steps: [] }), kind, key, { passes, runs, seed, seeds })
 }
 
 /**
@@ -446,7 +449,7 @@ export const states = <R = Manager.Runtime>(
     () =>
       Effect.gen(function* () {
         const report = yield* runStates(kind, options)
-        if (report.sequences === 0)
+        if (report.specs === 0)
           return yield* Effect.dieMessage(`the API server rejected all ${report.rejected} specs`)
         if (report.violations.length > 0) return yield* Effect.dieMessage(Message.ofStates(report))
       }),

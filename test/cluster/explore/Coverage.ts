@@ -39,10 +39,11 @@ export const summary = ({ pruned, schedules, tried, unreached, violations }: Rep
   ].join(" ")
 
 /** The numbers of an exploration of specs, and the fields that varied. */
-export const fields = ({ fields, rejected, sequences, violations }: StatesReport): string =>
+export const fields = ({ fields, rejected, sequences, specs, violations }: StatesReport): string =>
   [
-    `${sequences} sequences of specs, ${violations.length} violations. The API server rejected ${rejected} other specs.`,
-    `The specs had these fields: ${[...fields]
+    `${specs} specs and ${sequences} sequences of two or three of them, ${violations.length} violations.`,
+    `The API server rejected ${rejected} other specs.`,
+    `Fields of the spec varied: ${[...fields]
       .sort()
       .map((field) => `\`${field}\``)
       .join(", ")}.`

@@ -77,9 +77,9 @@ export const of = (
 }
 
 /** The violations of an exploration of specs. */
-export const ofStates = ({ sequences, violations }: StatesReport): string =>
+export const ofStates = ({ sequences, specs, violations }: StatesReport): string =>
   [
-    `${count(violations.length, "violation")} in ${count(sequences, "sequence")} of specs`,
+    `${count(violations.length, "violation")} in ${count(specs, "spec")} and ${count(sequences, "sequence")} of specs`,
     ...violations
       .slice(0, mostViolations)
       .map(({ message, specs, trace, why }) =>

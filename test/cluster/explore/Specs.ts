@@ -6,6 +6,19 @@ import * as FastCheck from "effect/FastCheck"
 
 type Arbitrary = FastCheck.Arbitrary<Json.Json>
 
+/** What a user knows about good specs. */
+export interface Seeds {
+  /** A spec that the API server accepts. Each generated spec is this one with some other fields. Default: specs from the schema alone. */
+  readonly spec?: Json.JsonObject | undefined
+  /** Values of fields, by path without the indices of lists: `{ schedule: ["0 2 * * *"], "env.name": ["A"] }`. */
+  readonly values?: { readonly [path: string]: ReadonlyArray<Json.Json> } | undefined
+}
+
+type Values = NonNullable<Seeds["values"]>
+
+/** How many fields of the seed another spec replaces. */
+const mostReplaced = 3
+
 /** Quantities and IntOrString values. */
 const amounts: ReadonlyArray<string | number> = ["100m", "250m", "1", "2", "64Mi", "1Gi", "1500m", 1, 8080]
 
@@ -16,13 +29,25 @@ const longest = 12
 /** Large numbers make a test slow: a hundred replicas are a hundred pods. */
 const largest = 4
 
-const record = (properties: Json.JsonObject, required: ReadonlyArray<Json.Json>): Arbitrary =>
+const joined = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`)
+
+const record = (
+  properties: Json.JsonObject,
+  required: ReadonlyArray<Json.Json>,
+  path: string,
+  values: Values
+): FastCheck.Arbitrary<Json.JsonObject> =>
   FastCheck.record(
-    Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, ofSchema(Json.object(schema), name)])),
+    Object.fromEntries(
+      Object.entries(properties).map(([name, schema]) => [
+        name,
+        ofSchema(Json.object(schema), joined(path, name), values)
+      ])
+    ),
     { requiredKeys: Object.keys(properties).filter((name) => required.includes(name)) }
   )
 
-const texts = (schema: Json.JsonObject, name: string): Arbitrary => {
+const texts = (schema: Json.JsonObject, path: string): Arbitrary => {
   const { format, pattern } = Json.texts(schema)
   const minLength = Json.number(schema.minLength) ?? 0
   const maxLength = Math.max(minLength, Math.min(Json.number(schema.maxLength) ?? longest, longest))
@@ -32,7 +57,7 @@ const texts = (schema: Json.JsonObject, name: string): Arbitrary => {
     if (matching !== undefined) return matching.filter((text) => text.length >= minLength)
   }
   // The names of other objects are DNS labels, which few random strings are.
-  if (/name$|key$|ref$/i.test(name)) return FastCheck.constantFrom("a", "b", "shop")
+  if (/name$|key$|ref$/i.test(path)) return FastCheck.constantFrom("a", "b", "shop")
   return FastCheck.string({ minLength, maxLength })
 }
 
@@ -45,8 +70,8 @@ const matches = (pattern: string): FastCheck.Arbitrary<string> | undefined => {
   }
 }
 
-const listOf = (schema: Json.JsonObject, name: string): Arbitrary => {
-  const items = ofSchema(Json.object(schema.items), name)
+const listOf = (schema: Json.JsonObject, path: string, values: Values): Arbitrary => {
+  const items = ofSchema(Json.object(schema.items), path, values)
   const minLength = Json.number(schema.minItems) ?? 0
   const bounds = { minLength, maxLength: Math.max(minLength, Math.min(Json.number(schema.maxItems) ?? most, most)) }
   const keys = Json.list(schema["x-kubernetes-list-map-keys"]).map(String)
@@ -57,21 +82,23 @@ const listOf = (schema: Json.JsonObject, name: string): Arbitrary => {
     : FastCheck.uniqueArray(items, { ...bounds, selector })
 }
 
-const ofSchema = (schema: Json.JsonObject, name: string): Arbitrary => {
+const ofSchema = (schema: Json.JsonObject, path: string, values: Values): Arbitrary => {
+  const known = values[path] ?? []
+  if (known.length > 0) return FastCheck.constantFrom(...known)
   const allowed = Json.list(schema.enum)
   if (allowed.length > 0) return FastCheck.constantFrom(...allowed)
   if (schema["x-kubernetes-int-or-string"] === true) return FastCheck.constantFrom(...amounts)
   switch (schema.type) {
     case "object": {
-      const values = Json.object(schema.additionalProperties)
-      return schema.properties === undefined && !Json.isEmpty(values)
-        ? FastCheck.dictionary(FastCheck.constantFrom("a", "b", "cpu", "memory"), ofSchema(values, name), {
+      const members = Json.object(schema.additionalProperties)
+      return schema.properties === undefined && !Json.isEmpty(members)
+        ? FastCheck.dictionary(FastCheck.constantFrom("a", "b", "cpu", "memory"), ofSchema(members, path, values), {
             maxKeys: most
           })
-        : record(Json.object(schema.properties), Json.list(schema.required))
+        : record(Json.object(schema.properties), Json.list(schema.required), path, values)
     }
     case "array":
-      return listOf(schema, name)
+      return listOf(schema, path, values)
     case "integer":
     case "number": {
       const min = Json.number(schema.minimum) ?? 0
@@ -83,17 +110,24 @@ const ofSchema = (schema: Json.JsonObject, name: string): Arbitrary => {
     case "boolean":
       return FastCheck.boolean()
     case "string":
-      return texts(schema, name)
+      return texts(schema, path)
     default:
       return FastCheck.constant({})
   }
 }
 
 /** Generates specs that the schema permits. Rules in CEL may reject some. */
-const of = ({ definition }: CustomResource): FastCheck.Arbitrary<Json.JsonObject> =>
-  ofSchema(Json.object(Json.at(JSON.parse(JSON.stringify(definition.schema)), "properties", "spec")), "spec").map(
-    Json.object
-  )
+const of = ({ definition }: CustomResource, { spec, values = {} }: Seeds): FastCheck.Arbitrary<Json.JsonObject> => {
+  const schema = Json.object(Json.at(JSON.parse(JSON.stringify(definition.schema)), "properties", "spec"))
+  const properties = Json.object(schema.properties)
+  if (spec === undefined) return record(properties, Json.list(schema.required), "", values)
+  return FastCheck.subarray(Object.keys(properties), { minLength: 1, maxLength: mostReplaced })
+    .chain((names) => {
+      const chosen = Object.fromEntries(names.map((name) => [name, properties[name]]))
+      return record(chosen, names, "", values)
+    })
+    .map((others) => ({ ...spec, ...others }))
+}
 
 /** A spec, and the simpler ones that FastCheck derives from it. */
 export interface Generated {
@@ -129,12 +163,12 @@ class InContext<A> extends FastCheck.Arbitrary<FastCheck.Value<A>> {
   }
 }
 
-/** Generates specs that the schema permits, the same for the same seed. */
+/** Generates specs that the schema permits, the same for the same seed of the random numbers. */
 export const sample = (
   kind: CustomResource,
-  { count, seed }: { readonly count: number; readonly seed: number }
+  { count, seed, seeds }: { readonly count: number; readonly seed: number; readonly seeds: Seeds }
 ): ReadonlyArray<Generated> => {
-  const arbitrary = of(kind)
+  const arbitrary = of(kind, seeds)
   return FastCheck.sample(new InContext(arbitrary), { numRuns: count, seed }).map((value) =>
     generated(arbitrary, value)
   )

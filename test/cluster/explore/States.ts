@@ -10,6 +10,7 @@ import { keyString, type ObjectKey } from "@homeostat/runtime/resource/Kubernete
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Picture from "./Picture.ts"
+import * as Refused from "./Refused.ts"
 import * as Specs from "./Specs.ts"
 import type { Story } from "./Story.ts"
 import * as Trace from "./Trace.ts"
@@ -25,11 +26,13 @@ export interface PathViolation extends Trace.Evidence {
 export interface StatesReport {
   /** The violations, one for each set of fields that differ. */
   readonly violations: ReadonlyArray<PathViolation>
-  /** The number of sequences that ran to their end. */
+  /** The number of specs that a new object had. */
+  readonly specs: number
+  /** The number of sequences that ran to their end: none if the spec is immutable. */
   readonly sequences: number
   /** The number of specs that the API server rejected. */
   readonly rejected: number
-  /** The paths of the fields that the specs had. */
+  /** The paths of the fields that did not have the same value in all specs. */
   readonly fields: ReadonlySet<string>
 }
 
@@ -38,6 +41,7 @@ export interface Options {
   /** The number of pairs of specs. */
   readonly runs: number
   readonly seed: number
+  readonly seeds: Specs.Seeds
   /** The time that passes after each spec. */
   readonly passes: Duration.DurationInput
 }
@@ -88,7 +92,8 @@ const end = (
         yield* world.time.pass(passes)
         if (!(yield* world.settle(passes))) return { result: "the cluster does not come to rest", witness }
       }
-      const [first] = world.seen
+      const { saved } = world.moment()
+      const [first] = [...world.seen, ...Refused.unreported(world.attempts, saved)]
       if (first !== undefined) return { result: first.message, witness }
       const storages = new Set(world.director.sent.map(({ asked }) => World.storageOf(asked.collection)))
       const root = World.storageOf(World.collectionOf(kind))
@@ -102,20 +107,42 @@ const end = (
     })
   )
 
-const fieldsOf = (value: Json.Json | undefined, path: string, fields: Set<string>): void => {
-  if (Array.isArray(value)) for (const item of value) fieldsOf(item, `${path}[]`, fields)
+/** The values of each field in the specs, by its path. */
+const valuesOf = (value: Json.Json | undefined, path: string, found: Map<string, Set<string>>): void => {
+  if (Array.isArray(value)) for (const item of value) valuesOf(item, `${path}[]`, found)
   else if (typeof value === "object" && value !== null) {
-    for (const [name, inner] of Object.entries(value)) fieldsOf(inner, path === "" ? name : `${path}.${name}`, fields)
-  } else if (value !== undefined) fields.add(path)
+    for (const [name, inner] of Object.entries(value)) valuesOf(inner, path === "" ? name : `${path}.${name}`, found)
+  } else if (value !== undefined) found.set(path, (found.get(path) ?? new Set()).add(JSON.stringify(value)))
+}
+
+/** The fields that do not have the same value in all specs. */
+const varied = (specs: ReadonlyArray<Json.JsonObject>): ReadonlySet<string> => {
+  const all = new Map<string, Set<string>>()
+  const counts = new Map<string, number>()
+  for (const spec of specs) {
+    const own = new Map<string, Set<string>>()
+    valuesOf(spec, "", own)
+    for (const path of own.keys()) counts.set(path, (counts.get(path) ?? 0) + 1)
+    valuesOf(spec, "", all)
+  }
+  return new Set(
+    [...all].flatMap(([path, values]) => (values.size > 1 || counts.get(path) !== specs.length ? [path] : []))
+  )
 }
 
 /** The generated specs that the API server accepts for a new object, and the number of the others. */
-const accepted = (story: Story, kind: CustomResource, key: ObjectKey, base: World.Moment, { runs, seed }: Options) =>
+const accepted = (
+  story: Story,
+  kind: CustomResource,
+  key: ObjectKey,
+  base: World.Moment,
+  { runs, seed, seeds }: Options
+) =>
   World.run(story, { from: base, seed }, ({ client }) =>
     Effect.gen(function* () {
       const found: Array<Specs.Generated> = []
       let rejected = 0
-      for (const one of Specs.sample(kind, { count: candidates * 2 * runs, seed })) {
+      for (const one of Specs.sample(kind, { count: candidates * 2 * runs, seed, seeds })) {
         if (found.length >= 2 * runs) break
         const create = Client.create(kind, { metadata: key, spec: one.spec } as never, { dryRun: true })
         if (yield* Effect.isSuccess(Effect.provide(create, client))) found.push(one)
@@ -208,7 +235,6 @@ export const explore = (
         return { specs, message, ...witness([keyString(key)]) }
       })
 
-    const fields = new Set<string>()
     const violations: Array<PathViolation> = []
     const subjects = new Set<string>()
     let sequences = 0
@@ -216,15 +242,14 @@ export const explore = (
     for (let index = 0; index + 1 < found.length; index += 2) {
       const [one, other] = found.slice(index, index + 2)
       if (one === undefined || other === undefined) break
-      for (const { spec } of [one, other]) fieldsOf(spec, "", fields)
       for (const path of paths) {
         const difference = yield* compare(path(one, other))
         if (difference === "rejected") continue
-        sequences++
+        if (difference === undefined || difference.specs.length > 1) sequences++
         if (difference === undefined || subjects.has(difference.subject)) continue
         subjects.add(difference.subject)
         violations.push(yield* simplest(path, [one, other], difference))
       }
     }
-    return { violations, sequences, rejected, fields }
+    return { violations, specs: fresh.size, sequences, rejected, fields: varied(found.map(({ spec }) => spec)) }
   })

@@ -3,6 +3,7 @@
 import * as Explore from "@homeostat/testkit/Explore"
 import * as Coverage from "@homeostat/testkit/explore/Coverage"
 import type * as Explorer from "@homeostat/testkit/explore/Explorer"
+import type { StatesReport } from "@homeostat/testkit/explore/States"
 import type { Story } from "@homeostat/testkit/explore/Story"
 import { Effect } from "effect"
 
@@ -25,3 +26,7 @@ export const sectionOf = (title: string, { steps }: Story, report: Explorer.Repo
 /** Explores a story for a section. */
 export const section = (title: string, story: Story) =>
   Effect.map(Explore.run(story), (report) => sectionOf(title, story, report))
+
+/** The part of the page about the specs of a kind. */
+export const specsOf = (title: string, report: StatesReport): string =>
+  [`## Specs of ${title}`, "", Coverage.fields(report)].join("\n")

@@ -1,0 +1,71 @@
+/** The explorations of the specs of the shipped kinds. */
+import { Backup } from "@homeostat/backup/kinds/Backup"
+import { Restore } from "@homeostat/backup/kinds/Restore"
+import * as Explore from "@homeostat/testkit/Explore"
+import { controller } from "@homeostat/webapp"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Effect } from "effect"
+import * as Virtual from "../backup/Virtual.ts"
+import { backups } from "./Stories.ts"
+
+const names = ["a", "b"]
+const durations = ["1h", "2d"]
+
+const pod = {
+  "resources.requests.cpu": ["100m", "250m"],
+  "resources.requests.memory": ["64Mi"],
+  "resources.requests.ephemeral-storage": ["1Gi"],
+  "resources.limits.cpu": ["1", 2],
+  "resources.limits.memory": ["1Gi"],
+  "resources.limits.ephemeral-storage": ["2Gi"]
+}
+
+/** The specs of WebApps. */
+export const webapp = Explore.runStates(WebApp, {
+  controllers: [controller],
+  runs: 4,
+  seeds: {
+    spec: { image: "nginx:1.27" },
+    values: { ...pod, image: ["nginx:1.27", "nginx:1.28"], port: [80, 8080], "env.name": names }
+  }
+})
+
+const key = Virtual.key("shop")
+
+/** The specs of Backups. They do not run in this time, because the status of a Backup keeps the memory of its runs. */
+export const backup = Explore.runStates(Backup, {
+  ...backups,
+  key,
+  runs: 4,
+  seeds: {
+    spec: {
+      schedule: "0 2 * * *",
+      startPolicy: "OnSchedule",
+      source: "app",
+      destination: "pvc://store",
+      repository: { credentialsSecretRef: { name: "shop-backup-credentials" } }
+    },
+    values: {
+      ...pod,
+      schedule: ["0 2 * * *", "30 4 * * 0"],
+      startPolicy: ["OnSchedule"],
+      timeZone: ["Europe/Berlin", "UTC"],
+      pruneInterval: durations,
+      checkInterval: durations,
+      deletionGracePeriod: durations
+    }
+  }
+})
+
+/** The specs of Restores. They are immutable, so each Restore has one. */
+export const restore = Explore.runStates(Restore, {
+  ...backups,
+  before: Effect.zipRight(backups.before, Virtual.create("shop")),
+  key: Virtual.key("back"),
+  runs: 3,
+  passes: "5 minutes",
+  seeds: {
+    spec: { backupRef: "shop", targetPVC: "app" },
+    values: { ...pod, backupRef: ["shop"], targetPVC: ["app"], volume: ["app"], paths: ["/etc", "/var/lib"] }
+  }
+})
