@@ -44,7 +44,7 @@ export interface Options<A> {
    */
   readonly handOver?: ((child: A) => object) | undefined
   /**
-   * What to do if the API server refuses a change because a field is immutable, such as the template of a Job. `Replace` deletes the
+   * The reaction if the API server refuses a change because a field is immutable, such as the template of a Job. `Replace` deletes the
    * child with its dependents, and creates it again when it is gone: the kind must be declared with `Owned.kind(…, { removes: true })`.
    * Until then `apply` returns the child that is being deleted. Default `Fail`: `apply` fails with `Invalid`.
    */

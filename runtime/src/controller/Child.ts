@@ -34,6 +34,7 @@ export interface Options<A> extends Apply.Options<A> {
 /** The services to apply a child. */
 export type Needs = Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 
+/** The errors of applying a child. */
 type Failure = Effect.Effect.Error<ReturnType<typeof Apply.apply>>
 
 /** A child that exists as desired, and its readiness. */
@@ -69,15 +70,8 @@ export const keyOf = (owner: KubernetesObject, { kind, metadata }: Child): Objec
  * @example
  * ```ts
  * const page = Owned.child(BuiltIn.ConfigMap, { metadata: { name: "shop-page" }, data: { "index.html": "Hello" } })
- * const volume = Owned.child(
- *   BuiltIn.PersistentVolumeClaim,
- *   {
- *     metadata: { name: "shop-files" },
- *     spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
- *   },
- *   { after: [page] }
- * )
- * yield* Owned.all(site, [page, volume])
+ * const index = Owned.child(BuiltIn.ConfigMap, { metadata: { name: "shop-index" } }, { after: [page] })
+ * yield* Owned.all(site, [page, index])
  * ```
  */
 export const of = <A extends KubernetesObject, D extends Intent.Intended>(

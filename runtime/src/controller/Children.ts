@@ -104,7 +104,7 @@ const nameOf = ({ kind, metadata }: Child.Child): string => `${kind.kind} ${meta
  *   reconcile: (site) =>
  *     Effect.gen(function* () {
  *       const { name } = site.metadata
- *       const page = Owned.child(BuiltIn.ConfigMap, { metadata: { name }, data: { host: site.spec.host } })
+ *       const page = Owned.child(BuiltIn.ConfigMap, { metadata: { name }, data: { replicas: `${site.spec.replicas}` } })
  *       const service = Owned.child(BuiltIn.Service, { metadata: { name }, spec: { ports: [{ port: 80 }] } }, { after: [page] })
  *       yield* Owned.all(site, site.spec.replicas > 0 ? [page, service] : [page])
  *       return Result.done

@@ -52,8 +52,12 @@ describe("an owned object", () => {
   })
   test("of an owner in the core group is told by the empty group", () => {
     const pod = { ...owner, apiVersion: "v1", kind: "ConfigMap" }
-    expect(mapped(Trigger.owned(ConfigMap, { resource: Deployment }), child(pod))).toEqual([{ namespace: "shop", name: "a" }])
-    expect(mapped(Trigger.owned(ConfigMap, { resource: Deployment }), child({ ...pod, apiVersion: "apps/v1" }))).toEqual([])
+    expect(mapped(Trigger.owned(ConfigMap, { resource: Deployment }), child(pod))).toEqual([
+      { namespace: "shop", name: "a" }
+    ])
+    expect(
+      mapped(Trigger.owned(ConfigMap, { resource: Deployment }), child({ ...pod, apiVersion: "apps/v1" }))
+    ).toEqual([])
   })
   test("of a cluster-scoped owner concerns it by name alone", () => {
     const reference = { ...owner, apiVersion: "v1", kind: "Namespace" }

@@ -26,6 +26,7 @@ interface ValueMatch {
   readonly value: string
 }
 
+/** The requests of a rule. */
 interface Match {
   readonly path?: { readonly type?: "Exact" | "PathPrefix" | "RegularExpression"; readonly value?: string }
   readonly headers?: ReadonlyArray<ValueMatch>
@@ -39,6 +40,7 @@ interface Filter {
   readonly [field: string]: unknown
 }
 
+/** A rule of a route: requests, and the Services that answer them. */
 interface Rule {
   readonly name?: string
   readonly matches?: ReadonlyArray<Match>
@@ -68,6 +70,7 @@ interface Route {
   }
 }
 
+/** A port of a Gateway. */
 interface Listener {
   readonly name: string
   readonly hostname?: string

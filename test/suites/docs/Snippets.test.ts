@@ -9,7 +9,7 @@ import * as Markdown from "./Markdown.ts"
 
 const root = join(import.meta.dir, "../../..")
 
-const pages = ["docs/controller-runtime.md", "docs/effect.md", "docs/webhooks.md"]
+const pages = ["docs/children.md", "docs/controller-runtime.md", "docs/effect.md", "docs/webhooks.md"]
 
 const read = async (page: string) => Markdown.blocks(await Bun.file(join(root, page)).text())
 
