@@ -92,13 +92,13 @@ const end = (
         yield* world.time.pass(passes)
         if (!(yield* world.settle(passes))) return { result: "the cluster does not come to rest", witness }
       }
-      const { saved } = world.moment()
+      const { saved } = yield* world.moment
       const [first] = [...world.seen, ...Refused.unreported(world.attempts, saved)]
       if (first !== undefined) return { result: first.message, witness }
       const storages = new Set(world.director.sent.map(({ asked }) => World.storageOf(asked.collection)))
       const root = World.storageOf(World.collectionOf(kind))
       const roots = new Set([root])
-      const result = Picture.of((yield* world.moment).saved, {
+      const result = Picture.of(saved, {
         base: base.saved,
         roots,
         storages: new Set([...storages, root])
