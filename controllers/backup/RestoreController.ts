@@ -69,7 +69,7 @@ export const controller = Controller.make("restore", {
       const now = yield* Clock.currentTimeMillis
       const { startTimeout } = yield* Settings
       const standing = yield* follow(restore, job, now)
-      const status = statusOf(restore, standing, now)
+      const status = statusOf(restore, standing)
       yield* Status.update(restore, status)
       yield* report(restore, status, standing)
       // Other objects must not wait for one that cannot run.
@@ -310,22 +310,17 @@ const volumeOf = (restore: Restore, backup: Backup, { destination }: Spec.Unders
     return Either.left(refusal)
   })
 
+/** A status without the times of conditions, which `Status.update` adds. */
+type DesiredStatus = Status.Desired<RestoreStatus>
+
 /** The new status. */
-const statusOf = (restore: Restore, standing: State, now: number): RestoreStatus => {
+const statusOf = (restore: Restore, standing: State): DesiredStatus => {
   const observedGeneration = restore.metadata.generation ?? 0
   const before = restore.status ?? {}
-  const time = Time.seconds(now)
-  const conditions = (drafts: ReadonlyArray<Omit<Condition.Draft, "observedGeneration">>) =>
-    Condition.set(
-      before.conditions?.filter(({ type }) => drafts.some((draft) => draft.type === type)),
-      drafts.map((draft) => ({ ...draft, observedGeneration })),
-      time
-    )
-  const waiting = (reason: string, message: string) =>
-    conditions([
-      { type: Condition.Ready, status: "False", reason, message },
-      { type: Condition.Reconciling, status: "True", reason, message }
-    ])
+  const waiting = (reason: string, message: string) => [
+    Condition.false(Condition.Ready, { reason, message }),
+    Condition.true(Condition.Reconciling, { reason, message })
+  ]
   switch (standing._tag) {
     case "Pending":
       return {
@@ -354,17 +349,19 @@ const statusOf = (restore: Restore, standing: State, now: number): RestoreStatus
         message,
         completionTime: Time.seconds(standing.at),
         ...(restored !== undefined && { restored }),
-        conditions: conditions([
-          { type: Condition.Ready, status: isComplete ? "True" : "False", reason, message },
-          ...(isComplete ? [] : [{ type: Condition.Stalled, status: "True", reason, message } as const])
-        ])
+        conditions: isComplete
+          ? [Condition.true(Condition.Ready, { reason, message })]
+          : [
+              Condition.false(Condition.Ready, { reason, message }),
+              Condition.true(Condition.Stalled, { reason, message })
+            ]
       }
     }
   }
 }
 
 /** Records Events for transitions, each once, by comparison with the previous status. */
-const report = (restore: Restore, status: RestoreStatus, standing: State) => {
+const report = (restore: Restore, status: DesiredStatus, standing: State) => {
   const before = Condition.find(restore.status?.conditions, Condition.Ready)
   const now = Condition.find(status.conditions, Condition.Ready)
   const record = (type: "Normal" | "Warning", reason: string, note: string) =>

@@ -95,7 +95,7 @@ export const unknown = (type: string, facts: Facts): Draft => ({ type, status: "
  * const reason = Condition.find(site.status?.conditions, "Ready")?.reason
  * ```
  */
-export const find = (conditions: ReadonlyArray<Condition> | undefined, type: string): Condition | undefined =>
+export const find = <C extends Draft>(conditions: ReadonlyArray<C> | undefined, type: string): C | undefined =>
   conditions?.find((condition) => condition.type === type)
 
 /**
