@@ -23,13 +23,13 @@ export const bytesOf = (text: string): Either.Either<number, string> => {
 export const flags = {
   recordings: Flag.parsed("recordings", {
     placeholder: "N",
-    description: `How many attempts that failed or wrote to keep for replay, or 0 for none (default ${Ring.usual.count})`,
+    description: `Attempts to keep for replay, or 0 for none (default ${Ring.usual.count})`,
     parse: countOf,
     otherwise: Ring.usual.count
   }),
   recordingsMemory: Flag.parsed("recordings-memory", {
     placeholder: "SIZE",
-    description: "The most memory of these recordings; one of them has at most an eighth (default 8Mi)",
+    description: "The most memory of these attempts (default 8Mi)",
     parse: bytesOf,
     otherwise: Ring.usual.bytes
   })

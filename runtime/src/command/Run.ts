@@ -102,7 +102,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
     otherwise: undefined
   }),
   syncPeriod: Flag.duration("sync-period", {
-    description: "Reconcile every object this often, even if nothing changed",
+    description: "Reconcile every object this often",
     otherwise: "10h",
     // A shorter period would keep all workers busy.
     atLeast: "1s"
@@ -126,7 +126,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
   ...Webhooks.flags,
   ...Recordings.flags,
   opaqueTokens: Flag.toggle("opaque-tokens", {
-    description: "Also ask the API server about tokens that are not JSON Web Tokens"
+    description: "Also review tokens that are not JSON Web Tokens"
   }),
   ...Logging.flags,
   ...Tracing.flags

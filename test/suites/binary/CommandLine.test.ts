@@ -86,6 +86,8 @@ describe("The program", () => {
         "webhook-bind-address",
         "webhook-url",
         "webhook-cert-dir",
+        "recordings",
+        "recordings-memory",
         "opaque-tokens",
         "log-level",
         "log-format",
@@ -142,11 +144,11 @@ describe("A mistake on the command line is exit code 2 and one line that names i
   const mistakes: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [
     [
       ["help", "start"],
-      `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, plan, why, version, mover)`
+      `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, plan, why, replay, version, mover)`
     ],
     [
       ["start"],
-      `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, plan, why, version, mover)`
+      `unknown command: "start" (must be one of run, crd, rbac, manifests, preflight, plan, why, replay, version, mover)`
     ],
     [["run", "--bogus"], "unknown flag: --bogus (see homeostat run --help)"],
     [

@@ -16,6 +16,7 @@ import type { Document } from "@homeostat/runtime/manager/recordings/Document"
 import * as Text from "@homeostat/runtime/replay/Text"
 import * as BuiltIn from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
+import * as Faults from "@homeostat/testkit/Faults"
 import * as Harness from "@homeostat/testkit/Harness"
 import { live } from "@homeostat/testkit/Test"
 import { Clock, Duration, Effect, Option, Random } from "effect"
@@ -41,12 +42,17 @@ const controllerOf = (reconcile: Reconcile) =>
   })
 
 /** The recordings of the attempts for one Chore, in which the body happens. */
-const recordings = (reconcile: Reconcile, body: Effect.Effect<unknown, unknown, Client.Client> = Effect.void) =>
+const recordings = (
+  reconcile: Reconcile,
+  body: Effect.Effect<unknown, unknown, Client.Client> = Effect.void,
+  begin: (faults: Faults.Faults) => void = () => {}
+) =>
   Effect.gen(function* () {
     const all: Array<Document> = []
     const manager = Recordings.observed(all)(Manager.launch([controllerOf(reconcile)]))
-    yield* Harness.run({ crds: [Crd.of(Chore)], manager, atRest: false }, () =>
+    yield* Harness.run({ crds: [Crd.of(Chore)], manager, atRest: false }, ({ faults }) =>
       Effect.gen(function* () {
+        begin(faults)
         yield* Client.create(BuiltIn.Secret, { metadata: key, stringData: { password: secretValue } })
         yield* Client.create(Chore, { metadata: key, spec: { what: "sweep" } })
         yield* TestClock.adjust("2 seconds")
@@ -192,6 +198,39 @@ describe("An attempt that failed", () => {
       expect(ran).toBe(false)
     })
   )
+})
+
+describe("A request that an API server refused, or did not answer", () => {
+  const writing: Reconcile = (chore) =>
+    Effect.gen(function* () {
+      yield* Owned.apply(chore, BuiltIn.ConfigMap, page(chore.spec.what))
+      const { status } = yield* Client.raw({ method: "GET", path: "/version", retry: true })
+      return status === 200 ? Result.done : Result.requeue
+    })
+  const maps = { verb: "patch", kind: BuiltIn.ConfigMap } as const
+  const faults: ReadonlyArray<readonly [what: string, begin: (faults: Faults.Faults) => void, ending: object]> = [
+    // After a conflict, an apply reads the child.
+    ["409", (all) => all.on(maps, Faults.conflict, { times: 1 }), { outcome: "Failed", error: "NotFound" }],
+    [
+      "429 until the retries end",
+      (all) => all.on(maps, Faults.tooManyRequests("1 second")),
+      { error: "TooManyRequests" }
+    ],
+    ["503 until the retries end", (all) => all.on(maps, Faults.answer(503)), { error: "ServerError" }],
+    ["503 once", (all) => all.on(maps, Faults.answer(503), { times: 1 }), { outcome: "Done" }],
+    ["403", (all) => all.on(maps, Faults.answer(403)), { error: "Forbidden" }],
+    ["a lost connection", (all) => all.on(maps, Faults.lost), { outcome: "Unreachable", error: "Transport" }]
+  ]
+  for (const [what, begin, ending] of faults) {
+    live(`has the same result in a replay: ${what}`, () =>
+      Effect.gen(function* () {
+        const document = first(yield* recordings(writing, TestClock.adjust("30 seconds"), (all) => void begin(all)))
+        expect(document.ending).toMatchObject(ending)
+        const report = yield* replay(document, writing)
+        expect(report).toMatchObject({ same: true, ending: document.ending, differences: [], missingReads: [] })
+      })
+    )
+  }
 })
 
 describe("The time of a replay", () => {

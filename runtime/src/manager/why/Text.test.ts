@@ -193,6 +193,18 @@ Not known   one
     ])
   })
 
+  test("names the recording of an attempt, once with its trace", () => {
+    const ends: ReadonlyArray<readonly [over: Partial<Explanation["runs"][number]>, end: string]> = [
+      [{ recording: "abc" }, "; replay abc"],
+      [{ recording: "abc", trace: { id: "abc", exported: false } }, "; replay abc"],
+      [{ recording: "abc", trace: { id: "abc", exported: true } }, "; trace and replay abc"],
+      [{ recording: "def", trace: { id: "abc", exported: true } }, "; trace abc; replay def"]
+    ]
+    for (const [over, end] of ends) {
+      const [line] = section("Attempts", theRun(over))
+      expect(line).toEndWith(`nothing to do${end}`)
+    }
+  })
   test("prints at most four ignored changes", () => {
     const lines = section("Ignored", {
       ignored: [

@@ -117,8 +117,14 @@ export const runLines = (
       const nothing =
         did.length === 0 && run.message === undefined && run.outcome !== "Vanished" ? ["nothing to do"] : []
       const { recording } = run
-      const trace = run.trace?.exported === true && run.trace.id !== recording ? [`trace ${run.trace.id}`] : []
-      const replay = recording === undefined ? [] : [`replay ${recording}`]
+      const trace = run.trace?.exported === true ? run.trace.id : undefined
+      const ids =
+        trace !== undefined && trace === recording
+          ? [`trace and replay ${trace}`]
+          : [
+              ...(trace === undefined ? [] : [`trace ${trace}`]),
+              ...(recording === undefined ? [] : [`replay ${recording}`])
+            ]
       return [
         clock(Date.parse(run.startedAt), now),
         ago(Date.parse(run.startedAt), now),
@@ -130,8 +136,7 @@ export const runLines = (
           ...(run.message === undefined ? [] : [clip(run.message, explanation)]),
           ...did,
           ...nothing,
-          ...trace,
-          ...replay
+          ...ids
         ].join("; ")
       ]
     })
