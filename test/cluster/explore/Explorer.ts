@@ -4,6 +4,8 @@ import type * as Store from "@homeostat/apiserver/storage/Store"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type { Broken } from "./Broken.ts"
+import type { Witness } from "./Evidence.ts"
 import { type Fault, type ForeignWrite, identifier, type Planned, type Schedule } from "./Fault.ts"
 import * as Foreign from "./Foreign.ts"
 import * as Picture from "./Picture.ts"
@@ -73,11 +75,11 @@ interface Ended {
   readonly moment: World.Moment
   readonly changes: string
   readonly seen: ReadonlyArray<World.Seen>
-  readonly undone: ReadonlyArray<Violations.Broken>
+  readonly undone: ReadonlyArray<Broken>
   /** The writes of other clients. */
   readonly hows: ReadonlyArray<ForeignWrite>
-  readonly unreported: ReadonlyArray<Violations.Broken>
-  readonly witness: Trace.Witness
+  readonly unreported: ReadonlyArray<Broken>
+  readonly witness: Witness
 }
 
 /** Plays one schedule to its end. */
@@ -97,7 +99,7 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
     rested: boolean,
     before: ReadonlyArray<Wire.Sent>,
     planned: ReadonlyArray<Planned>,
-    witness: Trace.Witness
+    witness: Witness
   ): Ended => {
     const moment = world.moment()
     const fired = world.director.fired()
@@ -179,8 +181,8 @@ const strictly = (saved: Store.Saved, view: Picture.View): number | bigint =>
   Bun.hash(JSON.stringify([...Picture.of(saved, { ...view, strict: true })]))
 
 interface Restart {
-  readonly broken: ReadonlyArray<Violations.Broken>
-  readonly witness: Trace.Witness
+  readonly broken: ReadonlyArray<Broken>
+  readonly witness: Witness
 }
 
 const harmless: Restart = { broken: [], witness: () => ({ trace: [], why: "" }) }

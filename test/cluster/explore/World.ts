@@ -19,11 +19,11 @@ import * as Random from "effect/Random"
 import * as Scope from "effect/Scope"
 import * as EmbeddedCluster from "../EmbeddedCluster.ts"
 import * as VirtualTime from "../VirtualTime.ts"
+import type { Broken } from "./Broken.ts"
 import * as Foreign from "./Foreign.ts"
 import * as Retries from "./Retries.ts"
 import type { Story } from "./Story.ts"
 import * as Views from "./Views.ts"
-import type { Broken } from "./Violations.ts"
 import * as Wire from "./Wire.ts"
 
 /** The storage of a collection: `apps/deployments` for `/apis/apps/v1/deployments`. */
