@@ -24,6 +24,6 @@ for (const [title, exploration] of [
         // After a change: bun test/suites/explore/generate.ts
         expect(page).toContain(Explored.specsOf(title, report))
       }),
-    120_000
+    300_000
   )
 }
