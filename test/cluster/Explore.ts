@@ -49,7 +49,10 @@ export type Program<R = Manager.Runtime> = Partial<Omit<Story.Story, "controller
   )
 
 /** The parts of a story. */
-export type StoryOptions<R = Manager.Runtime> = Program<R> & { readonly steps: ReadonlyArray<Story.Step> }
+export type StoryOptions<R = Manager.Runtime> = Program<R> & {
+  /** The acts of the users, in their order (see {@link step}). */
+  readonly steps: ReadonlyArray<Story.Step>
+}
 
 /**
  * A step of a story: what a user does. `passes` is the time that the program needs afterwards, for example for a Job. By default, only the
@@ -449,8 +452,7 @@ export const states = <R = Manager.Runtime>(
     () =>
       Effect.gen(function* () {
         const report = yield* runStates(kind, options)
-        if (report.specs === 0)
-          return yield* Effect.dieMessage(`the API server rejected all ${report.rejected} specs`)
+        if (report.specs === 0) return yield* Effect.dieMessage(`the API server rejected all ${report.rejected} specs`)
         if (report.violations.length > 0) return yield* Effect.dieMessage(Message.ofStates(report))
       }),
     timeoutMillis

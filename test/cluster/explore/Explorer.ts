@@ -4,6 +4,8 @@ import type * as Store from "@homeostat/apiserver/storage/Store"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type { Broken } from "./Broken.ts"
+import type { Witness } from "./Evidence.ts"
 import { type Fault, type ForeignWrite, identifier, type Planned, type Schedule } from "./Fault.ts"
 import * as Foreign from "./Foreign.ts"
 import * as Picture from "./Picture.ts"
@@ -75,11 +77,11 @@ export interface Ended {
   readonly moment: World.Moment
   readonly changes: string
   readonly seen: ReadonlyArray<World.Seen>
-  readonly undone: ReadonlyArray<Violations.Broken>
+  readonly undone: ReadonlyArray<Broken>
   /** The writes of other clients. */
   readonly hows: ReadonlyArray<ForeignWrite>
-  readonly unreported: ReadonlyArray<Violations.Broken>
-  readonly witness: Trace.Witness
+  readonly unreported: ReadonlyArray<Broken>
+  readonly witness: Witness
 }
 
 /** The parts of an end that the world does not know. */
@@ -89,7 +91,7 @@ export interface Played {
   readonly before?: ReadonlyArray<Wire.Sent>
   /** The faults of the world. */
   readonly planned: ReadonlyArray<Planned>
-  readonly witness: Trace.Witness
+  readonly witness: Witness
 }
 
 /** The end of a schedule in a world. */
@@ -197,8 +199,8 @@ const strictly = (saved: Store.Saved, view: Picture.View): number | bigint =>
   Bun.hash(JSON.stringify([...Picture.of(saved, { ...view, strict: true })]))
 
 interface Restart {
-  readonly broken: ReadonlyArray<Violations.Broken>
-  readonly witness: Trace.Witness
+  readonly broken: ReadonlyArray<Broken>
+  readonly witness: Witness
 }
 
 const harmless: Restart = { broken: [], witness: () => ({ trace: [], why: "" }) }

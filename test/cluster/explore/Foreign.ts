@@ -7,8 +7,8 @@ import { defaultTimeoutMillis, type Request } from "@homeostat/runtime/client/Re
 import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import type { Broken } from "./Broken.ts"
 import type { ForeignWrite } from "./Fault.ts"
-import type { Broken } from "./Violations.ts"
 import type { Sent } from "./Wire.ts"
 
 /** An object that another client wrote. */
@@ -24,9 +24,6 @@ export interface Written {
 export const annotation = "example.com/other-client"
 
 const manager = "other-client"
-
-/** The holder of a Lease; undefined without a holder. */
-export const holder = (lease: Json.JsonObject | undefined) => Json.text(Json.at(lease, "spec", "holderIdentity"))
 
 const parsed = (text: string | undefined): Json.JsonObject => {
   try {

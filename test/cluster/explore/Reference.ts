@@ -1,5 +1,7 @@
 /** The run of a story without faults, from which schedules are derived and with which they are compared. */
 import * as Effect from "effect/Effect"
+import type { Broken } from "./Broken.ts"
+import type { Witness } from "./Evidence.ts"
 import type { Planned } from "./Fault.ts"
 import * as Past from "./Past.ts"
 import * as Picture from "./Picture.ts"
@@ -28,7 +30,7 @@ export interface Course {
   /** Whether the API server refused the last writes for an object. */
   readonly refused: boolean
   /** What happened in it. */
-  readonly witness: Trace.Witness
+  readonly witness: Witness
 }
 
 /** The run without faults. */
@@ -90,13 +92,13 @@ export const restartMessage = (sent: ReadonlyArray<Wire.Sent>): string =>
     .join("; ")}`
 
 /** The broken promise of a cluster that does not come to rest, unless the world saw the reason. */
-export const restless = (rested: boolean, seen: ReadonlyArray<Violations.Broken>): ReadonlyArray<Violations.Broken> =>
+export const restless = (rested: boolean, seen: ReadonlyArray<Broken>): ReadonlyArray<Broken> =>
   rested || seen.some(({ oracle }) => oracle === atRest)
     ? []
     : [{ oracle: atRest, message: "the cluster does not come to rest" }]
 
 /** The broken promise about writes at rest: none without a write. */
-export const restartBroken = (sent: ReadonlyArray<Wire.Sent>): ReadonlyArray<Violations.Broken> =>
+export const restartBroken = (sent: ReadonlyArray<Wire.Sent>): ReadonlyArray<Broken> =>
   sent.length === 0
     ? []
     : [{ oracle: atRest, message: restartMessage(sent), objects: sent.map(({ asked }) => Trace.keyOf(asked)) }]

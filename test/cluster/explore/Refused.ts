@@ -3,7 +3,7 @@
 import * as Json from "@homeostat/apiserver/model/Json"
 import type * as Store from "@homeostat/apiserver/storage/Store"
 import type { Attempt } from "@homeostat/runtime/controller/Attempt"
-import type { Broken } from "./Violations.ts"
+import type { Broken } from "./Broken.ts"
 
 /** The oracle. */
 export const oracle = "a refused spec is reported on the object"

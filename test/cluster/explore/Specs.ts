@@ -6,7 +6,7 @@ import * as FastCheck from "effect/FastCheck"
 
 type Arbitrary = FastCheck.Arbitrary<Json.Json>
 
-/** What a user knows about good specs. */
+/** Good specs and values of a kind, from its user. */
 export interface Seeds {
   /** A spec that the API server accepts. Each generated spec is this one with some other fields. Default: specs from the schema alone. */
   readonly spec?: Json.JsonObject | undefined

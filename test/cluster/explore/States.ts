@@ -9,6 +9,7 @@ import type { Any as CustomResource } from "@homeostat/runtime/resource/CustomRe
 import { keyString, type ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type { Evidence, Witness } from "./Evidence.ts"
 import * as Picture from "./Picture.ts"
 import * as Refused from "./Refused.ts"
 import * as Specs from "./Specs.ts"
@@ -17,7 +18,7 @@ import * as Trace from "./Trace.ts"
 import * as World from "./World.ts"
 
 /** A sequence of specs whose end differs from that of a new object. */
-export interface PathViolation extends Trace.Evidence {
+export interface PathViolation extends Evidence {
   readonly specs: ReadonlyArray<Json.JsonObject>
   readonly message: string
 }
@@ -56,7 +57,7 @@ const candidates = 16
 const notReady = /"status":"(False|Unknown)","type":"Ready"/
 
 /** An end: a picture, or another broken promise. */
-type End = "rejected" | { readonly result: Picture.Picture | string; readonly witness: Trace.Witness }
+type End = "rejected" | { readonly result: Picture.Picture | string; readonly witness: Witness }
 
 /** A broken promise of a sequence. */
 interface Difference {
@@ -64,7 +65,7 @@ interface Difference {
   readonly message: string
   /** What is broken, without values. */
   readonly subject: string
-  readonly witness: Trace.Witness
+  readonly witness: Witness
 }
 
 /** The end of an object that gets these specs one after the other. */
@@ -81,7 +82,7 @@ const end = (
       world.director.arm([])
       yield* world.start
       yield* world.settle()
-      const witness: Trace.Witness = (objects) => Trace.of(world, base.at)(objects)
+      const witness: Witness = (objects) => Trace.of(world, base.at)(objects)
       for (const [index, spec] of specs.entries()) {
         const write =
           index === 0
@@ -98,7 +99,7 @@ const end = (
       const storages = new Set(world.director.sent.map(({ asked }) => World.storageOf(asked.collection)))
       const root = World.storageOf(World.collectionOf(kind))
       const roots = new Set([root])
-      const result = Picture.of(saved, {
+      const result = Picture.of((yield* world.moment).saved, {
         base: base.saved,
         roots,
         storages: new Set([...storages, root])

@@ -3,20 +3,10 @@
 import type { Attempt } from "@homeostat/runtime/controller/Attempt"
 import * as Attempts from "../Attempts.ts"
 import { askedOf } from "../RequestMatch.ts"
+import type { Witness } from "./Evidence.ts"
 import * as Fold from "./Fold.ts"
 import * as Wire from "./Wire.ts"
 import type * as World from "./World.ts"
-
-/** What happened before a violation. */
-export interface Evidence {
-  /** The requests and attempts of the objects in the order of their times, a line each. Equal lines are folded. */
-  readonly trace: ReadonlyArray<string>
-  /** The last attempts of the objects, as `why` shows them. Empty without an attempt. */
-  readonly why: string
-}
-
-/** The evidence about objects, `namespace/name` each. Without objects: about all. */
-export type Witness = (objects?: ReadonlyArray<string>) => Evidence
 
 /** How much of a request's body a line shows. */
 const longestBody = 160

@@ -1,27 +1,16 @@
 /** The promises that a schedule broke, each once. */
 
+import type { Broken } from "./Broken.ts"
+import type { Evidence, Witness } from "./Evidence.ts"
 import type { Schedule } from "./Fault.ts"
-import type { Witness } from "./Trace.ts"
 
 /** A promise that a schedule broke. */
-export interface Violation {
+export interface Violation extends Evidence {
   readonly schedule: Schedule
   readonly oracle: string
   readonly message: string
   /** How often the schedule broke it with this message. */
   readonly times: number
-  /** The requests and attempts of the object, a line each. */
-  readonly trace: ReadonlyArray<string>
-  /** The last attempts of the object, as `why` shows them. Empty without an attempt. */
-  readonly why: string
-}
-
-/** A promise and how it was broken. */
-export interface Broken {
-  readonly oracle: string
-  readonly message: string
-  /** The objects that the message names, `namespace/name` each. Default: all. */
-  readonly objects?: ReadonlyArray<string> | undefined
 }
 
 /** The violations of a schedule. Equal ones are counted. */
