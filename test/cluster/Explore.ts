@@ -15,9 +15,11 @@ import { controllerOf, keyOf, type ObjectKey } from "@homeostat/runtime/resource
 import * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import type { ControlPlane } from "./envtest/ControlPlane.ts"
 import * as Explorer from "./explore/Explorer.ts"
-import type { Fault } from "./explore/Fault.ts"
+import type { Fault, Schedule } from "./explore/Fault.ts"
 import * as Message from "./explore/Message.ts"
+import * as OnReal from "./explore/OnReal.ts"
 import * as Replay from "./explore/Replay.ts"
 import type * as Specs from "./explore/Specs.ts"
 import * as States from "./explore/States.ts"
@@ -178,6 +180,51 @@ const explore = (story: Story.Story, { depth = 1, faults, only, pairs = 1000, se
     seed,
     isTried: ({ _tag }) => faults === undefined || faults.includes(_tag)
   })
+
+/**
+ * Plays a schedule of a violation on a real kube-apiserver, and compares it with the same steps without its faults. The violations should
+ * be the same as on the embedded cluster.
+ *
+ * The controllers work in namespaces of their own, so that many schedules share a cluster. Their clock leaps over waits, but that of the
+ * cluster does not. The cluster needs its garbage collector, and kwok for pods.
+ *
+ * @example
+ * ```ts
+ * import { expect } from "bun:test"
+ * import { BuiltIn, Client, Controller, Owned, Result } from "@homeostat/runtime"
+ * import * as Explore from "@homeostat/testkit/Explore"
+ * import { real } from "@homeostat/testkit/Shared"
+ * import { Effect } from "effect"
+ *
+ * const controller = Controller.make("copy", {
+ *   for: BuiltIn.Service,
+ *   owns: [BuiltIn.ConfigMap],
+ *   reconcile: (service) =>
+ *     Effect.as(Owned.apply(service, BuiltIn.ConfigMap, { metadata: { name: service.metadata.name } }), Result.done)
+ * })
+ *
+ * const key = { namespace: "default", name: "shop" }
+ *
+ * const story = Explore.story({
+ *   controllers: [controller],
+ *   steps: [Explore.step("create", Client.create(BuiltIn.Service, { metadata: key, spec: { ports: [{ port: 80 }] } }))]
+ * })
+ *
+ * real(
+ *   "the undisturbed first step keeps all promises on a real kube-apiserver",
+ *   (cluster) =>
+ *     Effect.map(Explore.onReal(story, { step: 0, faults: [] }, cluster), ({ violations }) =>
+ *       expect(violations).toEqual([])
+ *     ),
+ *   { controllers: ["garbage-collector-controller"] }
+ * )
+ * ```
+ */
+export const onReal = (
+  story: Story.Story,
+  schedule: Schedule,
+  cluster: ControlPlane
+): Effect.Effect<OnReal.RealReport> => OnReal.play(story, schedule, cluster)
 
 /**
  * Declares a test that explores a story. It fails with each violation as a schedule in words. With the variable `HOMEOSTAT_SCHEDULE`, it

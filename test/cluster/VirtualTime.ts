@@ -41,6 +41,8 @@ export interface LeapingTime {
   readonly leap: (duration: Duration.DurationInput) => Effect.Effect<void>
   /** Leaps from sleep to sleep: each one ends at its time, and what follows from that happens before the next one ends. */
   readonly pass: (duration: Duration.DurationInput) => Effect.Effect<void>
+  /** A process that the test can suspend. At first it runs. */
+  readonly process: () => Process
 }
 
 interface Sleeper {
@@ -161,6 +163,11 @@ const makeGate = (scheduler: Scheduler.Scheduler) => {
   }
 }
 
+const processOf = (scheduler: Scheduler.Scheduler): Process => {
+  const { gated, resume, suspend } = makeGate(scheduler)
+  return { within: Effect.withScheduler(gated), suspend, resume }
+}
+
 /**
  * Time that begins at this moment, in epoch milliseconds.
  *
@@ -246,10 +253,7 @@ export const make = (begin = 0): VirtualTime => {
         while (!fiber.unsafePoll()) yield* pass("100 millis")
         return yield* Fiber.join(fiber)
       }),
-    process: () => {
-      const { gated, resume, suspend } = makeGate(scheduler)
-      return { within: Effect.withScheduler(gated), suspend, resume }
-    }
+    process: () => processOf(scheduler)
   }
 }
 
@@ -258,6 +262,8 @@ const longestMillis = 2 ** 31 - 1
 
 /**
  * Time for real connections: it shows the real time, and a test can move it forward.
+ *
+ * @param calm what `pass` waits for before each leap, such as the answers to requests; default: nothing
  *
  * @example
  * ```ts
@@ -276,7 +282,7 @@ const longestMillis = 2 ** 31 - 1
  * )
  * ```
  */
-export const leaping = (): LeapingTime => {
+export const leaping = (calm: Effect.Effect<void> = Effect.void): LeapingTime => {
   const real = Clock.make()
   const began = real.unsafeCurrentTimeNanos()
   let leapt = 0
@@ -304,17 +310,20 @@ export const leaping = (): LeapingTime => {
   return {
     clock: makeClock(
       () => real.unsafeCurrentTimeMillis() + leapt,
-      () => real.unsafeCurrentTimeNanos() + BigInt(leapt) * 1_000_000n,
+      () => real.unsafeCurrentTimeNanos() + BigInt(Math.round(leapt * 1_000_000)),
       (duration) => sleepers.sleep(duration, arm, disarm)
     ),
     leap,
     pass: (duration) =>
       Effect.gen(function* () {
         const end = leapt + Duration.toMillis(duration)
+        yield* calm
         while (leapt < end) {
           const next = Math.min(...Array.from(sleepers.all, ({ at }) => at))
           yield* leap(Math.min(end - leapt, Math.max(1, Math.ceil(next - passed()))))
+          yield* calm
         }
-      })
+      }),
+    process: () => processOf(Scheduler.defaultScheduler)
   }
 }

@@ -10,10 +10,10 @@ import type * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Eventually from "../Eventually.ts"
 import type { VirtualTime } from "../VirtualTime.ts"
+import * as Ground from "./Ground.ts"
 import { restartMessage } from "./Reference.ts"
 import type * as Retries from "./Retries.ts"
 import * as Wire from "./Wire.ts"
-import * as World from "./World.ts"
 
 /** A restarted manager wrote, although the cluster was at rest. */
 export class NotAtRest extends Data.TaggedError("NotAtRest")<{
@@ -62,7 +62,7 @@ export const check = <E>({
   Effect.gen(function* () {
     let changes = 0
     const unsubscribe = store.subscribe(({ storage }) => {
-      if (World.matters(storage)) changes++
+      if (Ground.matters(storage)) changes++
     })
     let isAtRest = false
     yield* time.pass(lag)
@@ -76,7 +76,7 @@ export const check = <E>({
     yield* stop
     const director = Wire.observing({
       now: () => time.clock.unsafeCurrentTimeMillis(),
-      revision: () => store.revision
+      revision: () => Effect.sync(() => store.revision)
     })
     director.arm([])
     const owner: Wire.Owner = { name: "restarted manager", dead: false, closed: false, suspend: () => undefined }

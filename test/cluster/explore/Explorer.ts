@@ -66,7 +66,8 @@ export interface Options {
   readonly only?: string | undefined
 }
 
-interface Ended {
+/** The end of a schedule. */
+export interface Ended {
   readonly rested: boolean
   readonly fired: boolean
   /** The schedule with the real points of its faults. */
@@ -82,26 +83,23 @@ interface Ended {
   readonly witness: Witness
 }
 
-/** Plays one schedule to its end. */
-const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: number): Effect.Effect<Ended> => {
-  const { faults, step } = schedule
-  const course = steps[step]
-  if (course === undefined) return Effect.dieMessage(`step ${step}: not found`)
-  const [first, ...others] = faults
-  const fork =
-    first?.fault._tag === "Crash" && first.point._tag === "Request"
-      ? course.moments.find(
-          ({ request, when }) => request === first.point.at && first.fault._tag === "Crash" && when === first.fault.when
-        )
-      : undefined
-  const ended = (
-    world: World.World,
-    rested: boolean,
-    before: ReadonlyArray<Wire.Sent>,
-    planned: ReadonlyArray<Planned>,
-    witness: Witness
-  ): Ended => {
-    const moment = world.moment()
+/** The parts of an end that the world does not know. */
+export interface Played {
+  readonly rested: boolean
+  /** The requests before the world began. */
+  readonly before?: ReadonlyArray<Wire.Sent>
+  /** The faults of the world. */
+  readonly planned: ReadonlyArray<Planned>
+  readonly witness: Witness
+}
+
+/** The end of a schedule in a world. */
+export const ended = (
+  world: World.World,
+  { faults, step }: Schedule,
+  { before = [], planned, rested, witness }: Played
+): Effect.Effect<Ended> =>
+  Effect.map(world.moment, (moment) => {
     const fired = world.director.fired()
     return {
       rested,
@@ -119,7 +117,20 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
       hows: world.foreign.map(({ how }) => how),
       witness
     }
-  }
+  })
+
+/** Plays one schedule to its end. */
+const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: number): Effect.Effect<Ended> => {
+  const { faults, step } = schedule
+  const course = steps[step]
+  if (course === undefined) return Effect.dieMessage(`step ${step}: not found`)
+  const [first, ...others] = faults
+  const fork =
+    first?.fault._tag === "Crash" && first.point._tag === "Request"
+      ? course.moments.find(
+          ({ request, when }) => request === first.point.at && first.fault._tag === "Crash" && when === first.fault.when
+        )
+      : undefined
   if (fork !== undefined && first !== undefined) {
     const { passes = 0 } = story.steps[step] ?? {}
     const until = course.actedAt + Duration.toMillis(passes)
@@ -133,7 +144,7 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
         const before = course.sent.slice(0, fork.when === "after" ? fork.request + 1 : fork.request)
         const crash = Trace.untilCrash(before, course.actedAt)
         const witness = Trace.joined(crash, "the process dies", Trace.of(world, course.actedAt))
-        return ended(world, rested, before, others, witness)
+        return yield* ended(world, schedule, { rested, before, planned: others, witness })
       })
     )
   }
@@ -143,17 +154,23 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
       yield* world.start
       if (elected) yield* world.start
       yield* world.settle()
-      const since = world.moment().at
+      const since = world.time.clock.unsafeCurrentTimeMillis()
       const { rested } = yield* playStep(world, story, step, faults)
-      return ended(world, rested, [], faults, Trace.of(world, since))
+      return yield* ended(world, schedule, { rested, planned: faults, witness: Trace.of(world, since) })
     })
   )
 }
 
 const showChanges = (changes: string): string => (changes === "" ? "nothing" : changes)
 
+/** The ends of the steps without faults. */
+export interface Expected {
+  readonly steps: { readonly [step: number]: Pick<Reference["steps"][number], "changes" | "picture"> | undefined }
+  readonly view: Picture.View
+}
+
 /** The promises that the end of a schedule broke. */
-const judge = (story: Story, { steps, view }: Reference, end: Ended): ReadonlyArray<Violations.Violation> => {
+export const judge = (story: Story, { steps, view }: Expected, end: Ended): ReadonlyArray<Violations.Violation> => {
   const { schedule } = end
   const course = steps[schedule.step]
   const broken = [...end.seen, ...end.unreported, ...end.undone, ...restless(end.rested, end.seen)]

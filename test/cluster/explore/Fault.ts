@@ -38,6 +38,8 @@ export type Point =
       readonly text: string
       /** `PATCH apps/v1/deployments`. */
       readonly site: string
+      /** The number of earlier requests at the same site. */
+      readonly nth?: number | undefined
     }
   | { readonly _tag: "Event"; readonly at: number; readonly watch: string }
 

@@ -26,10 +26,7 @@ export const annotation = "example.com/other-client"
 const manager = "other-client"
 
 /** The holder of a Lease; undefined without a holder. */
-export const holder = (
-  store: Store.Store,
-  { name, namespace }: { readonly namespace: string; readonly name: string }
-) => Json.text(Json.at(store.get("coordination.k8s.io/leases", namespace, name), "spec", "holderIdentity"))
+export const holder = (lease: Json.JsonObject | undefined) => Json.text(Json.at(lease, "spec", "holderIdentity"))
 
 const parsed = (text: string | undefined): Json.JsonObject => {
   try {

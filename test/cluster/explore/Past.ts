@@ -3,7 +3,6 @@
 import * as Json from "@homeostat/apiserver/model/Json"
 import type * as Store from "@homeostat/apiserver/storage/Store"
 import * as Effect from "effect/Effect"
-import * as EmbeddedCluster from "../EmbeddedCluster.ts"
 import * as Picture from "./Picture.ts"
 import type { Story } from "./Story.ts"
 import * as World from "./World.ts"
@@ -30,24 +29,30 @@ const written = ({ apiVersion, kind, metadata, spec }: Json.JsonObject): Json.Js
   return { apiVersion, kind, metadata: { name, namespace, labels, annotations }, spec }
 }
 
+interface Options extends Pick<World.Options, "real" | "seed"> {
+  readonly roots: ReadonlySet<string>
+  readonly view: Picture.View
+}
+
 /** The differences between the end of a step and the end of a cluster that begins with its specs. */
 export const differences = (
   story: Story,
   base: World.Moment,
   end: Store.Saved,
-  { roots, seed, view }: { readonly roots: ReadonlySet<string>; readonly seed: number; readonly view: Picture.View }
+  { real, roots, seed, view }: Options
 ): Effect.Effect<ReadonlyArray<Picture.Difference>> =>
-  World.run(story, { from: base, seed }, (world) =>
+  World.run(story, { from: real === undefined ? base : undefined, real, seed }, (world) =>
     Effect.gen(function* () {
       const objects = [...roots].flatMap((storage) => end.storages[storage] ?? [])
       yield* world.start
       yield* world.settle()
-      yield* EmbeddedCluster.create(
-        world.cluster.server,
+      const start = yield* world.moment
+      yield* world.create(
         objects.filter(({ metadata }) => Json.at(metadata, "deletionTimestamp") === undefined).map(written)
       )
       yield* world.settle()
-      const picture = (saved: Store.Saved) => Picture.of(own(saved, roots), view)
-      return Picture.differences(picture(world.moment().saved), picture(end), story.ignore)
+      const fresh = real === undefined ? view : { ...view, base: start.saved }
+      const expected = Picture.of(own((yield* world.moment).saved, roots), fresh)
+      return Picture.differences(expected, Picture.of(own(end, roots), view), story.ignore)
     })
   )

@@ -113,8 +113,8 @@ export const seedOf = (seed: number, step: number): number => seed + 1 + step
 const undisturbed = (story: Story, step: number, from: World.Moment, seed: number) =>
   Effect.suspend(() => {
     const moments: Array<Omit<WriteMoment, "request">> = []
-    const write = (_: Wire.Sent, when: "before" | "after", moment: () => World.Moment) =>
-      moments.push({ when, moment: moment() })
+    const write = (_: Wire.Sent, when: "before" | "after", moment: Effect.Effect<World.Moment>) =>
+      Effect.map(moment, (moment) => void moments.push({ when, moment }))
     return World.run(story, { from, seed: seedOf(seed, step), write }, (world) =>
       Effect.gen(function* () {
         const schedule = { step, faults: [] }
@@ -127,10 +127,11 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
             ? []
             : Violations.of({ step: step - 1, faults: [] }, restartBroken(restarts), Trace.of(world, from.at))
         moments.length = 0
-        const actedAt = world.moment().at
+        const actedAt = world.time.clock.unsafeCurrentTimeMillis()
         const { during, rested } = yield* playStep(world, story, step, [])
         const witness = Trace.of(world, actedAt)
-        const broken = [...restless(rested, world.seen), ...Refused.unreported(world.attempts, world.moment().saved)]
+        const end = yield* world.moment
+        const broken = [...restless(rested, world.seen), ...Refused.unreported(world.attempts, end.saved)]
         const { events, sent } = world.director
         const ofWrites = sent.flatMap((one, request) => (Wire.writes(one) ? [request] : []))
         const course: Course = {
@@ -143,7 +144,7 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
             .map((one, index) => ({ ...one, request: ofWrites[index >> 1] ?? 0 }))
             // The user of a fork from an earlier moment would not end the step.
             .filter(({ request }) => request >= during),
-          end: world.moment(),
+          end,
           refused: Refused.last(world.attempts).length > 0,
           witness
         }
@@ -158,7 +159,7 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
 export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
   Effect.gen(function* () {
     let from = yield* World.run(story, { seed }, (world) =>
-      Effect.map(Effect.zipRight(world.start, world.settle()), world.moment)
+      Effect.zipRight(Effect.zipRight(world.start, world.settle()), world.moment)
     )
     const base = from
     const steps: Array<Course> = []

@@ -44,14 +44,12 @@ const faultsOf = (sent: Wire.Sent, roots: ReadonlySet<string>): ReadonlyArray<Fa
 /** All schedules with one fault. */
 export const single = ({ roots, steps }: Reference): ReadonlyArray<Schedule> =>
   steps.flatMap(({ events, sent }, step) => [
-    ...sent.flatMap((one, at) =>
-      faultsOf(one, roots).map(
-        (fault): Schedule => ({
-          step,
-          faults: [{ fault, point: { _tag: "Request", at, text: Wire.textOf(one), site: Wire.siteOf(one) } }]
-        })
-      )
-    ),
+    ...sent.flatMap((one, at) => {
+      const site = Wire.siteOf(one)
+      const nth = sent.slice(0, at).filter((earlier) => Wire.siteOf(earlier) === site).length
+      const point: Point = { _tag: "Request", at, text: Wire.textOf(one), site, nth }
+      return faultsOf(one, roots).map((fault): Schedule => ({ step, faults: [{ fault, point }] }))
+    }),
     ...[...events].flatMap(([watch, count]) =>
       Array.from({ length: count }, (_, at) =>
         (["Lag", "Missed"] as const).map(
@@ -89,7 +87,7 @@ export const pairs = (
     // The second point counts from the first fault.
     const left = leftAfter(known, first.step, one.point, other.point)
     const at = random.integer(Math.max(1, left))
-    const schedule = { step: first.step, faults: [one, { ...other, point: { ...other.point, at } }] }
+    const schedule = { step: first.step, faults: [one, { ...other, point: { ...other.point, at, nth: undefined } }] }
     made.set(JSON.stringify(schedule), schedule)
   }
   return [...made.values()]
@@ -116,7 +114,10 @@ export const find = (known: Reference, identifier: string): Schedule | undefined
   const faults = parts.flatMap((wanted, index) => {
     const at = Number(numberIn.exec(wanted)?.[1])
     // The second point counts from the first fault, so it may be at another request.
-    const moved = (planned: Planned): Planned => ({ ...planned, point: { ...planned.point, at } })
+    const moved = (planned: Planned): Planned => {
+      const point = { ...planned.point, at, nth: undefined }
+      return { ...planned, point }
+    }
     return (index === 0 ? all : all.map(moved)).find((planned) => part(planned) === wanted) ?? []
   })
   return faults.length === parts.length ? { step, faults } : undefined

@@ -88,7 +88,7 @@ const end = (
           index === 0
             ? Client.create(kind, { metadata: key, spec } as never)
             : Effect.flatMap(Client.get(kind, key), (current) => Client.replace(kind, { ...current, spec } as never))
-        const isAccepted = yield* Effect.isSuccess(Effect.provide(write, world.cluster.client))
+        const isAccepted = yield* Effect.isSuccess(Effect.provide(write, world.client))
         if (!isAccepted) return "rejected"
         yield* world.time.pass(passes)
         if (!(yield* world.settle(passes))) return { result: "the cluster does not come to rest", witness }
@@ -99,7 +99,7 @@ const end = (
       const storages = new Set(world.director.sent.map(({ asked }) => World.storageOf(asked.collection)))
       const root = World.storageOf(World.collectionOf(kind))
       const roots = new Set([root])
-      const result = Picture.of(world.moment().saved, {
+      const result = Picture.of((yield* world.moment).saved, {
         base: base.saved,
         roots,
         storages: new Set([...storages, root])
@@ -139,14 +139,14 @@ const accepted = (
   base: World.Moment,
   { runs, seed, seeds }: Options
 ) =>
-  World.run(story, { from: base, seed }, ({ cluster }) =>
+  World.run(story, { from: base, seed }, ({ client }) =>
     Effect.gen(function* () {
       const found: Array<Specs.Generated> = []
       let rejected = 0
       for (const one of Specs.sample(kind, { count: candidates * 2 * runs, seed, seeds })) {
         if (found.length >= 2 * runs) break
         const create = Client.create(kind, { metadata: key, spec: one.spec } as never, { dryRun: true })
-        if (yield* Effect.isSuccess(Effect.provide(create, cluster.client))) found.push(one)
+        if (yield* Effect.isSuccess(Effect.provide(create, client))) found.push(one)
         else rejected++
       }
       return { found, rejected }
@@ -169,7 +169,7 @@ export const explore = (
   Effect.gen(function* () {
     const { passes, seed } = options
     const base = yield* World.run(story, { seed }, (world) =>
-      Effect.map(Effect.zipRight(world.start, world.settle()), world.moment)
+      Effect.zipRight(Effect.zipRight(world.start, world.settle()), world.moment)
     )
     const fresh = new Map<string, End>()
     const play = (specs: ReadonlyArray<Json.JsonObject>) => end(story, kind, key, base, specs, passes)

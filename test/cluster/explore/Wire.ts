@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import { type Asked, askedOf } from "../RequestMatch.ts"
-import type { Fault, ForeignWrite, Planned } from "./Fault.ts"
+import type { Fault, ForeignWrite, Planned, Point } from "./Fault.ts"
 import * as Views from "./Views.ts"
 
 /** How long a late event takes. */
@@ -69,10 +69,12 @@ export interface Director {
 export interface Hooks {
   /** How far the watches are behind. */
   readonly views: Views.Views
+  /** Whether the cluster is a real one, which may change the order of requests at different sites. */
+  readonly isReal?: boolean | undefined
   /** The time in epoch milliseconds. */
   readonly now: () => number
-  /** The revision of the store. */
-  readonly revision: () => number
+  /** Another value after each change of the object of a request. */
+  readonly revision: (sent: Sent) => Effect.Effect<number | string>
   /** The process dies now. */
   readonly crash: (owner: Owner) => void
   /** The process is suspended now. */
@@ -82,7 +84,7 @@ export interface Hooks {
   /** Whether the process no longer gets answers, because it sends requests in a loop without a pause. Called for each request. */
   readonly isEndless: (owner: Owner) => boolean
   /** Before and after a write reaches the API server. */
-  readonly write: (sent: Sent, when: "before" | "after") => void
+  readonly write: (sent: Sent, when: "before" | "after") => Effect.Effect<void>
 }
 
 const uncounted = new Set(["/api/v1/events", "/apis/events.k8s.io/v1/events", "/apis/coordination.k8s.io/v1/leases"])
@@ -161,7 +163,7 @@ export const observing = ({ now, revision }: Pick<Hooks, "now" | "revision">): D
     suspended: () => undefined,
     foreign: () => Effect.void,
     isEndless: () => false,
-    write: () => undefined
+    write: () => Effect.void
   })
 
 /** No faults yet. */
@@ -197,7 +199,12 @@ export const make = (hooks: Hooks): Director => {
     pass: Effect.Effect<Response, ApiError.Transport | ApiError.Fenced>
   ): Effect.Effect<Response, ApiError.Transport | ApiError.Fenced> => {
     const index = sent.length - 1 - base.requests
-    const fault = due(({ point }) => point._tag === "Request" && point.at === index)
+    const site = siteOf(entry)
+    const isDue = ({ at, nth, site: planned }: Extract<Point, { _tag: "Request" }>): boolean =>
+      hooks.isReal === true && nth !== undefined
+        ? planned === site && nth === sent.slice(base.requests, -1).filter((one) => siteOf(one) === site).length
+        : at === index
+    const fault = due(({ point }) => point._tag === "Request" && isDue(point))
     switch (fault?._tag) {
       case "Crash": {
         const crash = Effect.suspend(() => {
@@ -243,18 +250,23 @@ export const make = (hooks: Hooks): Director => {
         sent.push(entry)
         if (hooks.isEndless(owner)) return Transport.abortable(request, Effect.never)
         const isWrite = writes(entry)
-        const pass = Effect.suspend(() => {
-          if (isWrite) hooks.write(entry, "before")
-          const revision = hooks.revision()
-          return Effect.tap(next.send(request), ({ status }) =>
-            Effect.sync(() => {
-              entry.status = status
-              entry.changed = isWrite && status < 300 && hooks.revision() !== revision
-              if (entry.changed) hooks.views.wrote(process, storageOf(asked.collection), revision)
-              if (isWrite) hooks.write(entry, "after")
-            })
-          )
+        const answered = Effect.tap(next.send(request), ({ status }) =>
+          Effect.sync(() => {
+            entry.status = status
+          })
+        )
+        const written = Effect.gen(function* () {
+          // The request counts as sent, also if its process aborts it from now on.
+          yield* Effect.uninterruptible(hooks.write(entry, "before"))
+          const revision = yield* hooks.revision(entry)
+          const response = yield* answered
+          entry.changed = response.status < 300 && (yield* hooks.revision(entry)) !== revision
+          if (entry.changed && typeof revision === "number")
+            hooks.views.wrote(process, storageOf(asked.collection), revision)
+          yield* hooks.write(entry, "after")
+          return response
         })
+        const pass = isWrite ? written : answered
         return Transport.abortable(request, faulty(owner, request, entry, pass))
       })
     const open = (request: Request) =>

@@ -4,7 +4,6 @@ import type * as Store from "@homeostat/apiserver/storage/Store"
 import type * as Client from "@homeostat/runtime/client/Client"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
-import type * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -13,25 +12,27 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import type * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Random from "effect/Random"
 import * as Scope from "effect/Scope"
-import * as EmbeddedCluster from "../EmbeddedCluster.ts"
+import type { ControlPlane } from "../envtest/ControlPlane.ts"
 import * as VirtualTime from "../VirtualTime.ts"
 import type { Broken } from "./Broken.ts"
 import * as Foreign from "./Foreign.ts"
+import * as Ground from "./Ground.ts"
+import * as RealCluster from "./RealCluster.ts"
+import * as RealTime from "./RealTime.ts"
 import * as Retries from "./Retries.ts"
 import type { Story } from "./Story.ts"
-import * as Views from "./Views.ts"
 import * as Wire from "./Wire.ts"
 
 /** The storage of a collection: `apps/deployments` for `/apis/apps/v1/deployments`. */
 export const { storageOf } = Wire
 
 /** The path of the collection of a kind: `/apis/apps/v1/deployments`. */
-export const collectionOf = ({ group, plural, version }: Resource.Any): string =>
-  group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`
+export const { collectionOf } = Ground
 
 /** A state of the cluster, and its time in epoch milliseconds. */
 export interface Moment {
@@ -44,11 +45,15 @@ export type Seen = Broken
 
 /** A course. */
 export interface World {
-  readonly time: VirtualTime.VirtualTime
-  readonly cluster: EmbeddedCluster.EmbeddedCluster
+  readonly time: Ground.Time
+  readonly client: Layer.Layer<Client.Client>
+  /** Creates objects of users. */
+  readonly create: (objects: ReadonlyArray<object>) => Effect.Effect<void>
   readonly director: Wire.Director
   /** Starts a process of the program. */
   readonly start: Effect.Effect<void>
+  /** Whether processes take part in an election from now on. */
+  readonly elect: (isElected: boolean) => void
   /** Kills all processes of the program, as SIGKILL does. */
   readonly kill: Effect.Effect<void>
   /** Runs an effect of a user. */
@@ -61,7 +66,7 @@ export interface World {
    * then passes the time of the step again. False if the cluster is not at rest after ten minutes more.
    */
   readonly settle: (passes?: Duration.DurationInput) => Effect.Effect<boolean>
-  readonly moment: () => Moment
+  readonly moment: Effect.Effect<Moment>
   /** The objects that other clients wrote. */
   readonly foreign: ReadonlyArray<Foreign.Written>
   /** What went wrong so far, besides the end state. */
@@ -90,8 +95,6 @@ export const atRest = "at rest, nothing is written, also by a restarted manager"
 /** How long a leader is suspended: longer than its Lease. */
 const suspension = "40 seconds"
 
-const lease = { namespace: "default", name: "explored" }
-
 /** The options of a course. */
 export interface Options {
   readonly from?: Moment | undefined
@@ -99,14 +102,12 @@ export interface Options {
   /** Two processes in an election instead of one without. */
   readonly elected?: boolean | undefined
   /** Hears of each write of the program, before and after it reaches the API server. */
-  readonly write?: ((sent: Wire.Sent, when: "before" | "after", moment: () => Moment) => void) | undefined
+  readonly write?:
+    | ((sent: Wire.Sent, when: "before" | "after", moment: Effect.Effect<Moment>) => Effect.Effect<void>)
+    | undefined
+  /** The real cluster. Default: an embedded one. */
+  readonly real?: ControlPlane | undefined
 }
-
-/** The storages whose changes do not matter for the rest: a leader renews its Lease. */
-const ignored = new Set(["coordination.k8s.io/leases", "/events", "events.k8s.io/events"])
-
-/** Whether a cluster in which objects of this storage change is not at rest. */
-export const matters = (storage: string): boolean => !ignored.has(storage)
 
 interface Running {
   readonly owner: Wire.Owner
@@ -114,30 +115,28 @@ interface Running {
   readonly scope: Scope.CloseableScope
 }
 
+const { lease } = Ground
+
 const make = (
   story: Story,
   options: Options,
-  time: VirtualTime.VirtualTime,
+  ground: Ground.Ground,
   seen: Array<Seen>
 ): Effect.Effect<World, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { elected = false, from, seed } = options
-    const base = from === undefined ? story.cluster : { ...story.cluster, crds: [], converted: [], saved: from.saved }
-    const cluster = yield* EmbeddedCluster.make({ ...base, seed })
+    const { from } = options
+    let { elected = false } = options
+    const { time } = ground
     if (from === undefined) {
       // Elected and other processes then create the same objects, and these have the same uids.
       const spec = { holderIdentity: "" }
-      yield* EmbeddedCluster.create(cluster.server, [
-        { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: lease, spec }
-      ])
+      yield* ground.create([{ apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: lease, spec }])
     }
     if (from === undefined && story.before !== undefined) {
-      yield* Effect.orDie(Effect.provide(Effect.scoped(story.before), cluster.client))
+      yield* Effect.orDie(Effect.provide(Effect.scoped(story.before), ground.client))
     }
-    const own =
-      from === undefined ? yield* cluster.bind(story.roles) : cluster.as(EmbeddedCluster.subjectOf(story.roles))
-    const { store } = cluster.server
-    const moment = (): Moment => ({ saved: cluster.server.saved(), at: time.clock.unsafeCurrentTimeMillis() })
+    const own = yield* ground.own
+    const moment = Effect.map(ground.saved, (saved): Moment => ({ saved, at: time.clock.unsafeCurrentTimeMillis() }))
 
     const running: Array<Running> = []
     const foreign: Array<Foreign.Written> = []
@@ -158,7 +157,7 @@ const make = (
     let last = { at: 0, requests: 0 }
     let hasEndless = false
     const isEndless = (owner: Wire.Owner): boolean => {
-      const at = time.clock.unsafeCurrentTimeMillis()
+      const at = ground.instant()
       last = { at, requests: at === last.at ? last.requests + 1 : 1 }
       if (last.requests < mostAtOnce) return false
       const one = runningOf(owner)
@@ -169,11 +168,11 @@ const make = (
       }
       return true
     }
-    const views = Views.make()
     const director = Wire.make({
-      views,
+      views: ground.views,
       now: () => time.clock.unsafeCurrentTimeMillis(),
-      revision: () => store.revision,
+      revision: ground.revision,
+      isReal: options.real !== undefined,
       isEndless,
       crash: (owner) => {
         const one = runningOf(owner)
@@ -186,30 +185,24 @@ const make = (
       },
       foreign: (how, sent) =>
         Effect.when(
-          Effect.map(Foreign.write(cluster.transport, how, sent), (written) => void foreign.push(...written)),
+          Effect.map(Foreign.write(ground.transport, how, sent), (written) => void foreign.push(...written)),
           () => Foreign.isPossible(how, sent, roots)
         ),
-      write: (sent, when) => {
-        // What was sent before the suspension may arrive after it.
-        if (when === "before" && elected) {
-          const holder = Foreign.holder(store, lease)
-          if (holder !== undefined && holder !== sent.process) {
-            seen.push({
-              oracle: "only the leader writes",
-              message: `${sent.process} sent ${Wire.textOf(sent)} while ${holder} held the Lease`
-            })
+      write: (sent, when) =>
+        Effect.gen(function* () {
+          // What was sent before the suspension may arrive after it.
+          if (when === "before" && elected) {
+            const holder = yield* ground.leader
+            if (holder !== undefined && holder !== sent.process) {
+              seen.push({
+                oracle: "only the leader writes",
+                message: `${sent.process} sent ${Wire.textOf(sent)} while ${holder} held the Lease`
+              })
+            }
           }
-        }
-        options.write?.(sent, when, moment)
-      }
+          if (options.write !== undefined) yield* options.write(sent, when, moment)
+        })
     })
-
-    let changes = 0
-    const unsubscribe = store.subscribe((change) => {
-      views.changed(change)
-      if (matters(change.storage)) changes++
-    })
-    yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
 
     const observe = (attempt: Attempt.Attempt) =>
       Effect.sync(() => {
@@ -236,7 +229,7 @@ const make = (
         .manager({ instance, leaderElection })
         .pipe(
           Attempt.observedBy(observe),
-          Effect.provide(director.over(owner, own.transport)),
+          Effect.provide(director.over(owner, own)),
           Scope.extend(scope),
           process.within
         )
@@ -248,11 +241,11 @@ const make = (
       let idle = 0
       let isDisturbed = false
       while (time.clock.unsafeCurrentTimeMillis() < end) {
-        const before = changes
+        const before = yield* ground.changes
         // An event that arrives in this time may have just arrived.
         const late = director.late()
         yield* time.pass(quiet)
-        if (hasEndless) return false
+        if (hasEndless || ground.isRestless()) return false
         if (missing > 0) {
           missing--
           isDisturbed = true
@@ -263,7 +256,7 @@ const make = (
           isDisturbed = true
           yield* time.pass(suspension)
           process.resume()
-        } else if (changes !== before || late + director.late() > 0) {
+        } else if ((yield* ground.changes) !== before || late + director.late() > 0) {
           idle = 0
         } else if (director.expire()) {
           isDisturbed = true
@@ -292,14 +285,18 @@ const make = (
 
     return {
       time,
-      cluster,
+      client: ground.client,
+      create: ground.create,
       director,
       start,
+      elect: (isElected) => {
+        elected = isElected
+      },
       kill: Effect.sync(() => {
         for (const one of running) if (!one.owner.dead) crash(one)
       }),
       act: (effect, step = "") =>
-        Effect.provide(Effect.scoped(effect), cluster.client).pipe(
+        Effect.provide(Effect.scoped(effect), ground.client).pipe(
           Effect.catchAll((error) =>
             Effect.dieMessage(
               `step ${JSON.stringify(step)} failed: ${error instanceof Error ? error.message : String(error)}`
@@ -317,7 +314,7 @@ const make = (
   })
 
 /** The fibers without a parent that run in a time. */
-const rootsIn = (time: VirtualTime.VirtualTime) =>
+const rootsIn = (time: Ground.Time) =>
   Fiber.unsafeRoots().filter(
     (fiber) => Context.get(fiber.getFiberRef(DefaultServices.currentServices), Clock.Clock) === time.clock
   )
@@ -328,23 +325,38 @@ const turns = Effect.replicateEffect(
   3
 )
 
+/** The same for connections to a real cluster. */
+const longTurns = Effect.replicateEffect(
+  Effect.promise(() => Bun.sleep(10)),
+  30
+)
+
 /** Runs a course from its beginning or a moment to the end of the effect. Afterwards the world also saw fibers that did not end. */
 export const run = <A>(story: Story, options: Options, course: (world: World) => Effect.Effect<A>): Effect.Effect<A> =>
   Effect.suspend(() => {
-    const time = VirtualTime.make(options.from?.at ?? story.begin)
+    const { from, real, seed } = options
     const seen: Array<Seen> = []
-    return Effect.flatMap(make(story, options, time, seen), course).pipe(
-      Effect.scoped,
-      time.within,
-      Effect.withRandom(Random.make(options.seed)),
-      Effect.zipLeft(Effect.when(turns, () => rootsIn(time).length > 0)),
-      Effect.tap(() =>
-        Effect.sync(() => {
-          const left = rootsIn(time).length
-          if (left > 0)
-            seen.push({ oracle: "no fiber is left", message: `${left} fibers without a parent have not ended` })
-        })
-      ),
-      Logger.withMinimumLogLevel(LogLevel.None)
-    )
+    const onGround = (time: Ground.Time, ground: Effect.Effect<Ground.Ground, never, Scope.Scope>) =>
+      ground.pipe(
+        Effect.flatMap((made) => make(story, options, made, seen)),
+        Effect.flatMap(course),
+        Effect.scoped,
+        time.within,
+        Effect.withRandom(Random.make(seed)),
+        Effect.zipLeft(Effect.when(real === undefined ? turns : longTurns, () => rootsIn(time).length > 0)),
+        Effect.tap(() =>
+          Effect.sync(() => {
+            const left = rootsIn(time).length
+            if (left > 0)
+              seen.push({ oracle: "no fiber is left", message: `${left} fibers without a parent have not ended` })
+          })
+        ),
+        Logger.withMinimumLogLevel(LogLevel.None)
+      )
+    if (real !== undefined) {
+      const time = RealTime.make()
+      return onGround(time, RealCluster.make(story, real, time))
+    }
+    const time = VirtualTime.make(from?.at ?? story.begin)
+    return onGround(time, Ground.embedded(story, { saved: from?.saved, seed }, time))
   })

@@ -14,6 +14,7 @@ import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObj
 import * as Explore from "@homeostat/testkit/Explore"
 import type { Fault } from "@homeostat/testkit/explore/Fault"
 import type { Step, Story } from "@homeostat/testkit/explore/Story"
+import type { Violation } from "@homeostat/testkit/explore/Violations"
 import { Effect, Option, Schema } from "effect"
 
 const optional = { exact: true } as const
@@ -70,6 +71,13 @@ export interface Mutant {
   /** Whether the state at rest follows from the specs: see `Story`. */
   readonly fromSpecs?: boolean | undefined
 }
+
+/** Whether a violation is the expected one. */
+export const isBy =
+  ({ fault, oracle }: Mutant) =>
+  ({ oracle: broken, schedule: { faults } }: Violation): boolean =>
+    broken === oracles[oracle] &&
+    (fault === "none" ? faults.length === 0 : faults.some((planned) => planned.fault._tag === fault))
 
 /** A controller of Volumes that owns ConfigMaps and ends with `Result.done`. */
 export const controller = <E, R>(

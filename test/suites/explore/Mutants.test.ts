@@ -2,13 +2,12 @@
 import { describe, expect, test } from "bun:test"
 import * as Explore from "@homeostat/testkit/Explore"
 import * as Message from "@homeostat/testkit/explore/Message"
-import type { Violation } from "@homeostat/testkit/explore/Violations"
 import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
 import { crashes } from "./Crashes.ts"
 import { errors } from "./Errors.ts"
 import { memories } from "./Memories.ts"
-import { type Mutant, oracles, storyOf } from "./Mutant.ts"
+import { isBy, type Mutant, storyOf } from "./Mutant.ts"
 import { others } from "./Others.ts"
 
 const mutants: ReadonlyArray<Mutant> = [...crashes, ...memories, ...others, ...errors]
@@ -19,12 +18,6 @@ const distinct = mutants.filter(
 )
 
 const limitMillis = 60_000
-
-const isBy =
-  ({ fault, oracle }: Mutant) =>
-  ({ oracle: broken, schedule: { faults } }: Violation): boolean =>
-    broken === oracles[oracle] &&
-    (fault === "none" ? faults.length === 0 : faults.some((planned) => planned.fault._tag === fault))
 
 describe("Explore finds a controller that", () => {
   for (const mutant of mutants) {

@@ -1,0 +1,102 @@
+/** The ground of a world: the embedded cluster in virtual time, or a real cluster. */
+
+import type * as Store from "@homeostat/apiserver/storage/Store"
+import type * as Client from "@homeostat/runtime/client/Client"
+import type * as Transport from "@homeostat/runtime/client/Transport"
+import type * as Resource from "@homeostat/runtime/resource/Resource"
+import type * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as EmbeddedCluster from "../EmbeddedCluster.ts"
+import type * as VirtualTime from "../VirtualTime.ts"
+import * as Foreign from "./Foreign.ts"
+import type { Story } from "./Story.ts"
+import * as Views from "./Views.ts"
+import type * as Wire from "./Wire.ts"
+
+/** The time of a world. */
+export interface Time extends Pick<VirtualTime.VirtualTime, "pass" | "during" | "process" | "within"> {
+  readonly clock: Clock.Clock
+}
+
+/** The path of the collection of a kind: `/apis/apps/v1/deployments`. */
+export const collectionOf = ({ group, plural, version }: Pick<Resource.Any, "group" | "plural" | "version">): string =>
+  group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`
+
+/** The storages whose changes do not matter for the rest: a leader renews its Lease. */
+const ignored = new Set(["coordination.k8s.io/leases", "/events", "events.k8s.io/events"])
+
+/** Whether a cluster in which objects of this storage change is not at rest. */
+export const matters = (storage: string): boolean => !ignored.has(storage)
+
+/** The Lease of the program. */
+export const lease = { namespace: "default", name: "explored" }
+
+/** The cluster of a world. */
+export interface Ground {
+  readonly time: Time
+  /** How far the watches are behind: always not at all on a real cluster, which does not tell. */
+  readonly views: Views.Views
+  /** The way of its users to it. */
+  readonly transport: Layer.Layer<Transport.Transport>
+  readonly client: Layer.Layer<Client.Client>
+  /** The way of the program to it. The program may do what its roles allow. */
+  readonly own: Effect.Effect<Layer.Layer<Transport.Transport>>
+  /** Creates objects. */
+  readonly create: (objects: ReadonlyArray<object>) => Effect.Effect<void>
+  readonly saved: Effect.Effect<Store.Saved>
+  /** Another value after each change of an object that matters for the rest. */
+  readonly changes: Effect.Effect<number | string>
+  /** Another value after each change of the object of a request. */
+  readonly revision: Wire.Hooks["revision"]
+  /** The holder of the program's Lease; undefined without one. */
+  readonly leader: Effect.Effect<string | undefined>
+  /** The same value as long as no time passes. */
+  readonly instant: () => number
+  /** Whether the requests do not end. */
+  readonly isRestless: () => boolean
+}
+
+/** Where a world begins. */
+export interface Beginning {
+  readonly saved?: Store.Saved | undefined
+  readonly seed: number
+}
+
+/** The embedded cluster, new or from a saved state. */
+export const embedded = (
+  story: Story,
+  { saved, seed }: Beginning,
+  time: VirtualTime.VirtualTime
+): Effect.Effect<Ground, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const base = saved === undefined ? story.cluster : { ...story.cluster, crds: [], converted: [], saved }
+    const { as, bind, client, server, transport } = yield* EmbeddedCluster.make({ ...base, seed })
+    const views = Views.make()
+    let changes = 0
+    const unsubscribe = server.store.subscribe((change) => {
+      views.changed(change)
+      if (matters(change.storage)) changes++
+    })
+    yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
+    return {
+      time,
+      views,
+      transport,
+      client,
+      own:
+        saved === undefined
+          ? Effect.map(bind(story.roles), (own) => own.transport)
+          : Effect.sync(() => as(EmbeddedCluster.subjectOf(story.roles)).transport),
+      create: (objects) => EmbeddedCluster.create(server, objects),
+      saved: Effect.sync(() => server.saved()),
+      changes: Effect.sync(() => changes),
+      revision: () => Effect.sync(() => server.store.revision),
+      leader: Effect.sync(() =>
+        Foreign.holder(server.store.get("coordination.k8s.io/leases", lease.namespace, lease.name))
+      ),
+      instant: () => time.clock.unsafeCurrentTimeMillis(),
+      isRestless: () => false
+    }
+  })

@@ -1,0 +1,115 @@
+/** Plays one schedule of a story on a real cluster, and the same steps without its faults beside it. */
+import * as Kinds from "@homeostat/runtime/command/Kinds"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import * as Effect from "effect/Effect"
+import type { ControlPlane } from "../envtest/ControlPlane.ts"
+import { type Ended, ended, judge } from "./Explorer.ts"
+import type { Schedule } from "./Fault.ts"
+import { collectionOf } from "./Ground.ts"
+import * as Past from "./Past.ts"
+import * as Picture from "./Picture.ts"
+import { changesOf, playStep, restartBroken } from "./Reference.ts"
+import * as Refused from "./Refused.ts"
+import type { Story } from "./Story.ts"
+import * as Trace from "./Trace.ts"
+import * as Violations from "./Violations.ts"
+import * as Wire from "./Wire.ts"
+import * as World from "./World.ts"
+
+/** What a schedule did on a real cluster. */
+export interface RealReport {
+  readonly violations: ReadonlyArray<Violations.Violation>
+  /** Whether all faults happened. */
+  readonly reached: boolean
+  /** The requests and attempts of the step, a line each. */
+  readonly trace: ReadonlyArray<string>
+}
+
+interface Course {
+  readonly base: World.Moment
+  readonly end: Ended
+  /** The requests of the earlier steps. */
+  readonly earlier: ReadonlyArray<Wire.Sent>
+  readonly sent: ReadonlyArray<Wire.Sent>
+  /** The writes of a manager that was restarted before the step, and after its end. */
+  readonly restarts: readonly [before: ReadonlyArray<Wire.Sent>, after: ReadonlyArray<Wire.Sent>]
+  readonly refused: boolean
+}
+
+const seed = 1
+
+/** Plays the steps up to that of a schedule, and this one with the faults. */
+const course = (story: Story, { faults, step }: Schedule, real: ControlPlane): Effect.Effect<Course> =>
+  World.run(story, { real, seed }, (world) =>
+    Effect.gen(function* () {
+      /** The writes of a new process. */
+      const restarted = Effect.gen(function* () {
+        yield* world.kill
+        world.director.arm([])
+        yield* world.start
+        yield* world.settle()
+        return world.director.sent.filter(({ changed }) => changed)
+      })
+      let before = yield* restarted
+      const base = yield* world.moment
+      const earlier: Array<Wire.Sent> = []
+      for (let played = 0; played < step; played++) {
+        yield* playStep(world, story, played, [])
+        earlier.push(...world.director.sent)
+        before = yield* restarted
+      }
+      if (faults.some(({ fault }) => fault._tag === "SecondLeader")) {
+        yield* world.kill
+        world.elect(true)
+        for (let process = 0; process < 2; process++) {
+          yield* world.start
+          yield* world.settle()
+        }
+      }
+      const since = world.time.clock.unsafeCurrentTimeMillis()
+      const { rested } = yield* playStep(world, story, step, faults)
+      const sent = [...world.director.sent]
+      const witness = Trace.ofCourse({ ...world, attempts: [...world.attempts], sent }, since)
+      const end = yield* ended(world, { faults, step }, { rested, planned: faults, witness })
+      world.elect(false)
+      const after = rested ? yield* restarted : []
+      const refused = Refused.last(world.attempts).length > 0
+      return { base, end, earlier, sent, restarts: [before, after], refused }
+    })
+  )
+
+/** Plays a schedule. Installs the CRDs of the story first, if the cluster does not have them. */
+export const play = (story: Story, schedule: Schedule, real: ControlPlane): Effect.Effect<RealReport> =>
+  Effect.gen(function* () {
+    const { step } = schedule
+    yield* Effect.orDie(real.install(...Kinds.of(story).map((kind) => Crd.of(kind))))
+    const undisturbed = { step, faults: [] }
+    const [reference, disturbed] = yield* Effect.all(
+      [
+        course(story, undisturbed, real),
+        schedule.faults.length === 0 ? Effect.succeed(undefined) : course(story, schedule, real)
+      ],
+      { concurrency: 2 }
+    )
+    const roots = new Set(story.controllers.map(({ resource }) => Wire.storageOf(collectionOf(resource))))
+    const written = [...reference.earlier, ...reference.sent]
+      .filter(Wire.writes)
+      .map(({ asked }) => Wire.storageOf(asked.collection))
+    const view = { base: reference.base.saved, roots, storages: new Set([...roots, ...written]) }
+    const actual = disturbed ?? reference
+    const { end } = actual
+    const expected = { picture: Picture.of(reference.end.saved, view), changes: changesOf(reference.sent) }
+    const violations = [
+      ...judge(story, { steps: { [step]: expected }, view: { ...view, base: actual.base.saved } }, end)
+    ]
+    const violate = (broken: ReadonlyArray<Violations.Broken>) =>
+      violations.push(...Violations.of(schedule, broken, end.witness))
+    const [before, after] = actual.restarts
+    if (disturbed === undefined && step > 0) violate(restartBroken(before))
+    if (violations.length === 0) violate(restartBroken(after))
+    if (disturbed === undefined && story.fromSpecs && end.rested && !reference.refused) {
+      const past = yield* Past.differences(story, reference.base, end.saved, { roots, seed, view, real })
+      if (past.length > 0) violate([{ oracle: Past.oracle, message: Picture.show(past) }])
+    }
+    return { violations, reached: end.fired, trace: end.witness().trace }
+  })
