@@ -228,7 +228,7 @@ export const onReal = (
 
 /**
  * Declares a test that explores a story. It fails with each violation as a schedule in words. With the variable `HOMEOSTAT_SCHEDULE`, it
- * runs that schedule alone, and prints the requests and attempts.
+ * runs that schedule alone, and prints the requests and attempts. With `HOMEOSTAT_SERVER=real` as well, it runs it on a real kube-apiserver.
  *
  * @example
  * ```ts
@@ -256,7 +256,14 @@ export const onReal = (
 export const test = (name: string, story: Story.Story, options: Options = {}, timeoutMillis = 300_000): void =>
   live(
     name,
-    () => Replay.body(name, story, (only) => explore(story, { ...options, only }), options.only),
+    () =>
+      Replay.body(
+        name,
+        story,
+        (only) =>
+          only !== undefined && OnReal.isWanted() ? OnReal.alone(story, only) : explore(story, { ...options, only }),
+        options.only
+      ),
     timeoutMillis
   )
 

@@ -173,6 +173,24 @@ describe("a leaping clock", () => {
     })
   )
 
+  live("passes only while it is calm", () =>
+    Effect.gen(function* () {
+      let calms = 0
+      const { clock, pass } = VirtualTime.leaping(
+        Effect.sync(() => {
+          calms++
+        })
+      )
+      const seen: Array<number> = []
+      const ticks = Effect.sync(() => seen.push(calms)).pipe(Effect.delay("1 minute"), Effect.forever)
+      const fiber = yield* Effect.fork(Effect.withClock(ticks, clock))
+      yield* Effect.yieldNow()
+      yield* pass("150 seconds")
+      expect(seen).toEqual([1, 2])
+      yield* Fiber.interrupt(fiber)
+    })
+  )
+
   live("passes from sleep to sleep, so that a repeated sleep ends at each of its times", () =>
     Effect.gen(function* () {
       const { clock, pass } = VirtualTime.leaping()

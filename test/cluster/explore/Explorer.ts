@@ -49,7 +49,8 @@ export class ScheduleNotFound extends Data.TaggedError("ScheduleNotFound")<{ rea
   }
 }
 
-const find = (known: Reference, schedule: string): Effect.Effect<Schedule, ScheduleNotFound> =>
+/** The schedule with an identifier. */
+export const find = (known: Reference, schedule: string): Effect.Effect<Schedule, ScheduleNotFound> =>
   Effect.suspend(() => {
     const found = Schedules.find(known, schedule)
     return found === undefined ? new ScheduleNotFound({ schedule }) : Effect.succeed(found)

@@ -57,7 +57,8 @@ const violation = (story: Story, [first, ...others]: Group, command: (schedule: 
       : [
           `  the same with ${count(others.length, "other schedule")}: ${names.join(", ")}${others.length > mostOthers ? ", …" : ""}`
         ]),
-    `  run it alone: ${command(Fault.identifier(schedule))}`
+    `  run it alone: ${command(Fault.identifier(schedule))}`,
+    "  on a real kube-apiserver: the same command with HOMEOSTAT_SERVER=real"
   ].join("\n")
 }
 

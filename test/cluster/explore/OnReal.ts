@@ -3,12 +3,12 @@ import * as Kinds from "@homeostat/runtime/command/Kinds"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as Effect from "effect/Effect"
 import type { ControlPlane } from "../envtest/ControlPlane.ts"
-import { type Ended, ended, judge } from "./Explorer.ts"
+import { type Ended, ended, find, judge, type Report, type ScheduleNotFound } from "./Explorer.ts"
 import type { Schedule } from "./Fault.ts"
 import { collectionOf } from "./Ground.ts"
 import * as Past from "./Past.ts"
 import * as Picture from "./Picture.ts"
-import { changesOf, playStep, restartBroken } from "./Reference.ts"
+import { changesOf, play as playReference, playStep, restartBroken } from "./Reference.ts"
 import * as Refused from "./Refused.ts"
 import type { Story } from "./Story.ts"
 import * as Trace from "./Trace.ts"
@@ -113,3 +113,35 @@ export const play = (story: Story, schedule: Schedule, real: ControlPlane): Effe
     }
     return { violations, reached: end.fired, trace: end.witness().trace }
   })
+
+/** Whether the variable `HOMEOSTAT_SERVER` asks for a real kube-apiserver. */
+export const isWanted = (): boolean => process.env.HOMEOSTAT_SERVER === "real"
+
+/** A real cluster with the controllers of the embedded one, and with pods that kwok pretends. */
+const start = ({ cluster: { controllers, kubelet } }: Story) =>
+  Effect.gen(function* () {
+    // An exploration without a real cluster does not wait for these modules.
+    const Envtest = yield* Effect.promise(() => import("../envtest/Envtest.ts"))
+    const hasPods = kubelet !== false
+    return yield* Envtest.start({
+      controllers: controllers?.filter((name) => name !== "scheduler") ?? true,
+      scheduler: hasPods && (controllers?.includes("scheduler") ?? true),
+      kwok: hasPods
+    })
+  }).pipe(Effect.orDie)
+
+/** Plays the schedule with this identifier on a real cluster of its own. */
+export const alone = (story: Story, schedule: string): Effect.Effect<Report, ScheduleNotFound> =>
+  Effect.gen(function* () {
+    const known = yield* playReference(story, seed)
+    const found = yield* find(known, schedule)
+    const { reached, trace, violations } = yield* play(story, found, yield* start(story))
+    return {
+      violations,
+      schedules: 1,
+      pruned: 0,
+      unreached: reached ? [] : [found],
+      tried: new Map(),
+      trace: [...(reached ? [] : ["the fault did not happen"]), ...trace]
+    }
+  }).pipe(Effect.scoped)

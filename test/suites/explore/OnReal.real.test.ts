@@ -1,17 +1,22 @@
 /** A schedule that fails on the embedded cluster also fails on a real kube-apiserver, and the correct twin passes there. */
 import { expect } from "bun:test"
+import { join } from "node:path"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as Explore from "@homeostat/testkit/Explore"
+import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import * as Process from "@homeostat/testkit/envtest/Process"
 import { identifier, type Schedule } from "@homeostat/testkit/explore/Fault"
 import * as Reference from "@homeostat/testkit/explore/Reference"
 import * as Schedules from "@homeostat/testkit/explore/Schedules"
 import * as Shared from "@homeostat/testkit/Shared"
+import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
 import { crashes } from "./Crashes.ts"
 import { errors } from "./Errors.ts"
 import { memories } from "./Memories.ts"
 import { isBy, type Mutant, storyOf, Volume } from "./Mutant.ts"
 import { others } from "./Others.ts"
+import { webapp } from "./Stories.ts"
 
 /** One or more for each fault and each promise. */
 const names = [
@@ -87,4 +92,34 @@ Shared.real(
       expect(others.length > names.length / 10 ? others : []).toEqual([])
     }),
   { controllers, timeoutMillis: 240_000 }
+)
+
+Shared.real(
+  "a WebApp with pods survives a crash on a real kube-apiserver",
+  (cluster) =>
+    Effect.gen(function* () {
+      const known = yield* Reference.play(webapp, 1)
+      const schedule = Schedules.find(known, "1/r0.crash-before")
+      if (schedule === undefined) return yield* Effect.dieMessage("schedule not found")
+      const { reached, violations } = yield* Explore.onReal(webapp, schedule, cluster)
+      expect({ reached, violations }).toEqual({ reached: true, violations: [] })
+    }),
+  Envtest.everything
+)
+
+live(
+  "the command of a failure plays its schedule on a real kube-apiserver",
+  () =>
+    Effect.gen(function* () {
+      const fixture = join(import.meta.dirname, "Failing.fixture.ts")
+      const env = { ...process.env, HOMEOSTAT_SCHEDULE: "0/r0.crash-after", HOMEOSTAT_SERVER: "real" }
+      const args = ["test", fixture, "-t", "two\\)$"]
+      const { exitCode, stderr, stdout } = yield* Process.run(process.execPath, args, { env })
+      const output = stdout + stderr
+      expect(output).toContain('ConfigMap default/v-data data.resizes: "2" instead of "1"')
+      // The embedded cluster does not take real time.
+      expect(output).toMatch(/manager-\d PATCH configmaps\/default\/v-data → 201/)
+      expect(exitCode).toBe(1)
+    }),
+  240_000
 )
