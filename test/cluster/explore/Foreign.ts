@@ -25,9 +25,6 @@ export const annotation = "example.com/other-client"
 
 const manager = "other-client"
 
-/** The holder of a Lease; undefined without a holder. */
-export const holder = (lease: Json.JsonObject | undefined) => Json.text(Json.at(lease, "spec", "holderIdentity"))
-
 const parsed = (text: string | undefined): Json.JsonObject => {
   try {
     return Json.object(JSON.parse(text ?? "null"))

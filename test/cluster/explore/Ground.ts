@@ -1,5 +1,6 @@
 /** The ground of a world: the embedded cluster in virtual time, or a real cluster. */
 
+import * as Json from "@homeostat/apiserver/model/Json"
 import type * as Store from "@homeostat/apiserver/storage/Store"
 import type * as Client from "@homeostat/runtime/client/Client"
 import type * as Transport from "@homeostat/runtime/client/Transport"
@@ -10,7 +11,6 @@ import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as EmbeddedCluster from "../EmbeddedCluster.ts"
 import type * as VirtualTime from "../VirtualTime.ts"
-import * as Foreign from "./Foreign.ts"
 import type { Story } from "./Story.ts"
 import * as Views from "./Views.ts"
 import type * as Wire from "./Wire.ts"
@@ -58,6 +58,10 @@ export interface Ground {
   readonly isRestless: () => boolean
 }
 
+/** The holder of a Lease; undefined without one. */
+export const holderOf = (lease: Json.JsonObject | undefined): string | undefined =>
+  Json.text(Json.at(lease, "spec", "holderIdentity"))
+
 /** Where a world begins. */
 export interface Beginning {
   readonly saved?: Store.Saved | undefined
@@ -94,7 +98,7 @@ export const embedded = (
       changes: Effect.sync(() => changes),
       revision: () => Effect.sync(() => server.store.revision),
       leader: Effect.sync(() =>
-        Foreign.holder(server.store.get("coordination.k8s.io/leases", lease.namespace, lease.name))
+        holderOf(server.store.get("coordination.k8s.io/leases", lease.namespace, lease.name))
       ),
       instant: () => time.clock.unsafeCurrentTimeMillis(),
       isRestless: () => false

@@ -16,7 +16,7 @@ import * as Violations from "./Violations.ts"
 import * as Wire from "./Wire.ts"
 import * as World from "./World.ts"
 
-/** What a schedule did on a real cluster. */
+/** The result of a schedule on a real cluster. */
 export interface RealReport {
   readonly violations: ReadonlyArray<Violations.Violation>
   /** Whether all faults happened. */

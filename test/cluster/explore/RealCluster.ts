@@ -17,8 +17,7 @@ import * as EmbeddedCluster from "../EmbeddedCluster.ts"
 import * as Api from "../envtest/Api.ts"
 import type { ControlPlane } from "../envtest/ControlPlane.ts"
 import { type Asked, askedOf } from "../RequestMatch.ts"
-import * as Foreign from "./Foreign.ts"
-import { collectionOf, type Ground, lease, matters } from "./Ground.ts"
+import { collectionOf, type Ground, holderOf, lease, matters } from "./Ground.ts"
 import * as Namespaces from "./Namespaces.ts"
 import type { RealTime } from "./RealTime.ts"
 import type { Story } from "./Story.ts"
@@ -290,7 +289,7 @@ export const make = (
       revision,
       leader: Effect.map(
         text(`/apis/coordination.k8s.io/v1/namespaces/${lease.namespace}/leases/${lease.name}`),
-        (body) => Foreign.holder(Json.object(JSON.parse(body)))
+        (body) => holderOf(Json.object(JSON.parse(body)))
       ),
       instant: time.instant,
       isRestless: () => isRestless || time.isRestless()

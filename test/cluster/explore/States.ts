@@ -93,7 +93,7 @@ const end = (
         yield* world.time.pass(passes)
         if (!(yield* world.settle(passes))) return { result: "the cluster does not come to rest", witness }
       }
-      const { saved } = world.moment()
+      const { saved } = yield* world.moment
       const [first] = [...world.seen, ...Refused.unreported(world.attempts, saved)]
       if (first !== undefined) return { result: first.message, witness }
       const storages = new Set(world.director.sent.map(({ asked }) => World.storageOf(asked.collection)))
