@@ -97,9 +97,7 @@ export const embedded = (
       saved: Effect.sync(() => server.saved()),
       changes: Effect.sync(() => changes),
       revision: () => Effect.sync(() => server.store.revision),
-      leader: Effect.sync(() =>
-        holderOf(server.store.get("coordination.k8s.io/leases", lease.namespace, lease.name))
-      ),
+      leader: Effect.sync(() => holderOf(server.store.get("coordination.k8s.io/leases", lease.namespace, lease.name))),
       instant: () => time.clock.unsafeCurrentTimeMillis(),
       isRestless: () => false
     }

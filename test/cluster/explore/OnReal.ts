@@ -3,6 +3,7 @@ import * as Kinds from "@homeostat/runtime/command/Kinds"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as Effect from "effect/Effect"
 import type { ControlPlane } from "../envtest/ControlPlane.ts"
+import type { Broken } from "./Broken.ts"
 import { type Ended, ended, find, judge, type Report, type ScheduleNotFound } from "./Explorer.ts"
 import type { Schedule } from "./Fault.ts"
 import { collectionOf } from "./Ground.ts"
@@ -102,8 +103,7 @@ export const play = (story: Story, schedule: Schedule, real: ControlPlane): Effe
     const violations = [
       ...judge(story, { steps: { [step]: expected }, view: { ...view, base: actual.base.saved } }, end)
     ]
-    const violate = (broken: ReadonlyArray<Violations.Broken>) =>
-      violations.push(...Violations.of(schedule, broken, end.witness))
+    const violate = (broken: ReadonlyArray<Broken>) => violations.push(...Violations.of(schedule, broken, end.witness))
     const [before, after] = actual.restarts
     if (disturbed === undefined && step > 0) violate(restartBroken(before))
     if (violations.length === 0) violate(restartBroken(after))
