@@ -73,7 +73,9 @@ const of = ({ example = "", name }: Documented): Example => {
 export const all: ReadonlyArray<Example> = functions.filter(({ example }) => example !== undefined).map(of)
 
 /** Examples that need a real control plane. */
-export const real: ReadonlyArray<Example> = all.filter(({ name }) => name === "Envtest.start" || name === "Shared.real")
+export const real: ReadonlyArray<Example> = all.filter(({ name }) =>
+  ["Envtest.start", "Explore.onReal", "Shared.real"].includes(name)
+)
 
 /** Writes examples and their kind to a new folder, and returns its path. */
 export const write = (examples: ReadonlyArray<Example>): string => {
