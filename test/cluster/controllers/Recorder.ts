@@ -55,6 +55,9 @@ interface Said {
   readonly count: number
 }
 
+/** A recorder that writes nothing. */
+export const silent: Recorder = { written: () => undefined }
+
 /** A recorder. */
 export const make = (): Recorder => {
   const said = new Memory<Said>()

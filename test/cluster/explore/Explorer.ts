@@ -1,5 +1,6 @@
 /** Plays the schedules of a story, and compares each end with that of the run without faults. */
 
+import { createHash } from "node:crypto"
 import type * as Store from "@homeostat/apiserver/storage/Store"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -154,8 +155,11 @@ const judge = (story: Story, { steps, view }: Reference, schedule: Schedule, end
   return violations
 }
 
+/** The digest of a state with all its fields: thousands of states as text would not fit into memory. */
 const strictly = (saved: Store.Saved, view: Picture.View): string =>
-  JSON.stringify([...Picture.of(saved, { ...view, strict: true })])
+  createHash("sha256")
+    .update(JSON.stringify([...Picture.of(saved, { ...view, strict: true })]))
+    .digest("base64")
 
 /** Explores a story. */
 export const explore = (story: Story, options: Options): Effect.Effect<Report> =>

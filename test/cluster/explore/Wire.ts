@@ -187,7 +187,7 @@ export const make = (hooks: Hooks): Director => {
       case "Crash": {
         const crash = Effect.suspend(() => {
           hooks.crash(owner)
-          return Effect.never
+          return Transport.abortable(request, Effect.never)
         })
         return fault.when === "before" ? crash : Effect.zipRight(pass, crash)
       }
@@ -237,7 +237,7 @@ export const make = (hooks: Hooks): Director => {
             })
           )
         })
-        return Transport.abortable(request, faulty(owner, request, entry, pass))
+        return faulty(owner, request, entry, pass)
       })
     const open = (request: Request) =>
       Effect.suspend(() => {

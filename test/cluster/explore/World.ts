@@ -1,5 +1,6 @@
 /** One course of a story: a cluster in virtual time, from its beginning or a saved moment, with the processes of the program. */
 
+import * as Json from "@homeostat/apiserver/model/Json"
 import type * as Store from "@homeostat/apiserver/storage/Store"
 import type * as Client from "@homeostat/runtime/client/Client"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
@@ -94,6 +95,24 @@ const suspension = "40 seconds"
 
 const lease = { namespace: "default", name: "explored" }
 
+/** The leader renews its Lease ten times more seldom than by default, because a renewal costs as much as other requests. */
+const election = {
+  ...lease,
+  leaseDuration: "30 seconds",
+  renewDeadline: "25 seconds",
+  retryPeriod: "20 seconds"
+} as const
+
+/** Whether the program may read Events. Otherwise nothing depends on them, and most clusters write more Events than other objects. */
+const readsEvents = ({ roles }: Story): boolean => {
+  const rules = Json.objects(JSON.parse(JSON.stringify(roles))).flatMap((role) => Json.objects(role.rules))
+  const names = (rule: Json.JsonObject, member: string, wanted: ReadonlyArray<string>) =>
+    Json.list(rule[member]).some((name) => typeof name === "string" && wanted.includes(name))
+  return rules.some(
+    (rule) => names(rule, "resources", ["events", "*"]) && names(rule, "verbs", ["get", "list", "watch", "*"])
+  )
+}
+
 /** The options of a course. */
 export interface Options {
   readonly from?: Moment | undefined
@@ -124,7 +143,8 @@ const make = (
 ): Effect.Effect<World, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { elected = false, from, seed } = options
-    const base = from === undefined ? story.cluster : { ...story.cluster, crds: [], converted: [], saved: from.saved }
+    const whole = { events: readsEvents(story), ...story.cluster }
+    const base = from === undefined ? whole : { ...whole, crds: [], converted: [], saved: from.saved }
     const cluster = yield* EmbeddedCluster.make({ ...base, seed })
     if (from === undefined) {
       // Elected and other processes then create the same objects, and these have the same uids.
@@ -222,7 +242,7 @@ const make = (
       const scope = yield* Scope.make()
       running.push({ owner, process, scope })
       const leaderElection = elected
-        ? yield* Effect.orDie(LeaderElection.make({ ...lease, identity: instance }))
+        ? yield* Effect.orDie(LeaderElection.make({ ...election, identity: instance }))
         : undefined
       const launched = story
         .manager({ instance, leaderElection })
