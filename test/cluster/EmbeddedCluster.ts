@@ -50,6 +50,8 @@ export interface Options extends Omit<ApiServer.Options, "aggregatedRoles" | "in
   readonly controllers?: ReadonlyArray<string> | undefined
   /** The certificates (PEM) of the API server for the ConfigMap `kube-root-ca.crt` of each namespace. Default: none. */
   readonly certificates?: string | undefined
+  /** Whether the controllers and nodes write Events. Default: they do. */
+  readonly events?: boolean | undefined
   /** The node, or several. Default: one that pretends every pod. `false`: none, so that no pod ever runs. */
   readonly kubelet?: Kubelet.Options | ReadonlyArray<Kubelet.Options> | false | undefined
 }
@@ -112,7 +114,7 @@ export interface EmbeddedCluster extends Access {
 export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, never, Scope.Scope> =>
   Effect.gen(function* () {
     const controllers = Controllers.named(options.controllers, options)
-    const { webhooks = [] } = options
+    const { events = true, webhooks = [] } = options
     const endpoints = new Map<string, ReturnType<Outside.Inside>>()
     const started = yield* ApiServer.make({
       ...options,
@@ -129,7 +131,7 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
       )
     }
     yield* create(started, options.crds ?? [])
-    const { idle, restart } = yield* Loop.start(started, controllers)
+    const { idle, restart } = yield* Loop.start(started, controllers, { events })
     const restore = (saved: Saved) => Effect.zipRight(started.restore(saved), restart)
     const server: ApiServer.ApiServer = { ...started, restore }
     const accessOf = (user: User.User | undefined): Access => {
@@ -145,7 +147,10 @@ export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, neve
     const kubelets =
       nodes.length === 0
         ? []
-        : yield* Effect.provide(Effect.forEach(nodes, Kubelet.start), yield* Layer.build(ofKubelets))
+        : yield* Effect.provide(
+            Effect.forEach(nodes, (node) => Kubelet.start({ events, ...node })),
+            yield* Layer.build(ofKubelets)
+          )
     if (kubelets.length > 0) serveLogs(server, kubelets)
     const bound = new Map<string, Access>()
     const bind: EmbeddedCluster["bind"] = (roles) =>

@@ -9,7 +9,7 @@ import type * as ApiError from "@homeostat/runtime/client/ApiError"
 import type { Request } from "@homeostat/runtime/client/Request"
 import type { Response, ResponseHeaders, Streaming } from "@homeostat/runtime/client/Response"
 import * as Transport from "@homeostat/runtime/client/Transport"
-import { Effect, Layer, type Scope } from "effect"
+import { Clock, Effect, Layer, type Scope } from "effect"
 
 /** Who the client is. */
 export interface Options {
@@ -20,21 +20,16 @@ export interface Options {
 
 /** A transport to a server in memory. */
 export const make = (server: ApiServer, options: Options = {}): Transport.Transport["Type"] => {
-  const ask = (request: Request) =>
-    Transport.abortable(
-      request,
-      // A step of its own, so that whoever sends many requests lets others come between.
-      Effect.zipRight(
-        Effect.yieldNow(),
-        server.handle({
-          method: request.method,
-          path: request.path,
-          headers: { "user-agent": options.userAgent ?? "homeostat", ...request.headers },
-          body: request.body,
-          user: options.user
-        })
-      )
-    )
+  const answered = (request: Request) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      if (isAborted(request)) return aborted(request)
+      const { body, method, path } = request
+      const headers = { "user-agent": options.userAgent ?? "homeostat", ...request.headers }
+      const answer = server.answer({ method, path, headers, body, user: options.user }, now)
+      // Nearly all answers come at once: only the others can be aborted, which takes two fibers.
+      return Effect.isEffect(answer) ? Transport.abortable(request, answer) : Effect.succeed(answer)
+    })
+  const ask = (request: Request) => Effect.zipRight(way, answered(request))
   return Transport.Transport.of({
     server: "memory",
     send: (request) => Effect.flatMap(ask(request), whole(request)),
@@ -45,6 +40,15 @@ export const make = (server: ApiServer, options: Options = {}): Transport.Transp
 /** The transport to a server in memory. */
 export const layer = (server: ApiServer, options?: Options): Layer.Layer<Transport.Transport> =>
   Layer.succeed(Transport.Transport, make(server, options))
+
+/** The way of a request: other fibers run meanwhile, also between the requests of one fiber. */
+const way = Effect.repeatN(Effect.yieldNow(), 3)
+
+const isAborted = ({ abort }: Request): boolean => abort?.signal.aborted === true
+
+/** Fails as an aborted request does. */
+const aborted = (request: Request): Effect.Effect<never, ApiError.Transport> =>
+  Transport.abortable(request, Effect.never)
 
 const headersOf = ({ headers }: HttpResponse): ResponseHeaders => ({
   get: (name) => headers[name.toLowerCase()] ?? null
@@ -87,10 +91,11 @@ const streaming =
       return {
         status,
         headers: headersOf(answer),
-        next: Transport.abortable(
-          request,
-          Effect.map(part, (text) => (text === undefined ? undefined : encoder.encode(text)))
-        ),
+        // A closed body ends, so an abort needs no race for each part.
+        next: Effect.flatMap(part, (text) => {
+          if (isAborted(request)) return aborted(request)
+          return Effect.succeed(text === undefined ? undefined : encoder.encode(text))
+        }),
         abort: Effect.zipRight(
           Effect.sync(() => request.abort?.abort()),
           close

@@ -71,6 +71,11 @@ export interface Options {
 export interface ApiServer {
   /** Answers a request. Every refusal is an answer. */
   readonly handle: (request: Exchange.HttpRequest) => Effect.Effect<Exchange.HttpResponse>
+  /** The same at a time in milliseconds since 1970. It is an Effect only if the answer has to be waited for. */
+  readonly answer: (
+    request: Exchange.HttpRequest,
+    now: number
+  ) => Exchange.HttpResponse | Effect.Effect<Exchange.HttpResponse>
   readonly store: Store.Store
   /** The verbs, for controllers inside of the server: the same without HTTP. */
   readonly verbs: Verbs.Verbs
@@ -126,7 +131,12 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
     if (definition !== undefined) CustomDefinitions.reconcile(state, definition, now)
     Bootstrap.fill(state, verbs, now)
     return {
-      handle: (request) => handle(scope, request),
+      handle: (request) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          const answer = answerAt(scope, request, now)
+          return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
+        }),
+      answer: (request, now) => answerAt(scope, request, now),
       store: state.store,
       verbs,
       registry: state.registry,
@@ -145,33 +155,41 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
 
 /** The objects of the store at the start: roles and bindings of served kinds, and a saved state. */
 const initial = ({ aggregatedRoles, kinds, saved }: Options, now: number): Store.Saved | undefined => {
-  if (kinds !== undefined) return saved
+  if (
+    kinds !== undefined ||
+    RbacAuthorizer.plurals.every((plural) => saved?.storages[RbacAuthorizer.storageOf(plural)] !== undefined)
+  ) {
+    return saved
+  }
   const bootstrap = BootstrapPolicy.saved(now, aggregatedRoles)
   return saved === undefined ? bootstrap : { ...saved, storages: { ...bootstrap.storages, ...saved.storages } }
 }
 
-const handle = (scope: RequestScope, request: Exchange.HttpRequest): Effect.Effect<Exchange.HttpResponse> =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    const warnings = new Set<string>()
-    const refuse = (error: unknown) =>
-      Exchange.refusal({ warnings, accept: request.headers.accept }, Step.failureOf(error))
-    const step = Step.make()
-    const decide = () => {
-      warnings.clear()
-      const target = Path.target(request.path)
-      const user = request.user ?? scope.state.authentication.userOf(request.headers.authorization, now) ?? scope.user
-      return answered(scope, { request, target, user, now, warnings })
-    }
-    const done = (answer: Resources.Answer) => (Effect.isEffect(answer) ? answer : Effect.succeed(answer))
-    const refused = Effect.catchAll((error: unknown) => Effect.succeed(refuse(error)))
-    try {
-      const answer = Step.attempt(step, decide)
-      return Effect.isEffect(answer) ? refused(answer) : Effect.succeed(answer)
-    } catch (error) {
-      if (!(error instanceof Step.Pending)) return Effect.succeed(refuse(error))
-      return refused(Effect.flatMap(Step.answered(step, error, decide), done))
-    }
-  })
+const answerAt = (
+  scope: RequestScope,
+  request: Exchange.HttpRequest,
+  now: number
+): Exchange.HttpResponse | Effect.Effect<Exchange.HttpResponse> => {
+  const warnings = new Set<string>()
+  const refuse = (error: unknown) =>
+    Exchange.refusal({ warnings, accept: request.headers.accept }, Step.failureOf(error))
+  const step = Step.make()
+  const decide = () => {
+    warnings.clear()
+    const target = Path.target(request.path)
+    const user = request.user ?? scope.state.authentication.userOf(request.headers.authorization, now) ?? scope.user
+    return answered(scope, { request, target, user, now, warnings })
+  }
+  const done = (answer: Resources.Answer) => (Effect.isEffect(answer) ? answer : Effect.succeed(answer))
+  const refused = Effect.catchAll((error: unknown) => Effect.succeed(refuse(error)))
+  try {
+    const answer = Step.attempt(step, decide)
+    return Effect.isEffect(answer) ? refused(answer) : answer
+  } catch (error) {
+    if (!(error instanceof Step.Pending)) return refuse(error)
+    return refused(Effect.flatMap(Step.answered(step, error, decide), done))
+  }
+}
 
 const answered = (scope: RequestScope, exchange: Exchange.Exchange) => {
   const parts = Path.parts(exchange.target.path)

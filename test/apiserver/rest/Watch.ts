@@ -2,7 +2,7 @@
  * A watch: the present objects, if the client asks for them, and then each change of a chosen object, as lines of JSON or frames of
  * protobuf. The writer queues each change in the step that makes it. A reader takes all changes in the queue.
  */
-import { Clock, Duration, Effect } from "effect"
+import { Clock, Effect, type Fiber, FiberId } from "effect"
 import type { Accepted } from "../codec/Negotiation.ts"
 import * as Protobuf from "../codec/Protobuf.ts"
 import * as Failure from "../model/Failure.ts"
@@ -43,6 +43,9 @@ const bookmarkMillis = 60_000
 
 /** The milliseconds from the last bookmark of a watch to its end. */
 const lastBookmarkMillis = 2_000
+
+/** A reader that was woken lets other fibers run first. Writes that follow each other at once then come in one part. */
+const pause = Effect.repeatN(Effect.yieldNow(), 2)
 
 /** The revision that the server has to have reached before it can begin. Throws a Failure (500) for an invalid one. */
 export const required = (options: Query.ListOptions): number => {
@@ -93,9 +96,11 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
     if (queue.size >= mostFrames) return end()
     pass(change)
   }, view.kind.storage)
+  let timer: Fiber.RuntimeFiber<void> | undefined
   const end = (): void => {
     unsubscribe()
     unregister()
+    timer?.unsafeInterruptAsFork(FiberId.none)
     queue.end()
   }
   const unregister = request.whenDropped(end)
@@ -103,6 +108,22 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
   const seconds = options.timeoutSeconds === undefined ? 0 : Math.max(0, options.timeoutSeconds)
   const endsAt = request.now + (seconds === 0 ? request.defaultSeconds : seconds) * 1000
   let bookmarkAt = options.allowWatchBookmarks ? nextBookmark(request.now, endsAt) : undefined
+
+  /** Wakes the reader after a time. One fiber sleeps for all events until then: a race for each event takes three. */
+  const wakeAfter = (millis: number): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      if (timer !== undefined) return Effect.void
+      const wake = Effect.sync(() => {
+        timer = undefined
+        queue.interrupt()
+      })
+      return Effect.map(
+        Effect.forkDaemon(Effect.interruptible(Effect.zipRight(Effect.sleep(millis), wake))),
+        (fiber) => {
+          timer = fiber
+        }
+      )
+    })
 
   const next: Effect.Effect<string | undefined> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
     if (now >= endsAt) end()
@@ -124,7 +145,7 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
     }
     if (queue.ended) return Effect.succeed(undefined)
     const wait = Math.min(endsAt, bookmarkAt ?? endsAt) - now
-    return Effect.zipRight(Effect.timeoutOption(queue.filled, Duration.millis(wait)), next)
+    return Effect.zipRight(Effect.zipRight(wakeAfter(wait), queue.filled), Effect.zipRight(pause, next))
   })
   return { next, close: Effect.sync(end) }
 }
@@ -180,6 +201,11 @@ class Queue {
     this.wake?.()
   }
 
+  /** Lets the reader look at the time. */
+  interrupt(): void {
+    this.wake?.()
+  }
+
   /** All frames as text. Where one of them throws, all are kept. */
   take(now: number): string {
     const { frames } = this
@@ -199,7 +225,7 @@ class Queue {
     this.frames = []
   }
 
-  /** Succeeds when there is something to take, or the end. */
+  /** Succeeds when there is something to take, at the end, or when interrupted. */
   readonly filled: Effect.Effect<void> = Effect.async<void>((resume) => {
     const wake = () => {
       this.wake = undefined

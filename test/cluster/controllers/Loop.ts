@@ -27,6 +27,12 @@ export interface Loop {
   readonly restart: Effect.Effect<void>
 }
 
+/** How controllers run. */
+export interface Options {
+  /** Whether they write Events. Default: they do. */
+  readonly events?: boolean | undefined
+}
+
 /** How long a refused key waits by default: as client-go's queues have it. */
 const defaultRetry = { firstMillis: 5, lastMillis: 1_000_000 }
 
@@ -36,12 +42,13 @@ const turn = 16
 /** Runs controllers until the end of the Scope. What is stored already is to them as if it had just been made. */
 export const start = (
   target: Writer.Target,
-  controllers: ReadonlyArray<BuiltInController>
+  controllers: ReadonlyArray<BuiltInController>,
+  { events = true }: Options = {}
 ): Effect.Effect<Loop, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { registry, store } = target
     const index = Index.make(store, registry)
-    const recorder = Recorder.make()
+    const recorder = events ? Recorder.make() : Recorder.silent
     const queue = Queue.make()
     const memories = new Map<string, Json>()
     const failures = new Map<string, number>()

@@ -61,6 +61,9 @@ interface Said {
   readonly count: number
 }
 
+/** A recorder that writes nothing. */
+export const silent: Recorder = { written: () => undefined, forget: () => {} }
+
 /** A recorder. */
 export const make = (): Recorder => {
   const said = new Memory<Said>()

@@ -1,5 +1,6 @@
 /** Plays the schedules of a story, and compares each end with that of the run without faults. */
 
+import { createHash } from "node:crypto"
 import type * as Store from "@homeostat/apiserver/storage/Store"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
@@ -195,8 +196,11 @@ export const judge = (story: Story, { steps, view }: Expected, end: Ended): Read
   return Violations.of(schedule, broken, end.witness)
 }
 
-const strictly = (saved: Store.Saved, view: Picture.View): number | bigint =>
-  Bun.hash(JSON.stringify([...Picture.of(saved, { ...view, strict: true })]))
+/** The digest of a state with all its fields: thousands of states as text would not fit into memory. */
+const strictly = (saved: Store.Saved, view: Picture.View): string =>
+  createHash("sha256")
+    .update(JSON.stringify([...Picture.of(saved, { ...view, strict: true })]))
+    .digest("base64")
 
 interface Restart {
   readonly broken: ReadonlyArray<Broken>

@@ -68,6 +68,16 @@ export interface Beginning {
   readonly seed: number
 }
 
+/** Whether the program may read Events. Otherwise nothing depends on them, and most clusters write more Events than other objects. */
+const readsEvents = ({ roles }: Story): boolean => {
+  const rules = Json.objects(JSON.parse(JSON.stringify(roles))).flatMap((role) => Json.objects(role.rules))
+  const names = (rule: Json.JsonObject, member: string, wanted: ReadonlyArray<string>) =>
+    Json.list(rule[member]).some((name) => typeof name === "string" && wanted.includes(name))
+  return rules.some(
+    (rule) => names(rule, "resources", ["events", "*"]) && names(rule, "verbs", ["get", "list", "watch", "*"])
+  )
+}
+
 /** The embedded cluster, new or from a saved state. */
 export const embedded = (
   story: Story,
@@ -75,7 +85,8 @@ export const embedded = (
   time: VirtualTime.VirtualTime
 ): Effect.Effect<Ground, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const base = saved === undefined ? story.cluster : { ...story.cluster, crds: [], converted: [], saved }
+    const whole = { events: readsEvents(story), ...story.cluster }
+    const base = saved === undefined ? whole : { ...whole, crds: [], converted: [], saved }
     const { as, bind, client, server, transport } = yield* EmbeddedCluster.make({ ...base, seed })
     const views = Views.make()
     let changes = 0

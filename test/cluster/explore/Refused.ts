@@ -37,12 +37,14 @@ const isReported = (object: Json.JsonObject, error: string): boolean => {
   )
 }
 
-/** The last attempts for each object that were refused. */
+/** The attempts for each object that began last and were refused. A suspended process may end an older attempt after them. */
 export const last = (attempts: ReadonlyArray<Attempt>) => {
   const newest = new Map(
-    attempts.flatMap((attempt) =>
-      attempt.outcome._tag === "Interrupted" ? [] : [[`${attempt.controller} ${attempt.key}`, attempt] as const]
-    )
+    attempts
+      .toSorted((one, other) => one.startedAt - other.startedAt)
+      .flatMap((attempt) =>
+        attempt.outcome._tag === "Interrupted" ? [] : [[`${attempt.controller} ${attempt.key}`, attempt] as const]
+      )
   )
   return [...newest.values()].flatMap((attempt) => {
     const refusal = refusalOf(attempt)

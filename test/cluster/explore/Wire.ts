@@ -209,7 +209,7 @@ export const make = (hooks: Hooks): Director => {
       case "Crash": {
         const crash = Effect.suspend(() => {
           hooks.crash(owner)
-          return Effect.never
+          return Transport.abortable(request, Effect.never)
         })
         return fault.when === "before" ? crash : Effect.zipRight(pass, crash)
       }
@@ -266,8 +266,7 @@ export const make = (hooks: Hooks): Director => {
           yield* hooks.write(entry, "after")
           return response
         })
-        const pass = isWrite ? written : answered
-        return Transport.abortable(request, faulty(owner, request, entry, pass))
+        return faulty(owner, request, entry, isWrite ? written : answered)
       })
     const open = (request: Request) =>
       Effect.suspend(() => {

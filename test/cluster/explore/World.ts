@@ -95,6 +95,14 @@ export const atRest = "at rest, nothing is written, also by a restarted manager"
 /** How long a leader is suspended: longer than its Lease. */
 const suspension = "40 seconds"
 
+/** The leader renews its Lease ten times more seldom than by default, because a renewal costs as much as other requests. */
+const election = {
+  ...Ground.lease,
+  leaseDuration: "30 seconds",
+  renewDeadline: "25 seconds",
+  retryPeriod: "20 seconds"
+} as const
+
 /** The options of a course. */
 export interface Options {
   readonly from?: Moment | undefined
@@ -223,7 +231,7 @@ const make = (
       const scope = yield* Scope.make()
       running.push({ owner, process, scope })
       const leaderElection = elected
-        ? yield* Effect.orDie(LeaderElection.make({ ...lease, identity: instance }))
+        ? yield* Effect.orDie(LeaderElection.make({ ...election, identity: instance }))
         : undefined
       const launched = story
         .manager({ instance, leaderElection })

@@ -53,6 +53,8 @@ export interface Options {
   readonly apiServer?: string | undefined
   /** The folder for claims, volumes and logs; default: a temporary one if there are images, else none. */
   readonly directory?: string | undefined
+  /** Whether it writes Events. Default: it does. */
+  readonly events?: boolean | undefined
   /** How long pretended pods take. */
   readonly startUp?: Duration.DurationInput | undefined
   readonly run?: Duration.DurationInput | undefined
@@ -136,6 +138,7 @@ export const start = (
         run: Duration.decode(options.run ?? SimulatedPods.defaults.run)
       },
       pods: options.pods,
+      events: options.events ?? true,
       places,
       environment: environmentOf(options.apiServer),
       address: () => {

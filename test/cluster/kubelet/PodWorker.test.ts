@@ -29,6 +29,7 @@ const node: PodWorker.Node = {
   unpullable: [],
   times: SimulatedPods.defaults,
   pods: undefined,
+  events: true,
   places: Volumes.places(""),
   environment: {},
   address: () => "10.244.0.1"

@@ -39,6 +39,8 @@ export interface Node {
   readonly times: SimulatedPods.Times
   /** What pretended pods do that are not to do as the others. */
   readonly pods: SimulatedPods.Pods | undefined
+  /** Whether Events are written. */
+  readonly events: boolean
   readonly places: Volumes.Places
   /** What every container is told besides what its pod says. */
   readonly environment: Environment.Variables
@@ -131,7 +133,8 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
         })
       )
     let events = 0
-    const tell = (told: Events.Told) => Effect.suspend(() => Events.tell(node.name, pod, events++, told))
+    const tell = (told: Events.Told) =>
+      node.events ? Effect.suspend(() => Events.tell(node.name, pod, events++, told)) : Effect.void
 
     const sayUnmounted = (message: string) => tell({ type: "Warning", reason: "FailedMount", message })
 

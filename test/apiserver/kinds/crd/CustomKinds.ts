@@ -29,7 +29,7 @@ export const none: Convert = (objects, apiVersion) => objects.map((object) => ({
 export const kindsOf = (crd: Json.JsonObject, convert: Convert = none): ReadonlyArray<Kind> => {
   const spec = Json.object(crd.spec)
   const versions = Json.objects(spec.versions)
-  const schemas = new Map(versions.map((version) => [versionName(version), rootSchema(version)]))
+  const schemas = new Map(versions.map((version) => [versionName(version), compiledOf(version).schema]))
   const stored = versions.find((version) => version.storage === true) ?? {}
   return versions
     .filter((version) => version.served === true)
@@ -40,10 +40,25 @@ const verbs: ReadonlyArray<Verb> = ["delete", "deletecollection", "get", "list",
 
 const versionName = (version: Json.JsonObject): string => Json.text(version.name) ?? ""
 
-/** The schema of a version with what every object has. */
-const rootSchema = (version: Json.JsonObject): Schema => {
-  const schema = StructuralSchema.schemaOf(Json.at(version, "schema", "openAPIV3Schema"))
-  return { ...schema, type: "object" }
+/** What is made of the schema of a version. */
+interface Compiled {
+  /** The schema with what every object has. */
+  readonly schema: Schema
+  readonly served: Schema
+  readonly rules: Rules.Rules
+}
+
+/** What is stored never changes: servers that began with the same state have the same schemas, which are compiled once. */
+const compiled = new WeakMap<Json.JsonObject, Compiled>()
+
+const compiledOf = (version: Json.JsonObject): Compiled => {
+  const source = Json.object(Json.at(version, "schema", "openAPIV3Schema"))
+  const found = compiled.get(source)
+  if (found !== undefined) return found
+  const schema: Schema = { ...StructuralSchema.schemaOf(source), type: "object" }
+  const made = { schema, served: served(schema), rules: Rules.compile(schema) }
+  compiled.set(source, made)
+  return made
 }
 
 /** The schema as it is served: with apiVersion, kind and metadata, whether the CRD mentions them or not. */
@@ -68,11 +83,11 @@ const kindOf = (crd: Json.JsonObject, version: Json.JsonObject, stored: string, 
   const kind = Json.text(names.kind) ?? ""
   const plural = Json.text(names.plural) ?? ""
   const apiVersion = `${group}/${name}`
-  const schema = versions.schemas.get(name) ?? { type: "object" }
+  const { rules, schema, served } = compiledOf(version)
   const subresources = Json.object(version.subresources)
   const hasStatus = Json.isObject(subresources.status)
   const scale = Json.isObject(subresources.scale) ? scaleOf(subresources.scale) : undefined
-  const declared = { apiVersion, kind, schema, rules: Rules.compile(schema), status: hasStatus, scale }
+  const declared = { apiVersion, kind, schema, rules, status: hasStatus, scale }
   return {
     group,
     version: name,
@@ -86,7 +101,7 @@ const kindOf = (crd: Json.JsonObject, version: Json.JsonObject, stored: string, 
     verbs,
     storage: `${group}/${plural}`,
     ...(stored === name ? {} : { storageVersion: `${group}/${stored}` }),
-    schema: served(schema),
+    schema: served,
     custom: true,
     strategy: CustomStrategy.main(declared),
     status: hasStatus ? CustomStrategy.status(declared) : undefined,
