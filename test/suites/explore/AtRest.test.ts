@@ -5,8 +5,10 @@ import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Result from "@homeostat/runtime/controller/Result"
 import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
 import * as Harness from "@homeostat/testkit/Harness"
-import { Clock, Effect, Schedule } from "effect"
+import { Clock, Data, Effect, Schedule } from "effect"
 import { key, Volume } from "./Mutant.ts"
+
+class TooEarly extends Data.TaggedError("TooEarly") {}
 
 /** A controller that can't work in the first four seconds. */
 const late = Controller.make("late", {
@@ -15,7 +17,7 @@ const late = Controller.make("late", {
   retry: Schedule.spaced("20 seconds"),
   reconcile: (volume) =>
     Effect.gen(function* () {
-      if ((yield* Clock.currentTimeMillis) < 4_000) return yield* Effect.fail(new Error("too early"))
+      if ((yield* Clock.currentTimeMillis) < 4_000) return yield* new TooEarly()
       yield* Owned.apply(volume, ConfigMap, { metadata: { name: volume.metadata.name } })
       return Result.done
     })
