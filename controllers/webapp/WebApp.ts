@@ -16,6 +16,11 @@ const objectName = Schema.String.pipe(
   Schema.pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
 )
 
+const labelValue = Schema.String.pipe(
+  Schema.maxLength(63),
+  Schema.pattern(/^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/)
+)
+
 const words = Schema.Array(Schema.String.pipe(Schema.maxLength(4096))).pipe(Schema.minItems(1), Schema.maxItems(50))
 
 const Termination = Schema.Struct({
@@ -78,7 +83,7 @@ const Spec = Schema.Struct({
     Schema.Struct({
       metadata: optional(
         Schema.Struct({
-          labels: optional(Schema.Record({ key: Schema.String, value: Schema.String }), "More labels of the pods."),
+          labels: optional(Schema.Record({ key: Schema.String, value: labelValue }), "More labels of the pods."),
           annotations: optional(Schema.Record({ key: Schema.String, value: Schema.String }), "Annotations of the pods.")
         }),
         "Metadata of the pods."

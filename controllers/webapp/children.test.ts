@@ -65,6 +65,7 @@ describe("the Deployment", () => {
     enableServiceLinks: false,
     securityContext: { seccompProfile: { type: "RuntimeDefault" } },
     terminationGracePeriodSeconds: 30,
+    serviceAccountName: "default",
     containers: [container]
   }
   const podOf = (spec: Partial<WebApp["spec"]>) =>

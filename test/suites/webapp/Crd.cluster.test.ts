@@ -240,6 +240,7 @@ describe.concurrent("the WebApp kind", () => {
       ["spec.strategy", { image, strategy: "Fast" }],
       ["spec.security", { image, security: "Privileged" }],
       ["spec.command", { image, command: [] }],
+      ["spec.podTemplate.metadata.labels.a", { image, podTemplate: { metadata: { labels: { a: " " } } } }],
       [
         "spec.env[0].valueFrom",
         { image, env: [from({ fieldRef: { fieldPath: "spec.nodeName" }, secretKeyRef: { name: "s", key: "k" } })] }
