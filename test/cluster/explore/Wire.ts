@@ -57,7 +57,7 @@ export interface Director {
   readonly fired: () => ReadonlyArray<Planned>
   /** Starts to count, with these faults. */
   readonly arm: (faults: ReadonlyArray<Planned>) => void
-  /** The number of late events that have not arrived. */
+  /** The number of late events that have not arrived at a living process. */
   readonly late: () => number
   /** Ends the loss of events: the watch has expired. Returns whether there was one. */
   readonly expire: () => boolean
@@ -175,8 +175,9 @@ export const make = (hooks: Hooks): Director => {
   let fired: Array<Planned> = []
   /** The counts at the last fault. */
   let base = { requests: 0, events: new Map<string, number>() }
-  let missing: Deferred.Deferred<void> | undefined
-  let late = 0
+  /** The ends of the watches that missed events. */
+  const missing: Array<Deferred.Deferred<void>> = []
+  const late = new Set<{ readonly owner: Owner }>()
 
   const due = (matches: (planned: Planned) => boolean): Fault | undefined => {
     const planned = faults[fired.length]
@@ -296,15 +297,14 @@ export const make = (hooks: Hooks): Director => {
             point._tag === "Event" && point.watch === watch && point.at === at - (base.events.get(watch) ?? 0)
         )
         if (fault?._tag === "Lag") {
-          late++
-          const arrived = Effect.sync(() => {
-            late--
-          })
+          const event = { owner }
+          late.add(event)
+          const arrived = Effect.sync(() => late.delete(event))
           return Transport.abortable(request, Effect.ensuring(Effect.delay(Effect.succeed(part), lag), arrived))
         }
         if (fault?._tag !== "Missed") return Effect.succeed(part)
         const end = Deferred.unsafeMake<void>(FiberId.none)
-        missing = end
+        missing.push(end)
         return Transport.abortable(request, Effect.as(Deferred.await(end), expired))
       })
     return Transport.Transport.of({ server: next.server, send, open })
@@ -318,7 +318,7 @@ export const make = (hooks: Hooks): Director => {
       return events
     },
     fired: () => fired,
-    late: () => late,
+    late: () => [...late].filter(({ owner }) => !owner.dead).length,
     arm: (planned) => {
       isArmed = true
       faults = planned
@@ -328,10 +328,9 @@ export const make = (hooks: Hooks): Director => {
       base = { requests: 0, events: new Map() }
     },
     expire: () => {
-      if (missing === undefined) return false
-      Deferred.unsafeDone(missing, Effect.void)
-      missing = undefined
-      return true
+      const ends = missing.splice(0)
+      for (const end of ends) Deferred.unsafeDone(end, Effect.void)
+      return ends.length > 0
     },
     over: (owner, transport) =>
       Layer.map(transport, (context) =>

@@ -1,10 +1,10 @@
-/** The schedules that found a defect of a shipped controller. */
+/** The schedules that found a defect of a shipped controller, or of Explore itself. */
 import { expect } from "bun:test"
 import * as Explore from "@homeostat/testkit/Explore"
 import * as Message from "@homeostat/testkit/explore/Message"
 import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
-import { restoreStory } from "./Stories.ts"
+import { restoreStory, webapp } from "./Stories.ts"
 
 live(
   "a Restore names its Job and its start if the process was dead while the Job ran",
@@ -17,3 +17,19 @@ live(
     }),
   120_000
 )
+
+for (const [title, only] of [
+  ["two watches miss events", "1/deployments.e1.missed/pods.e1.missed"],
+  ["a process dies while an event for it is late", "2/pods.e2.lag/r0.crash-after"]
+] as const) {
+  live(
+    `Explore comes to rest if ${title}`,
+    () =>
+      Effect.gen(function* () {
+        const report = yield* Explore.run(webapp, { only })
+        expect(report.violations.length === 0 ? "nothing" : Message.of(webapp, report)).toBe("nothing")
+        expect(report.unreached).toEqual([])
+      }),
+    120_000
+  )
+}
