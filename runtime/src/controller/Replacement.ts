@@ -46,6 +46,7 @@ export const of = <A extends KubernetesObject, E, R>(
     if (!isWanted) return yield* hinted(error)
     if (!Removal.isControlled(owner, cached)) return yield* error
     yield* Removal.declared(kind)
+    yield* Removal.confirmIntent(owner)
     // The next one begins when the pods of the last one have ended.
     const left = yield* Removal.discard(owner, kind, cached, { propagation: "Foreground" })
     return Option.isSome(left)
