@@ -204,6 +204,7 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
       return yield* make({ ...again, ...look(again, resource, memory, made.child), news: made.news })
     }
     memory.unblock(place, keyString(owner.metadata))
+    memory.removeForeign(owner.metadata.uid, made.child.metadata.uid)
     const answer: Answer<A> =
       cached !== undefined && drifted
         ? yield* correct(kind, intent, sent, cached, options, tracing)
