@@ -46,7 +46,8 @@ export interface Options<A> {
   /**
    * The reaction if the API server refuses a change because a field is immutable, such as the template of a Job. `Replace` deletes the
    * child with its dependents, and creates it again when it is gone: the kind must be declared with `Owned.kind(…, { removes: true })`.
-   * Until then `apply` returns the child that is being deleted. Default `Fail`: `apply` fails with `Invalid`.
+   * Until then `apply` returns the child that is being deleted. It fails with `Invalid` if the API server has another objection, or if
+   * the owner does not control the child yet. Default `Fail`: `apply` always fails with `Invalid`.
    */
   readonly onImmutable?: "Fail" | "Replace" | undefined
 }
@@ -111,7 +112,7 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
         const isLeaving = isWanted && found.claim === "ours" && cached?.metadata.deletionTimestamp !== undefined
         if (isLeaving) return Effect.succeed(cached)
         const made = Recording.step(SpanName.dependent(kind.kind), (span) => make({ ...aim, ...found, span }))
-        const create = Effect.suspend(() => apply(owner, kind, desired, options))
+        const create = Effect.suspend(() => apply(owner, kind, desired, { ...options, onImmutable: "Fail" }))
         return cached === undefined
           ? made
           : Effect.catchTag(made, "Invalid", (error) =>
@@ -203,6 +204,7 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
       return yield* make({ ...again, ...look(again, resource, memory, made.child), news: made.news })
     }
     memory.unblock(place, keyString(owner.metadata))
+    memory.removeForeign(owner.metadata.uid, made.child.metadata.uid)
     const answer: Answer<A> =
       cached !== undefined && drifted
         ? yield* correct(kind, intent, sent, cached, options, tracing)

@@ -88,7 +88,8 @@ const nameOf = ({ kind, metadata }: Child.Child): string => `${kind.kind} ${meta
  * Then it deletes the children that this controller applied for this owner before and that are not listed, and reports them in `removed`.
  * It finds them in the cache, among the kinds of `owns`. So keep a kind in `owns` while such children may exist. A child with `after` is
  * deleted with its dependents before the children that it needs. If a listed child waits or fails, nothing is deleted. Children that
- * another manager applied, or that were created without {@link apply}, stay.
+ * another manager applied, or that were created without {@link apply}, stay. If the API server has a newer version of the owner, it fails
+ * with `Conflict` instead: the newer intent may want them.
  *
  * Without a difference it sends no request. If the API server refuses a child, or another owner has it, the others are applied before `all`
  * fails with that error. {@link allSettled} does not fail then.
@@ -158,7 +159,8 @@ export const allSettled = <const C extends ReadonlyArray<Child.Child>>(
  * Removes all children that this controller applied for this owner, as {@link all} with an empty list. Returns `Result.done` when they
  * are gone, and a result for another run until then: for the clean-up of a finalizer that keeps an order or waits.
  *
- * Without such a finalizer, the garbage collector deletes the children after their owner, in any order.
+ * Without such a finalizer, the garbage collector deletes the children after their owner, in any order. After `kubectl delete
+ * --cascade=orphan` it removes nothing.
  *
  * @example
  * ```ts
@@ -174,10 +176,16 @@ export const allSettled = <const C extends ReadonlyArray<Child.Child>>(
 export const removeAll = (
   owner: KubernetesObject
 ): Effect.Effect<Result.Result, Removal.Failure, Reconciliation | Client.Client | Cache.Cache> =>
-  Effect.map(prune(owner, new Set()), (removed) =>
-    // The deletion of each child triggers the next run.
-    removed.every(({ isGone }) => isGone) ? Result.done : Result.requeueAfter("1 minute")
-  )
+  isOrphaning(owner)
+    ? Effect.succeed(Result.done)
+    : Effect.map(prune(owner, new Set()), (removed) =>
+        // The deletion of each child triggers the next run.
+        removed.every(({ isGone }) => isGone) ? Result.done : Result.requeueAfter("1 minute")
+      )
+
+/** Whether the owner was deleted with `--cascade=orphan`: the garbage collector takes its reference from the children, which stay. */
+const isOrphaning = ({ metadata: { deletionTimestamp, finalizers = [] } }: KubernetesObject): boolean =>
+  deletionTimestamp !== undefined && finalizers.includes("orphan")
 
 /** The most children that a message names. */
 const mostNamed = 5
@@ -248,6 +256,7 @@ const mistakeIn = (owner: KubernetesObject, children: ReadonlyArray<Child.Child>
 const ordered = (children: ReadonlyArray<Child.Child>): ReadonlySet<Child.Child> => {
   const found = new Set<Child.Child>()
   const visit = (child: Child.Child): void => {
+    if (found.has(child)) return
     child.after.forEach(visit)
     found.add(child)
   }
@@ -308,10 +317,17 @@ const prune = (
         found.push({ kind, object, place, needs })
       }
     }
-    const undeclared = found.find(({ kind }) => !deleted.has(Resource.nameOf(kind)))
-    if (undeclared !== undefined) {
-      return yield* Effect.die(new Undeclared({ message: OwnedKind.undeclared(controller, undeclared.kind) }))
+    for (const child of found.filter(({ kind }) => !deleted.has(Resource.nameOf(kind)))) {
+      const { kind, object } = child
+      const isOurs = Ownership.wasOurs(kind, object, fieldManager)
+      if (yield* Effect.catchTag(isOurs, "NotFound", () => Effect.succeed(false))) {
+        return yield* Effect.die(new Undeclared({ message: OwnedKind.undeclared(controller, kind) }))
+      }
+      memory.addForeign(uid, object.metadata.uid)
+      found.splice(found.indexOf(child), 1)
     }
+
+    if (found.some(({ object }) => object.metadata.deletionTimestamp === undefined)) yield* Removal.confirmIntent(owner)
 
     // The last kinds first, as a list names dependencies first.
     const left = new Set(found.sort((one, other) => (one.place < other.place ? -1 : 1)).reverse())

@@ -38,6 +38,8 @@ export interface Memory {
   readonly unblock: (child: string, owner: string) => void
   /** Keeps that another controller applied this child of the owner. */
   readonly addForeign: (owner: string, child: string) => void
+  /** This controller has applied the child since. */
+  readonly removeForeign: (owner: string, child: string) => void
   /** Whether another controller applied this child of the owner, by their UIDs. */
   readonly isForeign: (owner: string, child: string) => boolean
   /** The UIDs of deleted objects whose clean-up has finished. */
@@ -136,6 +138,7 @@ export const make = (
     waiting: (child) => blocked.get(child) ?? [],
     unblock,
     addForeign: (owner, child) => void foreign.set(owner, (foreign.get(owner) ?? new Set()).add(child)),
+    removeForeign: (owner, child) => remove(foreign, owner, child),
     isForeign: (owner, child) => foreign.get(owner)?.has(child) === true,
     clean,
     gone,

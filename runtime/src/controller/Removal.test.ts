@@ -4,6 +4,7 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
+import * as Client from "../client/Client.ts"
 import type * as Cluster from "../client/Cluster.fixture.ts"
 import { ConfigMap } from "../resource/BuiltIn.ts"
 import * as Access from "./Access.ts"
@@ -13,6 +14,10 @@ import * as Result from "./Result.ts"
 import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
 
 const owns = [Owned.kind(ConfigMap, { removes: true })]
+
+const key = { namespace: "default", name: "a" }
+const desired = { metadata: { name: "a" } }
+const apply = (owner: Widget) => Owned.apply(owner, ConfigMap, desired)
 
 /** A reconcile that has one ConfigMap while the size of its Widget is above 0. */
 const switching = () =>
@@ -90,6 +95,40 @@ describe("a child that its owner removes", () => {
     )
   )
 
+  const ways = {
+    "Owned.remove": (owner: Widget) =>
+      owner.spec.size > 0 ? Effect.asVoid(apply(owner)) : Effect.asVoid(Owned.remove(owner, ConfigMap, { name: "a" })),
+    "Owned.all": (owner: Widget) =>
+      Effect.asVoid(Owned.all(owner, owner.spec.size > 0 ? [Owned.child(ConfigMap, desired)] : []))
+  }
+  for (const by of ["Owned.remove", "Owned.all"] as const) {
+    effect(
+      `by ${by} stays if a newer version of the owner wants it, and the cache does not have that version yet`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          const { reconcile } = counted((_, owner) => Effect.as(ways[by](owner), Result.done))
+          yield* run({ reconcile, owns, retry: Schedule.spaced("1 second") })
+          const { annotations = {}, ownerReferences = [] } = (yield* Client.get(ConfigMap, key)).metadata
+          yield* off(server)
+          expect(server.get(ConfigMap, "a")).toBeUndefined()
+          const late = server.faults.on({ verb: "watch", kind: Widget }, Faults.delayed("20 seconds"))
+          server.change(Widget, "a", { spec: { size: 1 } })
+          // As another replica that has the newer version.
+          const again = { metadata: { ...key, annotations, ownerReferences } }
+          const { metadata } = yield* Client.apply(ConfigMap, again, { fieldManager: "widgets", force: true })
+          yield* pass("5 seconds")
+          expect(story(attempts)).toContain("Failed +1000")
+          late.remove()
+          yield* pass("1 minute")
+          expect(server.get(ConfigMap, "a")?.metadata.uid).toBe(metadata.uid)
+          expect(deletions(server)).toHaveLength(1)
+          expect(story(attempts).at(-1)).toBe("Done")
+        })
+      )
+    )
+  }
+
   effect(
     "is returned while a finalizer holds it, and deleted once",
     withWorld(({ server }) =>
@@ -153,6 +192,23 @@ describe("a child that its owner removes", () => {
         expect(story(attempts)).toContain("Failed +1000")
         yield* pass("1 second")
         expect(server.get(ConfigMap, "a")).toBeUndefined()
+      })
+    )
+  )
+
+  effect(
+    "by Owned.removeAll stays if the deletion of its owner orphans it",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        // As `kubectl delete --cascade=orphan`, before the garbage collector has removed the owner references.
+        server.put(Widget, { ...widget("a"), metadata: { name: "a", finalizers: ["orphan"] } })
+        const finalizer = { name: "example.com/children", cleanup: Owned.removeAll }
+        yield* run({ ...counted((_, owner) => Effect.as(apply(owner), Result.done)), owns, finalizer })
+        server.remove(Widget, "a")
+        yield* settle
+        expect(server.get(Widget, "a")?.metadata.finalizers).toEqual(["orphan"])
+        expect(server.get(ConfigMap, "a")).toBeDefined()
+        expect(deletions(server)).toEqual([])
       })
     )
   )

@@ -3,9 +3,10 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Cache from "../cache/Cache.ts"
 import { Undeclared } from "../cache/Undeclared.ts"
-import { type ApiError, isNotFound } from "../client/ApiError.ts"
+import { type ApiError, Conflict, isNotFound } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
 import type { DeleteOptions } from "../client/Options.ts"
+import * as Path from "../client/Path.ts"
 import { controllerOf, type KubernetesObject, keyOf, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
@@ -31,7 +32,8 @@ export type Needs = Reconciliation | Client.Client | Cache.Cache
  *
  * A child that does not exist, and one that is being deleted already, cost no request. An object of that name that the owner does not
  * control stays, and counts as no child. The deletion covers exactly the version that the API server had just before: it fails with
- * `Conflict` if the child has changed since then.
+ * `Conflict` if the child has changed since then. It also fails with `Conflict` if the API server has a newer version of the owner,
+ * whose intent may want the child.
  *
  * The controller must declare the kind with `Owned.kind(…, { removes: true })` in `owns`. Otherwise the attempt fails with a permanent
  * error.
@@ -66,6 +68,7 @@ export const remove = <A extends KubernetesObject>(
     const key = { name: child.name, namespace: kind.namespaced ? namespace : undefined }
     const cached = Option.getOrUndefined(yield* Cache.get(kind, key))
     if (cached === undefined || !isControlled(owner, cached)) return Option.none()
+    if (cached.metadata.deletionTimestamp === undefined) yield* confirmIntent(owner)
     return yield* discard(owner, kind, cached, options)
   })
 
@@ -76,6 +79,42 @@ export const declared = (kind: Resource.Any): Effect.Effect<void, never, Reconci
       ? Effect.void
       : Effect.die(new Undeclared({ message: OwnedKind.undeclared(controller, kind) }))
   )
+
+/**
+ * Fails with `Conflict` if the API server has a newer version of the owner than this reconcile: the newer intent may want the child. The
+ * children of an owner that is being deleted, or that is gone, are not wanted.
+ */
+export const confirmIntent = (
+  owner: KubernetesObject
+): Effect.Effect<void, Failure, Reconciliation | Client.Client | Cache.Cache> =>
+  Effect.gen(function* () {
+    const { deletionTimestamp, generation, resourceVersion, uid } = owner.metadata
+    if (deletionTimestamp !== undefined) return
+    const { resource } = yield* Reconciliation
+    const key = keyOf(owner)
+    const found = yield* Effect.catchTag(
+      Effect.asSome(Client.get(Resource.metadataOnly(resource), key)),
+      "NotFound",
+      absent
+    )
+    if (Option.isNone(found)) return
+    const live = found.value.metadata
+    if (live.uid !== uid || live.resourceVersion === resourceVersion) return
+    // A write of this reconcile, such as of the status, is in the cache already.
+    const cached = Option.getOrUndefined(yield* Cache.get(resource, key))
+    if (cached?.metadata.resourceVersion === live.resourceVersion && live.generation === generation) return
+    return yield* new Conflict({
+      message: `${resource.kind} ${keyString(key)} has changed since this reconcile began: its children stay until the next one`,
+      code: 409,
+      reason: "Conflict",
+      causes: [],
+      details: { group: resource.group, kind: resource.plural, name: key.name, uid },
+      retryAfterMillis: undefined,
+      request: { method: "GET", path: Path.object(resource, key).path }
+    })
+  })
+
+const absent = <E extends ApiError>(error: E) => (isNotFound(error) ? Effect.succeedNone : Effect.fail(error))
 
 /** Whether the owner controls a child. */
 export const isControlled = (owner: KubernetesObject, child: KubernetesObject): boolean =>
@@ -95,7 +134,6 @@ export const discard = <A extends KubernetesObject>(
   if (cached.metadata.deletionTimestamp !== undefined) return Effect.succeed(Option.some(cached))
   const key = keyOf(cached)
   const metadataOnly = Resource.metadataOnly(kind)
-  const absent = <E extends ApiError>(error: E) => (isNotFound(error) ? Effect.succeedNone : Effect.fail(error))
   return Recording.step(SpanName.dependent(kind.kind), (span) =>
     Effect.gen(function* () {
       span?.attribute(Attribute.objectKind, kind.kind)

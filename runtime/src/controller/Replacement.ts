@@ -7,11 +7,15 @@ import type * as Resource from "../resource/Resource.ts"
 import * as Removal from "./Removal.ts"
 
 /** The words of the API server. Each kind has its own. */
-const words = /\bis immutable\b|\bmay not change\b|\bcannot change roleRef\b|\bupdates to .+ are forbidden/i
+const words =
+  /\bis immutable\b|\bmay not (change|be changed in an update|add or remove containers)\b|\bcannot change roleRef\b|\bupdates to .+ are forbidden/i
 
-/** Whether a field is immutable. A refusal by a policy names no field. */
+/**
+ * Whether the API server refuses a change only because of immutable fields. With another cause it would refuse the new child, too. A
+ * refusal by a policy names no field.
+ */
 const isImmutable = ({ causes }: Invalid): boolean =>
-  causes.some(({ field, message }) => field !== "" && words.test(message))
+  causes.length > 0 && causes.every(({ field, message }) => field !== "" && words.test(message))
 
 const hint = 'set onImmutable: "Replace" to delete the child and create it again'
 
@@ -25,7 +29,10 @@ const hinted = (error: Invalid): Invalid =>
 
 /**
  * Deletes a child with its dependents because of an immutable field, if `isWanted`. Creates it again when it is gone, which may be in
- * a later attempt. Returns the child that is being deleted until then. Fails with the error if it has another reason.
+ * a later attempt. Returns the child that is being deleted until then. Fails with the error if it has another reason, or if the owner
+ * does not control the child.
+ *
+ * @param create applies the child once more. It must not replace again: the child stays if it has changed since the cached version
  */
 export const of = <A extends KubernetesObject, E, R>(
   owner: KubernetesObject,
@@ -37,8 +44,12 @@ export const of = <A extends KubernetesObject, E, R>(
   Effect.gen(function* () {
     if (!isImmutable(error)) return yield* error
     if (!isWanted) return yield* hinted(error)
+    if (!Removal.isControlled(owner, cached)) return yield* error
     yield* Removal.declared(kind)
+    yield* Removal.confirmIntent(owner)
     // The next one begins when the pods of the last one have ended.
     const left = yield* Removal.discard(owner, kind, cached, { propagation: "Foreground" })
-    return Option.isSome(left) ? left.value : yield* create
+    return Option.isSome(left)
+      ? left.value
+      : yield* Effect.mapError(create, (again) => (again instanceof Invalid && isImmutable(again) ? error : again))
   })

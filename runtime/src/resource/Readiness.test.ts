@@ -37,6 +37,12 @@ const cases: ReadonlyArray<readonly [string, Resource.Any, Fields, string]> = [
     { status: { conditions: [condition("Ready", "True"), condition("Reconciling", "True", "step 2")] } },
     "InProgress: step 2"
   ],
+  [
+    "has a condition about an earlier spec",
+    Site,
+    { metadata: { generation: 2 }, status: { conditions: [{ ...condition("Ready", "True"), observedGeneration: 1 }] } },
+    "InProgress: its controller has not seen its present spec"
+  ],
   ["is stalled", Site, { status: { conditions: [condition("Stalled", "True", "no quota")] } }, "Failed: no quota"],
   ["is ready", Site, { status: { conditions: [condition("Ready", "True", "answers")] } }, "Current: answers"],
   ["is not ready", Site, { status: { conditions: [condition("Ready", "False")] } }, "InProgress: Because"],

@@ -3,15 +3,17 @@
  *
  * The rules in order: an object that is being deleted is `Terminating`. It is `InProgress` if `status.observedGeneration` is older than
  * its generation, or if its condition Reconciling is True. It is `Failed` if its condition Stalled is True. Then the rules of its kind
- * decide. For other kinds the condition Ready decides. An object without that condition is `Current`.
+ * decide. For other kinds the condition Ready decides. An object without that condition is `Current`. Unlike kstatus, the
+ * `observedGeneration` of the conditions Ready, Reconciling and Stalled counts, too.
  *
  * | kind | `Current` when |
  * | --- | --- |
- * | Deployment, ReplicaSet, StatefulSet, DaemonSet | all pods run the spec and are available |
+ * | Deployment, ReplicaSet, DaemonSet | all pods run the spec and are available |
+ * | StatefulSet | all pods are ready, and those up to the partition run the spec. With `OnDelete` it is always `Current` |
  * | Job | it is complete. kstatus asks only whether the Job has started |
  * | Pod | it is ready, or has succeeded |
  * | PersistentVolumeClaim | it is bound. A claim that waits for its first pod stays `InProgress` |
- * | Service | it has an IP address, for the type LoadBalancer |
+ * | Service | it exists. For the type LoadBalancer it has a cluster IP. Nothing asks for the address of the load balancer |
  * | CustomResourceDefinition | the API server serves it |
  */
 import * as Either from "effect/Either"
@@ -50,6 +52,7 @@ interface Condition {
   readonly status?: unknown
   readonly reason?: unknown
   readonly message?: unknown
+  readonly observedGeneration?: unknown
 }
 
 const statusOf = (object: object): { readonly conditions?: unknown; readonly observedGeneration?: unknown } =>
@@ -68,12 +71,18 @@ const isTrue = (condition: Condition | undefined): boolean => condition?.status 
 const wordsOf = ({ message, reason, status, type }: Condition): string =>
   typeof message === "string" && message !== "" ? message : String(reason ?? `${type} is ${status}`)
 
+/** The conditions of kstatus. */
+const summaries = ["Ready", "Reconciling", "Stalled"]
+
+const isOlder = (report: { readonly observedGeneration?: unknown } | undefined, generation: number): boolean =>
+  typeof report?.observedGeneration === "number" && report.observedGeneration < generation
+
 /** The rules for all kinds, as far as they decide. */
 const general = (object: KubernetesObject): Readiness | undefined => {
   const { deletionTimestamp, generation } = object.metadata
   if (deletionTimestamp !== undefined) return { state: "Terminating", message: "it is being deleted" }
-  const { observedGeneration } = statusOf(object)
-  if (typeof observedGeneration === "number" && generation !== undefined && observedGeneration < generation) {
+  const reports = [statusOf(object), ...summaries.map((type) => conditionOf(object, type))]
+  if (generation !== undefined && reports.some((report) => isOlder(report, generation))) {
     return inProgress("its controller has not seen its present spec")
   }
   const reconciling = conditionOf(object, "Reconciling")

@@ -263,6 +263,67 @@ describe("a set that cannot be applied is a permanent error:", () => {
   )
 })
 
+/** Another manager applies a child of the Shop, as another controller of Shops does. */
+const applyAsAnother = (name: string) =>
+  Effect.gen(function* () {
+    const { metadata } = yield* Client.get(BuiltIn.ConfigMap, { ...key, name: "a" })
+    const { annotations = {}, ownerReferences = [] } = metadata
+    yield* Client.apply(
+      BuiltIn.ConfigMap,
+      { metadata: { ...key, name, ownerReferences, annotations } },
+      { fieldManager: "somebody", force: true }
+    )
+    yield* second
+  })
+
+describe("a child of another controller of the same owner", () => {
+  Harness.of([other(() => [page("a")])])("needs no declaration of removals, because it stays", ({ faults }) =>
+    Effect.gen(function* () {
+      yield* create({ page: "Hello" })
+      yield* second
+      yield* applyAsAnother("b")
+      const requests = faults.record()
+      yield* Client.patch(Shop, key, Patch.merge({ metadata: { labels: { again: "yes" } } }))
+      yield* second
+      expect(requests.filter(({ verb }) => verb !== "watch")).toEqual([])
+      expect(yield* stalled).toBeUndefined()
+      expect(yield* existing).toEqual(["ConfigMap a", "ConfigMap b"])
+    })
+  )
+
+  Harness.of([
+    other(
+      ({ spec }) => spec.page.split(",").map((name) => page(name)),
+      [Owned.kind(BuiltIn.ConfigMap, { removes: true })]
+    )
+  ])("is removed like others once this controller has applied it", () =>
+    Effect.gen(function* () {
+      yield* create({ page: "a" })
+      yield* second
+      yield* applyAsAnother("b")
+      yield* change({ page: "a,b" })
+      yield* second
+      yield* change({ page: "a" })
+      yield* second
+      expect(yield* existing).toEqual(["ConfigMap a"])
+    })
+  )
+})
+
+const chain = other(() => {
+  const pages: Array<Owned.Child> = []
+  for (let number = 10; number < 40; number++) pages.push(page(`page-${number}`, [...pages]))
+  return pages
+})
+
+Harness.of([chain])("children that each need all before them are created", () =>
+  Effect.gen(function* () {
+    yield* create({ page: "Hello" })
+    yield* second
+    expect(yield* existing).toHaveLength(30)
+  })
+)
+
 describe("a clean-up that removes the children", () => {
   const first = page("first")
   const removing = other(() => [first, page("second", [first])], [Owned.kind(BuiltIn.ConfigMap, { removes: true })])

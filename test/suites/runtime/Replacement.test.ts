@@ -24,7 +24,9 @@ const migrating = (onImmutable: "Fail" | "Replace", removes = true) =>
               template: {
                 spec: {
                   restartPolicy: "Never",
-                  containers: [{ name: "migrate", image: `registry.test/shop:${spec.version}` }]
+                  containers: [
+                    { name: "migrate", image: spec.version === "" ? "" : `registry.test/shop:${spec.version}` }
+                  ]
                 }
               }
             }
@@ -91,6 +93,34 @@ describe("a child with an immutable field", () => {
       const message = yield* stalled
       expect(message).toContain("spec.template: Invalid value: field is immutable")
       expect(message).toEndWith('; set onImmutable: "Replace" to delete the child and create it again')
+    })
+  )
+
+  Harness.of([migrating("Replace")])("stays if the API server would refuse the new one, too", () =>
+    Effect.gen(function* () {
+      yield* create
+      yield* TestClock.adjust("5 seconds")
+      const { metadata } = yield* job
+      yield* change({ version: "" })
+      yield* TestClock.adjust("1 minute")
+      expect((yield* job).metadata.uid).toBe(metadata.uid)
+      expect(yield* stalled).toContain("spec.template.spec.containers[0].image: Required value")
+    })
+  )
+
+  Harness.of([migrating("Replace")])("stays after a deletion that orphans it, and costs a few requests", ({ faults }) =>
+    Effect.gen(function* () {
+      yield* create
+      yield* TestClock.adjust("5 seconds")
+      const { metadata } = yield* job
+      yield* Client.delete(Shop, key, { propagation: "Orphan" })
+      yield* TestClock.adjust("5 seconds")
+      const requests = faults.record()
+      yield* Client.create(Shop, { metadata: key, spec: { page: "hello", version: "2" } })
+      yield* TestClock.adjust("1 second")
+      expect(requests.filter(({ path }) => path.endsWith("/jobs/shop")).length).toBeLessThan(10)
+      expect((yield* job).metadata.uid).toBe(metadata.uid)
+      expect(yield* stalled).toContain("spec.template: Invalid value: field is immutable")
     })
   )
 
