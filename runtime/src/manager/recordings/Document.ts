@@ -304,6 +304,51 @@ export const of = (recorded: Recorded, server: string, program?: string | undefi
   }
 }
 
+type Members = { readonly [name: string]: unknown }
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const areTexts = (value: unknown, ...names: ReadonlyArray<string>): boolean =>
+  isMembers(value) && names.every((name) => typeof value[name] === "string")
+
+const isTime = (value: unknown): boolean => typeof value === "string" && !Number.isNaN(Date.parse(value))
+
+const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.every(isItem)
+
+const isHash = (value: unknown): boolean => typeof value === "string" && /^-?\d+$/.test(value)
+
+const isResponse = (value: unknown): boolean =>
+  isMembers(value) && Number.isInteger(value.status) && isMembers(value.headers)
+
+const isRequest = (value: unknown): boolean =>
+  isMembers(value) &&
+  areTexts(value, "method", "path") &&
+  isTime(value.startedAt) &&
+  typeof value.millis === "number" &&
+  (value.response === undefined || isResponse(value.response)) &&
+  (value.error === undefined || areTexts(value.error, "tag", "message", "code", "reason"))
+
+const isMemory = (value: unknown): boolean =>
+  isMembers(value) &&
+  isListOf(value.dropped, isHash) &&
+  (value.accepted === undefined || (isMembers(value.accepted) && Object.values(value.accepted).every(isHash)))
+
+const isWhole = (value: object): boolean =>
+  isMembers(value) &&
+  areTexts(value, "controller", "reconcileID", "trace", "server") &&
+  isTime(value.startedAt) &&
+  isTime(value.finishedAt) &&
+  areTexts(value.object, "kind", "key") &&
+  areTexts(value.ending, "outcome") &&
+  isMemory(value.memory) &&
+  isMembers(value.omitted) &&
+  [value.redacted, value.omitted.reads, value.omitted.requests].every(Number.isInteger) &&
+  isListOf(value.objects, (each) => isMembers(each) && areTexts(each.metadata, "name")) &&
+  isListOf(value.reads, (each) => areTexts(each, "verb", "resource")) &&
+  isListOf(value.requests, isRequest)
+
 /** The document in a text; otherwise why it is invalid. */
 export const parse = (text: string): Document | string => {
   let value: unknown
@@ -318,15 +363,6 @@ export const parse = (text: string): Document | string => {
   const version: unknown = Reflect.get(value, "version")
   if (version !== 1)
     return `its version is ${Text.clip(JSON.stringify(version) ?? "absent", 20)} (this program reads 1)`
-  const isWhole =
-    ["objects", "reads", "requests"].every((name) => Array.isArray(Reflect.get(value, name))) &&
-    ["controller", "reconcileID", "trace", "server", "startedAt"].every(
-      (name) => typeof Reflect.get(value, name) === "string"
-    ) &&
-    ["object", "ending", "memory", "omitted"].every((name) => {
-      const part: unknown = Reflect.get(value, name)
-      return typeof part === "object" && part !== null
-    })
-  // The parts are those of this version of the program.
-  return isWhole ? (value as Document) : "some of its parts are absent"
+  // The members of the objects and the bodies are not checked: the program that recorded them is of this version.
+  return isWhole(value) ? (value as Document) : "some of its parts are absent or invalid"
 }

@@ -128,7 +128,7 @@ test("A text that is not a recording is rejected with the reason", () => {
     ["[]", 'its kind is not "Recording"'],
     ['{"kind":"Plan"}', 'its kind is not "Recording"'],
     ['{"kind":"Recording","version":2}', "its version is 2 (this program reads 1)"],
-    ['{"kind":"Recording","version":1}', "some of its parts are absent"]
+    ['{"kind":"Recording","version":1}', "some of its parts are absent or invalid"]
   ]
   for (const [text, reason] of cases) expect(Document.parse(text)).toBe(reason)
 })
@@ -172,4 +172,28 @@ describe("A value of a Secret that the attempt read", () => {
     expect(document.memory.report).toEqual({ message: "bad xxxxxxxxxxxxxxxxxxxxx", at: 1 })
     expect(document.reads[2].filter).toEqual({ index: { name: "secret", value: "default/s" } })
   })
+})
+
+test("A recording with an invalid part is rejected", () => {
+  const recorded = Recorded.of(attempt())
+  if (recorded === undefined) throw new Error("no recording")
+  const document: object = JSON.parse(JSON.stringify(Document.of(recorded, "https://server")))
+  expect(Document.parse(JSON.stringify(document))).toEqual(document as Document.Document)
+  const parts: ReadonlyArray<object> = [
+    { startedAt: "yesterday" },
+    { finishedAt: undefined },
+    { objects: [null] },
+    { objects: [{}] },
+    { reads: [null] },
+    { requests: [null] },
+    { requests: [{ method: "GET", path: "/x", startedAt: "1970-01-01T00:00:00Z", millis: 1, response: {} }] },
+    { memory: {} },
+    { memory: { dropped: ["x"] } },
+    { ending: {} },
+    { object: {} },
+    { omitted: {} }
+  ]
+  for (const part of parts) {
+    expect(Document.parse(JSON.stringify({ ...document, ...part }))).toBe("some of its parts are absent or invalid")
+  }
 })
