@@ -110,6 +110,9 @@ export const verb = <R, E>(program: Runnable<R, E>) =>
       Effect.gen(function* () {
         const { name } = program
         const { output, probeAddress, recording, save } = settings
+        if (word === undefined && recording === undefined && (save !== undefined || settings.break)) {
+          return yield* new Verb.UsageError({ message: "--save and --break need a trace or --recording" })
+        }
         if (word === undefined && recording === undefined) {
           const answer = yield* Asking.ask(name, settings, path, { output })
           return yield* Console.log(Text.printable(yield* Asking.textOf(name, probeAddress.origin, path, answer)))

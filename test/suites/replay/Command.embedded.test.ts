@@ -92,6 +92,8 @@ describe("homeostat replay", () => {
             ["0".repeat(32)],
             `unknown recording: "${"0".repeat(32)}" (list those that there are: replay without a trace)`
           ],
+          [["--save", file], "--save and --break need a trace or --recording"],
+          [["--break"], "--save and --break need a trace or --recording"],
           [[created.trace, "--recording", file], "a trace and --recording: only one is possible"],
           [["--recording", `${file}x`], `--recording: ${file}x cannot be read`],
           [
