@@ -81,8 +81,12 @@ const saved = (file: string, text: string) =>
     ? Console.log(text)
     : Effect.flatMap(FileSystem, (fs) =>
         Effect.mapError(
-          // It may have more than others may see.
-          fs.writeFileString(file, `${text}\n`, { mode: 0o600 }),
+          // It may have more than others may see. The mode of a file that exists does not change by itself.
+          Effect.all([
+            fs.writeFileString(file, "", { mode: 0o600 }),
+            Effect.ignore(fs.chmod(file, 0o600)),
+            fs.writeFileString(file, `${text}\n`)
+          ]),
           () => new InvalidRecording({ message: `--save: ${file} cannot be written` })
         )
       )
@@ -106,6 +110,9 @@ export const verb = <R, E>(program: Runnable<R, E>) =>
       Effect.gen(function* () {
         const { name } = program
         const { output, probeAddress, recording, save } = settings
+        if (word === undefined && recording === undefined && (save !== undefined || settings.break)) {
+          return yield* new Verb.UsageError({ message: "--save and --break need a trace or --recording" })
+        }
         if (word === undefined && recording === undefined) {
           const answer = yield* Asking.ask(name, settings, path, { output })
           return yield* Console.log(Text.printable(yield* Asking.textOf(name, probeAddress.origin, path, answer)))

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
@@ -235,6 +236,46 @@ describe("A plan", () => {
         ["Namespace", "new"],
         ["Job", expect.stringMatching(/^job-[a-z0-9]{5}$/)]
       ])
+    })
+  )
+
+  scene("repeats a requeue until its delay is long, and names a requeue that is not over in time", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      let attempts = 0
+      const late = controller((site) =>
+        Effect.gen(function* () {
+          if (++attempts < 8) return Result.requeue
+          yield* Owned.apply(site, ConfigMap, { metadata: { name: "a" } })
+          return Result.done
+        })
+      )
+      expect(short(yield* plan([late]))).toEqual(["create ConfigMap a"])
+      const endless = controller(() => Effect.succeed(Result.requeue))
+      expect((yield* plan([endless])).unknown).toEqual([])
+      const { unknown } = yield* plan([endless], { timeout: "300 millis" })
+      expect(unknown).toEqual([
+        { controller: "site", object: { kind: "Site", ...key }, reason: "it is not at rest after 300ms" }
+      ])
+      const steady = controller(() => Effect.succeed(Result.requeue), { retry: Schedule.spaced("10 millis") })
+      expect((yield* plan([steady])).unknown).toMatchObject([
+        { reason: "it still asks for a requeue after 21 attempts" }
+      ])
+    })
+  )
+
+  scene("hides texts that look like secrets in errors", ({ plan }) =>
+    Effect.gen(function* () {
+      yield* create
+      const message = "no login: password=hunter2hunter2"
+      const [failing, final] = [new Error(message), new TerminalError({ message })].map((error) =>
+        controller<Error>(() => Effect.fail(error))
+      )
+      if (failing === undefined || final === undefined) return yield* Effect.dieMessage("no controllers")
+      expect((yield* plan([failing])).unknown).toMatchObject([
+        { reason: "the reconcile fails: no login: password=<redacted>" }
+      ])
+      expect((yield* plan([final])).problems).toMatchObject([{ message: "no login: password=<redacted>" }])
     })
   )
 

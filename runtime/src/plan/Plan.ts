@@ -3,7 +3,7 @@
  *
  * A plan runs the controllers themselves, over an API server in memory with copies of the objects of the cluster. So it goes several
  * steps deep: a later reconcile sees the writes of an earlier one. Other programs do nothing in a plan. No Job runs, and no pod starts.
- * The plan ends when no reconcile has anything more to do now. Delays of a second or more are not waited for.
+ * The plan ends when no reconcile has anything more to do now. It does not wait for a `requeueAfter`, or for delays of a second or more.
  *
  * The API server of the cluster gets only reads. With `dryRuns` it also gets a dry run of the first write of each object.
  */
@@ -188,7 +188,7 @@ export const make = <R, E>(
       )
       return yield* settled(runners, rest, Duration.decode(settings.timeout ?? "1 minute"))
     }).pipe(Effect.provideService(Transport.Transport, transport))
-    const { late, runners, unstarted } = yield* Effect.raceFirst(planned, Deferred.await(failure))
+    const { late, runners, unstarted, waiting } = yield* Effect.raceFirst(planned, Deferred.await(failure))
     const isKnown = (reconcile: Endings.Reconcile) => endings.reasonOf(reconcile) === undefined
     const failures = rest.failures().filter(([reconcile]) => isKnown(reconcile))
     const named = ([{ controller, ...reconcile }, { message }]: (typeof failures)[number]) => ({
@@ -217,7 +217,8 @@ export const make = <R, E>(
             .filter(([, { isFinal }]) => !isFinal)
             .map(named)
             .map(({ message, ...rest }) => ({ ...rest, reason: `the reconcile fails: ${message}` })),
-          ...late
+          ...late,
+          ...waiting
         ],
         controllers
       ),
@@ -244,7 +245,7 @@ const settled = <R extends Runner>(runners: ReadonlyArray<R>, rest: Rest.Rest, t
     )
     const working = runners.filter((_, index) => reasons[index]?.length === 0)
     const reached = yield* Effect.timeoutOption(rest.reached(working), timeout)
-    const late = Option.isSome(reached)
+    const late: ReadonlyArray<Endings.Unknown> = Option.isSome(reached)
       ? []
       : working.flatMap(({ controller, queue }): ReadonlyArray<Endings.Unknown> => {
           const { processing, ready } = Option.getOrThrow(queue()).snapshot()
@@ -252,5 +253,12 @@ const settled = <R extends Runner>(runners: ReadonlyArray<R>, rest: Rest.Rest, t
           const reason = `${left} ${left === 1 ? "object is" : "objects are"} not at rest after ${Duration.format(timeout)}`
           return left === 0 ? [] : [{ controller, reason }]
         })
-    return { runners, unstarted, late }
+    const waiting = (Option.isSome(reached) ? [] : rest.waiting()).map(
+      ({ controller, ...reconcile }): Endings.Unknown => ({
+        controller,
+        object: Endings.objectOf({ controller, ...reconcile }),
+        reason: `it is not at rest after ${Duration.format(timeout)}`
+      })
+    )
+    return { runners, unstarted, late, waiting }
   })

@@ -1,15 +1,18 @@
 /** Waits until the controllers of a plan have nothing more to do now. */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type { Informer } from "../cache/Cache.ts"
 import { type Attempt, messageOf, type Observer } from "../controller/Attempt.ts"
 import type { Runner } from "../controller/Runner.ts"
+import * as Secrecy from "../telemetry/Secrecy.ts"
 import type { Endings, Reconcile } from "./Endings.ts"
 
-/** A failing attempt or a `Result.requeue` is repeated this often, if its delay is short. */
+/** A failing attempt is repeated this often, if its delay is short. */
 const mostRetries = 4
+
+/** A `Result.requeue` is repeated until its delay is long. With a back-off that does not grow, the rest is unknown after this number. */
+const mostRequeues = 20
 
 /** The longest delay of a retry that the plan waits for, in ms. */
 const longestDelayMillis = 1000
@@ -30,10 +33,13 @@ export interface Rest {
   readonly reached: (runners: ReadonlyArray<Runner>) => Effect.Effect<void>
   /** The latest failures that no retry has ended, by reconcile. */
   readonly failures: () => ReadonlyArray<readonly [Reconcile, Failure]>
+  /** The reconciles that wait for a requeue. */
+  readonly waiting: () => ReadonlyArray<Reconcile>
 }
 
 /** The failure of a reconcile. */
 export interface Failure {
+  /** Without texts that look like secrets. */
   readonly message: string
   /** Whether the manager would not repeat the attempt before the next change. */
   readonly isFinal: boolean
@@ -42,10 +48,10 @@ export interface Failure {
 const failureOf = ({ next, outcome }: Attempt): Failure | undefined => {
   switch (outcome._tag) {
     case "Terminal":
-      return { message: messageOf(outcome.error), isFinal: true }
+      return { message: Secrecy.masked(messageOf(outcome.error)), isFinal: true }
     case "Failed":
     case "Unreachable":
-      return { message: messageOf(outcome.error), isFinal: next._tag === "GiveUp" }
+      return { message: Secrecy.masked(messageOf(outcome.error)), isFinal: next._tag === "GiveUp" }
     default:
       return undefined
   }
@@ -59,24 +65,24 @@ const hindrance = ({ state }: Informer): string | undefined => {
 
 /** For the attempts of one plan. */
 export const make = (endings: Endings): Rest => {
-  const due = new Map<string, number>()
+  const due = new Map<string, Reconcile>()
   const failures = new Map<string, readonly [Reconcile, Failure]>()
 
   const observe: Observer = (attempt) =>
-    Effect.map(Clock.currentTimeMillis, (now) => {
+    Effect.sync(() => {
       const { controller, key, kind, next, number, outcome } = attempt
       const id = `${controller} ${key}`
       const reconcile = { controller, kind, key }
       const failure = failureOf(attempt)
       if (failure === undefined) failures.delete(id)
       else failures.set(id, [reconcile, failure])
-      const isRepeated =
-        next._tag === "Run" &&
-        next.afterMillis <= longestDelayMillis &&
-        number <= mostRetries &&
-        (outcome._tag === "Failed" || outcome._tag === "Requeue" || outcome._tag === "Unreachable") &&
-        endings.reasonOf(reconcile) === undefined
-      if (isRepeated) due.set(id, now + next.afterMillis)
+      const isSoon = next._tag === "Run" && next.afterMillis <= longestDelayMillis
+      const isRequeued = isSoon && outcome._tag === "Requeue"
+      if (isRequeued && number > mostRequeues)
+        endings.end(reconcile, `it still asks for a requeue after ${number} attempts`)
+      const isRetried = isSoon && number <= mostRetries && (outcome._tag === "Failed" || outcome._tag === "Unreachable")
+      const isRepeated = (isRequeued || isRetried) && endings.reasonOf(reconcile) === undefined
+      if (isRepeated) due.set(id, reconcile)
       else due.delete(id)
     })
 
@@ -115,6 +121,7 @@ export const make = (endings: Endings): Rest => {
           pause = Math.min(longestPauseMillis, pause * 1.2)
         }
       }),
-    failures: () => [...failures.values()]
+    failures: () => [...failures.values()],
+    waiting: () => Array.from(due).flatMap(([id, reconcile]) => (failures.has(id) ? [] : [reconcile]))
   }
 }

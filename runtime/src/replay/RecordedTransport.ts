@@ -86,6 +86,12 @@ export const make = ({ document, known, time, trail }: Options): Recorded => {
     else if (isObject(body) && body.metadata.name !== undefined) known.saw(placeOf(target, body.metadata.name), body)
   }
 
+  const stopped = (request: Request, why: string): Answer => {
+    const what = `${request.method} ${request.path}`
+    trail.stop(`the recording does not have ${why}: ${what}`, what)
+    return Effect.interrupt
+  }
+
   const recorded = (request: Request, found: RequestDocument): Answer => {
     used.add(found)
     time.reach(Date.parse(found.startedAt) + found.millis)
@@ -99,14 +105,10 @@ export const make = ({ document, known, time, trail }: Options): Recorded => {
       entered(request, found.error.message, "recorded")
       return Effect.fail(failureOf(request, found.error, server))
     }
+    if (found.cut === true) return stopped(request, "the response, which was too large, of")
     entered(request, "interrupted", "recorded")
-    return Effect.never
-  }
-
-  const stopped = (request: Request, why: string): Answer => {
-    const what = `${request.method} ${request.path}`
-    trail.stop(`the recording does not have ${why}: ${what}`, what)
-    return Effect.interrupt
+    // The reconcile itself limits the time of a request. The end of its manager does not come again.
+    return document.ending.outcome === "Interrupted" ? Effect.interrupt : Effect.never
   }
 
   const read = (request: Request): Answer => {

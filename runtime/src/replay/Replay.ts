@@ -168,7 +168,7 @@ export const make = <R, E>(
     if (controller === undefined) {
       const names = controllers.map(({ name }) => name).join(", ")
       return yield* new Unusable({
-        message: `the recording is of controller "${document.controller}" (this program has ${names})`
+        message: `the recording is of controller ${JSON.stringify(document.controller)} (this program has ${names})`
       })
     }
     const object = document.objects[document.start]

@@ -70,6 +70,9 @@ const verdictOf = ({ same, steps, writes }: Report): string => {
   return same ? `Same as the recording: ${what}.` : `Differs from the recording: ${what}.`
 }
 
+/** Values of a recording in one line, so that they cannot look like another line of the output. */
+const line = (text: string): string => Text.printable(text).replaceAll("\n", "\\n")
+
 /** The text, without a final newline. */
 export const render = (report: Report): string => {
   const { differences, ending, missingReads, recordedEnding, recording } = report
@@ -78,24 +81,28 @@ export const render = (report: Report): string => {
   const then = endingOf(recordedEnding)
   const lost = omitted.reads + omitted.requests
   return [
-    `${controller}  ${object.kind} ${object.key}  attempt ${recording.attempt} at ${startedAt}`,
-    `trace ${trace}  reconcileID ${recording.reconcileID}${recording.program === undefined ? "" : `  by ${recording.program}`}`,
-    ...report.steps.map((step) => `  ${Text.printable(lineOf(step))}`),
-    `Outcome: ${Text.printable(now)}`,
-    ...(now === then ? [] : [`Recorded outcome: ${Text.printable(then)}`]),
+    line(`${controller}  ${object.kind} ${object.key}  attempt ${recording.attempt} at ${startedAt}`),
+    line(
+      `trace ${trace}  reconcileID ${recording.reconcileID}${recording.program === undefined ? "" : `  by ${recording.program}`}`
+    ),
+    ...report.steps.map((step) => `  ${line(lineOf(step))}`),
+    `Outcome: ${line(now)}`,
+    ...(now === then ? [] : [`Recorded outcome: ${line(then)}`]),
     ...(missingReads.length === 0
       ? []
-      : ["Reads that the recording does not have:", ...missingReads.map((each) => `  ${each}`)]),
+      : ["Reads that the recording does not have:", ...missingReads.map((each) => `  ${line(each)}`)]),
     ...(differences.length === 0
       ? []
       : [
           "Writes that differ (+ only now, - only in the recording, ~ recorded -> now):",
-          ...differences.flatMap(differenceLines)
+          ...differences.flatMap(differenceLines).map(line)
         ]),
     verdictOf(report),
-    ...(report.same || redacted === 0
+    ...(redacted === 0
       ? []
-      : [`The recording hides ${counted(redacted, "secret value")}: a difference may come from them.`]),
+      : [
+          `The recording hides ${counted(redacted, "secret value")}: ${report.same ? "the replay compares only their lengths" : "a difference may come from them"}.`
+        ]),
     ...(lost === 0
       ? []
       : [

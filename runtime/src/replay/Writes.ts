@@ -38,6 +38,37 @@ const isTime = (value: Drift.Json | undefined): value is string =>
 /** Times are in whole seconds. */
 const second = 1000
 
+const memberOf = (value: object, name: string): unknown => Reflect.get(value, name)
+
+/**
+ * The members of a body that `Fields` leaves out, because an API server sets them. A write states them: a kind in its version, and the
+ * condition that the object is unchanged. The resourceVersion itself differs after a write with an assumed response.
+ */
+const statedBy = (body: object): { readonly [path: string]: Drift.Json | undefined } => {
+  const metadata = memberOf(body, "metadata")
+  const text = (name: string) => {
+    const value = memberOf(body, name)
+    return typeof value === "string" ? value : undefined
+  }
+  const has = (name: string) =>
+    typeof metadata === "object" && metadata !== null && typeof memberOf(metadata, name) === "string"
+      ? "stated"
+      : undefined
+  return {
+    apiVersion: text("apiVersion"),
+    kind: text("kind"),
+    "metadata.resourceVersion": has("resourceVersion"),
+    "metadata.uid": has("uid")
+  }
+}
+
+const statedDifferences = (from: object, to: object): ReadonlyArray<Fields.Field> => {
+  const [recorded, now] = [statedBy(from), statedBy(to)]
+  return Object.keys(recorded).flatMap((path) =>
+    recorded[path] === now[path] ? [] : [{ path, from: recorded[path], to: now[path] }]
+  )
+}
+
 /** Compares bodies for one recording. */
 export interface Comparison {
   /** The fields that differ, without those that differ in each run. */
@@ -62,7 +93,8 @@ export const comparison = ({ finishedAt, startedAt }: Pick<Document, "startedAt"
   return {
     fields: (recorded, now) => {
       const [from, to] = [asObject(recorded), asObject(now)]
-      return Fields.between(kindOf(to) || kindOf(from), from, to).filter((field) => !isNoise(field))
+      const fields = Fields.between(kindOf(to) || kindOf(from), from, to).filter((field) => !isNoise(field))
+      return [...statedDifferences(from, to), ...fields]
     }
   }
 }

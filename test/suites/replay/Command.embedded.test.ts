@@ -1,6 +1,6 @@
 /** `homeostat replay`, the compiled program, with the recordings of a manager at work. */
 import { describe, expect } from "bun:test"
-import { readFile, stat, writeFile } from "node:fs/promises"
+import { chmod, readFile, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { Document } from "@homeostat/runtime/manager/recordings/Document"
 import type { Line } from "@homeostat/runtime/manager/recordings/Page"
@@ -64,6 +64,10 @@ describe("homeostat replay", () => {
         const file = join(folder, "recording.json")
         expect(yield* run("replay", created.reconcileID, "--save", file)).toMatchObject({ code: 0, stdout: "" })
         expect((yield* Effect.promise(() => stat(file))).mode & 0o777).toBe(0o600)
+        // Also if others may read the file that it replaces.
+        yield* Effect.promise(() => chmod(file, 0o644))
+        expect(yield* run("replay", created.reconcileID, "--save", file)).toMatchObject({ code: 0 })
+        expect((yield* Effect.promise(() => stat(file))).mode & 0o777).toBe(0o600)
         const json = yield* run("replay", `--recording=${file}`, "-o", "json")
         const report: Report = JSON.parse(json.stdout)
         expect(report).toMatchObject({ kind: "Replay", same: true, writes: 3, recording: { trace: created.trace } })
@@ -88,6 +92,8 @@ describe("homeostat replay", () => {
             ["0".repeat(32)],
             `unknown recording: "${"0".repeat(32)}" (list those that there are: replay without a trace)`
           ],
+          [["--save", file], "--save and --break need a trace or --recording"],
+          [["--break"], "--save and --break need a trace or --recording"],
           [[created.trace, "--recording", file], "a trace and --recording: only one is possible"],
           [["--recording", `${file}x`], `--recording: ${file}x cannot be read`],
           [

@@ -233,6 +233,40 @@ describe("A request that an API server refused, or did not answer", () => {
   }
 })
 
+describe("A request without a recorded response", () => {
+  live("stops a replay if the response was too large to keep", () =>
+    Effect.gen(function* () {
+      const large = { metadata: { namespace: "default", name: "large" }, data: { text: "x".repeat(600_000) } }
+      const reading: Reconcile = (chore) =>
+        Effect.gen(function* () {
+          yield* Client.apply(BuiltIn.ConfigMap, large)
+          yield* Client.get(BuiltIn.ConfigMap, large.metadata)
+          yield* Status.update(chore, { told: "yes" })
+          return Result.done
+        })
+      const document = first(yield* recordings(reading))
+      expect(document.requests).toMatchObject([{ response: { status: 201 } }, { cut: true }, { cut: true }])
+      const report = yield* Effect.timeout(replay(document, reading), "5 seconds")
+      expect(report).toMatchObject({ same: false, ending: { outcome: "Stopped" } })
+      expect(report.ending.message).toBe(
+        "the recording does not have the response, which was too large, of: GET /api/v1/namespaces/default/configmaps/large"
+      )
+    })
+  )
+
+  live("ends a replay as the end of the manager ended the attempt", () =>
+    Effect.gen(function* () {
+      const writing: Reconcile = (chore) =>
+        Effect.as(Owned.apply(chore, BuiltIn.ConfigMap, page(chore.spec.what)), Result.done)
+      const whole = first(yield* recordings(writing))
+      const requests = whole.requests.map(({ response: _, ...request }) => request)
+      const document = { ...whole, ending: { outcome: "Interrupted" as const }, requests }
+      const report = yield* Effect.timeout(replay(document, writing), "5 seconds")
+      expect(report).toMatchObject({ same: true, ending: { outcome: "Interrupted" }, differences: [] })
+    })
+  )
+})
+
 describe("The time of a replay", () => {
   live("begins at the recorded time, and sleeps end at once", () =>
     Effect.gen(function* () {

@@ -6,6 +6,7 @@ import type { KubernetesObject } from "../../resource/KubernetesObject.ts"
 import * as Resource from "../../resource/Resource.ts"
 import * as Text from "../../resource/Text.ts"
 import type { Ending, Recorded, RecordedRequest } from "./Recorded.ts"
+import * as Record from "./Recorded.ts"
 import * as Redaction from "./Redaction.ts"
 
 /** A read of the cache. Objects are numbers: indexes in `objects` of the document. */
@@ -45,6 +46,8 @@ export interface RequestDocument {
     | { readonly status: number; readonly headers: { readonly [name: string]: string }; readonly body: unknown }
     | undefined
   readonly error?: ErrorDocument | undefined
+  /** True if the response was too large to keep. Without it, a request without a response was interrupted. */
+  readonly cut?: boolean | undefined
 }
 
 /** A recording. Times are RFC 3339 with milliseconds. */
@@ -145,7 +148,7 @@ const refusalOf = (error: ApiError, request: RecordedRequest["request"]): Reques
 }
 
 const requestDocument = (
-  { error, millis, request, response, startedAt }: RecordedRequest,
+  { error, isCut, millis, request, response, startedAt }: RecordedRequest,
   redaction: Redaction.Redaction
 ): RequestDocument => {
   const isSecret = isSecretPath(request.path)
@@ -175,20 +178,30 @@ const requestDocument = (
     startedAt: iso(startedAt),
     millis: Math.round(millis * 1000) / 1000,
     ...(answer !== undefined && { response: { ...answer, body: redaction.hide(answer.body, isSecret) } }),
-    ...(failed !== undefined && { error: failed })
+    ...(failed !== undefined && { error: failed }),
+    ...(isCut && { cut: true })
   }
+}
+
+/** The filter of a list. The value of an index may come from a Secret. */
+const filterDocument = (filter: string | object, text: (text: string) => string): unknown => {
+  const index: unknown = typeof filter === "object" ? Reflect.get(filter, "index") : undefined
+  if (typeof index !== "object" || index === null) return filter
+  const value: unknown = Reflect.get(index, "value")
+  return typeof value === "string" ? { ...Object(filter), index: { ...index, value: text(value) } } : filter
 }
 
 const readDocument = (
   { found, of, resource, verb }: CachedRead,
-  indexes: ReadonlyMap<KubernetesObject, number>
+  indexes: ReadonlyMap<KubernetesObject, number>,
+  { text }: Redaction.Redaction
 ): ReadDocument => {
   const indexOf = (object: KubernetesObject): number => indexes.get(object) ?? -1
   return {
     verb,
     resource: Resource.identityOf(resource),
     ...(verb === "get" && typeof of === "string" && { key: of }),
-    ...(verb === "list" && of !== undefined && { filter: of }),
+    ...(verb === "list" && of !== undefined && { filter: filterDocument(of, text) }),
     ...(verb === "byOwner" && { owner: ownerOf(of) }),
     ...(found !== undefined && { found: isList(found) ? found.map(indexOf) : indexOf(found) })
   }
@@ -200,11 +213,16 @@ const ownerOf = (owner: CachedRead["of"]): string => {
   return typeof uid === "string" ? uid : ""
 }
 
-const memoryDocument = ({ accepted, dropped, isBereft, isClean, report }: Entries): Document["memory"] => ({
+const memoryDocument = (
+  { accepted, dropped, isBereft, isClean, report }: Entries,
+  { text }: Redaction.Redaction
+): Document["memory"] => ({
   ...(accepted !== undefined && {
     accepted: Object.fromEntries(Array.from(accepted, ([slot, hash]) => [slot, hash.toString()]))
   }),
-  ...(report !== undefined && { report: { ...report, at: Number.isFinite(report.at) ? report.at : 0 } }),
+  ...(report !== undefined && {
+    report: { message: text(report.message), at: Number.isFinite(report.at) ? report.at : 0 }
+  }),
   clean: isClean,
   bereft: isBereft,
   dropped: Array.from(dropped, (hash) => hash.toString())
@@ -222,22 +240,47 @@ export const entriesOf = ({ memory }: Document): Entries => ({
   dropped: new Set(memory.dropped.map(BigInt))
 })
 
+/** Whether a body may have a Secret. Other bodies need not be parsed. */
+const mayHaveSecret = (body: string | undefined, isSecret: boolean): boolean =>
+  body !== undefined && (isSecret || body.includes('"Secret'))
+
+/** The redaction that knows the Secrets of a recording. */
+const redactionOf = (
+  { requests }: Pick<Recorded, "requests">,
+  objects: ReadonlyMap<KubernetesObject, boolean>
+): Redaction.Redaction => {
+  const redaction = Redaction.make()
+  for (const [object, isSecret] of objects) redaction.learn(object, isSecret)
+  for (const { request, response } of requests) {
+    const isSecret = isSecretPath(request.path)
+    for (const body of [request.body, response?.body]) {
+      if (mayHaveSecret(body, isSecret)) redaction.learn(jsonOf(body), isSecret)
+    }
+  }
+  return redaction
+}
+
+const shownEnding = ({ ending }: Recorded, { text }: Redaction.Redaction): Ending =>
+  ending.message === undefined ? ending : { ...ending, message: Text.clip(text(ending.message), Record.longest) }
+
+/** The ending of a recording, without secrets. */
+export const endingOf = (recorded: Recorded): Ending =>
+  recorded.ending.message === undefined
+    ? recorded.ending
+    : shownEnding(recorded, redactionOf(recorded, objectsOf(recorded)))
+
 /** The document of a recording, without secrets. */
 export const of = (recorded: Recorded, server: string, program?: string | undefined): Document => {
-  const redaction = Redaction.make()
   const objects = objectsOf(recorded)
-  for (const [object, isSecret] of objects) redaction.learn(object, isSecret)
-  for (const { request, response } of recorded.requests) {
-    const isSecret = isSecretPath(request.path)
-    redaction.learn(jsonOf(request.body), isSecret)
-    redaction.learn(jsonOf(response?.body), isSecret)
-  }
+  const redaction = redactionOf(recorded, objects)
   const indexes = new Map([...objects.keys()].map((object, index) => [object, index]))
-  const { ending, reads, requests } = recorded
+  const { reads, requests } = recorded
   // A copy of an object is an object.
   const shown = Array.from(objects, ([object, isSecret]) => redaction.hide(object, isSecret) as KubernetesObject)
+  const readOnes = reads.kept.map((read) => readDocument(read, indexes, redaction))
   const exchanged = requests.map((each) => requestDocument(each, redaction))
-  const message = ending.message === undefined ? undefined : redaction.text(ending.message)
+  const memory = memoryDocument(recorded.memory, redaction)
+  const ending = shownEnding(recorded, redaction)
   return {
     kind: "Recording",
     version: 1,
@@ -250,16 +293,61 @@ export const of = (recorded: Recorded, server: string, program?: string | undefi
     attempt: recorded.number,
     startedAt: iso(recorded.startedAt),
     finishedAt: iso(recorded.finishedAt),
-    ending: message === undefined ? ending : { ...ending, message },
+    ending,
     redacted: redaction.count(),
     omitted: { reads: reads.count - reads.kept.length, requests: recorded.moreRequests },
-    memory: memoryDocument(recorded.memory),
+    memory,
     start: indexes.get(recorded.object) ?? 0,
     objects: shown,
-    reads: reads.kept.map((read) => readDocument(read, indexes)),
+    reads: readOnes,
     requests: exchanged
   }
 }
+
+type Members = { readonly [name: string]: unknown }
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const areTexts = (value: unknown, ...names: ReadonlyArray<string>): boolean =>
+  isMembers(value) && names.every((name) => typeof value[name] === "string")
+
+const isTime = (value: unknown): boolean => typeof value === "string" && !Number.isNaN(Date.parse(value))
+
+const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.every(isItem)
+
+const isHash = (value: unknown): boolean => typeof value === "string" && /^-?\d+$/.test(value)
+
+const isResponse = (value: unknown): boolean =>
+  isMembers(value) && Number.isInteger(value.status) && isMembers(value.headers)
+
+const isRequest = (value: unknown): boolean =>
+  isMembers(value) &&
+  areTexts(value, "method", "path") &&
+  isTime(value.startedAt) &&
+  typeof value.millis === "number" &&
+  (value.response === undefined || isResponse(value.response)) &&
+  (value.error === undefined || areTexts(value.error, "tag", "message", "code", "reason"))
+
+const isMemory = (value: unknown): boolean =>
+  isMembers(value) &&
+  isListOf(value.dropped, isHash) &&
+  (value.accepted === undefined || (isMembers(value.accepted) && Object.values(value.accepted).every(isHash)))
+
+const isWhole = (value: object): boolean =>
+  isMembers(value) &&
+  areTexts(value, "controller", "reconcileID", "trace", "server") &&
+  isTime(value.startedAt) &&
+  isTime(value.finishedAt) &&
+  areTexts(value.object, "kind", "key") &&
+  areTexts(value.ending, "outcome") &&
+  isMemory(value.memory) &&
+  isMembers(value.omitted) &&
+  [value.redacted, value.omitted.reads, value.omitted.requests].every(Number.isInteger) &&
+  isListOf(value.objects, (each) => isMembers(each) && areTexts(each.metadata, "name")) &&
+  isListOf(value.reads, (each) => areTexts(each, "verb", "resource")) &&
+  isListOf(value.requests, isRequest)
 
 /** The document in a text; otherwise why it is invalid. */
 export const parse = (text: string): Document | string => {
@@ -275,15 +363,6 @@ export const parse = (text: string): Document | string => {
   const version: unknown = Reflect.get(value, "version")
   if (version !== 1)
     return `its version is ${Text.clip(JSON.stringify(version) ?? "absent", 20)} (this program reads 1)`
-  const isWhole =
-    ["objects", "reads", "requests"].every((name) => Array.isArray(Reflect.get(value, name))) &&
-    ["controller", "reconcileID", "trace", "server", "startedAt"].every(
-      (name) => typeof Reflect.get(value, name) === "string"
-    ) &&
-    ["object", "ending", "memory", "omitted"].every((name) => {
-      const part: unknown = Reflect.get(value, name)
-      return typeof part === "object" && part !== null
-    })
-  // The parts are those of this version of the program.
-  return isWhole ? (value as Document) : "some of its parts are absent"
+  // The members of the objects and the bodies are not checked: the program that recorded them is of this version.
+  return isWhole(value) ? (value as Document) : "some of its parts are absent or invalid"
 }

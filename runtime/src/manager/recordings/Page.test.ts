@@ -1,4 +1,5 @@
-import { expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as ApiError from "../../client/ApiError.ts"
@@ -127,7 +128,72 @@ test("A text that is not a recording is rejected with the reason", () => {
     ["[]", 'its kind is not "Recording"'],
     ['{"kind":"Plan"}', 'its kind is not "Recording"'],
     ['{"kind":"Recording","version":2}', "its version is 2 (this program reads 1)"],
-    ['{"kind":"Recording","version":1}', "some of its parts are absent"]
+    ['{"kind":"Recording","version":1}', "some of its parts are absent or invalid"]
   ]
   for (const [text, reason] of cases) expect(Document.parse(text)).toBe(reason)
+})
+
+describe("A value of a Secret that the attempt read", () => {
+  const value = "correct horse battery"
+  const secret = { kind: "Secret", metadata: { ...metadata, name: "s" }, data: { p: btoa(value) } }
+  const failed = (message: string, over: Partial<Attempt> = {}) => {
+    const ring = Ring.make()
+    const error = new Error(message)
+    const outcome = Outcome.Failed({ cause: Cause.fail(error), error, defect: false })
+    const reads = {
+      kept: [{ verb: "get", resource: BuiltIn.Secret, of: "default/s", found: secret } as const],
+      count: 1
+    }
+    ring.record(attempt({ exchanges: [], outcome, reads, ...over }))
+    return ring
+  }
+
+  test("is not in an error: in the list, in the recording, or at its end", async () => {
+    const ring = failed(`cannot log in with ${value}`)
+    for (const query of ["", "output=json", `trace=${ids[0]}`]) {
+      const { body } = await ask(ring, query)
+      expect(body).toContain("cannot log in with xxxxxxxxxxxxx")
+      expect(body).not.toContain(value)
+    }
+    const { ending } = JSON.parse((await ask(failed(`${"z".repeat(490)}${value}`), `trace=${ids[0]}`)).body)
+    expect(ending.message).toBe(`${"z".repeat(490)}xxxxxxxxxx…`)
+  })
+
+  test("is not in the report of the controller, or in the filter of a list", async () => {
+    const memory = { ...Memory.make().entriesOf("u"), report: { message: `bad ${value}`, at: 1 } }
+    const reads = [
+      { verb: "get", resource: BuiltIn.Secret, of: "default/s", found: secret },
+      { verb: "list", resource: BuiltIn.Pod, of: { index: { name: "secret", value } }, found: [] },
+      { verb: "list", resource: BuiltIn.Pod, of: { index: { name: "secret", value: "default/s" } }, found: [] }
+    ] as const
+    const { body } = await ask(failed("no", { memory, reads: { kept: reads, count: 3 } }), `trace=${ids[0]}`)
+    expect(body).not.toContain(value)
+    const document = JSON.parse(body)
+    expect(document.memory.report).toEqual({ message: "bad xxxxxxxxxxxxxxxxxxxxx", at: 1 })
+    expect(document.reads[2].filter).toEqual({ index: { name: "secret", value: "default/s" } })
+  })
+})
+
+test("A recording with an invalid part is rejected", () => {
+  const recorded = Recorded.of(attempt())
+  if (recorded === undefined) throw new Error("no recording")
+  const document: object = JSON.parse(JSON.stringify(Document.of(recorded, "https://server")))
+  expect(Document.parse(JSON.stringify(document))).toEqual(document as Document.Document)
+  const parts: ReadonlyArray<object> = [
+    { startedAt: "yesterday" },
+    { finishedAt: undefined },
+    { objects: [null] },
+    { objects: [{}] },
+    { reads: [null] },
+    { requests: [null] },
+    { requests: [{ method: "GET", path: "/x", startedAt: "1970-01-01T00:00:00Z", millis: 1, response: {} }] },
+    { memory: {} },
+    { memory: { dropped: ["x"] } },
+    { ending: {} },
+    { object: {} },
+    { omitted: {} }
+  ]
+  for (const part of parts) {
+    expect(Document.parse(JSON.stringify({ ...document, ...part }))).toBe("some of its parts are absent or invalid")
+  }
 })

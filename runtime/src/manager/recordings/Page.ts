@@ -35,7 +35,8 @@ export interface Line {
 }
 
 const lineOf = ({ bytes, recorded }: Entry): Line => {
-  const { controller, ending, id, key, kind, requests, startedAt, trace } = recorded
+  const { controller, id, key, kind, requests, startedAt, trace } = recorded
+  const ending = Document.endingOf(recorded)
   return {
     trace,
     reconcileID: id,

@@ -33,6 +33,8 @@ export interface RecordedRequest {
   readonly millis: number
   readonly response: Response | undefined
   readonly error: ApiError | undefined
+  /** Whether the response or the error was too large to keep. */
+  readonly isCut: boolean
 }
 
 /** A recorded attempt. Times are milliseconds of the Clock. */
@@ -57,20 +59,20 @@ export interface Recorded {
   readonly moreRequests: number
 }
 
-/** The longest message of an error, in characters. */
-const longest = 500
+/** The longest message of an error that leaves the manager, in characters. */
+export const longest = 500
 
 const nameOf = (error: unknown): string => {
   const tag: unknown = typeof error === "object" && error !== null ? Reflect.get(error, "_tag") : undefined
   return typeof tag === "string" ? tag : error instanceof Error ? error.name : typeof error
 }
 
-/** The outcome without its values. */
-export const endingOf = (outcome: Outcome): Ending => {
+/** The outcome without its values. The message has at most `most` characters. */
+export const endingOf = (outcome: Outcome, most = longest): Ending => {
   if (outcome._tag === "RequeueAfter") return { outcome: outcome._tag, afterMillis: Duration.toMillis(outcome.after) }
   if (!("error" in outcome)) return { outcome: outcome._tag }
   const { error } = outcome
-  return { outcome: outcome._tag, message: Secrecy.masked(messageOf(error), longest), error: nameOf(error) }
+  return { outcome: outcome._tag, message: Secrecy.masked(messageOf(error), most), error: nameOf(error) }
 }
 
 /** Whether a request writes. A dry run does not. */
@@ -88,7 +90,8 @@ const requestOf = ({ answer, millis, request, startedAt }: Exchange): RecordedRe
     startedAt,
     millis,
     response: answer?._tag === "Success" ? answer.value : undefined,
-    error: answer?._tag === "Failure" && answer.cause._tag === "Fail" ? answer.cause.error : undefined
+    error: answer?._tag === "Failure" && answer.cause._tag === "Fail" ? answer.cause.error : undefined,
+    isCut: answer === undefined
   }
 }
 
@@ -107,7 +110,8 @@ export const of = (attempt: Attempt): Recorded | undefined => {
     finishedAt: attempt.finishedAt,
     object,
     memory,
-    ending: endingOf(attempt.outcome),
+    // Longer than in a document: a value of a Secret is found only as a whole.
+    ending: endingOf(attempt.outcome, Secrecy.longest),
     reads: attempt.reads,
     requests: exchanges.map(requestOf),
     moreRequests: attempt.requests - exchanges.length

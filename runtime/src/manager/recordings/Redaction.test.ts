@@ -39,6 +39,14 @@ describe("Secrets", () => {
     expect(hidden([{ op: "add", path: "/spec/password", value: "hunter2" }])).toContain('"xxxxxxx"')
   })
 
+  test("have no copies if only a JSON patch of the Secret has the value", () => {
+    for (const value of [base64("correct horse"), { password: base64("correct horse") }]) {
+      const redaction = Redaction.make()
+      redaction.learn([{ op: "add", path: typeof value === "string" ? "/data/password" : "/data", value }], true)
+      expect(redaction.text("it is correct horse")).toBe("it is xxxxxxxxxxxxx")
+    }
+  })
+
   test("have no copies in other objects, in base64 or as a text", () => {
     const redaction = Redaction.make()
     redaction.learn(secret, false)
@@ -56,6 +64,13 @@ describe("Secrets", () => {
     const other = { metadata: { name: "database-0", labels: { role: "admin" } }, spec: { host: "database-0" } }
     expect(redaction.hide(other, false)).toEqual({ ...other, spec: { host: "xxxxxxxxxx" } })
   })
+})
+
+test("Variables of containers with names of secrets are hidden", () => {
+  const env = ["PASSWORD", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY"].map((name) => ({ name, value: "hunter2" }))
+  expect(hidden({ kind: "Pod", spec: { containers: [{ env }] } })).not.toContain("hunter2")
+  const plain = { env: [{ name: "KEYS", value: "a,b" }] }
+  expect(JSON.parse(hidden(plain))).toEqual(plain)
 })
 
 test("Fields with names of secrets and texts that look like secrets are hidden, and nothing else", () => {

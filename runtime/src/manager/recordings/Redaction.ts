@@ -42,6 +42,9 @@ const isSecretsData = (path: unknown): boolean => typeof path === "string" && /^
 /** The last part of a JSON pointer. */
 const lastPart = (path: unknown): string => (typeof path === "string" ? path.slice(path.lastIndexOf("/") + 1) : "")
 
+/** The ends of names of variables with a secret, such as `DB_PASSWORD`. */
+const secretVariable = /(password|passwd|secret|token|(access|account|api|private|shared)[-_]?key)$/i
+
 /** An empty redaction. */
 export const make = (): Redaction => {
   const values = new Set<string>()
@@ -61,7 +64,17 @@ export const make = (): Redaction => {
     if (!text.includes("\ufffd")) note(text.trim())
   }
 
+  /** The value of an operation of a JSON patch: a text, or a map of texts. */
+  const learnTexts = (value: unknown): void => {
+    for (const each of isFields(value) ? Object.values(value) : [value]) decoded(each)
+  }
+
   const learn: Redaction["learn"] = (value, isSecret) => {
+    if (isSecret && Array.isArray(value)) {
+      for (const operation of value) {
+        if (isFields(operation) && isSecretsData(operation.path)) learnTexts(operation.value)
+      }
+    }
     if (!isFields(value)) return
     if (value.kind === "SecretList" && Array.isArray(value.items)) {
       for (const item of value.items) learn(item, true)
@@ -104,6 +117,10 @@ export const make = (): Redaction => {
     if (key === "value" && typeof parent.op === "string") {
       if (isSecret && isSecretsData(parent.path)) return blank(value, asBase64)
       if (Secrecy.isSecretField(lastPart(parent.path), value)) return blank(value, asText)
+    }
+    // A variable of a container, or a header of a probe.
+    if (key === "value" && typeof parent.name === "string" && secretVariable.test(parent.name)) {
+      return blank(value, asText)
     }
     if (references.has(key) && typeof value === "string") return value
     return hide(value, isSecret && (key === "metadata" || key === "items"))

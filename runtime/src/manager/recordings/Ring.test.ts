@@ -128,3 +128,22 @@ test("A recording is found by its trace and by its reconcileID, with dashes or w
   expect(ring.traceOf("other")).toBeUndefined()
   expect(ring.find("")).toEqual([])
 })
+
+test("Texts count by the bytes of their characters, and the memory of the controller counts too", () => {
+  const sizeOf = (over: Partial<Attempt>): number => {
+    const ring = Ring.make()
+    ring.record(attempt(over))
+    return ring.size().bytes
+  }
+  const usual = sizeOf({})
+  const body = (text: string) => {
+    const { request } = AttemptFixture.exchange()
+    return { exchanges: [AttemptFixture.exchange({ request: { ...request, body: text } })] }
+  }
+  expect(sizeOf(body("x".repeat(1000)))).toBe(usual + 1000)
+  expect(sizeOf(body("\u0436".repeat(1000)))).toBe(usual + 2000)
+  const text = (each: string) => sizeOf({ object: object("a", each.repeat(1000)) })
+  expect(text("\u0436")).toBe(text("x") + 1000)
+  const accepted = new Map(Array.from({ length: 200 }, (_, at) => [`slot-${at}`, BigInt(at)]))
+  expect(sizeOf({ memory: { ...Memory.make().entriesOf("u"), accepted } })).toBeGreaterThan(usual + 20_000)
+})
