@@ -97,6 +97,42 @@ describe("a WebApp whose Deployment the API server rejects", () => {
   )
 })
 
+describe("A WebApp whose podTemplate does not match the schema of a pod", () => {
+  const spec = { image: "registry.test/web:1", replicas: 1 }
+  const app = Client.get(WebApp, key)
+  const env = [
+    { name: "A", value: "1" },
+    { name: "A", value: "2" }
+  ]
+  for (const [title, podTemplate, message] of [
+    [
+      "has an unknown field",
+      { spec: { tolerationz: [] } },
+      ".spec.template.spec.tolerationz: field not declared in schema"
+    ],
+    [
+      "has a value of another type",
+      { spec: { hostNetwork: "yes" } },
+      ".spec.template.spec.hostNetwork: expected boolean"
+    ],
+    ["has a variable twice", { spec: { containers: [{ name: "app", env }] } }, 'duplicate entries for key [name="A"]']
+  ] as const) {
+    test(`is Failed and says that it ${title}, has its Service, and runs after a correction`, () =>
+      Effect.gen(function* () {
+        yield* Client.create(WebApp, { metadata: key, spec: { ...spec, podTemplate } })
+        const { status } = yield* eventually("it is Failed", app, ({ status }) => status?.phase === "Failed")
+        expect(Condition.find(status?.conditions, "DeploymentReady")).toMatchObject({
+          status: "False",
+          reason: "Invalid"
+        })
+        expect(Condition.find(status?.conditions, "DeploymentReady")?.message).toContain(message)
+        expect(Condition.isTrue(status?.conditions, "ServiceReady")).toBe(true)
+        yield* Client.patch(WebApp, key, Patch.merge({ spec: { podTemplate: null } }))
+        yield* eventually("it runs", app, ({ status }) => status?.phase === "Running")
+      }))
+  }
+})
+
 describe("A WebApp whose container does not listen on its port", () => {
   let isListening = false
   const deaf = Harness.make({
