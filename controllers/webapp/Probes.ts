@@ -93,7 +93,8 @@ const probeOf = (probe: NonNullable<Spec["readiness"]>, port: number): PodProbe 
         : { tcpSocket: { port: tcp?.port ?? port } }
   return {
     ...handler,
-    ...(initialDelaySeconds === undefined ? {} : { initialDelaySeconds }),
+    // The API server drops 0.
+    ...(initialDelaySeconds ? { initialDelaySeconds } : {}),
     ...{ periodSeconds: 10, timeoutSeconds: 1, successThreshold: 1, failureThreshold: 3, ...times }
   }
 }

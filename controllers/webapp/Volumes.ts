@@ -50,5 +50,6 @@ export const ofContainer = (
     name,
     mountPath,
     ...(subPath === undefined ? {} : { subPath }),
-    ...(readOnly === undefined ? {} : { readOnly })
+    // The API server drops false.
+    ...(readOnly === true ? { readOnly } : {})
   }))

@@ -145,6 +145,7 @@ describe("the Deployment", () => {
     ).toEqual({
       ...pod,
       serviceAccountName: "shop",
+      serviceAccount: "shop",
       imagePullSecrets: [{ name: "registry" }],
       volumes: [
         { name: "data", persistentVolumeClaim: { claimName: "shop" } },
@@ -160,6 +161,16 @@ describe("the Deployment", () => {
         }
       ]
     }))
+
+  test("omits values that the API server drops", () => {
+    const { livenessProbe, volumeMounts } =
+      containerIn({
+        probes: { liveness: { tcp: {}, initialDelaySeconds: 0 } },
+        volumes: [{ name: "tmp", emptyDir: {}, mountPath: "/tmp", readOnly: false }]
+      }) ?? {}
+    expect(livenessProbe).not.toHaveProperty("initialDelaySeconds")
+    expect(volumeMounts).toEqual([{ name: "tmp", mountPath: "/tmp" }])
+  })
 
   describe("with a pod template in the spec", () => {
     const template = (spec: object, metadata: object = {}) => podOf({ podTemplate: { spec, metadata } })

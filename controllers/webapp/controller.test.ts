@@ -133,6 +133,35 @@ describe("A WebApp whose podTemplate does not match the schema of a pod", () => 
   }
 })
 
+describe("A WebApp whose podTemplate has a readiness probe", () => {
+  const writes: Array<string> = []
+  const noting = Layer.effect(
+    Transport.Transport,
+    Effect.map(Transport.Transport, (next) => ({
+      ...next,
+      send: (request: Request) => {
+        if (request.method !== "GET") writes.push(`${request.method} ${request.path.replace(/\?.*/, "")}`)
+        return next.send(request)
+      }
+    }))
+  )
+  const noted = Harness.make({ crds: [Crd.of(WebApp)], manager: Effect.provide(manager, noting) })
+
+  noted("sends no request in a reconcile without a change", () =>
+    Effect.gen(function* () {
+      const readinessProbe = { httpGet: { path: "/", port: 8080 } }
+      const podTemplate = { spec: { containers: [{ name: "app", readinessProbe }] } }
+      yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 1, podTemplate } })
+      yield* eventually("it runs", Client.get(WebApp, key), ({ status }) => status?.phase === "Running")
+      yield* TestClock.adjust("1 minute")
+      writes.length = 0
+      yield* Client.patch(WebApp, key, Patch.merge({ metadata: { annotations: { "example.test/round": "1" } } }))
+      yield* TestClock.adjust("1 minute")
+      expect(writes).toEqual([])
+    })
+  )
+})
+
 describe("A WebApp whose container does not listen on its port", () => {
   let isListening = false
   const deaf = Harness.make({
