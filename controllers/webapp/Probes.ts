@@ -95,9 +95,18 @@ const probeOf = (probe: NonNullable<Spec["readiness"]>, port: number): PodProbe 
     ...handler,
     // The API server drops 0.
     ...(initialDelaySeconds ? { initialDelaySeconds } : {}),
-    ...{ periodSeconds: 10, timeoutSeconds: 1, successThreshold: 1, failureThreshold: 3, ...times }
+    ...complete(times)
   }
 }
+
+/** The times of a probe, with the defaults of the API server. */
+export const complete = <P extends Partial<PodProbe>>(probe: P) => ({
+  periodSeconds: 10,
+  timeoutSeconds: 1,
+  successThreshold: 1,
+  failureThreshold: 3,
+  ...probe
+})
 
 /**
  * The readiness probe of a WebApp without one: a pod is ready at most two seconds after its container listens, and no longer ready six

@@ -229,7 +229,8 @@ describe("the Deployment", () => {
       expect(added?.containers[0]?.volumeMounts?.map(({ mountPath }) => mountPath)).toEqual(["/tmp", "/cache"])
     })
     test("replaces a default, and a probe or a hook as a whole", () => {
-      const readinessProbe = { exec: { command: ["ready"] } }
+      const times = { periodSeconds: 3, timeoutSeconds: 1, successThreshold: 1, failureThreshold: 3 }
+      const readinessProbe = { exec: { command: ["ready"] }, periodSeconds: 3 }
       const preStop = { exec: { command: ["stop"] } }
       const found = template({
         enableServiceLinks: true,
@@ -240,7 +241,11 @@ describe("the Deployment", () => {
         enableServiceLinks: true,
         securityContext: { fsGroup: 7, seccompProfile: { type: "RuntimeDefault" } }
       })
-      expect(found?.containers[0]).toEqual({ ...container, readinessProbe, lifecycle: { preStop } })
+      expect(found?.containers[0]).toEqual({
+        ...container,
+        readinessProbe: { ...readinessProbe, ...times },
+        lifecycle: { preStop }
+      })
     })
   })
 })
