@@ -315,7 +315,8 @@ describe("the replicas of the Deployment", () => {
   })
   for (const [title, existing, isAutoscaled, isOthers] of [
     ["come from the spec", undefined, false, false],
-    ["come from an autoscaler", undefined, true, true],
+    ["come from an autoscaler", kept("3"), true, true],
+    ["come from the spec as long as the autoscaler has no Deployment", undefined, true, false],
     ["stay when the autoscaler is deleted", kept("2"), false, true],
     ["come from the spec again once it asks for another number", kept("3"), false, false]
   ] as const) {

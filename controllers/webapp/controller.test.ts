@@ -45,6 +45,18 @@ describe("the Deployment of a WebApp whose replicas change from 2 to 3", () => {
   }
 })
 
+test("A Deployment with an autoscaler starts with the replicas of the spec, and the autoscaler sets them from then on", () =>
+  Effect.gen(function* () {
+    const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: key.name }
+    yield* Client.create(HorizontalPodAutoscaler, { metadata: key, spec: { scaleTargetRef, maxReplicas: 10 } })
+    yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 3 } })
+    yield* TestClock.adjust("5 seconds")
+    expect(yield* replicas).toBe(3)
+    yield* Client.scale.patch(Deployment, key, Patch.merge({ spec: { replicas: 6 } }), { fieldManager: "autoscaler" })
+    yield* TestClock.adjust("5 seconds")
+    expect(yield* replicas).toBe(6)
+  }))
+
 /** The definition of an older program, which accepts values that the Deployment rejects. */
 const older: Crd.Crd = JSON.parse(
   JSON.stringify(Crd.of(WebApp), (key, value) => (key === "x-kubernetes-validations" ? undefined : value))
