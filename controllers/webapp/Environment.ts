@@ -19,7 +19,7 @@ const reference = (what: string) =>
   })
 
 const podField =
-  /^(metadata[.](name|namespace|uid)|metadata[.](labels|annotations)\['[^']+'\]|spec[.](nodeName|serviceAccountName)|status[.](hostIP|hostIPs|podIP|podIPs))$/
+  /^(metadata[.](name|namespace|uid)|metadata[.](labels|annotations)\['([a-zA-Z0-9][-a-zA-Z0-9.]*\/)?[a-zA-Z0-9]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?'\]|spec[.](nodeName|serviceAccountName)|status[.](hostIP|hostIPs|podIP|podIPs))$/
 
 /** One variable: a value, or its source. */
 export const EnvVar = Schema.Struct({

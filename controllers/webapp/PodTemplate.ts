@@ -13,8 +13,30 @@ type Container = NonNullable<Template["spec"]>["containers"][number]
  * @param container the name of the container with the image
  * @param labels the labels of the pods
  */
-export const of = ({ spec }: WebApp, container: string, labels: { readonly [key: string]: string }): Template =>
-  [defaults(spec, container), spec.podTemplate ?? {}, wanted(spec, container, labels)].reduce(merged) as Template
+export const of = ({ spec }: WebApp, container: string, labels: { readonly [key: string]: string }): Template => {
+  const parts = [defaults(spec, container), complete(spec.podTemplate ?? {}), wanted(spec, container, labels)]
+  return withServiceAccount(parts.reduce(merged) as Template)
+}
+
+/** With the defaults of a readiness probe: the controller owns the probe alone, and would remove those that the API server adds. */
+const complete = (template: Fields): Fields => {
+  const { spec } = template
+  if (!isFields(spec) || !Array.isArray(spec.containers)) return template
+  const containers = spec.containers.map((each: unknown) =>
+    isFields(each) && isFields(each.readinessProbe)
+      ? { ...each, readinessProbe: Probes.complete(each.readinessProbe) }
+      : each
+  )
+  return { ...template, spec: { ...spec, containers } }
+}
+
+/** With both names of the field. The API server copies one to the other, so an apply without the one does not remove the other. */
+const withServiceAccount = (template: Template): Template => {
+  const name = template.spec?.serviceAccountName ?? template.spec?.serviceAccount
+  return name === undefined || template.spec === undefined
+    ? template
+    : { ...template, spec: { ...template.spec, serviceAccountName: name, serviceAccount: name } }
+}
 
 /** The pods of a WebApp that does not say more. */
 const defaults = ({ port, probes, termination }: WebApp["spec"], container: string): Template => ({

@@ -93,10 +93,20 @@ const probeOf = (probe: NonNullable<Spec["readiness"]>, port: number): PodProbe 
         : { tcpSocket: { port: tcp?.port ?? port } }
   return {
     ...handler,
-    ...(initialDelaySeconds === undefined ? {} : { initialDelaySeconds }),
-    ...{ periodSeconds: 10, timeoutSeconds: 1, successThreshold: 1, failureThreshold: 3, ...times }
+    // The API server drops 0.
+    ...(initialDelaySeconds ? { initialDelaySeconds } : {}),
+    ...complete(times)
   }
 }
+
+/** The times of a probe, with the defaults of the API server. */
+export const complete = <P extends Partial<PodProbe>>(probe: P) => ({
+  periodSeconds: 10,
+  timeoutSeconds: 1,
+  successThreshold: 1,
+  failureThreshold: 3,
+  ...probe
+})
 
 /**
  * The readiness probe of a WebApp without one: a pod is ready at most two seconds after its container listens, and no longer ready six

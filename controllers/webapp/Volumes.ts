@@ -11,9 +11,16 @@ export const Volume = Schema.Struct({
   mountPath: Schema.String.pipe(Schema.maxLength(1024), Schema.pattern(/^\/[^:]*$/)).annotations({
     description: "The directory in the container, such as /data."
   }),
-  subPath: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(1024)), { exact: true }).annotations({
-    description: "The directory in the volume that is mounted; its root by default."
-  }),
+  subPath: Schema.optionalWith(
+    Schema.String.pipe(
+      Schema.maxLength(1024),
+      Field.rule({
+        rule: "!self.startsWith('/') && !self.split('/').exists(part, part == '..')",
+        message: "must be a relative path without .."
+      })
+    ),
+    { exact: true }
+  ).annotations({ description: "The directory in the volume that is mounted; its root by default." }),
   readOnly: Schema.optionalWith(Schema.Boolean, { exact: true }).annotations({
     description: "The container cannot write to the volume."
   }),
@@ -50,5 +57,6 @@ export const ofContainer = (
     name,
     mountPath,
     ...(subPath === undefined ? {} : { subPath }),
-    ...(readOnly === undefined ? {} : { readOnly })
+    // The API server drops false.
+    ...(readOnly === true ? { readOnly } : {})
   }))

@@ -76,7 +76,14 @@ const Spec = Schema.Struct({
     "The Secrets with which the kubelet pulls the image."
   ),
   volumes: optional(
-    Schema.Array(Volume).pipe(Schema.maxItems(50), Field.listMap("name")),
+    Schema.Array(Volume).pipe(
+      Schema.maxItems(50),
+      Field.listMap("name"),
+      Field.rule({
+        rule: "self.all(each, self.exists_one(other, other.mountPath == each.mountPath))",
+        message: "each volume needs its own mountPath"
+      })
+    ),
     "Volumes of the pods, mounted into the container."
   ),
   podTemplate: optional(
@@ -108,7 +115,7 @@ const Status = Schema.Struct({
     exact: true
   }).annotations({
     description:
-      "The conditions in one word. Pending: no pod was ready yet. Deploying: a rollout is active. Running: every pod runs the spec. Degraded: pods were lost. Stopped: spec.replicas is 0. Failed: a user must act."
+      "The conditions in one word. Pending: no pod was ready yet. Deploying: a rollout is active. Running: every pod runs the spec. Degraded: pods were lost. Stopped: no pods are wanted. Failed: a user must act."
   }),
   replicas: count("Pods that exist."),
   updatedReplicas: count("Pods that run the present spec."),

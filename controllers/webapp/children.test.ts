@@ -146,6 +146,7 @@ describe("the Deployment", () => {
     ).toEqual({
       ...pod,
       serviceAccountName: "shop",
+      serviceAccount: "shop",
       imagePullSecrets: [{ name: "registry" }],
       volumes: [
         { name: "data", persistentVolumeClaim: { claimName: "shop" } },
@@ -161,6 +162,16 @@ describe("the Deployment", () => {
         }
       ]
     }))
+
+  test("omits values that the API server drops", () => {
+    const { livenessProbe, volumeMounts } =
+      containerIn({
+        probes: { liveness: { tcp: {}, initialDelaySeconds: 0 } },
+        volumes: [{ name: "tmp", emptyDir: {}, mountPath: "/tmp", readOnly: false }]
+      }) ?? {}
+    expect(livenessProbe).not.toHaveProperty("initialDelaySeconds")
+    expect(volumeMounts).toEqual([{ name: "tmp", mountPath: "/tmp" }])
+  })
 
   describe("with a pod template in the spec", () => {
     const template = (spec: object, metadata: object = {}) => podOf({ podTemplate: { spec, metadata } })
@@ -219,7 +230,8 @@ describe("the Deployment", () => {
       expect(added?.containers[0]?.volumeMounts?.map(({ mountPath }) => mountPath)).toEqual(["/tmp", "/cache"])
     })
     test("replaces a default, and a probe or a hook as a whole", () => {
-      const readinessProbe = { exec: { command: ["ready"] } }
+      const times = { periodSeconds: 3, timeoutSeconds: 1, successThreshold: 1, failureThreshold: 3 }
+      const readinessProbe = { exec: { command: ["ready"] }, periodSeconds: 3 }
       const preStop = { exec: { command: ["stop"] } }
       const found = template({
         enableServiceLinks: true,
@@ -230,7 +242,11 @@ describe("the Deployment", () => {
         enableServiceLinks: true,
         securityContext: { fsGroup: 7, seccompProfile: { type: "RuntimeDefault" } }
       })
-      expect(found?.containers[0]).toEqual({ ...container, readinessProbe, lifecycle: { preStop } })
+      expect(found?.containers[0]).toEqual({
+        ...container,
+        readinessProbe: { ...readinessProbe, ...times },
+        lifecycle: { preStop }
+      })
     })
   })
 })
@@ -300,7 +316,8 @@ describe("the replicas of the Deployment", () => {
   })
   for (const [title, existing, isAutoscaled, isOthers] of [
     ["come from the spec", undefined, false, false],
-    ["come from an autoscaler", undefined, true, true],
+    ["come from an autoscaler", kept("3"), true, true],
+    ["come from the spec as long as the autoscaler has no Deployment", undefined, true, false],
     ["stay when the autoscaler is deleted", kept("2"), false, true],
     ["come from the spec again once it asks for another number", kept("3"), false, false]
   ] as const) {

@@ -45,12 +45,13 @@ export const replicasAnnotation = "apps.kubedojo.io/replicas"
 
 /**
  * Whether the intent omits the replicas of the Deployment. After its autoscaler was deleted, the replicas stay until the spec asks for
- * another number.
+ * another number. False for a new Deployment: without replicas it would start with one pod.
  *
  * @param isAutoscaled an autoscaler sets the replicas of the Deployment
  */
 export const isScaledByOthers = (app: WebApp, existing: Deployment | undefined, isAutoscaled: boolean): boolean =>
-  isAutoscaled || existing?.metadata.annotations?.[replicasAnnotation] === String(app.spec.replicas)
+  existing !== undefined &&
+  (isAutoscaled || existing.metadata.annotations?.[replicasAnnotation] === String(app.spec.replicas))
 
 /**
  * @param container the name of the container with the image: see {@link containerOf}

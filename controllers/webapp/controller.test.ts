@@ -45,6 +45,18 @@ describe("the Deployment of a WebApp whose replicas change from 2 to 3", () => {
   }
 })
 
+test("A Deployment with an autoscaler starts with the replicas of the spec, and the autoscaler sets them from then on", () =>
+  Effect.gen(function* () {
+    const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: key.name }
+    yield* Client.create(HorizontalPodAutoscaler, { metadata: key, spec: { scaleTargetRef, maxReplicas: 10 } })
+    yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 3 } })
+    yield* TestClock.adjust("5 seconds")
+    expect(yield* replicas).toBe(3)
+    yield* Client.scale.patch(Deployment, key, Patch.merge({ spec: { replicas: 6 } }), { fieldManager: "autoscaler" })
+    yield* TestClock.adjust("5 seconds")
+    expect(yield* replicas).toBe(6)
+  }))
+
 /** The definition of an older program, which accepts values that the Deployment rejects. */
 const older: Crd.Crd = JSON.parse(
   JSON.stringify(Crd.of(WebApp), (key, value) => (key === "x-kubernetes-validations" ? undefined : value))
@@ -93,6 +105,71 @@ describe("a WebApp whose Deployment the API server rejects", () => {
       const { status } = yield* app
       expect(status).toMatchObject({ observedGeneration: 2, readyReplicas: 1 })
       expect(Condition.find(status?.conditions, "Ready")).toMatchObject({ reason: "Invalid", observedGeneration: 2 })
+    })
+  )
+})
+
+describe("A WebApp whose podTemplate does not match the schema of a pod", () => {
+  const spec = { image: "registry.test/web:1", replicas: 1 }
+  const app = Client.get(WebApp, key)
+  const env = [
+    { name: "A", value: "1" },
+    { name: "A", value: "2" }
+  ]
+  for (const [title, podTemplate, message] of [
+    [
+      "has an unknown field",
+      { spec: { tolerationz: [] } },
+      ".spec.template.spec.tolerationz: field not declared in schema"
+    ],
+    [
+      "has a value of another type",
+      { spec: { hostNetwork: "yes" } },
+      ".spec.template.spec.hostNetwork: expected boolean"
+    ],
+    ["has a variable twice", { spec: { containers: [{ name: "app", env }] } }, 'duplicate entries for key [name="A"]']
+  ] as const) {
+    test(`is Failed and says that it ${title}, has its Service, and runs after a correction`, () =>
+      Effect.gen(function* () {
+        yield* Client.create(WebApp, { metadata: key, spec: { ...spec, podTemplate } })
+        const { status } = yield* eventually("it is Failed", app, ({ status }) => status?.phase === "Failed")
+        expect(Condition.find(status?.conditions, "DeploymentReady")).toMatchObject({
+          status: "False",
+          reason: "Invalid"
+        })
+        expect(Condition.find(status?.conditions, "DeploymentReady")?.message).toContain(message)
+        expect(Condition.isTrue(status?.conditions, "ServiceReady")).toBe(true)
+        yield* Client.patch(WebApp, key, Patch.merge({ spec: { podTemplate: null } }))
+        yield* eventually("it runs", app, ({ status }) => status?.phase === "Running")
+      }))
+  }
+})
+
+describe("A WebApp whose podTemplate has a readiness probe", () => {
+  const writes: Array<string> = []
+  const noting = Layer.effect(
+    Transport.Transport,
+    Effect.map(Transport.Transport, (next) => ({
+      ...next,
+      send: (request: Request) => {
+        if (request.method !== "GET") writes.push(`${request.method} ${request.path.replace(/\?.*/, "")}`)
+        return next.send(request)
+      }
+    }))
+  )
+  const noted = Harness.make({ crds: [Crd.of(WebApp)], manager: Effect.provide(manager, noting) })
+
+  noted("sends no request in a reconcile without a change", () =>
+    Effect.gen(function* () {
+      const readinessProbe = { httpGet: { path: "/", port: 8080 } }
+      const podTemplate = { spec: { containers: [{ name: "app", readinessProbe }] } }
+      yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 1, podTemplate } })
+      yield* eventually("it runs", Client.get(WebApp, key), ({ status }) => status?.phase === "Running")
+      yield* TestClock.adjust("1 minute")
+      writes.length = 0
+      yield* Client.patch(WebApp, key, Patch.merge({ metadata: { annotations: { "example.test/round": "1" } } }))
+      yield* TestClock.adjust("1 minute")
+      expect(writes).toEqual([])
     })
   )
 })

@@ -147,7 +147,7 @@ const troubleOf = (object: unknown): string | undefined =>
 /** The result of applying a child. */
 type Applied<A> = Child<A> & {
   /** The error of the attempt, after the other child was applied. */
-  readonly error?: ApiError.Forbidden | ApiError.Invalid
+  readonly error?: ApiError.Forbidden | ApiError.Invalid | ApiError.ServerError
 }
 
 const severalContainers = `its Deployment cannot be adopted: several containers (rename the one with the image to ${defaultContainer})`
@@ -170,7 +170,8 @@ const child = <A, E, R>(
       if (error instanceof Owned.NotOwned) {
         return Effect.succeed({ problem: { reason: "NotOwned", message: obstacle ?? error.message } })
       }
-      if (!(error instanceof ApiError.Forbidden || Refusal.isRejection(error))) return Effect.fail(error as E)
+      const isRefused = error instanceof ApiError.Forbidden || Refusal.isRejection(error) || Refusal.isMistyped(error)
+      if (!isRefused) return Effect.fail(error as E)
       return Effect.succeed({
         object: existing,
         error,
@@ -179,4 +180,4 @@ const child = <A, E, R>(
     }
   })
 
-type Refused = Owned.NotOwned | ApiError.Forbidden | ApiError.Invalid
+type Refused = Owned.NotOwned | ApiError.Forbidden | ApiError.Invalid | ApiError.ServerError

@@ -264,6 +264,14 @@ describe("conditions", () => {
     expect(condition(status, "Ready")).toMatchObject({ status: "True", message: "0/0 ready: spec.replicas is 0" })
     expect(condition(status, "DeploymentReady")?.reason).toBe("ScaledToZero")
   })
+  test("a Deployment that another client scaled to 0 is Stopped, and the message names the Deployment", () => {
+    const { object } = deployment({ observedGeneration: 1 })
+    const child = { object: { ...object, spec: { selector: {}, template: {}, replicas: 0 } } }
+    const seen = { deployment: child, service, pods: [], scaledByOthers: true, container, now: Date.parse(now) }
+    expect(condition(observe(app(), seen), "Ready")?.message).toBe(
+      "0/0 ready: the Deployment is scaled to 0 (scale it to start its pods)"
+    )
+  })
   test("the selector is text, for the scale subresource", () => {
     expect(see(app(), deployment(complete)).selector).toBe("app.kubernetes.io/managed-by=webapp-controller,app=cart")
     const { object } = deployment(complete)

@@ -149,7 +149,7 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
   const isUpdated = updatedReplicas === replicas
   if (isUpdated && replicas === wanted && availableReplicas === wanted) {
     return wanted === 0
-      ? { status: "True", reason: "ScaledToZero", message: "0/0 ready: spec.replicas is 0" }
+      ? { status: "True", reason: "ScaledToZero", message: `${ready}: ${zero(app)}` }
       : { status: "True", reason: "AllReplicasReady", message: ready }
   }
   if (object.spec?.paused === true) {
@@ -177,6 +177,9 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
       }
     : { status: "False", reason: "ReplicasNotReady", message: ready }
 }
+
+const zero = ({ spec }: WebApp): string =>
+  spec.replicas === 0 ? "spec.replicas is 0" : "the Deployment is scaled to 0 (scale it to start its pods)"
 
 /** The kubelet's reasons why a container does not run. Image pulls can recover, so none is final. */
 const reasons: { readonly [waiting: string]: string } = {

@@ -31,10 +31,11 @@ export const line = (text: string, most = longest): string => {
  * `declares` is false.
  */
 export const describe = (
-  error: ApiError.Forbidden | ApiError.Invalid,
+  error: ApiError.Forbidden | ApiError.Invalid | ApiError.ServerError,
   declares: (permission: Permission.Permission) => boolean = () => true
 ): string => {
   if (error instanceof ApiError.Invalid) return line(opening + rejection(error))
+  if (error instanceof ApiError.ServerError) return line(opening + error.message)
   const permission = Permission.missing(error)
   // The server may list all rules of a role, so the rule to add comes after them.
   const hint = permission === undefined || declares(permission) ? "" : undeclared
@@ -84,3 +85,10 @@ const withoutValue = ({ field, message }: ApiError.Cause, isSecret: boolean): st
 export const isRejection = (error: unknown): error is ApiError.Invalid =>
   error instanceof ApiError.Invalid &&
   (error.causes.length > 0 || !error.message.includes("the server rejected our request"))
+
+/**
+ * Whether an apply has an object that does not match the schema of its kind: an unknown field, a value of another type, or two items
+ * with the same key. The API server answers with 500.
+ */
+export const isMistyped = (error: unknown): error is ApiError.ServerError =>
+  error instanceof ApiError.ServerError && error.message.includes(": failed to create typed patch object ")

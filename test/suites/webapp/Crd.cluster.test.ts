@@ -235,6 +235,22 @@ describe.concurrent("the WebApp kind", () => {
       ["spec.volumes[0]", { image, volumes: [{ name: "a", mountPath: "/a" }] }],
       ["spec.volumes[0]", { image, volumes: [{ name: "a", mountPath: "/a", claim: "c", emptyDir: {} }] }],
       ["spec.volumes[0].mountPath", { image, volumes: [{ name: "a", mountPath: "a", emptyDir: {} }] }],
+      [
+        "spec.volumes",
+        {
+          image,
+          volumes: [
+            { name: "a", mountPath: "/a", emptyDir: {} },
+            { name: "b", mountPath: "/a", emptyDir: {} }
+          ]
+        }
+      ],
+      ["spec.volumes[0].subPath", { image, volumes: [{ name: "a", mountPath: "/a", subPath: "/b", emptyDir: {} }] }],
+      ["spec.volumes[0].subPath", { image, volumes: [{ name: "a", mountPath: "/a", subPath: "b/..", emptyDir: {} }] }],
+      [
+        "spec.env[0].valueFrom.fieldRef.fieldPath",
+        { image, env: [from({ fieldRef: { fieldPath: "metadata.labels['a b']" } })] }
+      ],
       ["spec.termination", { image, termination: { drainSeconds: 30 } }],
       ["spec.termination", { image, termination: { gracePeriodSeconds: 5 } }],
       ["spec.strategy", { image, strategy: "Fast" }],
@@ -255,7 +271,12 @@ describe.concurrent("the WebApp kind", () => {
       const spec = {
         image,
         resources: { requests: amounts, limits: { cpu: 1, memory: "512Mi", "ephemeral-storage": "1Ki" } },
+        volumes: [
+          { name: "a", mountPath: "/a", subPath: "b/..c", emptyDir: { sizeLimit: 0 } },
+          { name: "b", mountPath: "/a/", emptyDir: {} }
+        ],
         env: [
+          { ...from({ fieldRef: { fieldPath: "metadata.annotations['a.example/b_C']" } }), name: "C" },
           from({ secretKeyRef: { name: "my.secret-1", key: ".dot_-Key" } }),
           { ...from({ configMapKeyRef: { name: "c", key: "k..k" } }), name: ".B" }
         ]

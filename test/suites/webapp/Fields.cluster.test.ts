@@ -125,6 +125,23 @@ describe.concurrent("a WebApp's optional fields", () => {
     })
   )
 
+  Scene.managed("The ServiceAccount leaves the pods when it leaves the spec or the podTemplate", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.launch(scene, "shop", { image, serviceAccountName: "default" })
+      const account = Effect.map(Scene.deployment(scene, "shop"), ({ spec }) => spec?.template.spec?.serviceAccountName)
+      const change = (spec: object) =>
+        Effect.zipRight(
+          Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec })),
+          Effect.zipRight(Scene.settled(scene, "shop"), account)
+        )
+      expect(yield* account).toBe("default")
+      expect(yield* change({ serviceAccountName: null })).toBeUndefined()
+      expect(yield* change({ podTemplate: { spec: { serviceAccount: "default" } } })).toBe("default")
+      expect(yield* change({ podTemplate: null })).toBeUndefined()
+      yield* restarted(scene)
+    })
+  )
+
   Scene.managed("A probe can change its kind, go, and come back", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image })
