@@ -45,8 +45,6 @@ const defaults = ({ port, probes, termination }: WebApp["spec"], container: stri
     enableServiceLinks: false,
     securityContext: { seccompProfile: { type: "RuntimeDefault" } },
     terminationGracePeriodSeconds: 30,
-    // The API server keeps the old name in the deprecated field `serviceAccount` if the intent omits this one.
-    serviceAccountName: "default",
     containers: [
       {
         name: container,

@@ -65,7 +65,6 @@ describe("the Deployment", () => {
     enableServiceLinks: false,
     securityContext: { seccompProfile: { type: "RuntimeDefault" } },
     terminationGracePeriodSeconds: 30,
-    serviceAccountName: "default",
     containers: [container]
   }
   const podOf = (spec: Partial<WebApp["spec"]>) =>

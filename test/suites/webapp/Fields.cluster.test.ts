@@ -188,20 +188,6 @@ describe.concurrent("a WebApp's optional fields", () => {
     })
   )
 
-  Scene.managed("The ServiceAccount can go, and the pods get that of the namespace", (scene) =>
-    Effect.gen(function* () {
-      yield* Scene.launch(scene, "shop", { image, replicas: 0, serviceAccountName: "shop" }, "Stopped")
-      const account = Effect.map(Scene.deployment(scene, "shop"), ({ spec }) => {
-        const { serviceAccount, serviceAccountName } = spec?.template.spec ?? {}
-        return [serviceAccount, serviceAccountName]
-      })
-      expect(yield* account).toEqual(["shop", "shop"])
-      yield* Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { serviceAccountName: null } }))
-      yield* Managed.eventually("the account changes", account, ([, name]) => name !== "shop")
-      expect(yield* account).toEqual(["default", "default"])
-    })
-  )
-
   Scene.managed("The strategy can change to Recreate and back", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image })

@@ -145,14 +145,12 @@ export const isAt =
     status?.phase === phase && status.observedGeneration === metadata.generation
 
 /** Waits until the WebApp runs as its present spec says. */
-export const running = (scene: Scene, name: string) => reached(scene, name, "Running")
+export const running = (scene: Scene, name: string) =>
+  Managed.eventually(`WebApp ${name} runs`, app(scene, name), isAt("Running"))
 
-const reached = (scene: Scene, name: string, phase: string) =>
-  Managed.eventually(`WebApp ${name} is ${phase}`, app(scene, name), isAt(phase))
-
-/** Creates a WebApp and waits until it runs, or has another phase. */
-export const launch = (scene: Scene, name: string, spec?: Spec, phase = "Running") =>
-  Effect.zipRight(create(scene, name, spec), reached(scene, name, phase))
+/** Makes a WebApp and waits until it runs. */
+export const launch = (scene: Scene, name: string, spec?: Spec) =>
+  Effect.zipRight(create(scene, name, spec), running(scene, name))
 
 /** An Event as a reader of `kubectl describe` sees it. */
 export interface Told {
