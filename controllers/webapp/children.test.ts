@@ -298,7 +298,7 @@ describe("the container with the image", () => {
       having(["web", "proxy"], { ownerReferences, annotations: { "apps.kubedojo.io/container": "web" } }),
       "web"
     ],
-    ["is called app if somebody renamed it", having(["web"], { ownerReferences }), "app"]
+    ["is called app if another client renamed it", having(["web"], { ownerReferences }), "app"]
   ] as const) {
     test(title, () => expect(containerOf(existing)).toBe(name))
   }

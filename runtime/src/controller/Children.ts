@@ -204,7 +204,7 @@ const mostNamed = 5
  * ```
  */
 export const progress = ({ removed, states }: Children): Progress => {
-  const told = (texts: ReadonlyArray<string>): string => {
+  const joined = (texts: ReadonlyArray<string>): string => {
     const more = texts.length > mostNamed ? `; and ${texts.length - mostNamed} more` : ""
     return texts.slice(0, mostNamed).join("; ") + more
   }
@@ -216,18 +216,18 @@ export const progress = ({ removed, states }: Children): Progress => {
   )
   const text = ({ child, readiness }: Applied<unknown>) => `${child}: ${readiness.message}`
   const failed = judged.filter(({ readiness }) => readiness.state === "Failed")
-  if (failed.length > 0) return { state: "Stalled", reason: "ChildFailed", message: told(failed.map(text)) }
+  if (failed.length > 0) return { state: "Stalled", reason: "ChildFailed", message: joined(failed.map(text)) }
   const waiting = states.flatMap((state) =>
     state._tag === "Waiting" ? [`${state.child} waits for ${state.waitsFor.join(" and ")}`] : []
   )
   const unready = [...judged.map(text), ...waiting]
-  if (unready.length > 0) return { state: "Reconciling", reason: "ChildrenNotReady", message: told(unready) }
+  if (unready.length > 0) return { state: "Reconciling", reason: "ChildrenNotReady", message: joined(unready) }
   const left = removed.flatMap(({ child, isGone, waitsFor }) =>
     isGone
       ? []
       : [waitsFor.length === 0 ? `${child} is being deleted` : `${child} is deleted after ${waitsFor.join(" and ")}`]
   )
-  if (left.length > 0) return { state: "Reconciling", reason: "RemovingChildren", message: told(left) }
+  if (left.length > 0) return { state: "Reconciling", reason: "RemovingChildren", message: joined(left) }
   const { length } = states
   return { state: "Ready", reason: "ChildrenReady", message: `${length} of ${length} children are ready` }
 }
@@ -350,11 +350,11 @@ const prune = (
       left.delete(next)
       if (!memory.isForeign(uid, next.object.metadata.uid)) removed.push(next)
     }
-    const told = (child: Superfluous): Removed => ({
+    const reported = (child: Superfluous): Removed => ({
       child: `${child.kind.kind} ${child.object.metadata.name}`,
       isGone: !left.has(child),
       waitsFor: left.has(child) ? neededBy(child).map(({ kind, object }) => `${kind.kind} ${object.metadata.name}`) : []
     })
     const [later, now] = Arr.partition(left, (child) => asked.has(child))
-    return [...removed, ...now, ...later].map(told)
+    return [...removed, ...now, ...later].map(reported)
   })

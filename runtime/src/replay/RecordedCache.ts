@@ -80,7 +80,7 @@ export const make = ({ client, declares, document, known, stir, trail }: Options
     return read === undefined ? undefined : foundOf(read)
   }
 
-  const told = <A extends Found>(what: string, found: A): A => {
+  const report = <A extends Found>(what: string, found: A): A => {
     trail.add({ step: "read", what, found: shown(found) })
     return found
   }
@@ -101,7 +101,7 @@ export const make = ({ client, declares, document, known, stir, trail }: Options
       stir()
       const found = next(what, isIt)
       if (found === undefined || !isList(found)) return absent(resource, what)
-      const shown = told(what, current(Resource.nameOf(resource), found))
+      const shown = report(what, current(Resource.nameOf(resource), found))
       return Decoding.all(
         resource,
         shown.filter((object) => !Transform.isPartial(resource, object))
@@ -127,7 +127,7 @@ export const make = ({ client, declares, document, known, stir, trail }: Options
         const recorded = next(`get ${place}`, (read) => isIt(read) && read.key === text)
         const found = known.written(place) ?? recorded ?? known.get(place)
         if (found === undefined || (found !== null && isList(found))) return absent(resource, what)
-        told(what, found)
+        report(what, found)
         if (found === null) return Effect.succeedNone
         if (Transform.isPartial(resource, found)) {
           return Effect.catchTag(Effect.asSome(client.get(resource, key)), "NotFound", () => Effect.succeedNone)

@@ -86,6 +86,9 @@ const longest = 600_000
 /** Retries without any change, after which a failing object counts as at rest. */
 const mostRetries = 4
 
+/** How often a cluster without a leader counts as not at rest: longer than a Lease. */
+const mostLeaderless = 24
+
 /** The requests at one moment of virtual time after which a process counts as endless. */
 const mostAtOnce = 500
 
@@ -244,9 +247,13 @@ const make = (
       yield* Effect.forkIn(launched, scope)
     })
 
+    const isLed = Effect.map(ground.leader, (holder) =>
+      running.some(({ owner }) => !owner.dead && owner.name === holder)
+    )
     const settle: World["settle"] = Effect.fnUntraced(function* (passes = 0) {
       let end = time.clock.unsafeCurrentTimeMillis() + longest
       let idle = 0
+      let leaderless = 0
       let isDisturbed = false
       while (time.clock.unsafeCurrentTimeMillis() < end) {
         const before = yield* ground.changes
@@ -266,6 +273,9 @@ const make = (
           process.resume()
         } else if ((yield* ground.changes) !== before || late + director.late() > 0) {
           idle = 0
+        } else if (elected && !(yield* isLed) && leaderless++ < mostLeaderless) {
+          // The Lease of a dead leader expires first.
+          isDisturbed = true
         } else if (director.expire()) {
           isDisturbed = true
         } else if (retries.until() !== undefined && idle++ < mostRetries) {
