@@ -5,7 +5,7 @@
 import { type Environment, Optional } from "@marcbachmann/cel-js"
 import { type Comparable, failure } from "./Value.ts"
 
-/** Adds the macros. */
+/** Adds the macros and the functions of optional values to an environment. Returns the same environment. */
 export const register = (env: Environment): Environment => {
   for (const [signature, expand] of macros) env.registerFunction(signature, expand)
   for (const [signature, handler] of Object.entries(functions)) env.registerFunction(signature, handler)
