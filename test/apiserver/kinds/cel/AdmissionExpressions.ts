@@ -1,6 +1,6 @@
 /**
- * The CEL expressions of admission policies and webhooks. They are compiled with the variables that Kubernetes provides, and evaluated
- * for each request. A variable of a policy is evaluated at its first use, once for each request.
+ * The CEL expressions of admission policies and webhooks. This module compiles them with the variables that Kubernetes provides, and
+ * evaluates them for each request. It evaluates a policy's variable at its first use, once for each request.
  */
 import type { Environment } from "@marcbachmann/cel-js"
 import type { Json, JsonObject } from "../../model/Json.ts"
@@ -16,7 +16,7 @@ import { failure } from "./Value.ts"
 interface Declared {
   readonly params: boolean
   readonly authorizer: boolean
-  /** Whether `namespaceObject` is null. Its type is then `dyn`. */
+  /** Whether `namespaceObject` has the type `dyn`, because its value is null. */
   readonly loose: boolean
 }
 

@@ -50,7 +50,7 @@ interface Macro {
 interface Fold {
   /** Returns the type of the result, given the types of the expressions. */
   readonly type: (types: ReadonlyArray<Type>, checker: Checker) => Type
-  /** Whether the first expression is a condition: if it is not true, the others are not evaluated for the entry. */
+  /** Whether the first expression is a condition: if it is not true, the macro skips the other expressions of the entry. */
   readonly filters: boolean
   readonly of: (entries: Iterable<() => ReadonlyArray<unknown>>) => unknown
 }
@@ -138,7 +138,7 @@ const transformList = (expressions: 1 | 2): Fold => ({
   of: (entries) => Array.from(entries, (entry) => last(entry(), expressions)).flat(1)
 })
 
-/** The result needs the keys of the entries, so the key is evaluated as one more expression. */
+/** Makes the macro `transformMap`. Its result needs the keys of the entries, so it evaluates the key as one more expression. */
 const transformMap =
   (filters: boolean) =>
   (call: Call): Macro => {

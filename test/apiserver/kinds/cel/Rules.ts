@@ -1,6 +1,6 @@
 /**
  * The validation rules of a schema (`x-kubernetes-validations`). The server compiles them once and evaluates them at every write.
- * A rule belongs to a part of the schema and is evaluated for each value of that part. A rule with `oldSelf` is evaluated only if
+ * A rule belongs to a part of the schema and applies to each value of that part. The server evaluates a rule with `oldSelf` only if
  * the old object has the same part, or if the rule sets `optionalOldSelf`.
  */
 import { Optional } from "@marcbachmann/cel-js"

@@ -44,7 +44,7 @@ const charAt = (text: string, at: bigint): string => {
 
 const functions: { readonly [signature: string]: (...args: never) => unknown } = {
   "string.matchesRe2(string): bool": (text: string, pattern: string) => expression(pattern).test(text),
-  // The global form of `matches`.
+  // `matches` as a function. The entry above is the method.
   "matches(string, string): bool": (text: string, pattern: string) => expression(pattern).test(text),
   "string.find(string): string": (text: string, pattern: string) => expression(pattern).find(text) ?? "",
   "string.findAll(string): list<string>": findAll,

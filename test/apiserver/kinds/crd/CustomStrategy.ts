@@ -135,7 +135,7 @@ const ofKind = (
   return wrong.length > 0 ? wrong : others()
 }
 
-/** Errors after which the rules are not evaluated, because their results might be wrong. */
+/** After one of these errors, the strategies do not evaluate the rules, because their results might be wrong. */
 const blocking: ReadonlySet<FieldError.Reason> = new Set([
   "FieldValueNotSupported",
   "FieldValueRequired",

@@ -6,7 +6,7 @@
  */
 export type Repetition = "linear" | "ambiguous" | "invalid"
 
-/** The most repetitions that Go allows, nested ones multiplied. */
+/** The greatest number of repetitions that Go allows, nested ones multiplied. */
 const most = 1000
 
 /** A group, or a single piece of an expression. */

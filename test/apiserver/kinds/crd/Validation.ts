@@ -12,7 +12,7 @@ import { sorted } from "./Sorted.ts"
 import * as StructuralSchema from "./StructuralSchema.ts"
 
 /**
- * Returns the errors of a value. With `before`, the errors of unchanged values are left out (ratcheting). `within` is the path of
+ * Returns the errors of a value. With `before`, it leaves out the errors of unchanged values (ratcheting). `within` is the path of
  * the value in the errors.
  */
 export const validate = (

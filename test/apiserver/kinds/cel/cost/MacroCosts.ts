@@ -74,7 +74,7 @@ const quantifier =
       size: Size.fixed(1)
     })
 
-/** `exists_one` adds 1 to a number, and compares the number with 1. */
+/** `exists_one`: the loop adds 1 to a counter, and the result compares the counter with 1. */
 const one: Loop = ({ estimated }, node, range, [predicate]) =>
   estimated(Estimate.bool, range.cost + 2 + looped(range, (predicate?.cost ?? 0) + 2), { node, size: Size.fixed(1) })
 

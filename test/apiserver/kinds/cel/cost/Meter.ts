@@ -78,7 +78,7 @@ export const instrument = (node: ASTNode): Last => {
     case "value":
       return { value: node.args }
     case "id":
-      // A constant of the library is not a variable.
+      // Reading a constant of the library is free. Reading a variable costs one unit.
       return isEvaluated(node) && node.meta.alternate !== undefined ? counted(node, free) : counted(node, one)
     case ".":
     case ".?":
@@ -184,7 +184,7 @@ const loop = (node: ASTNode, name: string, receiver: ASTNode, args: ReadonlyArra
   const steps = rest.length > 1 && rest[0]?.op === "id" && name !== "map" ? rest.slice(1) : rest
   for (const step of steps) {
     instrument(step)
-    // The expression is counted before the work of the loop on its value.
+    // The first call counts the expression. The second one adds the work of the loop on its value.
     if (step === last) counted(step, known.step)
   }
   return counted(node, () => known.whole)

@@ -251,8 +251,8 @@ const ofSchema = (
 }
 
 /**
- * The members that a root schema may set if the status subresource is enabled, with their Go names. The limit exists because the
- * schema of the status is taken out of this schema.
+ * The members that a root schema may set if the status subresource is enabled, with their Go names. Other members are forbidden,
+ * because the server takes the schema of the status out of this schema.
  */
 const atRoot: ReadonlyArray<readonly [member: string, name: string]> = [
   ["description", "Description"],

@@ -8,7 +8,7 @@ import * as Json from "../../../model/Json.ts"
 export interface Version {
   readonly name: string
   readonly read: Json.JsonObject
-  /** `{ openAPIV3Schema }`. */
+  /** The validation of the version: `{ openAPIV3Schema }`. */
   readonly schema: Json.JsonObject | undefined
   readonly subresources: Json.JsonObject | undefined
   readonly columns: ReadonlyArray<Json.JsonObject>

@@ -44,8 +44,8 @@ interface Typed {
 }
 
 /**
- * Returns the errors in a schema. Without `types`, the rules are not compiled, because the schema has other errors. With
- * `isUnchanged`, the stored CRD has the same schema, and its rules may exceed the cost limits.
+ * Returns the errors in a schema. Without `types`, it does not compile the rules, because the schema has other errors. With
+ * `isUnchanged`, the stored CRD has the same schema, and each of its rules may exceed the cost limit.
  */
 export const validate = (
   schema: Json.JsonObject,
