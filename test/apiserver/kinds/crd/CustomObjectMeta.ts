@@ -94,7 +94,7 @@ const valueAsGo = (schema: Schema, value: Json.Json): Json.Draft => {
   return Object.fromEntries(Object.entries(value).map(([name, member = null]) => [name, valueAsGo(values, member)]))
 }
 
-/** Whether Go omits a field. Go keeps a pointer to zero or false. Go also keeps an empty `fieldsV1`, which Go holds as text. */
+/** Whether Go omits a field. Go keeps a pointer to zero or false. Go also keeps an empty `fieldsV1`, which Go holds as raw JSON. */
 const isOmitted = (name: string, value: Json.Draft): boolean =>
   value === null ||
   value === "" ||
