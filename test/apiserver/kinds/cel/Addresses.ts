@@ -1,8 +1,8 @@
-/** Kubernetes' `url`, `ip` and `cidr`. */
+/** Kubernetes' CEL libraries of URLs, IP addresses and CIDRs: `url`, `ip` and `cidr`. */
 import type { Environment } from "@marcbachmann/cel-js"
 import { failure } from "./Value.ts"
 
-/** Adds the types and functions. */
+/** Adds the types and functions to an environment. Returns the same environment. */
 export const register = (env: Environment): Environment => {
   env.registerType("net.URL", Url)
   env.registerType("net.IP", Ip)
@@ -77,7 +77,7 @@ class Ip {
     const groups = groupsOf(text)
     if (groups === undefined) return undefined
     const bits = groups.reduce((all, group) => all * 65536n + BigInt(`0x${group}`), 0n)
-    // IPv4 addresses in the clothes of IPv6 are not taken.
+    // An IPv4-mapped IPv6 address is invalid.
     return bits >> 32n === 0xffffn ? undefined : new Ip(6, bits)
   }
 
@@ -85,7 +85,7 @@ class Ip {
     return this.family === 4 ? 32 : 128
   }
 
-  /** Whether the first bits are those of another address. */
+  /** Whether the first `prefix` bits equal those of another address of the same family. */
   within(other: Ip, prefix: number): boolean {
     const rest = BigInt(this.width - prefix)
     return this.family === other.family && this.bits >> rest === other.bits >> rest
@@ -107,7 +107,7 @@ class Ip {
   }
 }
 
-/** The eight groups of an IPv6 address. */
+/** Splits an IPv6 address into its eight groups; undefined: the address is invalid. */
 const groupsOf = (text: string): ReadonlyArray<string> | undefined => {
   const halves = text.split("::")
   if (halves.length > 2) return undefined

@@ -1,6 +1,6 @@
 /**
- * Expressions in CEL of policies and webhooks: compiled with the variables that Kubernetes gives them, and evaluated for a request.
- * The variables of a policy are evaluated when an expression uses them, once for a request.
+ * The CEL expressions of admission policies and webhooks. This module compiles them with the variables that Kubernetes provides, and
+ * evaluates them for each request. It evaluates a policy's variable at its first use, once for each request.
  */
 import type { Environment } from "@marcbachmann/cel-js"
 import type { Json, JsonObject } from "../../model/Json.ts"
@@ -16,30 +16,30 @@ import { failure } from "./Value.ts"
 interface Declared {
   readonly params: boolean
   readonly authorizer: boolean
-  /** Whether `namespaceObject` may be null, so that the evaluation finds out its type. */
+  /** Whether `namespaceObject` has the type `dyn`, because its value is null. */
   readonly loose: boolean
 }
 
-/** The values of the variables. */
+/** The values of the variables for a request. */
 export interface Input {
   readonly object: JsonObject | null
   readonly oldObject: JsonObject | null
   readonly request: JsonObject
   readonly namespaceObject: JsonObject | null
   readonly params: JsonObject | null
-  /** The value of `authorizer`, see `Authorizer.of`. */
+  /** The value of `authorizer`, which `AuthorizerLibrary.of` makes. */
   readonly authorizer: unknown
 }
 
 /** The value of an expression, or the error. */
 export type Result = { readonly value: unknown } | { readonly problem: string }
 
-/** The values of a request, as expressions see them. */
+/** The state of the evaluations for one request. */
 export interface Activation {
   readonly context: { readonly [name: string]: unknown }
-  /** The variables of the policy that have been evaluated. */
+  /** The results of the policy's variables that have been evaluated. */
   readonly variables: Map<string, Result>
-  /** The cost that is left for the expressions; less than 0: they cost too much. */
+  /** The rest of the budget, in cost units; less than 0: the expressions cost too much. */
   left: number
 }
 
@@ -51,15 +51,15 @@ export interface Program {
 /** A compiled expression, or the error of the compiler. */
 export type Compiled = Program | { readonly problem: string }
 
-/** The types that an expression may have; none: any. */
+/** The types that an expression may return. An empty list allows all types. */
 export type Returns = ReadonlyArray<"bool" | "null_type" | "string" | "Object" | "list(JSONPatch)">
 
 /** Compiles the expressions of one policy or webhook. */
 export interface Compiler {
   readonly compile: (source: string, returns: Returns, authorizer?: boolean) => Compiled
-  /** Compiles an expression that makes objects. */
+  /** Compiles the expression of a mutation, which constructs objects or patches. */
   readonly mutation: (source: string, returns: "Object" | "list(JSONPatch)") => Compiled
-  /** Declares a variable for the expressions after it. Returns the error of the compiler. */
+  /** Declares a variable for expressions that are compiled later. Returns the compiler's error if the variable is invalid. */
   readonly declare: (name: string, source: string) => string | undefined
 }
 
@@ -68,7 +68,7 @@ interface Variable {
   readonly compiled: Compiled
 }
 
-/** A compiler of expressions with params or without, and with variables of their own or without. */
+/** Makes a compiler. `params` declares the variable `params`. `composed` declares `variables`, the variables of the policy. */
 export const compiler = ({ composed, params }: { readonly composed: boolean; readonly params: boolean }): Compiler => {
   const variables = new Map<string, Variable>()
   const compile = (
@@ -119,7 +119,7 @@ export const compiler = ({ composed, params }: { readonly composed: boolean; rea
   }
 }
 
-/** The values of a request, for all expressions of a policy. */
+/** Converts the variables of a request for all expressions of a policy. `left` is the budget, in cost units. */
 export const activate = (
   { authorizer, namespaceObject, object, oldObject, params, request }: Input,
   left = CostLimits.perRequest
@@ -136,7 +136,7 @@ export const activate = (
   left
 })
 
-/** A value whose type the evaluation finds out. */
+/** Converts JSON to a value of type `dyn`. */
 const dynamic = (json: Json): unknown => {
   if (typeof json === "number") return Number.isInteger(json) ? BigInt(json) : json
   if (typeof json !== "object" || json === null) return json
@@ -144,7 +144,7 @@ const dynamic = (json: Json): unknown => {
   return Object.fromEntries(Object.entries(json).map(([name, member = null]) => [name, dynamic(member)]))
 }
 
-/** The variables that are declared so far, as a type of the environment. */
+/** Declares `variables`, with one field for each variable that the policy has declared so far. */
 const compose = (env: Environment, known: ReadonlyMap<string, Variable>) => {
   const constructed = class {
     constructor(readonly activation: Activation) {}
@@ -177,10 +177,10 @@ const evaluated = (name: string, compiled: Compiled, activation: Activation): Re
     : result
 }
 
-/** A variable with objects of a named type has the type `dyn`. */
+/** Returns the type of a variable. A type with objects of a named type becomes `dyn`. */
 const fieldType = (type = "dyn"): string => (/^[a-z][a-z<>, ]*$|^google\./.test(type) ? type : "dyn")
 
-/** A type in the words of cel-go: `list(string)`. */
+/** Formats a type as cel-go does: `list(string)`. */
 const shown = (type: string): string => (type === "null" ? "null_type" : type.replaceAll("<", "(").replaceAll(">", ")"))
 
 const environments = new Map<string, Environment>()
@@ -255,7 +255,7 @@ const requestSchema = fields({
     extra: { type: "object", additionalProperties: texts }
   }),
   dryRun: { type: "boolean" },
-  // The evaluation finds out the type.
+  // This declaration gives `options` the type `dyn`.
   options: { "x-kubernetes-int-or-string": true }
 })
 

@@ -1,11 +1,11 @@
-/** Kubernetes' `quantity`, `semver` and `format`. */
+/** Kubernetes' CEL libraries of quantities, semantic versions and formats: `quantity`, `semver` and `format`. */
 import { type Environment, Optional } from "@marcbachmann/cel-js"
 import * as Format from "../../model/Format.ts"
 import * as Quantities from "../../model/Quantity.ts"
 import * as OpenApiFormats from "../crd/OpenApiFormats.ts"
 import { failure } from "./Value.ts"
 
-/** Adds the types and functions. */
+/** Adds the types and functions to an environment. Returns the same environment. */
 export const register = (env: Environment): Environment => {
   env.registerType("kubernetes.Quantity", Quantity)
   env.registerType("kubernetes.Semver", Semver)
@@ -76,7 +76,7 @@ class Semver {
   }
 }
 
-/** Without a `v` before it, without zeros before numbers, with as many numbers as there have to be. */
+/** Normalizes a version: removes the prefix `v` and leading zeros, and adds missing numbers (`v1.02` becomes `1.2.0`). */
 const normalized = (text: string): string => {
   const [, core = "", rest = ""] = /^v?([^-+]*)(.*)$/.exec(text) ?? []
   const numbers = core.split(".").map((part) => part.replace(/^0+(?=\d)/, ""))
@@ -116,7 +116,7 @@ const orNone =
   (valid: boolean | undefined): ReadonlyArray<string> =>
     valid === true ? [] : [problem]
 
-/** The formats by their names: what is wrong with a text. */
+/** The formats by name. Each returns the errors of a text. */
 const formats: { readonly [name: string]: (text: string) => ReadonlyArray<string> } = {
   dns1123Label: (text) => Format.dnsLabel(text),
   dns1123Subdomain: (text) => Format.dnsSubdomain(text),

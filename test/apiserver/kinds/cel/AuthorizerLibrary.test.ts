@@ -1,4 +1,4 @@
-/** The variable `authorizer` asks for the permissions of the user. */
+/** The variable `authorizer` checks the permissions of the user. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Access from "@homeostat/runtime/controller/Access"
@@ -51,7 +51,7 @@ test("a policy sees exactly the permissions of the user", (cluster) =>
     const access = [Access.create(ConfigMap), Access.of(Secret, ["get"], { names: ["own"] })]
     const writer = yield* cluster.bind(rolesOf(access))
     yield* Effect.provide(Client.create(ConfigMap, { metadata: key }), writer.client)
-    // An administrator may also delete.
+    // An administrator may also delete, which the expression forbids.
     const refused = yield* Effect.flip(Client.create(ConfigMap, { metadata: { ...key, name: "other" } }))
     expect(refused.message).toContain("must be permitted")
     expect((yield* ask(cluster.server, "GET", "/api/v1/namespaces/default/configmaps/page")).status).toBe(200)

@@ -1,4 +1,4 @@
-/** The variable `authorizer` of expressions in admission, which asks for the permissions of a user. */
+/** The CEL variable `authorizer` of admission expressions, which checks the permissions of a user. */
 import type { Environment } from "@marcbachmann/cel-js"
 import type * as Access from "../../model/Authorizer.ts"
 import * as User from "../../model/User.ts"
@@ -9,7 +9,7 @@ class Decision {
   constructor(readonly decision: Access.Decision) {}
 }
 
-/** A user, and the authorizer that decides. */
+/** A user, and the authorizer that checks the user's permissions. */
 interface Subject {
   readonly user: User.User
   readonly authorize: (request: Access.AccessRequest) => Access.Decision
@@ -70,13 +70,13 @@ class Authorizer {
   }
 }
 
-/** The value of `authorizer` for a request of the user about a resource. Without an authorizer, everything is allowed. */
+/** Returns the value of `authorizer` for a user's request to a resource. Without an authorizer, every check allows. */
 export const of = (user: User.User, authorize: Subject["authorize"] | undefined, resource: Resource): unknown =>
   new Authorizer({ user, authorize: authorize ?? (() => ({ allowed: true, reason: "" })) }, resource)
 
 const prefix = "kubernetes.authorization"
 
-/** The type of `authorizer`. */
+/** The name of the type of `authorizer` in an environment. */
 export const typeName = `${prefix}.Authorizer`
 
 /** Adds the types and functions of `authorizer` to an environment. */
@@ -104,7 +104,7 @@ const functions: { readonly [signature: string]: (...args: never) => unknown } =
   "@ResourceCheck.namespace(string): @ResourceCheck": (self: ResourceCheck, namespace: string) =>
     self.with({ namespace }),
   "@ResourceCheck.name(string): @ResourceCheck": (self: ResourceCheck, name: string) => self.with({ name }),
-  // RBAC does not look at selectors.
+  // RBAC ignores selectors.
   "@ResourceCheck.fieldSelector(string): @ResourceCheck": (self: ResourceCheck) => self,
   "@ResourceCheck.labelSelector(string): @ResourceCheck": (self: ResourceCheck) => self,
   "@ResourceCheck.check(string): @Decision": (self: ResourceCheck, verb: string) => self.check(verb),

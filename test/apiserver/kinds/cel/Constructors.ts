@@ -7,13 +7,13 @@ import { Optional } from "@marcbachmann/cel-js"
 import type { Json, JsonObject } from "../../model/Json.ts"
 import { failure } from "./Value.ts"
 
-/** An expression without constructors, and the types that its constructors made. */
+/** An expression without constructors, and the types of its constructors. */
 export interface Rewritten {
   readonly source: string
   readonly types: ReadonlySet<string>
 }
 
-/** An object that an expression made. */
+/** An object that an expression constructs. */
 export class Constructed {
   constructor(
     readonly type: string,
@@ -23,7 +23,7 @@ export class Constructed {
 
 interface Frame {
   readonly constructs: boolean
-  /** Whether the value of a field has begun. The value is in parentheses. */
+  /** Whether the reader is inside the value of a field. The rewritten value is in parentheses. */
   open: boolean
 }
 
@@ -40,7 +40,7 @@ const at = (pattern: RegExp, source: string, index: number): RegExpExecArray | n
 
 const functionOf = (type: string): string => `construct_${type.replaceAll(".", "_")}`
 
-/** Rewrites the constructors of an expression as calls. */
+/** Rewrites the constructors of an expression as calls of functions, which `register` declares. */
 export const rewrite = (source: string): Rewritten => {
   const types = new Set<string>()
   const frames: Array<Frame> = []
@@ -116,7 +116,7 @@ export const register = (env: Environment, types: ReadonlySet<string>): Environm
   return env
 }
 
-/** A value of an expression as JSON. Throws an Error for a value that JSON does not have. */
+/** Converts the value of an expression to JSON. Throws an Error for a value that JSON cannot express. */
 export const jsonOf = (value: unknown): Json => {
   if (typeof value === "bigint") return Number(value)
   if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean")
@@ -135,7 +135,7 @@ export const jsonOf = (value: unknown): Json => {
 const objectOf = (entries: Iterable<readonly [unknown, unknown]>): JsonObject =>
   Object.fromEntries(Array.from(entries, ([name, value]) => [String(name), jsonOf(value)]))
 
-/** The objects whose type is not that of their place: `Object.spec` belongs to the field `spec`. */
+/** Returns the errors of objects whose type does not match their field: an `Object.spec` is valid only as `spec` of the root. */
 export const misplaced = (value: unknown, path: string): ReadonlyArray<string> => {
   if (value instanceof Constructed) {
     const { fields, type } = value

@@ -1,6 +1,6 @@
 /**
- * The types of the parts of a schema in expressions, and values of these types from JSON. Objects have named types, so that compiling a
- * rule reports a misspelt field.
+ * The CEL types of the parts of a schema, and the conversion from JSON to values of these types. Objects have named types, so that the
+ * compiler reports a misspelt field.
  */
 import { Environment } from "@marcbachmann/cel-js"
 import * as Json from "../../model/Json.ts"
@@ -8,24 +8,24 @@ import type { Schema } from "../../model/Schema.ts"
 import * as StructuralSchema from "../crd/StructuralSchema.ts"
 import { Message } from "./Value.ts"
 
-/** A type: its name in the environment, and how JSON becomes a value of it. */
+/** A type: its name in the environment, and the conversion from JSON to its values. */
 export interface Type {
   readonly name: string
   readonly valueOf: (json: Json.Json) => unknown
 }
 
-/** The types of one schema and of all that is in it, declared in an environment. */
+/** Declares the types of one schema and of all schemas inside it in an environment. */
 export class Types {
   readonly #types = new Map<Schema, Type | undefined>()
   #objects = 0
 
-  /** `nameOf` is the name under which expressions know a field; the default escapes it as Kubernetes does for custom kinds. */
+  /** `nameOf` returns the name of a field in expressions. The default escapes it as Kubernetes does for custom kinds. */
   constructor(
     readonly environment: Environment,
     readonly nameOf: (field: string) => string | undefined = identifier
   ) {}
 
-  /** The type of a schema; undefined: rules can't see such a value. `root`: of a resource, which has metadata. */
+  /** Returns the type of a schema; undefined: rules cannot read such values. With `root`, the type has apiVersion, kind and metadata. */
   of(schema: Schema, root = schema["x-kubernetes-embedded-resource"] === true): Type | undefined {
     if (!this.#types.has(schema)) this.#types.set(schema, this.#declare(schema, root))
     return this.#types.get(schema)
@@ -97,7 +97,7 @@ export class Types {
     return { name, valueOf: (json) => (Json.isObject(json) ? new constructed(json) : null) }
   }
 
-  /** A member that may be null is of no type that is known when the rule is compiled. */
+  /** Returns the type of a member. A nullable member has the type `dyn`, because it can be null. */
   #member(schema: Schema): Type | undefined {
     const type = this.of(schema)
     if (type === undefined || schema.nullable !== true) return type
@@ -105,7 +105,7 @@ export class Types {
   }
 }
 
-/** The name under which a field is known to expressions; undefined: it can't be named. */
+/** Returns the escaped name of a field in expressions; undefined: expressions cannot name the field. */
 export const identifier = (name: string): string | undefined => {
   if (!/^[a-zA-Z_.\-/][a-zA-Z0-9_.\-/]*$/.test(name)) return undefined
   if (reserved.has(name)) return `__${name}__`
@@ -134,7 +134,7 @@ const rootProperties: { readonly [name: string]: Schema } = {
 
 const itself = (json: Json.Json): unknown => json
 
-/** An integer of JSON; what is none stays what it is. */
+/** Converts an integer to a bigint. Other numbers stay as they are. */
 const toInt = (value: number): bigint | number => (Number.isInteger(value) ? BigInt(value) : value)
 
 const anything: Type = { name: "dyn", valueOf: (json) => (typeof json === "number" ? toInt(json) : json) }
@@ -153,7 +153,7 @@ const textOf = ({ format }: Schema): Type => {
   }
 }
 
-/** The library's own class of durations is to be had by an expression only. */
+/** Converts a text to a duration. Only an expression can make an instance of the library's class of durations. */
 const durationOf: (context: { readonly text: string }) => unknown = new Environment()
   .registerVariable("text", "string")
   .parse("duration(text)")

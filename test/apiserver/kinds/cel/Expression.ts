@@ -1,6 +1,6 @@
 /**
- * Expressions in CEL, compiled in the environment that Kubernetes gives to CRDs: the standard library, optional values, and
- * Kubernetes' own functions. What the library would understand and Kubernetes does not is refused.
+ * CEL expressions, compiled in the environment that Kubernetes gives to CRDs: the standard library, optional values, and
+ * Kubernetes' own functions. This module rejects names that the library knows and Kubernetes does not.
  */
 import { type ASTNode, Environment, type EvaluationError, type ParseError } from "@marcbachmann/cel-js"
 import * as RegularExpression from "../crd/RegularExpression.ts"
@@ -17,27 +17,27 @@ import * as Strings from "./Strings.ts"
 
 /** A compiled expression. */
 export interface Program {
-  /** The type of what it gives. */
+  /** The type of the result. */
   readonly type: string
-  /** Whether it looks at the object as it was before. */
+  /** Whether the expression uses `oldSelf`. */
   readonly usesOldSelf: boolean
-  /** The greatest cost of its evaluation. `root` is the type of its variables, if a schema limits them. */
+  /** Estimates the greatest cost of an evaluation. `root` is the type of the variables, if a schema limits their sizes. */
   readonly greatestCost: (root: Declared | undefined) => number
-  /** What it gives, or the complaint. */
+  /** Returns the value, or the error of the evaluation. */
   readonly evaluate: (context: Context) => Result
-  /** The same with its cost, which is limited. It takes longer. */
+  /** Like `evaluate`, but also returns the cost and fails above `CostLimits.perCall`. It takes longer. */
   readonly measure: (context: Context) => Meter.Metered<Result>
 }
 
-/** What an expression gives, or the complaint. */
+/** The value of an expression, or the error of its evaluation. */
 export type Result = { readonly value: unknown } | { readonly problem: string }
 
-/** The variables. */
+/** The values of the variables, by name. */
 export interface Context {
   readonly [name: string]: unknown
 }
 
-/** An environment without variables, to which types may be added. */
+/** Returns an environment without variables. The caller may add types and variables. */
 export const environment = (): Environment => {
   base ??= [ListLibrary.register, Strings.register, Network.register, Amounts.register, Macros.register].reduce(
     (env, register) => register(env),
@@ -46,7 +46,7 @@ export const environment = (): Environment => {
   return base.clone()
 }
 
-/** Compiles an expression, or says why it can't be. */
+/** Compiles an expression. Returns a `problem` with cel-go's message if the expression is invalid. */
 export const compile = (env: Environment, source: string): Program | { readonly problem: string } => {
   try {
     const parsed = env.parse(source)
@@ -65,7 +65,7 @@ export const compile = (env: Environment, source: string): Program | { readonly 
         counted ??= instrumented(env, source)
         const program = counted
         const { cost, result } = Meter.run(() => evaluate(program, context))
-        // An operator may have absorbed the error.
+        // `||` or `&&` may have absorbed the error of the limit.
         return { cost, result: cost > CostLimits.perCall ? { problem: CostLimits.cancelled } : result }
       }
     }
@@ -74,7 +74,7 @@ export const compile = (env: Environment, source: string): Program | { readonly 
   }
 }
 
-/** A program that counts its cost. */
+/** Compiles a second program of an expression, which counts its cost. */
 const instrumented = (env: Environment, source: string): ReturnType<Environment["parse"]> => {
   const parsed = env.parse(source)
   prepare(parsed.ast, new Set())
@@ -103,7 +103,7 @@ const complaint = (source: string, error: unknown): string => {
   return located(source, offset, `found no matching overload for '${name}' applied to '(${left}, ${right})'`)
 }
 
-/** A function that there is not, or not for such values. */
+/** Returns the error of a call to an unknown function, or to a function without an overload for these arguments. */
 const calledWrongly = (source: string, at: number, [, receiver, name = "", given = ""]: RegExpExecArray): string => {
   const offset = Math.max(source.indexOf(`${name}(`, at) + name.length, at)
   known ??= new Set(
@@ -121,7 +121,7 @@ let known: ReadonlySet<string> | undefined
 const isCelError = (error: unknown): error is ParseError | EvaluationError =>
   error instanceof Error && "summary" in error
 
-/** A complaint as cel-go shows it, with the line it is about. */
+/** Formats an error as cel-go does, with its line of the source. */
 const located = (source: string, at: number, text: string): string => {
   const before = source.slice(0, at)
   const line = before.split("\n").length
@@ -134,13 +134,13 @@ interface Strange {
   readonly text: string
 }
 
-/** Names of the library that Kubernetes has not. */
+/** Names that the library defines and Kubernetes does not. */
 const unknownNames: ReadonlySet<string> = new Set(["cel"])
 const unknownFunctions: ReadonlySet<string> = new Set(["json", "hex", "base64", "at", "string", "matchesRe2"])
 
 /**
- * Walks an expression before it is checked: notes the names it uses, has `matches` done by Kubernetes' regular expressions,
- * and finds what Kubernetes would refuse.
+ * Walks an expression before the type check. It adds the names of variables to `uses`, and evaluates `matches` with Kubernetes'
+ * regular expressions. Returns the first node that Kubernetes rejects, with the error.
  */
 const prepare = (node: ASTNode, uses: Set<string>): Strange | undefined => {
   if (node.op === "id") {
@@ -173,7 +173,7 @@ const prepare = (node: ASTNode, uses: Set<string>): Strange | undefined => {
   return undefined
 }
 
-/** What is to be formatted may be of several types. */
+/** Converts the items of a literal list to `dyn`, because `format` accepts items of different types. */
 const loosen = (node: ASTNode | undefined): void => {
   if (node?.op !== "list") return
   for (const [at, item] of node.args.entries()) {
@@ -184,7 +184,7 @@ const loosen = (node: ASTNode | undefined): void => {
   }
 }
 
-/** The library looks only at the name that `has` begins with; whether there are such fields is to be checked as well. */
+/** Adds a type check of the fields in `has(…)`. The library checks only the first name. */
 const checkArgument = (node: ASTNode): void => {
   const macro = macroOf(node)
   const [argument] = macro?.args ?? []
@@ -196,7 +196,7 @@ const checkArgument = (node: ASTNode): void => {
   }
 }
 
-/** A macro, as the library keeps it with the call. */
+/** A macro, as the library stores it at the node of the call. */
 interface Macro {
   readonly args: ReadonlyArray<ASTNode>
   typeCheck: (
@@ -215,7 +215,7 @@ const macroOf = (node: ASTNode): Macro | undefined => {
 const isMacro = (value: unknown): value is Macro =>
   typeof value === "object" && value !== null && "typeCheck" in value && "args" in value && Array.isArray(value.args)
 
-/** Durations and times that are written out are checked before they are used. */
+/** Returns the error of an invalid literal duration or timestamp, which the compiler reports. */
 const literalProblem = (name: string, node: ASTNode | undefined): Strange | undefined => {
   if ((name !== "duration" && name !== "timestamp") || node?.op !== "value" || typeof node.args !== "string")
     return undefined
@@ -252,7 +252,7 @@ const evaluate = (parsed: (context: { readonly [name: string]: unknown }) => unk
   }
 }
 
-/** What went wrong, in the words of cel-go where they are known. */
+/** Returns the message of an error, in cel-go's words for known errors. */
 const evaluationProblem = (error: unknown): string => {
   if (!isCelError(error)) return error instanceof Error ? error.message : String(error)
   const { code, summary } = error

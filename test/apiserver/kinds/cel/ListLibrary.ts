@@ -1,8 +1,8 @@
-/** Kubernetes' functions of lists, those of cel-go's `ext.Lists`, and `sets`. */
+/** The CEL functions of lists: those of Kubernetes, those of cel-go's `ext.Lists`, and `sets`. */
 import type { Environment } from "@marcbachmann/cel-js"
 import { type Comparable, equal, failure } from "./Value.ts"
 
-/** Adds the functions. */
+/** Adds the functions to an environment. Returns the same environment. */
 export const register = (env: Environment): Environment => {
   for (const [signature, handler] of Object.entries(functions)) env.registerFunction(signature, handler)
   env.registerType("SetsNamespace", SetsNamespace)
@@ -16,7 +16,7 @@ export const register = (env: Environment): Environment => {
 class SetsNamespace {}
 class ListsNamespace {}
 
-/** A list, or a list of type set. */
+/** A list. A list of type set is a Set. */
 type List = Iterable<unknown>
 type Ordered = Iterable<Comparable>
 

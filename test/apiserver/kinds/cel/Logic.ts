@@ -1,6 +1,6 @@
 /**
- * The operators `||` and `&&` as cel-go evaluates them: an operand that decides absorbs an error of the other one. If no operand
- * decides, the first error is the error of the expression. The library reports the last one.
+ * The operators `||` and `&&` as cel-go evaluates them. An operand that decides the result absorbs the error of the other operand. If
+ * neither operand decides, the expression fails with the first error. The library would report the last error.
  */
 import type { ASTNode } from "@marcbachmann/cel-js"
 import { failure } from "./Value.ts"
@@ -9,7 +9,7 @@ interface Evaluator {
   readonly run: (node: ASTNode, scope: unknown) => unknown
 }
 
-/** A node of the library, with its evaluation. */
+/** A node of the library whose evaluation can be replaced. */
 interface Evaluated {
   readonly setMeta: (
     key: "evaluate",
@@ -17,7 +17,7 @@ interface Evaluated {
   ) => void
 }
 
-/** Replaces the evaluation of a node, if it is `||` or `&&`. */
+/** Replaces the evaluation of a node if its operator is `||` or `&&`. Ignores other nodes. */
 export const prepare = (node: ASTNode): void => {
   if ((node.op !== "||" && node.op !== "&&") || !isEvaluated(node)) return
   const decisive = node.op === "||"

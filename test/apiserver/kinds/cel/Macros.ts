@@ -1,18 +1,18 @@
 /**
- * Macros that the library has not: comprehensions of two variables (`ext.TwoVarComprehensions`), `sortBy`, and those of
+ * Macros that the library does not have: comprehensions with two variables (`ext.TwoVarComprehensions`), `sortBy`, and the macros of
  * optional values.
  */
 import { type Environment, Optional } from "@marcbachmann/cel-js"
 import { type Comparable, failure } from "./Value.ts"
 
-/** Adds the macros. */
+/** Adds the macros and the functions of optional values to an environment. Returns the same environment. */
 export const register = (env: Environment): Environment => {
   for (const [signature, expand] of macros) env.registerFunction(signature, expand)
   for (const [signature, handler] of Object.entries(functions)) env.registerFunction(signature, handler)
   return env
 }
 
-/** What the library gives to a macro, as far as it is used. */
+/** The parts of the library's interface that the macros use. */
 interface Node {
   readonly op: string
   readonly args: unknown
@@ -46,16 +46,16 @@ interface Macro {
   readonly evaluate: (evaluator: Evaluator, macro: unknown, scope: Scope) => unknown
 }
 
-/** How often something holds, or what becomes of the entries: given them one by one. */
+/** The result of a macro over entries. Each entry is a function that evaluates the expressions for it. */
 interface Fold {
-  /** The type of the result, from the types of the expressions. */
+  /** Returns the type of the result, given the types of the expressions. */
   readonly type: (types: ReadonlyArray<Type>, checker: Checker) => Type
-  /** Whether the first of the two expressions decides which entries count. */
+  /** Whether the first expression is a condition: if it is not true, the macro skips the other expressions of the entry. */
   readonly filters: boolean
   readonly of: (entries: Iterable<() => ReadonlyArray<unknown>>) => unknown
 }
 
-/** A macro over the entries of a list (index, item) or a map (key, value). */
+/** Makes a macro over the entries of a list (index, item) or a map (key, value). */
 const overEntries =
   ({ filters, of, type }: Fold) =>
   ({ args: [first, second, ...expressions], receiver }: Call): Macro => {
@@ -113,7 +113,7 @@ const entriesOf = (range: unknown): ReadonlyArray<readonly [unknown, unknown]> =
   throw failure("no such overload")
 }
 
-/** Ends at the first entry that decides; an error counts only if nothing decides. */
+/** Stops at the first entry with the value `by`. Throws the first error only if all entries lack this value. */
 const decided = (by: boolean) => (entries: Iterable<() => ReadonlyArray<unknown>>) => {
   let problem: unknown
   for (const entry of entries) {
@@ -138,7 +138,7 @@ const transformList = (expressions: 1 | 2): Fold => ({
   of: (entries) => Array.from(entries, (entry) => last(entry(), expressions)).flat(1)
 })
 
-/** The keys have to stay: this one is given them beside its values. */
+/** Makes the macro `transformMap`. Its result needs the keys of the entries, so it evaluates the key as one more expression. */
 const transformMap =
   (filters: boolean) =>
   (call: Call): Macro => {
@@ -187,7 +187,7 @@ const sortBy = ({ args: [variable, key], receiver }: Call): Macro => {
   }
 }
 
-/** `optional.optMap(x, …)`: of a value that is there, what becomes of it. */
+/** `optional.optMap(x, …)` and `optFlatMap` evaluate an expression for the value of an optional, if it has a value. */
 const optional =
   (flat: boolean) =>
   ({ args: [variable, expression], receiver }: Call): Macro => {

@@ -34,7 +34,7 @@ const said = (rule: JsonObject, old?: Json) =>
     .check(value, old, { path: "spec" })
     .map(({ field, message }) => `${field}: ${message}`)
 
-// Many more, beside a real server: test/suites/crd.
+// test/suites/crd compares many more rules with a real server.
 test.each([
   ["integers are integers, also beside doubles", "self.n / 2 == 1 && self.f / 4.0 == 0.5 && self.f < self.n"],
   ["int-or-string is what it is", "type(self.port) == int && self.port == 80"],

@@ -1,7 +1,7 @@
 /**
- * The rules of a schema (`x-kubernetes-validations`): compiled once, and asked of every object that is written. A rule stands
- * at a part of the schema and is asked of every such part of an object; a rule that looks at `oldSelf` only where the old
- * object has the same part.
+ * The validation rules of a schema (`x-kubernetes-validations`). The server compiles them once and evaluates them at every write.
+ * A rule belongs to a part of the schema and applies to each value of that part. The server evaluates a rule with `oldSelf` only if
+ * the old object has the same part, or if the rule sets `optionalOldSelf`.
  */
 import { Optional } from "@marcbachmann/cel-js"
 import * as FieldError from "../../model/FieldError.ts"
@@ -16,11 +16,11 @@ import * as Declared from "./cost/Declared.ts"
 import { type Type, Types } from "./DeclTypes.ts"
 import * as Expression from "./Expression.ts"
 
-/** The rules of a schema, wherever in it they stand. */
+/** The compiled rules of a schema and of all schemas inside it. */
 export interface Rules {
-  /** Whether there are none at all. */
+  /** True if the schema has no rules. */
   readonly none: boolean
-  /** The rules that a value breaks. What was broken before and has not changed is only warned of. */
+  /** Returns the errors of the rules that a value breaks. For an unchanged value, a rule without `oldSelf` only warns. */
   readonly check: (
     value: Json.Json,
     old: Json.Json | undefined,
@@ -28,21 +28,21 @@ export interface Rules {
   ) => ReadonlyArray<FieldError.FieldError>
 }
 
-/** How the rules are asked. */
+/** The path of the value in errors, its correlation with the old value, and the receiver of warnings. */
 export interface Options {
   readonly path?: string | undefined
   readonly before?: Correlation | undefined
   readonly warn?: ((text: string) => void) | undefined
 }
 
-/** What compiling a rule gives: programs, or complaints. */
+/** A rule with its compiled expressions, or with the errors of the compiler. */
 export interface Compiled {
   readonly rule: Rule
   readonly program: Expression.Program | { readonly problem: string }
   readonly message: Expression.Program | { readonly problem: string } | undefined
 }
 
-/** Compiles all rules of a schema. `root`: it is that of a resource, which has metadata. */
+/** Compiles all rules of a schema. With `root`, rules at the root see the apiVersion, kind and metadata of a resource. */
 export const compile = (schema: Schema, { root = true } = {}): Rules => {
   if (!hasRules(schema)) return { none: true, check: () => [] }
   const node = nodeOf(schema, new Types(Expression.environment()), root)
@@ -56,7 +56,7 @@ export const compile = (schema: Schema, { root = true } = {}): Rules => {
         const errors = [...broken(node, part, budget, (text) => warnings.push(text))]
         return budget.isEnough() ? { errors, warnings } : undefined
       }
-      // The costs are only counted if the estimates of all evaluations together exceed the limit.
+      // Counting the costs takes longer, so it happens only if the sum of the estimates exceeds the limit.
       const { errors, warnings } = evaluated(Budget.estimated()) ?? evaluated(Budget.counted()) ?? nothing
       for (const text of warnings) warn(text)
       return errors
@@ -66,7 +66,7 @@ export const compile = (schema: Schema, { root = true } = {}): Rules => {
 
 const nothing = { errors: [], warnings: [] }
 
-/** Compiles the rules at one part of a schema. The types are those of the whole schema. */
+/** Compiles the rules at one part of a schema. `type` is the type of this part. `types` holds the types of the whole schema. */
 export const compileAt = (schema: Schema, type: Type, types: Types): ReadonlyArray<Compiled> => {
   const plain = types.environment.clone().registerVariable("self", type.name)
   const optional = plain.clone().registerVariable("oldSelf", `optional<${type.name}>`)
@@ -80,19 +80,19 @@ export const compileAt = (schema: Schema, type: Type, types: Types): ReadonlyArr
   })
 }
 
-/** Whether a schema has any rules. */
+/** Whether a schema, or a schema inside it, has rules. */
 const hasRules = (schema: Schema): boolean =>
   schema["x-kubernetes-validations"] !== undefined ||
   Object.values(schema.properties ?? {}).some(hasRules) ||
   (schema.items !== undefined && hasRules(schema.items)) ||
   (typeof schema.additionalProperties === "object" && hasRules(schema.additionalProperties))
 
-/** A part of a schema that has rules, or parts that have. */
+/** A part of a schema that has rules, or that contains parts with rules. */
 interface Node {
-  /** Whether one of the rules looks at the old value. */
+  /** Whether one of the rules of this part uses `oldSelf`. */
   readonly usesOldSelf: boolean
   readonly schema: Schema
-  /** The sizes that its values may have. */
+  /** The sizes that the schema allows for values of this part. The estimates of costs depend on them. */
   readonly declared: () => Declared.Declared | undefined
   readonly type: Type
   readonly rules: ReadonlyArray<Compiled>
@@ -103,7 +103,7 @@ interface Node {
 
 const nodeOf = (schema: Schema, types: Types, root?: boolean): Node | undefined => {
   if (!hasRules(schema)) return undefined
-  // The whole is declared before its parts: they are the same types then.
+  // Declaring the whole first also declares its parts, so that the parts share these types.
   const type = root === undefined ? types.of(schema) : types.of(schema, root)
   if (type === undefined) return undefined
   const properties = new Map<string, Node>()
@@ -125,13 +125,14 @@ const nodeOf = (schema: Schema, types: Types, root?: boolean): Node | undefined 
   }
 }
 
-/** A part of an object, and the same part of the old one. */
+/** A part of an object, with the same part of the old object. */
 interface Part {
   readonly value: Json.Json
   readonly old: Json.Json | undefined
   readonly path: string | undefined
-  /** The former value of the part if it is known, and the nearest part around it with a known former value. */
+  /** The correlation of this part with its old value, if an old value is known. */
   readonly current: Correlation | undefined
+  /** The correlation of the nearest enclosing part with a known old value. */
   readonly nearest: Correlation | undefined
 }
 
@@ -174,7 +175,7 @@ function* broken(
 
 const memberOf = ({ current, nearest }: Part, name: string): Pick<Part, "current" | "nearest"> => {
   if (current === undefined) return { current, nearest }
-  // Whether apiVersion and kind have changed cannot be seen: both objects were made to be of one version.
+  // Both objects were converted to one version, so a change of apiVersion or kind cannot be detected.
   if (nearest === undefined && (name === "apiVersion" || name === "kind"))
     return { current: undefined, nearest: undefined }
   return { current: current.key(name), nearest: current }
@@ -236,7 +237,10 @@ const shown = ({ message = "", rule }: Rule): string => (message === "" ? rule :
 const messageOrDefault = (rule: Rule): string =>
   (rule.message ?? "") === "" ? `failed rule: ${shown(rule)}` : shown(rule)
 
-/** What a message expression says; undefined where it fails, or says nothing that can be shown. */
+/**
+ * Returns the text of a message expression. Returns undefined if the expression fails, or if its text is empty, has line breaks or
+ * exceeds 5120 bytes. Returns a `problem` if the expression exceeds a cost limit.
+ */
 const messageOf = (
   message: Compiled["message"],
   { declared }: Node,
@@ -269,7 +273,7 @@ const errorOf = (schema: Schema, { path, value }: Part, rule: Rule, detail: stri
     case "FieldValueRequired":
       return FieldError.make("FieldValueRequired", field, undefined, detail)
     case "FieldValueDuplicate":
-      // Whole objects are not shown.
+      // The error does not show whole objects and lists.
       return isWhole
         ? { reason: "FieldValueDuplicate", field, message: "Duplicate value" }
         : FieldError.make("FieldValueDuplicate", field, value)

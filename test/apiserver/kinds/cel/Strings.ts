@@ -1,13 +1,13 @@
 /**
- * Functions of strings that the library has not: those of cel-go's `ext.Strings` (version 2), and Kubernetes' regular
- * expressions. These are RE2, also in `matches`, which `Expression` turns into the function here.
+ * Functions of strings that the library does not have: those of cel-go's `ext.Strings` (version 2), and Kubernetes' regular
+ * expressions (RE2). `Expression` replaces the library's `matches` by `matchesRe2`.
  */
 import type { Environment } from "@marcbachmann/cel-js"
 import type { Expression } from "../crd/LinearExpression.ts"
 import * as RegularExpression from "../crd/RegularExpression.ts"
 import { failure, isList } from "./Value.ts"
 
-/** Adds the functions. */
+/** Adds the functions to an environment. Returns the same environment. */
 export const register = (env: Environment): Environment => {
   for (const [signature, handler] of Object.entries(functions)) env.registerFunction(signature, handler)
   env.registerType("StringsNamespace", StringsNamespace)
@@ -44,7 +44,7 @@ const charAt = (text: string, at: bigint): string => {
 
 const functions: { readonly [signature: string]: (...args: never) => unknown } = {
   "string.matchesRe2(string): bool": (text: string, pattern: string) => expression(pattern).test(text),
-  // The global form of `matches`.
+  // `matches` as a function. The entry above is the method.
   "matches(string, string): bool": (text: string, pattern: string) => expression(pattern).test(text),
   "string.find(string): string": (text: string, pattern: string) => expression(pattern).find(text) ?? "",
   "string.findAll(string): list<string>": findAll,
@@ -55,7 +55,7 @@ const functions: { readonly [signature: string]: (...args: never) => unknown } =
   "string.format(list): string": (pattern: string, values: Iterable<unknown>) => format(pattern, [...values])
 }
 
-/** `'%s of %d'.format(['a', 1])`. */
+/** Formats values as `'%s of %d'.format(['a', 1])` does. Throws if the values are too few, or a clause does not fit its value. */
 const format = (pattern: string, values: ReadonlyArray<unknown>): string => {
   let next = 0
   return pattern.replace(

@@ -1,13 +1,13 @@
 /**
- * Values as expressions see them: integers are bigint, doubles are number, objects with a schema are instances of a class
- * of that schema.
+ * Values as expressions see them. Integers are bigint, and doubles are number. Objects with a schema are instances of a class of
+ * that schema.
  */
 import { EvaluationError } from "@marcbachmann/cel-js"
 import * as Json from "../../model/Json.ts"
 
 /**
- * An object with a schema. Its members are made when they are asked for: most rules look at few. What is to be known of it
- * stands at the class, as its own names belong to the schema.
+ * An object with a schema. It converts a member when an expression reads it, because most rules read few members. Its methods are
+ * static, because the names of an instance belong to the schema.
  */
 export class Message {
   readonly #json: Json.JsonObject
@@ -17,12 +17,12 @@ export class Message {
     this.#json = json
   }
 
-  /** What it is made of. */
+  /** Returns the JSON of the object. */
   static json(message: Message): Json.JsonObject {
     return message.#json
   }
 
-  /** A member; undefined where it is missing. */
+  /** Returns a member, converted by `make`; undefined: the member is missing. Objects and lists are converted once. */
   static member(message: Message, name: string, make: (json: Json.Json) => unknown): unknown {
     const json = Json.at(message.#json, name)
     if (json === undefined || json === null) return json
@@ -33,10 +33,10 @@ export class Message {
   }
 }
 
-/** Values that have an order. Durations and timestamps have it by their `valueOf`. */
+/** Values that `<` can compare. It compares durations and timestamps by their `valueOf`. */
 export type Comparable = string | number | bigint | boolean
 
-/** Whether two values are equal, numbers of different types by their amount. */
+/** Whether two values are equal. An integer can equal a double. */
 export const equal = (one: unknown, other: unknown): boolean => {
   if (one === other) return true
   if (typeof one === "bigint" && typeof other === "number") return Number(one) === other
@@ -48,11 +48,11 @@ export const equal = (one: unknown, other: unknown): boolean => {
   return one.constructor === other.constructor && String(one.valueOf()) === String(other.valueOf())
 }
 
-/** Whether it is a list. Lists of type set are sets. */
+/** Whether a value is a list. A list of type set is a Set. */
 export const isList = (value: unknown): value is ReadonlyArray<unknown> | ReadonlySet<unknown> =>
   Array.isArray(value) || value instanceof Set
 
-/** An evaluation that fails: the rule is not true, and the message says why. */
+/** Makes the error that ends an evaluation. The rule then fails with this message. */
 export const failure = (message: string): Error => new EvaluationError(message)
 
 const equalLists = (one: ReadonlyArray<unknown>, other: ReadonlyArray<unknown>): boolean =>

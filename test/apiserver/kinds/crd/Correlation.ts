@@ -1,12 +1,12 @@
 /**
- * Which part of an old object is the same thing as a part of the new one: members by name, items of map lists by their
- * keys, nothing else. By it an update may leave alone what was wrong before (ratcheting).
+ * Correlates the parts of a new object with those of the old one: members by name, and items of map lists by their keys. Items of other
+ * lists are not correlated. An update may keep an invalid value that it does not change (ratcheting).
  */
 import * as Json from "../../model/Json.ts"
 import type { Schema } from "../../model/Schema.ts"
 import * as StructuralSchema from "./StructuralSchema.ts"
 
-/** A value and what it was before. */
+/** A value with its old value. */
 export class Correlation {
   readonly #children = new Map<string | number, Correlation | undefined>()
   #same: boolean | undefined
@@ -17,7 +17,7 @@ export class Correlation {
     readonly schema: Schema
   ) {}
 
-  /** A member that is in both. */
+  /** Returns the correlation of a member; undefined: the member is missing in the new value, the old value or the schema. */
   key(name: string): Correlation | undefined {
     return this.#child(name, () => {
       if (!Json.isObject(this.value) || !Json.isObject(this.old)) return undefined
@@ -29,7 +29,7 @@ export class Correlation {
     })
   }
 
-  /** An item of a map list that was there before under the same keys. */
+  /** Returns the correlation of an item of a map list; undefined: the old list has no item with the same keys. */
   index(index: number): Correlation | undefined {
     return this.#child(index, () => {
       if (!Json.isList(this.value)) return undefined
@@ -38,7 +38,7 @@ export class Correlation {
     })
   }
 
-  /** Whether this part is known to be unchanged. */
+  /** Whether this value equals its old value. False if a part of it cannot be correlated. */
   get same(): boolean {
     this.#same ??= this.#compare()
     return this.#same
@@ -64,7 +64,7 @@ export class Correlation {
   }
 }
 
-/** The item of an old map list with the keys of a new item; nothing for other lists. */
+/** Returns the item of an old map list with the keys of a new item; undefined for other lists. */
 export const itemLike = (
   schema: Schema,
   old: Json.Json | undefined,

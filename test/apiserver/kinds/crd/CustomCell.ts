@@ -1,5 +1,5 @@
 /**
- * The cells of the columns that a CRD declares: what a JSONPath leads to, as the type of the column shows it.
+ * The cells of the printer columns that a CRD declares: the value at a JSONPath, in the form of the column's type.
  */
 
 import * as Duration from "../../model/Duration.ts"
@@ -7,7 +7,10 @@ import type { Json, JsonObject } from "../../model/Json.ts"
 import type { Column } from "../../model/Kind.ts"
 import * as JsonPath from "./JsonPath.ts"
 
-/** Makes the cell of a column: its first result; null where there is none, or none of the type. */
+/**
+ * Returns the function that makes the cells of a column from the first result of its JSONPath. A cell is null if the path has no
+ * result, or a result of another type.
+ */
 export const of = (type: Column["type"], jsonPath: string): Column["cell"] => {
   const path = JsonPath.parse(jsonPath)
   return (object: JsonObject, now: number) => {

@@ -1,6 +1,6 @@
 /**
- * The kinds that a CustomResourceDefinition declares: one per served version, as the server serves any other kind.
- * Versions are views of the same objects. With the conversion strategy None only the apiVersion differs, and what each schema knows.
+ * The kinds that a CustomResourceDefinition declares, one for each served version. The server serves them like any other kind.
+ * Versions are views of the same objects. With the conversion strategy None, they differ only in the apiVersion and in pruned fields.
  */
 import * as Failure from "../../model/Failure.ts"
 import * as Json from "../../model/Json.ts"
@@ -19,12 +19,12 @@ export { definition, definitionStatus, establish } from "./DefinitionStrategy.ts
 /** Converts objects to an apiVersion, in their order. Throws a Failure (500), or `Step.Pending`. */
 export type Convert = (objects: ReadonlyArray<Json.JsonObject>, apiVersion: string) => ReadonlyArray<Json.JsonObject>
 
-/** Changes the apiVersion and nothing else. */
+/** The conversion strategy None: changes only the apiVersion. */
 export const none: Convert = (objects, apiVersion) => objects.map((object) => ({ ...object, apiVersion }))
 
 /**
- * The kinds that a stored, established CRD serves, one per served version. What a schema says (defaults, patterns, rules)
- * is compiled here, once for each revision of the CRD.
+ * Returns the kinds of a stored, established CRD, one for each served version. It compiles the schemas and their rules, once for
+ * each revision of the CRD.
  */
 export const kindsOf = (crd: Json.JsonObject, convert: Convert = none): ReadonlyArray<Kind> => {
   const spec = Json.object(crd.spec)
@@ -40,15 +40,15 @@ const verbs: ReadonlyArray<Verb> = ["delete", "deletecollection", "get", "list",
 
 const versionName = (version: Json.JsonObject): string => Json.text(version.name) ?? ""
 
-/** What is made of the schema of a version. */
+/** The compiled schema of a version. */
 interface Compiled {
-  /** The schema with what every object has. */
+  /** The declared schema, with the type object. */
   readonly schema: Schema
   readonly served: Schema
   readonly rules: Rules.Rules
 }
 
-/** What is stored never changes: servers that began with the same state have the same schemas, which are compiled once. */
+/** Stored objects never change, so servers that start with the same state share schemas. Each schema is compiled once. */
 const compiled = new WeakMap<Json.JsonObject, Compiled>()
 
 const compiledOf = (version: Json.JsonObject): Compiled => {
@@ -61,7 +61,7 @@ const compiledOf = (version: Json.JsonObject): Compiled => {
   return made
 }
 
-/** The schema as it is served: with apiVersion, kind and metadata, whether the CRD mentions them or not. */
+/** Returns the schema that the server publishes: with apiVersion, kind and metadata, even if the CRD does not declare them. */
 const served = (schema: Schema): Schema => ({
   ...schema,
   properties: { ...schema.properties, apiVersion: text, kind: text, metadata: CustomObjectMeta.objectMeta }
@@ -69,7 +69,7 @@ const served = (schema: Schema): Schema => ({
 
 const text: Schema = { type: "string" }
 
-/** The versions of a kind, served or not. */
+/** The schemas of all versions of a kind, served or not, and the conversion between the versions. */
 interface Versions {
   readonly schemas: ReadonlyMap<string, Schema>
   readonly convert: Convert
@@ -132,14 +132,14 @@ const scaleOf = (scale: Json.JsonObject): Scale => {
   }
 }
 
-/** `.spec.replicas` as the names on the way. */
+/** Splits a path into names: `.spec.replicas` into `spec` and `replicas`. */
 const namesOf = (path: Json.Json | undefined): ReadonlyArray<string> =>
   (Json.text(path) ?? "").replace(/^\./, "").split(".")
 
 const deprecationOf = (version: Json.JsonObject, name: string): string | undefined =>
   version.deprecated === true ? (Json.text(version.deprecationWarning) ?? `${name} is deprecated`) : undefined
 
-/** Objects in the store never change: what one is in this version is found out once. */
+/** The conversion strategy None. Stored objects never change, so each object is converted to this version once. */
 const byName = (apiVersion: string, versions: Versions): Pick<Kind, "fromStorage"> => {
   const known = new WeakMap<Json.JsonObject, Json.JsonObject>()
   return {
@@ -153,7 +153,7 @@ const byName = (apiVersion: string, versions: Versions): Pick<Kind, "fromStorage
   }
 }
 
-/** The same with a webhook: it is asked of an object each time but for lists and watches. */
+/** The conversion strategy Webhook. The server calls the webhook at every read, except that lists and watches use cached objects. */
 const byWebhook = (
   apiVersion: string,
   storage: string,
@@ -172,7 +172,7 @@ const byWebhook = (
   }
 }
 
-/** An object that the webhook does not convert cannot be read: it counts as a corrupt object. */
+/** Reads an object. If the webhook fails to convert the object, throws the Failure (500) of a corrupt object. */
 const readable = (object: Json.JsonObject, storage: string, read: () => Json.JsonObject): Json.JsonObject => {
   try {
     return read()
@@ -186,7 +186,7 @@ const readable = (object: Json.JsonObject, storage: string, read: () => Json.Jso
   }
 }
 
-/** As they were stored, by the schema of the version they were stored in, with defaults that came later; then in this version. */
+/** Prunes and defaults stored objects by the schema of their stored version, and then converts them to this version. */
 const fromStorage = (
   objects: ReadonlyArray<Json.JsonObject>,
   apiVersion: string,
@@ -205,7 +205,7 @@ const fromStorage = (
 
 const versionIn = (apiVersion: Json.Json | undefined): string => (Json.text(apiVersion) ?? "").replace(/^.*\//, "")
 
-/** What is of another version, in this one. An object of a version that is gone only gets the apiVersion. */
+/** Converts objects of other versions to this version. An object of a removed version only gets the new apiVersion. */
 const converted = (
   objects: ReadonlyArray<Json.JsonObject>,
   apiVersion: string,

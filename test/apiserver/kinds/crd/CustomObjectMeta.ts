@@ -1,6 +1,6 @@
 /**
- * ObjectMeta as custom resources have it, at their root and in embedded resources (`x-kubernetes-embedded-resource`):
- * typed like a built-in kind's, whatever the CRD says.
+ * ObjectMeta of custom resources, at their root and in embedded resources (`x-kubernetes-embedded-resource`). Its fields have the
+ * types of the built-in kinds. A CRD cannot change these types.
  */
 import * as Json from "../../model/Json.ts"
 import type { Schema } from "../../model/Schema.ts"
@@ -68,10 +68,10 @@ export const objectMeta: Schema = {
   }
 }
 
-/** What is wrong with the type of a field, as Go's decoder says it. */
+/** Returns the error of Go's decoder for the first field of a wrong type; undefined: all types are right. */
 export const misread = (metadata: Json.Json): string | undefined => misreadAt(metadata, objectMeta, "ObjectMeta", "")
 
-/** Metadata as Go's type writes what it has read: without what is null or empty, but with all that an owner has to say. */
+/** Returns metadata as Go encodes it: without null and empty fields, but with all required fields of owner references. */
 export const asGo = (metadata: Json.JsonObject): Json.DraftObject => structAsGo(objectMeta, metadata)
 
 const structAsGo = ({ properties = {}, required = [] }: Schema, value: Json.JsonObject): Json.DraftObject => {
@@ -84,7 +84,7 @@ const structAsGo = ({ properties = {}, required = [] }: Schema, value: Json.Json
   return made
 }
 
-/** What is no pointer in Go has no null: there is an empty one instead. */
+/** Replaces null by the empty value of a Go type that is not a pointer. */
 const valueAsGo = (schema: Schema, value: Json.Json): Json.Draft => {
   if (Json.isList(value)) return value.map((item) => valueAsGo({ ...schema.items, nullable: false }, item))
   if (schema.properties !== undefined) return structAsGo(schema, Json.object(value))
@@ -94,7 +94,7 @@ const valueAsGo = (schema: Schema, value: Json.Json): Json.Draft => {
   return Object.fromEntries(Object.entries(value).map(([name, member = null]) => [name, valueAsGo(values, member)]))
 }
 
-/** A pointer to zero or false is no zero or false, and fields of a manager are text to Go. */
+/** Whether Go omits a field. Go keeps a pointer to zero or false. Go also keeps an empty `fieldsV1`, which Go holds as raw JSON. */
 const isOmitted = (name: string, value: Json.Draft): boolean =>
   value === null ||
   value === "" ||
@@ -119,7 +119,7 @@ const misreadAt = (value: Json.Json | undefined, schema: Schema, struct: string,
   })
 }
 
-/** What Go calls the objects in lists. */
+/** The Go structs of list items, by the path of the list. */
 const structs: { readonly [path: string]: string } = {
   ownerReferences: "OwnerReference",
   managedFields: "ManagedFieldsEntry"

@@ -1,6 +1,6 @@
 /**
- * What happens to a custom resource when it is written: the status is kept apart where there is a status subresource, the
- * generation counts changes, and the schema, the list types and the rules in CEL are checked, in the order of the real server.
+ * The strategies of custom resources. A status subresource keeps writes of the status and of the rest apart. `metadata.generation`
+ * counts changes outside of metadata. The validation checks the schema, the list types and the CEL rules, in kube-apiserver's order.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Json from "../../model/Json.ts"
@@ -13,18 +13,18 @@ import * as EmbeddedResource from "./EmbeddedResource.ts"
 import * as ListTypes from "./ListTypes.ts"
 import * as Validation from "./Validation.ts"
 
-/** What a version of a CRD says about its objects. */
+/** The declarations of one version of a CRD. */
 export interface Declared {
   readonly apiVersion: string
   readonly kind: string
   readonly schema: Schema
   readonly rules: Rules
-  /** Whether there is a status subresource. */
+  /** Whether the version has a status subresource. */
   readonly status: boolean
   readonly scale: Scale | undefined
 }
 
-/** The strategy of the resource itself. */
+/** Returns the strategy of the main resource, without subresources. */
 export const main = (declared: Declared): Strategy => ({
   default: (draft) => Defaults.fill(draft, declared.schema),
   prepareForCreate: (draft) => {
@@ -67,7 +67,7 @@ export const main = (declared: Declared): Strategy => ({
   resetFields: declared.status ? [["status"]] : []
 })
 
-/** The strategy of `/status`: of what the client sends, only the status counts. */
+/** Returns the strategy of `/status`, which takes only `status` and `managedFields` from the request. */
 export const status = (declared: Declared): Strategy => ({
   ...main(declared),
   prepareForUpdate: (draft, old) => {
@@ -106,7 +106,7 @@ const ofStatus = (
 ): ReadonlyArray<FieldError.FieldError> => {
   const known = schema.properties?.status
   if (known === undefined || object.status === undefined) return []
-  // Where there was none before, it counts as null, and one that is null is taken as unchanged.
+  // A missing old status counts as null, so a new status of null counts as unchanged.
   const ofOld = before.key("status") ?? new Correlation(object.status, null, known)
   return Validation.validate(known, object.status, { within: "status", before: ofOld })
 }
@@ -135,7 +135,7 @@ const ofKind = (
   return wrong.length > 0 ? wrong : others()
 }
 
-/** Errors after which the rules are not asked: what they would say might be wrong. */
+/** After one of these errors, the strategies do not evaluate the rules, because their results might be wrong. */
 const blocking: ReadonlySet<FieldError.Reason> = new Set([
   "FieldValueNotSupported",
   "FieldValueRequired",
@@ -196,7 +196,7 @@ const ofSelector = (object: Json.JsonObject, path: ReadonlyArray<string>): Reado
   return "problem" in found ? [FieldError.invalid(`.${path.join(".")}`, "", found.problem)] : []
 }
 
-/** What stands at a path, or why it is not of the type, as Go's accessors of unstructured objects say it. */
+/** Returns the value at a path. For a value of another type, returns the error of Go's accessors for unstructured objects. */
 const accessed = (
   object: Json.JsonObject,
   path: ReadonlyArray<string>,
@@ -218,7 +218,7 @@ const accessed = (
 
 const shown = (value: Json.Json): string => `${printed(value)} is of the type ${goType(value)}`
 
-/** As Go prints a value: `map[a:1 b:[2 3]]`. */
+/** Prints a value as Go does: `map[a:1 b:[2 3]]`. */
 const printed = (value: Json.Json): string => {
   if (value === null) return "<nil>"
   if (Json.isList(value)) return `[${value.map(printed).join(" ")}]`
@@ -237,7 +237,7 @@ const goType = (value: Json.Json): string => {
 
 const standardFinalizers: ReadonlySet<string> = new Set(["orphan", "foregroundDeletion", "kubernetes"])
 
-/** Of finalizers that are new: that they had better name a domain. */
+/** Warns about each new finalizer whose name lacks a domain or a path. */
 const warnOfFinalizers = (object: Json.JsonObject, old: Json.JsonObject | undefined, { warn }: Writing): void => {
   const known = new Set(Json.list(Json.at(old, "metadata", "finalizers")))
   const added = Json.list(Json.at(object, "metadata", "finalizers")).filter((one) => !known.has(one))

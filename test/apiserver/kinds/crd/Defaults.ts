@@ -1,12 +1,12 @@
 /**
- * Fills in the defaults of a schema: where a member is missing or a null that may not be one, and only in objects that
- * are there.
+ * Fills in the defaults of a schema. A default replaces a missing member, or a null in a member that is not nullable. Missing objects
+ * get their members' defaults only if they have a default themselves.
  */
 import * as Json from "../../model/Json.ts"
 import type { Schema } from "../../model/Schema.ts"
 import * as StructuralSchema from "./StructuralSchema.ts"
 
-/** Fills in defaults, in place. */
+/** Fills in the defaults of a schema, in place. */
 export const fill = (value: Json.Draft, schema: Schema | undefined): void => {
   if (schema === undefined || typeof value !== "object" || value === null || !hasDefaults(schema)) return
   if (Array.isArray(value)) {
@@ -35,7 +35,7 @@ const isNullInPlaceOfValue = (value: Json.Json | undefined, schema: Schema | und
 const defaultOf = (schema: Schema | undefined): Json.Draft | undefined =>
   schema?.default === undefined ? undefined : Json.copy(schema.default)
 
-/** Whether there is anything to fill in, found out once per schema. */
+/** Whether a schema has defaults inside it. The answer is cached for each schema. */
 const hasDefaults = (schema: Schema): boolean => {
   const known = defaulting.get(schema)
   if (known !== undefined) return known

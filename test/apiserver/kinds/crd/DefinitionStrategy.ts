@@ -1,6 +1,5 @@
 /**
- * The kind CustomResourceDefinition itself: what is filled in and set when one is written, and how a server takes it up
- * (`establish`).
+ * The strategies of CustomResourceDefinition. `establish` accepts the names of a CRD, so that the server can serve its kinds.
  */
 
 import * as Conditions from "../../model/Conditions.ts"
@@ -50,7 +49,7 @@ export const definition: Strategy = {
   resetFields: [["status"]]
 }
 
-/** The strategy of its `/status`. */
+/** The strategy of the `/status` of CustomResourceDefinition. */
 export const definitionStatus: Strategy = {
   ...definition,
   prepareForUpdate: (draft, old) => {
@@ -69,8 +68,8 @@ export const definitionStatus: Strategy = {
 }
 
 /**
- * Takes up a CRD, or sees that its names are taken: the CRD with its conditions and accepted names. `others`: all other CRDs.
- * The very object when there is nothing to change. Call it again for all of a group when one of them is gone or changed.
+ * Returns a CRD with its conditions and accepted names. Names that another CRD of the group uses are not accepted. `others` are all
+ * other CRDs. Returns the same object if nothing changes. Call it again for all CRDs of a group after one of them is changed or deleted.
  */
 export const establish = (
   crd: Json.JsonObject,
@@ -108,13 +107,13 @@ const notEstablished: Conditions.Condition = {
   message: "not all names are accepted"
 }
 
-/** Why names are not accepted. */
+/** The reason and message of the condition if names are not accepted. */
 interface Conflict {
   readonly reason: string
   readonly message: string
 }
 
-/** The storage version is among those in which objects may be stored. */
+/** Adds the storage version to `status.storedVersions`. */
 const store = (draft: Json.DraftObject): void => {
   const stored = Json.items(Json.member(draft, "status"), "storedVersions")
   const storage = Json.objects(Json.at(draft, "spec", "versions")).find((version) => version.storage === true)
@@ -132,7 +131,7 @@ const warnOfNew = (object: Json.JsonObject, old: Json.JsonObject, { warn }: Writ
   for (const warning of Warnings.of(object)) if (!known.has(warning)) warn(warning)
 }
 
-/** Names without what is empty. */
+/** Returns the names without empty ones. */
 const namesOf = (names: Json.JsonObject): Json.JsonObject =>
   Object.fromEntries(
     Object.entries(names).filter(([, value]) => value !== "" && Json.list(value).length + String(value).length > 0)
@@ -171,7 +170,7 @@ const acceptNames = (
 
 const inUse = (name: Json.Json): string => `${JSON.stringify(name)} is already in use`
 
-/** Several errors as Go joins them. */
+/** Joins error messages as Go's aggregate does. */
 const aggregate = (messages: ReadonlyArray<string>): string => {
   const [only = ""] = messages
   return messages.length === 1 ? only : `[${messages.join(", ")}]`

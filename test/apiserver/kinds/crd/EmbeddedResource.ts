@@ -1,4 +1,4 @@
-/** Whether embedded resources (`x-kubernetes-embedded-resource`) say what they are: apiVersion, kind and valid metadata. */
+/** Validates embedded resources (`x-kubernetes-embedded-resource`): apiVersion and kind are required, and metadata is valid. */
 
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
@@ -9,7 +9,7 @@ import * as CustomObjectMeta from "./CustomObjectMeta.ts"
 import { sorted } from "./Sorted.ts"
 import * as StructuralSchema from "./StructuralSchema.ts"
 
-/** What is wrong with the embedded resources anywhere in a value. */
+/** Returns the errors of all embedded resources in a value. */
 export const validate = (schema: Schema, value: Json.Json, path = ""): ReadonlyArray<FieldError.FieldError> =>
   judged(schema, value, path, ofResource)
 
@@ -33,7 +33,7 @@ const judged = (schema: Schema, value: Json.Json, path: string, judge: Judge): R
   ]
 }
 
-/** What makes an object unreadable: metadata of an embedded resource that Go's type cannot hold. */
+/** Returns the first error of embedded metadata that Go cannot decode. The server cannot read such an object. */
 export const unreadable = (schema: Schema, value: Json.Json): FieldError.FieldError | undefined =>
   judged(schema, value, "", ({ metadata }, path) => misread(metadata, child(path, "metadata")))[0]
 
@@ -78,7 +78,7 @@ const misread = (value: Json.Json | undefined, path: string): ReadonlyArray<Fiel
   return problem === undefined ? [] : [FieldError.invalid(path, sorted(value), problem)]
 }
 
-/** Whether there are any embedded resources, found out once per schema. */
+/** Whether a schema has embedded resources. The answer is cached for each schema. */
 const hasEmbedded = (schema: Schema): boolean => {
   const known = embedding.get(schema)
   if (known !== undefined) return known

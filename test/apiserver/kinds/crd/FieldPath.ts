@@ -1,16 +1,16 @@
 /**
- * Paths of fields as rules (`fieldPath`) and selectable fields (`jsonPath`) write them: `.spec.name`, `.spec['a.b']`. They
- * have to lead to a field of the schema.
+ * Paths of fields in rules (`fieldPath`) and in selectable fields (`jsonPath`): `.spec.name`, `.spec['a.b']`. A path must refer to a
+ * field of the schema.
  */
 import type { Schema } from "../../model/Schema.ts"
 import * as StructuralSchema from "./StructuralSchema.ts"
 
-/** Where a path leads, or why it leads nowhere. */
+/** The normalized path, the schema of its field and its first name, or the error of an invalid path. */
 export type Parsed =
   | { readonly path: string; readonly schema: Schema; readonly root: string }
   | { readonly problem: string }
 
-/** Reads a path below a schema. */
+/** Parses a path below a schema. Returns a `problem` if the syntax is invalid or the schema has no such field. */
 export const parse = (text: string, schema: Schema, { brackets = true } = {}): Parsed => {
   const tokens = [...text.matchAll(/'(?:\\.|[^'\\])*'|[.[\]]|[^.[\]]+/g)].map(([token]) => token)
   let here: Schema = schema

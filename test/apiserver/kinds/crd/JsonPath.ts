@@ -1,12 +1,12 @@
 /**
- * JSONPath as kubectl and the columns of custom resources have it: members, indexes, slices, wildcards, unions, filters and
- * descent. Not `range` and `end`, which only templates have: a path with one of them is refused.
+ * JSONPath as in kubectl and in the columns of custom resources: members, indexes, slices, wildcards, unions, filters and recursive
+ * descent. The parser rejects `range` and `end`, which only templates have.
  */
 import * as Failure from "../../model/Failure.ts"
 import * as GoText from "../../model/GoText.ts"
 import * as Json from "../../model/Json.ts"
 
-/** A path that has been read. */
+/** A parsed path. */
 export type JsonPath = ReadonlyArray<Step>
 
 type Step =
@@ -24,7 +24,10 @@ type Step =
   | { readonly step: "filter"; readonly left: JsonPath; readonly operator: string; readonly right: JsonPath }
   | { readonly step: "value"; readonly value: Json.Json }
 
-/** Reads a path: `.spec.containers[0].image`, `.status.conditions[?(@.type=="Ready")].status`. Throws a Failure (400). */
+/**
+ * Parses a path: `.spec.containers[0].image`, `.status.conditions[?(@.type=="Ready")].status`. Throws a Failure (400) if the syntax is
+ * invalid.
+ */
 export const parse = (text: string): JsonPath => {
   const steps: Array<Step> = []
   let at = 0
@@ -39,7 +42,10 @@ export const parse = (text: string): JsonPath => {
   return steps
 }
 
-/** What the path leads to; nothing where a member is missing. Undefined where it cannot be followed: an index that is too high. */
+/**
+ * Returns the values at a path, or an empty list if a member is missing. Returns undefined if a step fails, for example at an index
+ * beyond the end of a list.
+ */
 export const find = (path: JsonPath, value: Json.Json): ReadonlyArray<Json.Json> | undefined => {
   let found: ReadonlyArray<Json.Json> = [value]
   for (const step of path) {
@@ -54,7 +60,7 @@ export const find = (path: JsonPath, value: Json.Json): ReadonlyArray<Json.Json>
   return found
 }
 
-/** A value as text, as the printer of JSONPath has it: objects and lists as JSON, numbers as Go prints them. */
+/** Prints a value as kubectl's JSONPath does: objects and lists as JSON, numbers as in Go. */
 export const print = (value: Json.Json): string => {
   if (value === null) return "<no value>"
   return typeof value === "object" ? GoText.json(value) : GoText.plain(value)
@@ -135,7 +141,7 @@ const filter = (text: string): Token | undefined => {
   return { steps: [{ step: "filter", left: parse(left), operator, right: parse(right) }], length }
 }
 
-/** Up to the `)]` that stands in no text. */
+/** Returns the length of a filter up to the first `)]` outside of quotes; undefined: the filter does not end. */
 const filterLength = (text: string): number | undefined => {
   let quote: string | undefined
   for (let at = 3; at < text.length; at++) {
@@ -186,7 +192,7 @@ const follow = (step: Step, value: Json.Json): ReadonlyArray<Json.Json> | undefi
 const children = (value: Json.Json): ReadonlyArray<Json.Json> =>
   Json.isList(value) ? value : Json.isObject(value) ? Object.values(value).filter((item) => item !== undefined) : []
 
-/** The value, if it holds others, and all in it that do. */
+/** Yields a value that has members or items, and all such values inside it. */
 function* descendants(value: Json.Json): Generator<Json.Json> {
   const inner = children(value)
   if (inner.length === 0) return

@@ -1,15 +1,15 @@
-/** Regular expressions in a port of Go's engine, which takes linear time. It is loaded only when it is needed. */
+/** Regular expressions in a port of Go's engine, which takes linear time. The port is loaded at its first use. */
 import type * as Re2js from "re2js"
 
-/** An expression that looks for matches anywhere in a text. */
+/** A compiled expression that finds matches anywhere in a text. */
 export interface Expression {
   readonly test: (text: string) => boolean
-  /** The first match. */
+  /** Returns the first match; undefined: the text has no match. */
   readonly find: (text: string) => string | undefined
   readonly findAll: (text: string) => Iterable<string>
 }
 
-/** An expression. Its methods throw if the syntax is invalid. */
+/** Makes an expression, which is compiled at its first use. Its methods throw if the syntax is invalid. */
 export const make = (pattern: string): Expression => {
   let compiled: Re2js.RE2JS | undefined
   const matcher = (text: string): Re2js.Matcher => {
@@ -28,7 +28,7 @@ export const make = (pattern: string): Expression => {
       let end = -1
       while (found.find()) {
         const match = found.group() ?? ""
-        // Go leaves out an empty match at the end of the last one.
+        // Go leaves out an empty match at the end of the last match.
         if (match !== "" || found.start() !== end) yield match
         end = found.end()
       }
@@ -36,7 +36,10 @@ export const make = (pattern: string): Expression => {
   }
 }
 
-/** The error of Go about an expression; undefined: it is valid. The library refuses a name that two groups have, and Go does not. */
+/**
+ * Returns Go's error of an expression; undefined: the expression is valid. The library rejects two groups with the same name, but Go
+ * accepts them, so this function then checks `withoutNames`.
+ */
 export const problemOf = (pattern: string, withoutNames: string): string | undefined => {
   const { RE2JS } = load()
   try {
@@ -45,10 +48,10 @@ export const problemOf = (pattern: string, withoutNames: string): string | undef
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     if (message.includes("duplicate capture group name")) return problemOf(withoutNames, withoutNames)
-    // Go shows what follows the backslash: nothing.
+    // Go's message ends with the text after the backslash, which is empty.
     return message.endsWith("trailing backslash at end of expression") ? `${message}: \`\`` : message
   }
 }
 
-/** An import would load the library with the program. */
+/** Loads the library at its first use. An import would load it when the program starts. */
 const load = (): typeof Re2js => require("re2js")

@@ -1,11 +1,11 @@
-/** Whether lists of type set and map have each item, by value or by key, only once. */
+/** Validates that lists of type set have no duplicate items, and that lists of type map have no duplicate keys. */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Json from "../../model/Json.ts"
 import type { Schema } from "../../model/Schema.ts"
 import { sorted } from "./Sorted.ts"
 import * as StructuralSchema from "./StructuralSchema.ts"
 
-/** The items that are there twice, anywhere in the value. */
+/** Returns the errors of duplicate items in all lists of a value. */
 export const duplicates = (schema: Schema, value: Json.Json, path = ""): ReadonlyArray<FieldError.FieldError> => {
   if (!hasLists(schema)) return []
   if (Json.isList(value)) {
@@ -44,7 +44,7 @@ const inList = (schema: Schema, list: ReadonlyArray<Json.Json>, path: string): R
   return repeated(keys).map((index) => FieldError.duplicate(`${path}[${index}]`, keys[index]))
 }
 
-/** The places where a value occurs for the second time. Later ones are not reported. */
+/** Returns the indexes at which a value occurs for the second time. It ignores further occurrences. */
 const repeated = (list: ReadonlyArray<Json.Json>): ReadonlyArray<number> => {
   if (list.length < 2) return []
   const seen = new Map<string, number>()
@@ -56,7 +56,7 @@ const repeated = (list: ReadonlyArray<Json.Json>): ReadonlyArray<number> => {
   })
 }
 
-/** Whether there is any such list, found out once per schema. */
+/** Whether a schema has lists of type set or map. The answer is cached for each schema. */
 const hasLists = (schema: Schema): boolean => {
   const known = listing.get(schema)
   if (known !== undefined) return known

@@ -1,8 +1,8 @@
 /**
- * The formats of strings that a CRD's schema can ask for, as kube-openapi's `strfmt` checks them. Others are ignored.
+ * The string formats that a CRD's schema can require, as kube-openapi's `strfmt` checks them. The server ignores other formats.
  */
 
-/** Whether a text has a format; undefined: nobody knows the format, so it is not checked. */
+/** Whether a text has a format; undefined: the format is unknown, so the server does not check it. */
 export const has = (format: string, text: string): boolean | undefined => checks[normal(format)]?.(text)
 
 /** Whether the format applies to the type. The server warns about others. */
@@ -22,7 +22,7 @@ const like =
 const uuid = (version: string, variant: string) =>
   like(new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${version}[0-9a-f]{3}-?${variant}[0-9a-f]{3}-?[0-9a-f]{12}$`, "i"))
 
-/** `2006-01-02`, a day that there is. */
+/** Whether a text is an existing day: `2006-01-02`. */
 const isDate = (text: string): boolean => {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? []
   if (year === undefined) return false
@@ -36,7 +36,7 @@ const isDateTime = (text: string): boolean => {
   return isDate(date) && Number(hour) <= 23 && Number(minute) <= 59 && Number(second) <= 60
 }
 
-/** Go's durations (`1h30m`), and words (`3 days`). */
+/** Whether a text is a Go duration (`1h30m`), or contains a number with a unit in words (`3 days`). */
 const isDuration = (text: string): boolean =>
   /^[-+]?(0|(\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))*)$/.test(text) ||
   [...text.matchAll(/\d+\s*([A-Za-zµ]+)/g)].some(([, unit = ""]) =>
@@ -72,7 +72,7 @@ const isHostname = (text: string): boolean =>
   text.length <= 255 &&
   text.split(".").every((label) => label.length <= 63)
 
-/** As `url.ParseRequestURI`: with a scheme, or a path from the root. */
+/** Like `url.ParseRequestURI`: the text starts with a scheme or with `/`. */
 const isUri = (text: string): boolean => {
   if (text === "" || /[\p{Cc} ]/u.test(text) || /%(?![0-9a-f]{2})/i.test(text)) return false
   return text.startsWith("/") || /^[a-z][a-z0-9+.-]*:/i.test(text)

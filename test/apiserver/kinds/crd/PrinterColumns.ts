@@ -1,16 +1,16 @@
-/** The columns of `kubectl get` and the selectable fields that a version of a CRD declares. */
+/** The printer columns of `kubectl get` and the selectable fields of a CRD's version. */
 
 import * as Json from "../../model/Json.ts"
 import type { Column } from "../../model/Kind.ts"
 import * as CustomCell from "./CustomCell.ts"
 
-/** The columns besides Name: those of the version, or the age. */
+/** Returns the columns after Name: those that the version declares, or Age if it declares none. */
 export const columnsOf = (version: Json.JsonObject): ReadonlyArray<Column> => {
   const declared = Json.objects(version.additionalPrinterColumns)
   return (declared.length === 0 ? [age] : declared).map(columnOf)
 }
 
-/** The selectable fields: by their path without the leading dot. */
+/** Returns a function that reads the selectable fields of an object. Their names are paths without the leading dot. */
 export const selectableFieldsOf = (
   version: Json.JsonObject
 ): ((object: Json.JsonObject) => { readonly [path: string]: string }) => {

@@ -1,6 +1,6 @@
 /**
- * What decoding a custom resource takes away: fields that its schema does not know, and nulls where null means nothing.
- * `x-kubernetes-preserve-unknown-fields` keeps a subtree, in which parts with a schema of their own are pruned again;
+ * Prunes custom resources: removes fields that the schema does not declare, and null in fields that are not nullable.
+ * `x-kubernetes-preserve-unknown-fields` keeps a subtree, except that parts with a schema of their own are pruned.
  * `x-kubernetes-embedded-resource` keeps apiVersion, kind and metadata.
  */
 import * as Json from "../../model/Json.ts"
@@ -8,13 +8,13 @@ import type { Schema } from "../../model/Schema.ts"
 import * as CustomObjectMeta from "./CustomObjectMeta.ts"
 import * as StructuralSchema from "./StructuralSchema.ts"
 
-/** A pruned value, and the paths of what is gone, sorted: `spec.foo`, `spec.list[0].bar`. */
+/** A pruned value, and the sorted paths of the removed fields: `spec.foo`, `spec.list[0].bar`. */
 export interface Pruned {
   readonly value: Json.DraftObject
   readonly unknown: ReadonlyArray<string>
 }
 
-/** The resource as its schema knows it. The argument is not changed. */
+/** Returns a pruned copy of a resource. Does not change the resource. */
 export const prune = (schema: Schema, resource: Json.JsonObject): Pruned => {
   const value = Json.copy(resource)
   const inMetadata: Array<string> = []
@@ -30,7 +30,7 @@ export const prune = (schema: Schema, resource: Json.JsonObject): Pruned => {
   return { value, unknown: [...inMetadata.sort(), ...inResource.sort(), ...embedded.sort()] }
 }
 
-/** Whether a value has fields that its schema does not know. */
+/** Whether a value has only fields that its schema declares. */
 export const isPruned = (schema: Schema, value: Json.Json): boolean => {
   const unknown: Array<string> = []
   pruneAt(Json.copy(value), schema, "", unknown)
@@ -46,7 +46,7 @@ const pruneAt = (value: Json.Draft, schema: Schema | undefined, path: string, un
   const keeps = schema?.["x-kubernetes-preserve-unknown-fields"] === true
   if (Array.isArray(value)) {
     value.forEach((item, index) => {
-      // In a list that keeps what is unknown, items without a schema are kept as well.
+      // A list that preserves unknown fields also keeps items without a schema.
       if (!keeps || schema.items !== undefined) pruneAt(item, itemsOf(schema, keeps), `${path}[${index}]`, unknown)
     })
     return
@@ -59,7 +59,7 @@ const pruneAt = (value: Json.Draft, schema: Schema | undefined, path: string, un
     if (known !== undefined) pruneAt(member, known, child(path, name), unknown)
     else if (schema?.additionalProperties !== undefined) {
       const values = StructuralSchema.valuesOf(schema)
-      // `additionalProperties: true` lets in scalars of every name, and of objects nothing that is inside.
+      // `additionalProperties: true` keeps members of every name, but prunes all fields inside objects.
       pruneAt(member, values, child(path, name), unknown)
     } else if (!keeps) {
       if (!meta.has(name) || path !== "") unknown.push(child(path, name))
@@ -68,7 +68,7 @@ const pruneAt = (value: Json.Draft, schema: Schema | undefined, path: string, un
   }
 }
 
-/** The schema of items; in a preserved list it keeps what is unknown, too. */
+/** Returns the schema of items. In a list that preserves unknown fields, the items preserve them, too. */
 const itemsOf = (schema: Schema | undefined, keeps: boolean): Schema | undefined =>
   keeps && schema?.items !== undefined
     ? { ...schema.items, "x-kubernetes-preserve-unknown-fields": true }
@@ -89,7 +89,7 @@ const dropNulls = (value: Json.Draft, schema: Schema | undefined): void => {
   }
 }
 
-/** Metadata of embedded resources is CustomObjectMeta. */
+/** Prunes and encodes the metadata of embedded resources as `CustomObjectMeta`. */
 const coerce = (value: Json.Draft, schema: Schema | undefined, path: string, unknown: Array<string>): void => {
   if (schema === undefined || typeof value !== "object" || value === null) return
   if (Array.isArray(value)) {

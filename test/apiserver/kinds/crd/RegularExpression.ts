@@ -1,14 +1,14 @@
 /**
- * Regular expressions as Go reads them (RE2). JavaScript runs those that it can match in linear time, with a translated spelling, and a
- * port of Go's engine runs the others. Both accept and refuse the same syntax with Go's messages.
+ * Regular expressions in Go's syntax (RE2). JavaScript runs a translation of each expression that it can match in linear time. A port of
+ * Go's engine runs the others. Both accept and reject the same syntax, with Go's messages.
  */
 import * as LinearExpression from "./LinearExpression.ts"
 import * as Repetition from "./Repetition.ts"
 
-/** A compiled expression, or the error of Go. */
+/** A compiled expression, or Go's error. */
 export type Compiled = { readonly expression: LinearExpression.Expression } | { readonly problem: string }
 
-/** Compiles an expression; the same one only once. */
+/** Compiles an expression, with a cache. Returns a `problem` with Go's error if the syntax is invalid. */
 export const compile = (pattern: string): Compiled => {
   const known = compiled.get(pattern)
   if (known !== undefined) return known
@@ -18,7 +18,7 @@ export const compile = (pattern: string): Compiled => {
   return made
 }
 
-/** Whether a text has a match anywhere. An expression that does not compile matches nothing. */
+/** Whether an expression matches anywhere in a text. An invalid expression does not match. */
 export const matches = (pattern: string, text: string): boolean => {
   const found = compile(pattern)
   return "expression" in found && found.expression.test(text)
@@ -39,7 +39,7 @@ const translate = (pattern: string): Compiled => {
   return { expression: isNative ? native(regExp) : LinearExpression.make(withoutNames) }
 }
 
-/** Groups need no names, which Go allows twice. */
+/** Removes the name of a group. Go allows a name twice, and the matches do not use names. */
 const unnamed = (part: string): string => (named.test(part) ? "(" : part)
 
 const named = /^\(\?P?<\w+>$/
@@ -60,7 +60,7 @@ const native = (regExp: RegExp): LinearExpression.Expression => ({
   *findAll(text) {
     let end = -1
     for (const { 0: match, index } of text.matchAll(new RegExp(regExp.source, "gu"))) {
-      // Go leaves out an empty match at the end of the last one.
+      // Go leaves out an empty match at the end of the last match.
       if (match !== "" || index !== end) yield match
       end = index + match.length
     }
@@ -71,19 +71,19 @@ const native = (regExp: RegExp): LinearExpression.Expression => ({
 const piece =
   /\\Q(?:.*?)(?:\\E|$)|\\[pP](?:\{\^?\w+\}|\w)|\\x\{[0-9a-fA-F]+\}|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\(\?P?<\w+>|\(\?[^):]*[):]?|\{\d+(?:,\d*)?\}|[\s\S]/gu
 
-/** The source of an equal RegExp; undefined: Go refuses the expression, or JavaScript cannot express it. */
+/** Returns the source of an equal RegExp; undefined: Go rejects the expression, or JavaScript cannot express it. */
 const sourceOf = (pieces: ReadonlyArray<string>): string | undefined => {
-  // JavaScript folds the case of what a class excludes, and Go does not.
+  // JavaScript folds the case of the characters that a class excludes, and Go does not.
   if (pieces.some((part) => /^\(\?[ms]*i/.test(part)) && pieces.some((part) => /\\(P|p\{\^)/.test(part)))
     return undefined
   let made = ""
   const dot = pieces.some((part) => /^\(\?[im]*s/.test(part)) ? "." : "[^\\n]"
-  // How many groups `(?i)` has opened in each group that is open: they end where it does.
+  // For each open group, how many groups its flags like `(?i)` have opened. They end with the group.
   const opened = [0]
   for (const [index, part] of pieces.entries()) {
     const flags = /^\(\?([ims]*(?:-[ims]+)?)\)$/.exec(part)?.[1]
     if (flags !== undefined) {
-      // The group of the flags must not take in only a part of an alternative.
+      // The group of the flags must not start inside one of several alternatives.
       const isFirst = index === 0 || /^(\(|\|)/.test(pieces[index - 1] ?? "")
       if (!isFirst && pieces.includes("|", index)) return undefined
       made += `(?${flags}:`
@@ -105,7 +105,7 @@ const pieceOf = (part: string): string | undefined => {
   if (named.test(part)) return "("
   if (part.startsWith("(?")) return /^\(\?[ims]*(?:-[ims]+)?:$/.test(part) ? part : undefined
   if (part.startsWith("\\")) return escapeOf(part)
-  // A brace that opens no count stands for itself in Go; so does a bracket that closes nothing.
+  // Go reads a brace without a count as a literal, and also a bracket that closes no class.
   if (part === "]" || part === "{" || part === "}") return `\\${part}`
   return part
 }
@@ -144,15 +144,15 @@ const escapeOf = (part: string): string | undefined => {
   if (/^\\[bBdDfnrtvwWx]$/.test(part)) return part
   if (part === "\\-") return "\\x2d"
   if (/^\\[$()*+./?[\\\]^{|}]$/.test(part)) return part
-  // JavaScript's strict reading allows no needless escapes.
+  // JavaScript rejects needless escapes with the flag `u`.
   return /^\\[^\w\s]$/u.test(part) ? part.slice(1) : undefined
 }
 
-/** Go knows only these spaces. */
+/** Go's `\s` matches only these characters. */
 const space = "\\t\\n\\f\\r "
 const notSpace = "\\0-\\x08\\x0b\\x0e-\\x1f!-\\u{10ffff}"
 
-/** Go names scripts (`\p{Greek}`) and categories (`\p{Lu}`) alike. */
+/** Translates a script or a category. Go has one syntax for scripts (`\p{Greek}`) and categories (`\p{Lu}`). */
 const scriptOf = (part: string): string => {
   const [, letter, not, name = ""] = /^\\([pP])\{(\^?)(\w+)\}$/.exec(part) ?? []
   const isNegative = (letter === "P") !== (not === "^")

@@ -1,30 +1,31 @@
-/** The repetitions of a regular expression: those that Go or JavaScript refuses, and those that JavaScript could match in too many ways. */
+/** Classifies the repetitions of a regular expression: invalid ones, and ones for which JavaScript may take more than linear time. */
 
 /**
- * `linear`: JavaScript takes linear time for any text. `invalid`: Go refuses the expression, or only JavaScript does.
+ * `linear`: JavaScript takes linear time for any text. `ambiguous`: JavaScript may take longer, or differ from Go. `invalid`: Go or
+ * JavaScript rejects the expression.
  */
 export type Repetition = "linear" | "ambiguous" | "invalid"
 
-/** The most repetitions that Go allows, nested ones multiplied. */
+/** The greatest number of repetitions that Go allows, nested ones multiplied. */
 const most = 1000
 
-/** A group or a piece. */
+/** A group, or a single piece of an expression. */
 interface Part {
-  /** Whether it matches in more than one way. */
+  /** Whether the part can match in more than one way. */
   isVariable: boolean
-  /** The most repetitions in it, nested ones multiplied. */
+  /** The greatest number of repetitions in the part, nested ones multiplied. */
   repeats: number
-  /** Whether it matches nothing: for a group, in the current alternative. */
+  /** Whether the part can match the empty text. For a group: whether its current alternative can. */
   canBeEmpty: boolean
-  /** Whether an earlier alternative of a group matches nothing. */
+  /** Whether an earlier alternative of a group can match the empty text. */
   hadEmpty: boolean
 }
 
 const group = (): Part => ({ isVariable: false, repeats: 1, canBeEmpty: true, hadEmpty: false })
 
 /**
- * Reads the pieces of an expression (`RegularExpression`). Linear are expressions with at most one unlimited repetition, after `^` and in
- * no other repetition, and with few ways otherwise.
+ * Classifies the pieces of an expression (`RegularExpression`). A linear expression has at most one unlimited repetition, which follows
+ * `^` and is not nested. Its other repetitions and alternatives multiply to at most 1000 ways.
  */
 export const of = (pieces: ReadonlyArray<string>): Repetition => {
   const open: Array<Part> = [group()]
@@ -46,7 +47,7 @@ export const of = (pieces: ReadonlyArray<string>): Repetition => {
       if (operators !== "" || part === undefined || count > most || least > greatest) return "invalid"
       part.repeats *= Math.max(count, 1)
       if (part.repeats > most) return "invalid"
-      // JavaScript and Go differ in repetitions of nothing.
+      // JavaScript and Go differ in repetitions of the empty text.
       if (part.canBeEmpty || (part.isVariable && greatest > 1)) isNested = true
       if (greatest === Infinity) unlimited++
       else ways *= greatest - least + 1

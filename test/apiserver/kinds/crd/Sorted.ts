@@ -1,7 +1,7 @@
-/** Values in the order in which Go writes the members of a map. */
+/** JSON values with sorted members, as Go encodes a map. */
 import * as Json from "../../model/Json.ts"
 
-/** With its members in the order in which Go writes them. */
+/** Returns a copy of a value in which the members of all objects are sorted by name. */
 export const sorted = (value: Json.Json | undefined): Json.Json => {
   if (Json.isList(value)) return value.map(sorted)
   if (!Json.isObject(value)) return value ?? null

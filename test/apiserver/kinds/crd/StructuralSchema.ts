@@ -1,11 +1,11 @@
 /**
- * Reads the schema of a CRD (`openAPIV3Schema`) into the form that the server works with. It ignores members that do not belong into a
- * schema, because the validation of the CRD reports them.
+ * Reads the schema of a CRD (`openAPIV3Schema`) into a typed form. It ignores members that a schema must not have, because the
+ * validation of the CRD reports them.
  */
 import * as Json from "../../model/Json.ts"
 import type { Rule, Schema } from "../../model/Schema.ts"
 
-/** The schema that a JSON value describes. */
+/** Reads a schema from JSON. It ignores unknown members, and members of the wrong type. */
 export const schemaOf = (value: Json.Json | undefined): Schema => {
   const read = Json.object(value)
   const made: Making = {}
@@ -39,17 +39,17 @@ export const schemaOf = (value: Json.Json | undefined): Schema => {
   return made
 }
 
-/** The schema of the values of a map; nothing where it is no map or its values may be anything. */
+/** Returns the schema of a map's values; undefined: the schema is not a map, or its values can have any type. */
 export const valuesOf = ({ additionalProperties }: Schema): Schema | undefined =>
   typeof additionalProperties === "object" ? additionalProperties : undefined
 
-/** The schema of a member, be it named in the schema or not. */
+/** Returns the schema of a member: that of a property, or that of the values of a map. */
 export const memberOf = (schema: Schema | undefined, name: string): Schema | undefined => {
   if (schema === undefined) return undefined
   return propertyOf(schema, name) ?? valuesOf(schema)
 }
 
-/** The schema of a member that the schema names. */
+/** Returns the schema of a property that the schema declares. */
 export const propertyOf = ({ properties }: Schema, name: string): Schema | undefined =>
   properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined
 

@@ -8,7 +8,7 @@ import * as Validation from "./Validation.ts"
 const spec = (x: JsonObject) =>
   schemaOf({ type: "object", properties: { spec: { type: "object", properties: { x } } } })
 
-// How a real server words all of them: test/suites/crd.
+// test/suites/crd compares all messages with those of a real server.
 const cases: ReadonlyArray<readonly [schema: JsonObject, value: Json, error: string | undefined]> = [
   [{ type: "integer" }, "1", 'spec.x: Invalid value: "string": spec.x in body must be of type integer: "string"'],
   [{ type: "number" }, 1, undefined],

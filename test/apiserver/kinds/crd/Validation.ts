@@ -1,6 +1,6 @@
 /**
- * Whether a value is as its schema says, in the words of kube-openapi. What a schema says by `allOf`, `anyOf`, `oneOf`
- * and `not` is tried apart, and the complaint of the alternative that fits best is given.
+ * Validates a value against its schema, with the messages of kube-openapi. The validator tries each schema of `allOf`, `anyOf`,
+ * `oneOf` and `not` separately. If no alternative of `anyOf` or `oneOf` is valid, it reports the errors of the best one.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Json from "../../model/Json.ts"
@@ -11,7 +11,10 @@ import * as RegularExpression from "./RegularExpression.ts"
 import { sorted } from "./Sorted.ts"
 import * as StructuralSchema from "./StructuralSchema.ts"
 
-/** What is wrong with a value. With `before`, what was wrong already and has not changed is passed over. */
+/**
+ * Returns the errors of a value. With `before`, it leaves out the errors of unchanged values (ratcheting). `within` is the path of
+ * the value in the errors.
+ */
 export const validate = (
   schema: Schema,
   value: Json.Json,
@@ -19,7 +22,7 @@ export const validate = (
 ): ReadonlyArray<FieldError.FieldError> => {
   const whole = new Result()
   check(schema, value, "", whole, undefined)
-  // Most values are right: only of the others it matters what they were before.
+  // Most values are valid. Only an invalid value needs the comparison with its old value.
   if (whole.faults.length === 0) return []
   const result = options.before === undefined ? whole : new Result()
   if (options.before !== undefined) checkRatcheting(schema, value, "", result, options.before)
@@ -29,17 +32,17 @@ export const validate = (
     .map((fault) => fieldError(fault, options.within))
 }
 
-/** A complaint. `at` is undefined for one that is about no field. */
+/** An error. `at` is the path of its field; undefined: the error names no field. */
 interface Fault {
   readonly reason: FieldError.Reason
   readonly at: string | undefined
-  /** The whole sentence. Equal errors are reported once. */
+  /** The whole message of kube-openapi. The validator reports errors with the same message once. */
   readonly text: string
   readonly value: Json.Json
   readonly detail: string
 }
 
-/** Complaints, and how many checks were passed: of alternatives the one with most is the best. */
+/** The errors of a value, and how many checks passed. The best alternative is the one with the most passed checks. */
 class Result {
   readonly faults: Array<Fault> = []
   matches = 0
@@ -60,7 +63,7 @@ const fieldError = ({ at, detail, reason, value }: Fault, within: string | undef
   return FieldError.make(reason, field, sorted(value), detail)
 }
 
-/** Adds to the result what is wrong with a value. `before`: the value that it replaces, if it is known. */
+/** Adds the errors of a value to the result. `before` correlates the value with its old value, if an old value is known. */
 type Check<Value> = (
   schema: Schema,
   value: Value,
@@ -107,7 +110,7 @@ const check: Check<Json.Json> = (schema, value, path, result, before) => {
 const typesOf = (schema: Schema): string =>
   schema["x-kubernetes-int-or-string"] === true ? "integer,string" : (schema.type ?? "")
 
-/** The format, where it means something for the type. */
+/** Returns the format of a schema; undefined: the validator does not know the format for this type. */
 const formatOf = ({ format, type }: Schema): string | undefined =>
   format !== undefined && OpenApiFormats.isKnown(type, format) ? format : undefined
 
@@ -125,7 +128,7 @@ const checkType = (schema: Schema, type: string, value: Json.Json, path: string,
   else result.matches++
 }
 
-/** The type of a value, and the format that Go finds it in. */
+/** Returns the type of a value, and the format of its Go type. */
 const typeOf = (value: Json.Json): readonly [type: string, format: string] => {
   if (Json.isList(value)) return ["array", ""]
   if (typeof value === "number") return Number.isInteger(value) ? ["integer", "int64"] : ["number", "float64"]
@@ -170,7 +173,7 @@ const checkString = (schema: Schema, value: string, path: string, result: Result
   }
 }
 
-/** Whether a text has more than so many characters. */
+/** Whether a text has more than `limit` characters. */
 const longer = (value: string, limit: number): boolean => value.length > limit && [...value].length > limit
 
 const checkNumber = (schema: Schema, value: number, path: string, result: Result): void => {
@@ -182,7 +185,7 @@ const checkNumber = (schema: Schema, value: number, path: string, result: Result
     result.add("FieldValueInvalid", undefined, `${what} must be of type integer ${wanted} in ${path}`)
     return false
   }
-  // Go compares integers with the bound cut to an integer, where it is of the type.
+  // For an integer, Go truncates a bound that is within the range of the type.
   const bound = (limit: number, what: string) =>
     ranged(limit, what) && Number.isInteger(value) ? Math.trunc(limit) : limit
   result.matches += 2
@@ -213,7 +216,7 @@ const checkNumber = (schema: Schema, value: number, path: string, result: Result
   }
 }
 
-/** Whether a number is an integer of so many bits, where it has to be. */
+/** Whether a number fits a schema of type integer: 32 bits for the format int32, else 64 bits. True for other types. */
 const inRange = ({ format, type }: Schema, number: number): boolean =>
   type !== "integer" || (Number.isInteger(number) && Math.abs(number) <= 2 ** (format === "int32" ? 31 : 63))
 
@@ -262,7 +265,7 @@ const checkMembers: Check<Json.JsonObject> = (schema, value, path, result, befor
     if (member === undefined) continue
     const known = StructuralSchema.propertyOf(schema, name)
     if (known !== undefined) {
-      // Whether apiVersion and kind have changed cannot be seen: both objects were made to be of one version.
+      // Both objects were converted to one version, so a change of apiVersion or kind cannot be detected.
       const own = path === "" && (name === "apiVersion" || name === "kind") ? undefined : before?.key(name)
       checkRatcheting(known, member, path === "" ? name : `${path}.${name}`, result, own)
     } else if (values !== undefined) checkRatcheting(values, member, `${path}.${name}`, result, before?.key(name))
@@ -292,7 +295,7 @@ const checkJunctions: Check<Json.Json> = (schema, value, path, result, before) =
 
 const isValid = ({ faults }: Result): boolean => faults.length === 0
 
-/** The one that passed most checks; of equals the first. */
+/** Returns the alternative that passed most checks, or the first of several equally good ones. */
 const best = (tried: ReadonlyArray<Result>): Result | undefined =>
   tried.reduce<Result | undefined>(
     (one, other) => (one === undefined || other.matches > one.matches ? other : one),

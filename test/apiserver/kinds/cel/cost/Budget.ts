@@ -1,19 +1,19 @@
-/** The cost that is left for the rules of an object. */
+/** The budget of cost units for the rules of an object. */
 import type * as Expression from "../Expression.ts"
 import * as CostLimits from "./CostLimits.ts"
 import type { Declared } from "./Declared.ts"
 
-/** What is left. */
+/** The rest of a budget. */
 export interface Budget {
-  /** Evaluates an expression, and takes its cost. Gives undefined if there is not enough for it. */
+  /** Evaluates an expression and subtracts its cost. Returns undefined if the budget is too small for the expression. */
   readonly evaluate: (
     program: Expression.Program,
     declared: () => Declared | undefined,
     context: Expression.Context
   ) => Expression.Result | undefined
-  /** Whether no more rules are evaluated. */
+  /** Whether the budget is used up, so that evaluation stops. */
   readonly isOver: () => boolean
-  /** Whether the errors so far are those of a kube-apiserver. */
+  /** Whether kube-apiserver would report the same errors so far. */
   readonly isEnough: () => boolean
 }
 
@@ -25,7 +25,7 @@ const greatestCost = (program: Expression.Program, declared: () => Declared | un
   return known
 }
 
-/** Takes the greatest cost that each evaluation can have, so that nothing is counted. It may not be enough. */
+/** Returns a budget that subtracts the estimated greatest cost of each evaluation, without counting. It may run out too early. */
 export const estimated = (): Budget => {
   let left = CostLimits.perRequest
   return {
@@ -39,7 +39,7 @@ export const estimated = (): Budget => {
   }
 }
 
-/** Takes the cost that each evaluation has. */
+/** Returns a budget that counts and subtracts the actual cost of each evaluation. */
 export const counted = (): Budget => {
   let left = CostLimits.perRequest
   return {

@@ -1,4 +1,4 @@
-/** The estimated cost of operators and functions: those of cel-go, and those of Kubernetes. */
+/** The estimated costs of the operators and functions of cel-go and Kubernetes. */
 import type { ASTNode } from "@marcbachmann/cel-js"
 import * as Estimate from "./Estimated.ts"
 import * as Size from "./Size.ts"
@@ -12,11 +12,11 @@ const isUnknown = ({ type }: Estimated): boolean => type.kind === "dyn"
 const traversed = (of: Estimated | undefined, times = 1): number =>
   of === undefined ? 1 : Size.scaled(Estimate.sizeOr(of).max, times * Size.perCharacter)
 
-/** The cost of comparing two values: the smaller one decides. */
+/** Returns the cost of comparing two values, which depends on the smaller one. */
 const compared = (left: Estimated, right: Estimated): number =>
   Size.scaled(Math.min(Estimate.sizeOr(left).max, Estimate.sizeOr(right).max), Size.perCharacter)
 
-/** Types of Kubernetes whose values are compared in one step. */
+/** Types of Kubernetes for which `==` costs one unit. */
 const opaque: ReadonlySet<string> = new Set([
   "kubernetes.Quantity",
   "kubernetes.Semver",
@@ -25,7 +25,7 @@ const opaque: ReadonlySet<string> = new Set([
   "net.URL"
 ])
 
-/** The estimate of an operator with two operands. */
+/** Estimates an operator with two operands. */
 export const operator = (
   { estimated }: Estimate.Estimator,
   node: ASTNode,
@@ -63,7 +63,7 @@ export const operator = (
   }
 }
 
-/** The own cost of a call, and the size of its result if it is known. */
+/** Returns the cost of a call without its arguments, and the size of its result if it is known. */
 type Call = (
   args: ReadonlyArray<Estimated>,
   target: Estimated | undefined,
@@ -87,16 +87,16 @@ const find: Call = ([regex], target) => ({
   ...(target === undefined ? {} : { size: { min: 0, max: Estimate.sizeOr(target).max } })
 })
 
-/** Reads the first argument once, or so many times. */
+/** The cost of a call that reads its first argument once, or `times` times. */
 const reads =
   (times = 1): Call =>
   ([text]) => ({ cost: traversed(text, times) })
 
-/** Reads the text that it is called on, and returns one that is not longer. */
+/** The cost of a call that reads its target and returns a text that is not longer. */
 const rewrites: Call = (_, target) =>
   target === undefined ? { cost: 1 } : { cost: traversed(target), size: Estimate.sizeOr(target) }
 
-/** Compares each item of a list, or reads a text. */
+/** The cost of a call that compares each item of a list, or reads a text. */
 const walks: Call = (_, target, { sizeAt }) => {
   if (target === undefined) return { cost: 1 }
   const size = Estimate.sizeOr(target)
@@ -142,17 +142,17 @@ const join: Call = ([separator], target, { sizeAt }) => {
   return { cost: Size.scaled(size.max, Size.perCharacter), size }
 }
 
-/** A number that an expression has as a literal. */
+/** Returns the number of a literal argument; undefined: the argument is not an integer literal. */
 const numberOf = (argument: Estimated | undefined): number | undefined =>
   argument?.node?.op === "value" && typeof argument.node.args === "bigint" ? Number(argument.node.args) : undefined
 
-/** A new list of this size. */
+/** The cost of a call that makes a new list of a size. */
 const allocated = (size: Size.Size, factor = 1) => ({
   cost: Size.capped(Size.scaled(size.max, factor) + 1 + Size.newList),
   size
 })
 
-/** Compares the items of a list with each other. */
+/** The cost of a call that compares the items of a list with each other. */
 const selfCompared =
   (isSort: boolean): Call =>
   (_, target) => {
@@ -171,7 +171,7 @@ const sets =
     return { cost: Size.capped(Size.scaled(size.max, factor) + 1) }
   }
 
-/** The most bytes of an address. */
+/** The greatest length of an address, in bytes. */
 const longestAddress = 16
 
 const within =
@@ -206,7 +206,7 @@ const functions: { readonly [name: string]: Call | undefined } = {
   cidr: reads(),
   isIP: reads(),
   isCIDR: reads(),
-  // Of a CIDR: its address is a field.
+  // Without an argument, `ip` is the method of a CIDR, which reads a field.
   ip: ([text]) => ({ cost: text === undefined ? 1 : traversed(text) }),
   "ip.isCanonical": reads(2),
   containsIP: within(0),
@@ -253,13 +253,13 @@ const functions: { readonly [name: string]: Call | undefined } = {
   "sets.equivalent": sets(2)
 }
 
-/** A selector is a list of requirements, each of which has at least two characters. */
+/** Returns the cost of parsing a selector: a list of requirements, each of which has at least two characters. */
 const selector = (text: Estimated | undefined): number => {
   const length = text === undefined ? Size.unknown.max : Estimate.sizeOr(text).max
   return Size.capped(Size.newList + traversed(text) + Size.scaled(Size.scaled(length, 0.5), Size.newList + 40))
 }
 
-/** The estimate of a call. */
+/** Estimates a call of a function or method. A function without an entry above costs one unit. */
 export const estimate = (
   estimator: Estimate.Estimator,
   node: ASTNode,

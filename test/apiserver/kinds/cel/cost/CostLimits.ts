@@ -1,16 +1,16 @@
-/** The limits of the costs of evaluations, and the errors of a kube-apiserver when an expression reaches them. */
+/** The limits of evaluations in cost units, and kube-apiserver's errors when an expression exceeds them. */
 
-/** The most that one evaluation may cost. */
+/** The limit for one evaluation. */
 export const perCall = 1_000_000
 
-/** The most that the rules of an object, or the expressions of a policy, may cost together. */
+/** The limit for all rules of an object, or for all expressions of a policy. */
 export const perRequest = 10_000_000
 
-/** The most that the match conditions of a policy or a webhook may cost together. */
+/** The limit for all match conditions of a policy or a webhook. */
 export const perConditions = 2_500_000
 
-/** The error of an evaluation that costs too much. */
+/** The error of an evaluation that exceeds `perCall`. */
 export const cancelled = "operation cancelled: actual cost limit exceeded"
 
-/** The error of an evaluation for which nothing is left. */
+/** The error of an evaluation for which the rest of the budget is too small. */
 export const exhausted = "validation failed due to running out of cost budget, no further validation rules will be run"

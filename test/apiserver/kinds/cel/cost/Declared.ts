@@ -1,4 +1,4 @@
-/** The sizes that a schema allows: of lists, maps and strings, and of their parts. */
+/** The sizes that a schema allows for lists, maps and strings, and for their parts. */
 import type { Schema } from "../../../model/Schema.ts"
 import * as StructuralSchema from "../../crd/StructuralSchema.ts"
 import { identifier } from "../DeclTypes.ts"
@@ -7,11 +7,11 @@ import type { Size } from "./Size.ts"
 /** The largest request that a kube-apiserver accepts, in bytes. */
 const maxRequestBytes = 3 * 1024 * 1024
 
-/** A type of a schema, as far as its size matters. */
+/** The sizes of the values of a schema. */
 export interface Declared {
-  /** The most items, entries or characters; 0 for other types. */
+  /** The greatest number of items, entries or characters; 0 for other types. */
   readonly maxElements: number
-  /** The least size in JSON, in bytes. */
+  /** The smallest size in JSON, in bytes. */
   readonly minBytes: number
   readonly fields?: ReadonlyMap<string, Declared>
   readonly elements?: Declared
@@ -39,10 +39,13 @@ const stringOf = ({ enum: values = [], format, maxLength }: Schema): Declared =>
   return simple(2, Math.max(0, ...values.map((value) => (typeof value === "string" ? Buffer.byteLength(value) : 0))))
 }
 
-/** A name of a resource has at most so many characters. */
+/** The greatest length of a resource's name, in characters. */
 const longestName = 253
 
-/** The fields that each resource has, whatever its schema says. A schema that declares all of them decides itself. */
+/**
+ * Returns the fields that each resource has, even if its schema does not declare them. Returns an empty list if the schema declares
+ * all of them.
+ */
 const rootFields = ({ properties = {} }: Schema): ReadonlyArray<readonly [string, Declared]> => {
   const { apiVersion, kind, metadata } = properties
   const names = metadata?.properties ?? {}
@@ -77,7 +80,7 @@ const objectOf = (schema: Schema, root: boolean): Declared => {
   return { ...simple(minBytes), fields }
 }
 
-/** The type of a schema; undefined: rules cannot see such a value. */
+/** Returns the sizes of a schema; undefined: rules cannot read such values. */
 export const of = (schema: Schema, root = schema["x-kubernetes-embedded-resource"] === true): Declared | undefined => {
   const { items, maxItems, maxLength, maxProperties, type } = schema
   if (schema["x-kubernetes-int-or-string"] === true) {
@@ -110,10 +113,10 @@ export const of = (schema: Schema, root = schema["x-kubernetes-embedded-resource
   }
 }
 
-/** How many values of a type an object can have at most. */
+/** Returns the greatest number of values of a type that fit into a request. */
 export const cardinality = ({ minBytes }: Declared): number => Math.floor(maxRequestBytes / (minBytes + 1))
 
-/** The size of the value at a path, whose first part is a variable with the type `root`. */
+/** Returns the size of the value at a path, whose first name is a variable of type `root`; undefined: the schema has no such path. */
 export const sizeAt = (root: Declared, path: ReadonlyArray<string>): Size | undefined => {
   if (path.length === 0) return undefined
   let at: Declared | undefined = root

@@ -1,6 +1,6 @@
 /**
- * The greatest cost of an expression, estimated before its evaluation, as `checker.Cost` of cel-go does. Kubernetes rejects rules by this
- * number, so it counts the same expressions, with the same gaps.
+ * Estimates the greatest cost of an expression before its evaluation, like `checker.Cost` of cel-go. Kubernetes rejects rules by this
+ * number, so this module counts the same expressions and has the same gaps.
  */
 import type { ASTNode } from "@marcbachmann/cel-js"
 import * as Calls from "./Calls.ts"
@@ -26,7 +26,7 @@ const sizeOfLiteral = (value: unknown): Size.Size => {
   return Size.fixed(value instanceof Uint8Array ? value.length : 1)
 }
 
-/** The greatest cost of a checked expression. `root` is the type of its variables; undefined: nothing limits them. */
+/** Returns the greatest cost of a checked expression, in cost units. `root` limits the sizes of its variables; undefined: no limits. */
 export const greatestCost = (expression: ASTNode, root: Declared.Declared | undefined): number => {
   const sizeAt: Estimator["sizeAt"] = (path) => (root === undefined ? undefined : Declared.sizeAt(root, path))
   const estimated: Estimator["estimated"] = (type, cost, known = {}) => {
@@ -139,7 +139,7 @@ export const greatestCost = (expression: ASTNode, root: Declared.Declared | unde
 
 const sum = (all: ReadonlyArray<Estimated>): number => all.reduce((total, { cost }) => total + cost, 0)
 
-/** The list that is formatted, without the conversions that `Expression` adds to its items. */
+/** Returns the argument of `format` without the conversions that `Expression` adds to its items. */
 const formatted = (node: ASTNode): ASTNode => {
   if (node.op !== "list") return node
   const args = node.args.map((item) =>

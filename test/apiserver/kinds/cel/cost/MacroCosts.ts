@@ -1,6 +1,6 @@
 /**
- * The estimated cost of macros: of the comprehensions that cel-go makes of them. Each step of a loop costs what its expression costs, and
- * the work on the accumulator.
+ * The estimated costs of macros, which cel-go expands to comprehensions. Each step of a loop costs the sum of its expression and of the
+ * work on the accumulator.
  */
 import type { ASTNode } from "@marcbachmann/cel-js"
 import * as Estimate from "./Estimated.ts"
@@ -8,7 +8,7 @@ import * as Size from "./Size.ts"
 
 type Estimated = Estimate.Estimated
 
-/** The estimate of a macro; undefined: the call is not a macro. */
+/** Estimates a macro; undefined: the call is not a macro. */
 export const estimate = (
   estimator: Estimate.Estimator,
   node: ASTNode,
@@ -36,7 +36,7 @@ export const estimate = (
 
 const isList = ({ entries, type }: Estimated): boolean => entries?.isList ?? type.kind === "list"
 
-/** The variable of a loop: an item of a list, or a key of a map. */
+/** Returns the scope inside a loop. Its variable is an item of a list, or a key of a map. */
 const entered = (range: Estimated, name: string, scope: Estimate.Scope): Estimate.Scope =>
   new Map(scope).set(name, {
     path: [...range.path, isList(range) ? "@items" : "@keys"],
@@ -74,11 +74,11 @@ const quantifier =
       size: Size.fixed(1)
     })
 
-/** `exists_one` adds 1 to a number, and compares the number with 1. */
+/** `exists_one`: the loop adds 1 to a counter, and the result compares the counter with 1. */
 const one: Loop = ({ estimated }, node, range, [predicate]) =>
   estimated(Estimate.bool, range.cost + 2 + looped(range, (predicate?.cost ?? 0) + 2), { node, size: Size.fixed(1) })
 
-/** The cost of a list with one more item, besides that of the item. */
+/** The cost of adding an item to a list, without the cost of the item. */
 const append = 1 + 1 + Size.newList
 
 const collected = (
@@ -132,7 +132,7 @@ const loopsOfPairs: { readonly [name: string]: Loop | undefined } = {
   transformMap
 }
 
-/** `cel.bind`, which cel-go makes of a loop over an empty list. */
+/** The cost of `cel.bind`, which cel-go expands to a loop over an empty list. */
 const bound = Size.newList
 
 const optional = (
@@ -151,7 +151,7 @@ const optional = (
   return estimated(Estimate.typeOf(node), 1 + target.cost + Math.max(present, 1), { node, size: Size.unknown })
 }
 
-/** A comparison of all items with each other. */
+/** Estimates `sortBy`, which compares all items with each other. */
 const sortBy = (
   { estimate, estimated }: Estimate.Estimator,
   node: ASTNode,

@@ -1,6 +1,6 @@
 /**
- * Counts the cost of an evaluation, as the cost tracker of cel-go does. The nodes of an expression are changed for it, so an expression that
- * is not counted is a program of its own, and does not get slower.
+ * Counts the cost of an evaluation, like the cost tracker of cel-go. It changes the nodes of an expression. `Expression` therefore
+ * compiles a separate program for counting, so that evaluation without counting stays fast.
  */
 import { type ASTNode, Optional } from "@marcbachmann/cel-js"
 import { failure, isList, Message } from "../Value.ts"
@@ -9,7 +9,7 @@ import * as CostLimits from "./CostLimits.ts"
 import { type Estimated, type Estimator, type Type, typeOf } from "./Estimated.ts"
 import * as Size from "./Size.ts"
 
-/** The result of an evaluation, with its cost. */
+/** The result of an evaluation, with its cost in cost units. */
 export interface Metered<A> {
   readonly result: A
   readonly cost: number
@@ -23,7 +23,7 @@ const spend = (cost: number): void => {
   if (running.cost > CostLimits.perCall) throw failure(CostLimits.cancelled)
 }
 
-/** Counts the cost of an evaluation, which stops at the limit of a call. */
+/** Runs an evaluation of an instrumented expression and counts its cost. The evaluation fails above `CostLimits.perCall`. */
 export const run = <A>(evaluate: () => A): Metered<A> => {
   const outer = running
   const own = { cost: 0 }
@@ -54,7 +54,7 @@ interface Evaluated {
 const isEvaluated = (node: unknown): node is Evaluated =>
   typeof node === "object" && node !== null && "meta" in node && "setMeta" in node
 
-/** Counts `cost` after each evaluation of a node, and notes its value. */
+/** Makes a node add `cost` after each evaluation and store its value in the result. */
 const counted = (node: ASTNode, cost: (value: unknown) => number): Last => {
   const last: Last = { value: undefined }
   const around =
@@ -72,13 +72,13 @@ const counted = (node: ASTNode, cost: (value: unknown) => number): Last => {
   return last
 }
 
-/** Changes the nodes of a checked expression, so that `run` counts them. */
+/** Changes the nodes of a checked expression, so that `run` counts their costs. */
 export const instrument = (node: ASTNode): Last => {
   switch (node.op) {
     case "value":
       return { value: node.args }
     case "id":
-      // A constant of the library is not a variable.
+      // Reading a constant of the library is free. Reading a variable costs one unit.
       return isEvaluated(node) && node.meta.alternate !== undefined ? counted(node, free) : counted(node, one)
     case ".":
     case ".?":
@@ -129,7 +129,7 @@ const one = () => 1
 
 const isLiteral = ({ op }: ASTNode): boolean => op === "value"
 
-/** The fields before the last one; a test of the last one is free. */
+/** Counts one unit for each field except the last one. The test of the last field is free. */
 const has = (node: ASTNode, argument: ASTNode | undefined): Last => {
   let fields = -1
   let at = argument
@@ -151,13 +151,13 @@ const call = (node: ASTNode, name: string, receiver: ASTNode | undefined, args: 
   })
 }
 
-/** The cost of each step of a loop besides its expressions, by the value of the last expression; and that of the loop itself. */
+/** `step`: the cost of a step without its expressions, given the value of the last one. `whole`: the cost of the loop itself. */
 interface Loop {
   readonly step: (value: unknown) => number
   readonly whole: number
 }
 
-/** An item is added to a list: the accumulator, a list with the item, and the operator. */
+/** The cost of adding an item to a list: reading the accumulator, making a list with the item, and the operator. */
 const append = 1 + Size.newList + 1
 
 const loops: { readonly [name: string]: Loop | undefined } = {
@@ -184,7 +184,7 @@ const loop = (node: ASTNode, name: string, receiver: ASTNode, args: ReadonlyArra
   const steps = rest.length > 1 && rest[0]?.op === "id" && name !== "map" ? rest.slice(1) : rest
   for (const step of steps) {
     instrument(step)
-    // The expression is counted before the work of the loop on its value.
+    // The first call counts the expression. The second one adds the work of the loop on its value.
     if (step === last) counted(step, known.step)
   }
   return counted(node, () => known.whole)
@@ -210,7 +210,7 @@ const sizeOf = (value: unknown): number => {
   return isPlain ? Object.keys(value).length : 1
 }
 
-/** A value as an estimate that is certain. */
+/** Returns the estimate of a known value, with its exact size. */
 const actual = (node: ASTNode, { value }: Last): Estimated => {
   const type = typeOf(node)
   return {
@@ -223,7 +223,7 @@ const actual = (node: ASTNode, { value }: Last): Estimated => {
   }
 }
 
-/** An estimator that knows the items of a list: the mean of their sizes. */
+/** Makes an estimator for the items of a list, which uses the mean of their sizes. */
 const estimatorOf = (list: unknown): Estimator => ({
   ...plain,
   sizeAt: () => {

@@ -1,6 +1,6 @@
-/** Estimated sizes and costs, as cel-go computes them: numbers of 64 bits that do not overflow. */
+/** Estimated sizes and costs, computed as in cel-go: 64-bit numbers that stop at the maximum instead of overflowing. */
 
-/** The size of a value: characters of a text, items of a list, entries of a map. */
+/** The range of a value's size: characters of a text, items of a list, or entries of a map. */
 export interface Size {
   readonly min: number
   readonly max: number
@@ -8,34 +8,34 @@ export interface Size {
 
 const greatest = 2 ** 64
 
-/** A sum or a product, at most 2^64. */
+/** Limits a sum or a product to 2^64. */
 export const capped = (value: number): number => Math.min(value, greatest)
 
-/** The size of a value about which nothing is known. */
+/** The range of an unknown size. */
 export const unknown: Size = { min: 0, max: greatest }
 
-/** A certain size. */
+/** Returns the range of an exactly known size. */
 export const fixed = (size: number): Size => ({ min: size, max: size })
 
-/** The size of two values together. */
+/** Adds the sizes of two values. */
 export const add = (one: Size, other: Size): Size => ({
   min: capped(one.min + other.min),
   max: capped(one.max + other.max)
 })
 
-/** The size of as many values. */
+/** Multiplies two sizes. */
 export const multiply = (one: Size, other: Size): Size => ({
   min: capped(one.min * other.min),
   max: capped(one.max * other.max)
 })
 
-/** The size of the one or the other value. */
+/** Returns the smallest range that includes both sizes. */
 export const union = (one: Size, other: Size): Size => ({
   min: Math.min(one.min, other.min),
   max: Math.max(one.max, other.max)
 })
 
-/** The cost of work on each unit of a size: the product, rounded up. */
+/** Returns the cost of work on each unit of a size: size times factor, rounded up. */
 export const scaled = (size: number, factor: number): number => capped(Math.ceil(size * factor))
 
 /** The cost per character of reading a text once. */

@@ -1,4 +1,4 @@
-/** Whether the conversion between the versions of a CRD is well defined. */
+/** Validates the conversion between the versions of a CRD (`spec.conversion`). */
 
 import * as FieldError from "../../../model/FieldError.ts"
 import * as Format from "../../../model/Format.ts"
@@ -10,7 +10,7 @@ type Errors = ReadonlyArray<FieldError.FieldError>
 
 const path = "spec.conversion"
 
-/** What is wrong with it. `before`: the spec that is stored, for an update, which may keep what is wrong in it. */
+/** Returns the errors of a conversion. `before` is the stored spec of an update, which may keep unrecognized review versions. */
 export const validate = (spec: Internal.Spec, before?: Internal.Spec): Errors => {
   const conversion = Json.object(spec.read.conversion)
   const strategy = Json.text(conversion.strategy) ?? ""

@@ -1,4 +1,4 @@
-/** Whether the defaults of a schema are values that it would let in. */
+/** Validates the defaults of a schema against the schema itself. */
 import * as FieldError from "../../../model/FieldError.ts"
 import type * as Json from "../../../model/Json.ts"
 import type { Schema } from "../../../model/Schema.ts"
@@ -7,7 +7,7 @@ import * as EmbeddedResource from "../EmbeddedResource.ts"
 import * as Prune from "../Pruning.ts"
 import * as Validation from "../Validation.ts"
 
-/** What is wrong with the defaults in a schema. Below `additionalProperties` there are none. */
+/** Returns the errors of the defaults in a schema. It ignores defaults below `additionalProperties`. */
 export const validate = (schema: Schema, path: string): ReadonlyArray<FieldError.FieldError> => [
   ...(schema.default === undefined ? [] : ofDefault(schema, schema.default, `${path}.default`)),
   ...(schema.items === undefined ? [] : validate(schema.items, `${path}.items`)),
@@ -24,6 +24,6 @@ const ofDefault = (schema: Schema, value: Json.Json, path: string): ReadonlyArra
   if (invalid.length > 0) return [...unknown, ...invalid]
   const rules = Rules.compile(schema, { root: false })
   const kept = rules.check(value, value, { path })
-  // A default may come where there was nothing before, too.
+  // A default can also fill in a member that the old object did not have.
   return [...unknown, ...kept, ...(kept.length > 0 ? [] : rules.check(value, undefined, { path }))]
 }

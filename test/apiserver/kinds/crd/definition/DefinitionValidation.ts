@@ -1,4 +1,4 @@
-/** Whether a CustomResourceDefinition may be stored, in the words of apiextensions-apiserver. */
+/** Validates a CustomResourceDefinition, with the messages of apiextensions-apiserver. */
 
 import * as FieldError from "../../../model/FieldError.ts"
 import * as Format from "../../../model/Format.ts"
@@ -16,7 +16,7 @@ import * as Walk from "./Walk.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
 
-/** What is wrong with a new CRD. */
+/** Returns the errors of a new CRD. */
 export const validate = (crd: Json.JsonObject): Errors => {
   const spec = Internal.specOf(crd)
   const name = Json.text(Json.at(crd, "metadata", "name")) ?? ""
@@ -34,7 +34,7 @@ export const validate = (crd: Json.JsonObject): Errors => {
   ]
 }
 
-/** What is wrong with a changed CRD. */
+/** Returns the errors of an updated CRD, compared with the old one. */
 export const validateUpdate = (crd: Json.JsonObject, old: Json.JsonObject): Errors => {
   const spec = Internal.specOf(crd)
   const before = Internal.specOf(old)
@@ -90,7 +90,7 @@ const ofSpec = (spec: Internal.Spec, before?: Internal.Spec): Errors => [
   ...ConversionValidation.validate(spec, before)
 ]
 
-/** Whether a version has the same schema as before. */
+/** Whether a version has the same schema as in the old spec. */
 const isUnchanged = (
   spec: Internal.Spec,
   before: Internal.Spec | undefined,
@@ -124,7 +124,7 @@ const ofMissingSchemas = (spec: Internal.Spec): Errors =>
           : []
       )
 
-/** Defaults need pruning. */
+/** Reports a spec that preserves unknown fields although its schemas have defaults. Defaults require pruning. */
 const ofPreserving = (spec: Internal.Spec): Errors => {
   if (spec.read.preserveUnknownFields !== true) return []
   const all = [spec.common, ...spec.versions].flatMap(({ schema }) => [...Walk.schemas(Internal.openApi(schema))])
@@ -170,7 +170,7 @@ const ofDeprecation = ({ deprecated, deprecationWarning }: Json.JsonObject, path
   ]
 }
 
-/** Errors of the first version are reported again for the version of the spec. */
+/** Reports the errors of the first version's name again at `spec.version`, a field of the internal form. */
 const ofFirstVersion = ({ versions: [first] }: Internal.Spec): Errors => {
   const problems = first === undefined || first.name === "" ? [] : Format.dnsLabel1035(first.name)
   return problems.length === 0 ? [] : [FieldError.invalid("spec.version", first?.name, problems.join(","))]
@@ -187,7 +187,7 @@ const ofVersions = (spec: Internal.Spec): Errors => {
   ]
 }
 
-/** What is wrong with the names of a CRD, or with those it has been given. */
+/** Returns the errors of the requested names of a CRD (`spec.names`), or of its accepted names (`status.acceptedNames`). */
 export const ofNames = (value: Json.Json | undefined, path: string): Errors => {
   const names = Json.object(value)
   const label = (name: string, text: string) => {
@@ -250,7 +250,10 @@ const ofSchema = (
   ]
 }
 
-/** What may stand at the root of a schema when the status is a subresource: its schema is taken out of this one. */
+/**
+ * The members that a root schema may set if the status subresource is enabled, with their Go names. Other members are forbidden,
+ * because the server takes the schema of the status out of this schema.
+ */
 const atRoot: ReadonlyArray<readonly [member: string, name: string]> = [
   ["description", "Description"],
   ["type", "Type"],
@@ -319,7 +322,7 @@ const ofStored = (crd: Json.JsonObject, spec: Internal.Spec): Errors => {
 
 const approval = "api-approved.kubernetes.io"
 
-/** Groups of Kubernetes itself need an approval. */
+/** Reports a CRD in a group of Kubernetes (`k8s.io`, `kubernetes.io`) that has no valid approval annotation. */
 const ofApproval = (crd: Json.JsonObject, { group }: Internal.Spec, old: Json.JsonObject | undefined): Errors => {
   if (!/(^|\.)(k8s|kubernetes)\.io$/.test(group)) return []
   const stateOf = (object: Json.JsonObject) => {

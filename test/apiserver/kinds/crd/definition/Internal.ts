@@ -1,22 +1,21 @@
 /**
- * A CRD as the server has it inside (its unversioned form): what all versions have in common (schema, subresources, columns,
- * selectable fields) stands once at the spec. Errors name the fields of this form, and its values are shown as
- * Go's `encoding/json` writes structs without JSON names.
+ * The internal (unversioned) form of a CRD. A schema, subresources, columns or selectable fields that all versions share are fields of
+ * the spec. Errors name the fields of this form. They show values as Go's `encoding/json` writes structs without JSON names.
  */
 import * as Json from "../../../model/Json.ts"
 
-/** One version, or what all have in common. */
+/** One version, or the fields that all versions share. */
 export interface Version {
   readonly name: string
   readonly read: Json.JsonObject
-  /** `{ openAPIV3Schema }`. */
+  /** The validation of the version: `{ openAPIV3Schema }`. */
   readonly schema: Json.JsonObject | undefined
   readonly subresources: Json.JsonObject | undefined
   readonly columns: ReadonlyArray<Json.JsonObject>
   readonly selectableFields: ReadonlyArray<Json.JsonObject>
 }
 
-/** A spec. */
+/** The spec of a CRD in the internal form. */
 export interface Spec {
   readonly read: Json.JsonObject
   readonly group: string
@@ -25,7 +24,7 @@ export interface Spec {
   readonly versions: ReadonlyArray<Version>
 }
 
-/** The spec of a CRD in this form. */
+/** Converts the spec of a CRD to the internal form. */
 export const specOf = (crd: Json.JsonObject): Spec => {
   const read = Json.object(crd.spec)
   const versions = Json.objects(read.versions).map(versionOf)
@@ -53,11 +52,11 @@ export const specOf = (crd: Json.JsonObject): Spec => {
   }
 }
 
-/** The schema of a version: its own, or what all have in common. */
+/** Returns the schema of a version: its own schema, or the one that all versions share. */
 export const schemaOf = (spec: Spec, version: Version): Json.JsonObject | undefined =>
   version.schema ?? spec.common.schema
 
-/** The schema in a validation; undefined where there is none. */
+/** Returns the `openAPIV3Schema` of a validation; undefined: the validation has none. */
 export const openApi = (schema: Json.JsonObject | undefined): Json.JsonObject | undefined => {
   const read = schema?.openAPIV3Schema
   return Json.isObject(read) ? read : undefined
@@ -72,7 +71,7 @@ const versionOf = (read: Json.JsonObject): Version => ({
   selectableFields: Json.objects(read.selectableFields)
 })
 
-/** Versions as they are shown. */
+/** Returns versions in the form in which errors show them. */
 export const shownVersions = (versions: ReadonlyArray<Version>): ReadonlyArray<Json.Json> =>
   versions.map(({ columns, name, read, schema, selectableFields, subresources }) => ({
     Name: name,
@@ -110,7 +109,7 @@ const shownColumn = (column: Json.JsonObject): Json.Json => ({
 const shownSchemaOrNull = (schema: Json.Json | undefined): Json.Json =>
   Json.isObject(schema) ? shownSchema(schema) : null
 
-/** A rule as it is shown. */
+/** Returns a rule in the form in which errors show it. */
 export const shownRule = (rule: Json.JsonObject): Json.Json => ({
   Rule: rule.rule ?? "",
   Message: rule.message ?? "",
@@ -120,7 +119,7 @@ export const shownRule = (rule: Json.JsonObject): Json.Json => ({
   OptionalOldSelf: rule.optionalOldSelf ?? null
 })
 
-/** A schema as it is shown. */
+/** Returns a schema in the form in which errors show it. */
 export const shownSchema = (schema: Json.JsonObject): Json.Json => {
   const text = (name: string) => schema[name] ?? ""
   const flag = (name: string) => schema[name] ?? false
@@ -191,7 +190,7 @@ export const shownSchema = (schema: Json.JsonObject): Json.Json => {
   }
 }
 
-/** Items: one schema, or (which is refused) a list of them. */
+/** Returns `items` in the form in which errors show it: one schema, or a list of schemas, which the validation rejects. */
 export const shownItems = (items: Json.Json | undefined): Json.Json => {
   if (items === undefined || items === null) return null
   return Json.isList(items)

@@ -1,6 +1,6 @@
 /**
- * The limits of the estimated costs of rules: 10 million units for a rule, with all values that it can meet in an object, and 100 million
- * units for the rules of a schema.
+ * The limits of the estimated costs of rules: 10 million units for one rule, and 100 million units for all rules of a schema. The cost
+ * of a rule is multiplied by the number of values that an object can have at its position.
  */
 import * as FieldError from "../../../model/FieldError.ts"
 import type { Schema } from "../../../model/Schema.ts"
@@ -12,30 +12,30 @@ type Errors = ReadonlyArray<FieldError.FieldError>
 const expressionLimit = 10_000_000
 const schemaLimit = 100_000_000
 
-/** The costs of the rules of one schema. */
+/** The sum of the costs of the rules of one schema. */
 export interface RuleCosts {
-  /** Adds a rule at a path. Returns the errors of the rule alone. */
+  /** Adds the costs of a rule at a path. Returns an error if the rule itself exceeds its limit. */
   readonly add: (path: string, compiled: Rules.Compiled, position: Position) => Errors
-  /** The errors of all rules together. */
+  /** Returns the errors if all rules together exceed the limit of the schema: the most expensive rules, and the total at `path`. */
   readonly total: (path: string) => Errors
 }
 
 /** The position of a rule in a schema. */
 export interface Position {
-  /** The part of the schema with the rule. */
+  /** The type of the part of the schema that has the rule. */
   readonly declared: Declared.Declared
-  /** How many values an object can have there, if its lists and maps have limits. */
+  /** The greatest number of values that an object can have at the position, if its lists and maps have limits. */
   readonly values: number | undefined
 }
 
-/** The number of values below a part of a schema, for each value there; undefined: no limit. */
+/** Returns how many values a part of a schema can have inside each of its values; undefined: no limit. */
 export const factor = ({ additionalProperties, maxItems, maxProperties, type }: Schema): number | undefined => {
   if (type === "array") return maxItems === undefined ? undefined : Math.max(0, maxItems)
   if (type !== "object" || additionalProperties === undefined) return 1
   return maxProperties === undefined ? undefined : Math.max(0, maxProperties)
 }
 
-/** Begins with no rules. An unchanged schema keeps rules that cost too much. */
+/** Makes an empty sum. An unchanged schema may keep rules that exceed their limit. */
 export const make = (isUnchanged: boolean): RuleCosts => {
   let sum = 0
   let expensive: ReadonlyArray<{ readonly path: string; readonly cost: number }> = []

@@ -1,6 +1,6 @@
 /**
- * Whether a schema says only what a CRD's schema may say, wherever it stands in it; and whether its rules compile. Rules are
- * looked at only where the schema around them is right.
+ * Validates the schema of a CRD and all schemas inside it, and compiles their rules. It compiles the rules of a schema only if that
+ * schema and all schemas inside it are valid.
  */
 import * as FieldError from "../../../model/FieldError.ts"
 import * as Json from "../../../model/Json.ts"
@@ -16,22 +16,22 @@ import * as Topology from "./Topology.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
 
-/** Errors of schemas, and of their rules, which come last. */
+/** The errors of schemas, and those of their rules. The server reports the errors of rules last. */
 export interface SchemaErrors {
   readonly schema: Errors
   readonly rules: Errors
 }
 
-/** What is known on the way down. */
+/** The position of a schema inside the root schema. */
 interface Position {
   readonly path: string
   readonly root: boolean
   readonly insideMeta: boolean
-  /** Why there may be no defaults here. */
+  /** The reason why a default is forbidden here; undefined: defaults are allowed. */
   readonly noDefaults: string | undefined
-  /** The part of the schema in which no old value is known to correspond to a new one. */
+  /** The path of the enclosing list whose items cannot be correlated with old items, if there is one. */
   readonly uncorrelated: string | undefined
-  /** What expressions find here; undefined: rules are not looked at. */
+  /** The types for the rules at this position; undefined: the rules are not compiled. */
   readonly typed: Typed | undefined
 }
 
@@ -39,13 +39,13 @@ interface Typed {
   readonly types: Types
   readonly schema: Schema
   readonly costs: RuleCosts.RuleCosts
-  /** How many values an object can have here, if its lists and maps have limits. */
+  /** The greatest number of values that an object can have here, if its lists and maps have limits. */
   readonly values: number | undefined
 }
 
 /**
- * The errors in a schema. Without `types`, rules are not looked at: the schema is wrong otherwise. If the schema is that of the stored
- * object, its rules may cost too much.
+ * Returns the errors in a schema. Without `types`, it does not compile the rules, because the schema has other errors. With
+ * `isUnchanged`, the stored CRD has the same schema, and each of its rules may exceed the cost limit.
  */
 export const validate = (
   schema: Json.JsonObject,
@@ -55,7 +55,7 @@ export const validate = (
 ): SchemaErrors => {
   const costs = RuleCosts.make(isUnchanged)
   const typed = types === undefined ? undefined : { types, schema: StructuralSchema.schemaOf(schema), costs, values: 1 }
-  // The whole is declared first, as a resource: its parts are the same types then.
+  // Declaring the whole first, as a resource, also declares its parts, so that the parts share these types.
   if (typed !== undefined) typed.types.of(typed.schema, true)
   const position = { path, root: true, insideMeta: false, noDefaults: undefined, uncorrelated: undefined, typed }
   const errors = at(schema, position)
@@ -133,7 +133,7 @@ const types = ["array", "boolean", "integer", "number", "object", "string"]
 
 const isPresent = (value: Json.Json | undefined): boolean => value !== undefined && value !== null
 
-/** What OpenAPI knows and a CRD's schema does not. */
+/** Reports members that OpenAPI has and a CRD's schema must not set, unknown types, and defaults where they are forbidden. */
 const plain = (schema: Json.JsonObject, { insideMeta, noDefaults, path }: Position): Errors => {
   const type = Json.text(schema.type) ?? ""
   const unsupported = (name: string, is: boolean) =>

@@ -1,6 +1,6 @@
 /**
- * Whether a schema is structural: every field has a type outside of `allOf`, `anyOf`, `oneOf` and `not`, and these only say
- * more about fields that are there.
+ * Checks that a schema is structural. Every field has a type outside of `allOf`, `anyOf`, `oneOf` and `not`. These keywords only
+ * restrict fields that the schema declares outside of them.
  */
 import * as FieldError from "../../../model/FieldError.ts"
 import * as Json from "../../../model/Json.ts"
@@ -9,13 +9,13 @@ import * as Walk from "./Walk.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
 
-/** What makes a schema not structural, sorted by what is said. */
+/** Returns the errors of a schema that is not structural, sorted by their text. */
 export const validate = (schema: Json.JsonObject, path: string): Errors =>
   [...invariants(schema, "root", path), ...completeness(schema, schema, path, path)].sort((one, other) =>
     FieldError.sentence(one) < FieldError.sentence(other) ? -1 : 1
   )
 
-/** Whether a schema cannot be a structural one. Other code reports that error, and then no other error follows. */
+/** Whether a schema has members that a structural schema cannot hold. `SchemaValidation` reports them, and callers skip `validate`. */
 export const isUnreadable = (schema: Json.JsonObject): boolean => [...Walk.schemas(schema)].some(says)
 
 const says = (schema: Json.JsonObject): boolean =>
@@ -105,7 +105,7 @@ const ofTypeMeta = (schema: Json.JsonObject, name: string, path: string): Errors
   return [FieldError.invalid(`${path}.properties[${name}].type`, typeOf(property), "must be string")]
 }
 
-/** At the root, a schema may restrict only the names in metadata. */
+/** Reports metadata that is not an object. At the root, also reports restrictions other than those of `name` and `generateName`. */
 const ofMetadata = (metadata: Json.JsonObject, checked: boolean, level: Level, path: string): Errors => {
   const { default: _, properties, type, ...others } = metadata
   const strange = Object.keys(Json.object(properties)).some((name) => name !== "name" && name !== "generateName")
@@ -123,7 +123,7 @@ const ofMetadata = (metadata: Json.JsonObject, checked: boolean, level: Level, p
   ]
 }
 
-/** What a structural schema keeps; other members are forgotten when one is made. */
+/** The members that a structural schema keeps. The conversion to a structural schema drops all other members. */
 const structural: ReadonlySet<string> = new Set([
   "items",
   "additionalProperties",
@@ -169,7 +169,7 @@ const extensions = (schema: Json.JsonObject, path: string): Errors =>
       FieldError.invalid(`${path}.x-kubernetes-${name}`, true, "must be false if x-kubernetes-int-or-string is true")
     )
 
-/** `anyOf: [{type: integer}, {type: string}]`, the one place where types may stand in an alternative. */
+/** Whether `anyOf` is `[{type: integer}, {type: string}]`, the only alternatives that may declare types. */
 const intOrStringAnyOf = (anyOf: Json.Json | undefined): boolean =>
   Json.equal(anyOf, [{ type: "integer" }, { type: "string" }])
 
@@ -197,7 +197,7 @@ const junctions = (schema: Json.JsonObject, path: string, skipAnyOf: boolean, sk
   ]
 }
 
-/** What may not stand below `allOf`, `anyOf`, `oneOf` and `not`. */
+/** The members that a schema below `allOf`, `anyOf`, `oneOf` and `not` must not set, with the detail of the error. */
 const forbidden: ReadonlyArray<readonly [name: string, detail: string]> = [
   ["type", "must be empty to be structural"],
   ["additionalProperties", "must be undefined to be structural"],
@@ -226,7 +226,7 @@ const ofNested = (schema: Json.JsonObject, path: string, skipAnyOf = false): Err
     : [FieldError.forbidden(`${path}.properties[metadata]`, "must not be specified in a nested context")])
 ]
 
-/** Whatever an alternative says something about has to be there outside of it. */
+/** Requires that the schema itself declares every field that its `allOf`, `anyOf`, `oneOf` and `not` restrict. */
 const completeness = (
   said: Json.JsonObject,
   schema: Json.JsonObject | undefined,

@@ -1,15 +1,15 @@
-/** Whether what a schema says about the types of lists and maps (`x-kubernetes-list-type` and its kin) holds together. */
+/** Validates the types of lists and maps: `x-kubernetes-list-type`, `x-kubernetes-list-map-keys` and `x-kubernetes-map-type`. */
 import * as FieldError from "../../../model/FieldError.ts"
 import * as Json from "../../../model/Json.ts"
 import { shownItems } from "./Internal.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
 
-/** An error of a member that may be missing, which has another message. */
+/** Returns the error of a required member if its value is empty, and otherwise the error of an invalid member. */
 const requiredOrInvalid = (path: string, value: string, detail: string): FieldError.FieldError =>
   value === "" ? FieldError.required(path, detail) : FieldError.invalid(path, value, detail)
 
-/** The errors of one schema, not of those in it. */
+/** Returns the errors of one schema, without the schemas inside it. */
 export const validate = (schema: Json.JsonObject, path: string): Errors => {
   const type = Json.text(schema.type) ?? ""
   const mapType = Json.text(schema["x-kubernetes-map-type"])
@@ -121,7 +121,7 @@ const ofKeys = (items: Json.JsonObject, keys: ReadonlyArray<Json.Json>, path: st
     ]
   })
 
-/** Items of sets and maps may not be null, and keys have to be there. */
+/** Requires that items of sets and maps are not nullable, and that map keys are required or have a default. */
 const ofItems = (schema: Json.JsonObject, listType: string, keys: ReadonlyArray<Json.Json>, path: string): Errors => {
   const items = Json.object(schema.items)
   const required = Json.list(items.required)

@@ -1,4 +1,4 @@
-/** Whether a version's subresources, columns and selectable fields lead to something. */
+/** Validates the subresources, printer columns and selectable fields of a version. */
 import * as FieldError from "../../../model/FieldError.ts"
 import * as Json from "../../../model/Json.ts"
 import * as FieldPath from "../FieldPath.ts"
@@ -7,7 +7,7 @@ import * as Internal from "./Internal.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
 
-/** The errors of subresources. */
+/** Returns the errors of subresources. */
 export const ofSubresources = (subresources: Json.JsonObject | undefined, path: string): Errors => {
   const scale = subresources?.scale
   if (!Json.isObject(scale)) return []
@@ -38,7 +38,7 @@ const ofScalePath = (
 const columnTypes = ["boolean", "date", "integer", "number", "string"]
 const columnFormats = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"]
 
-/** The errors of columns. */
+/** Returns the errors of printer columns. */
 export const ofColumns = ({ columns }: Internal.Version, path: string): Errors =>
   columns.flatMap((column, index) => {
     const at = `${path}[${index}]`
@@ -62,7 +62,7 @@ export const ofColumns = ({ columns }: Internal.Version, path: string): Errors =
 
 const maxSelectableFields = 8
 
-/** The errors of selectable fields. */
+/** Returns the errors of selectable fields. `validation` holds the schema that their paths must match. */
 export const ofSelectableFields = (
   { selectableFields }: Internal.Version,
   validation: Json.JsonObject | undefined,

@@ -1,7 +1,7 @@
-/** All schemas within a schema. */
+/** Walks the schemas inside a schema. */
 import * as Json from "../../../model/Json.ts"
 
-/** The schema itself and all that are in it, in every way in which one can be in another. */
+/** Yields the schema itself and all schemas inside it, also those in members that a CRD must not set. */
 export function* schemas(value: Json.Json | undefined): Iterable<Json.JsonObject> {
   if (!Json.isObject(value)) return
   yield value

@@ -1,9 +1,9 @@
-/** What a client is warned of who writes a CRD that is valid: formats that nobody checks, and sets of what is no scalar. */
+/** The warnings for a valid CRD: formats that the server does not check, and sets of lists or objects. */
 import * as Json from "../../../model/Json.ts"
 import * as OpenApiFormats from "../OpenApiFormats.ts"
 import * as Walk from "./Walk.ts"
 
-/** The warnings of a CRD. */
+/** Returns the warnings for a CRD. */
 export const of = (crd: Json.JsonObject): ReadonlyArray<string> => {
   const schemas = Json.objects(Json.at(crd, "spec", "versions")).flatMap((version) => [
     ...Walk.schemas(Json.at(version, "schema", "openAPIV3Schema"))
