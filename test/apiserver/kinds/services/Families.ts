@@ -27,7 +27,7 @@ export const assign = (spec: DraftObject, before?: JsonObject): ReadonlyArray<Fi
   return []
 }
 
-/** True if a `PreferDualStack` Service keeps its families, because the update changes no field of them. */
+/** True if a `PreferDualStack` Service keeps its families: the update changes neither its type, its policy, its IPs nor its families. */
 const isSettled = (spec: JsonObject, before: JsonObject | undefined): boolean =>
   before !== undefined &&
   before.type === spec.type &&
@@ -60,7 +60,7 @@ const sameList = (name: string, one: JsonObject, other: JsonObject): boolean =>
 const wrongPolicy = (spec: JsonObject, text: string): FieldError.FieldError =>
   FieldError.invalid("spec.ipFamilyPolicy", spec.ipFamilyPolicy, text)
 
-/** Drops the secondary value on a change to `SingleStack`. Yields an error if an update drops it under another policy. */
+/** Drops an unchanged secondary value under `SingleStack`. Yields an error if an update drops it under another policy. */
 function* reduced(spec: DraftObject, before: JsonObject | undefined): Iterable<FieldError.FieldError> {
   if (before === undefined) return
   for (const [name, what] of [
