@@ -133,7 +133,7 @@ const completed: ReadonlyMap<string, string> = new Map([
   ["Failed", "The pod failed."]
 ])
 
-/** v1 Pod. */
+/** The definition of Pod. */
 export const pod: Definition = {
   group: "",
   version: "v1",
@@ -178,7 +178,7 @@ export const pod: Definition = {
   }
 }
 
-/** v1 PodTemplate. */
+/** The definition of PodTemplate. */
 export const podTemplate: Definition = {
   group: "",
   version: "v1",

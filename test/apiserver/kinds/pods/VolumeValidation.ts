@@ -31,7 +31,7 @@ export function* descendingPath(field: string, path: string): Errors {
 
 const fileMode = "must be a number between 0 and 0777 (octal), both inclusive"
 
-/** The volume sources in the order of a kube-apiserver's validation. */
+/** The volume sources in the order in which a kube-apiserver validates them. */
 const sources: ReadonlyArray<string> = [
   "emptyDir",
   "hostPath",
