@@ -53,9 +53,9 @@ export interface StrategyOptions {
   readonly validateUpdate?: (object: JsonObject, old: JsonObject, writing: Writing) => Errors
   /** Yields the warnings about a valid object. `old`: the object before an update. */
   readonly warnings?: (object: JsonObject, old?: JsonObject) => Iterable<string>
-  /** The status of a new object. Default: the kind has no status subresource. */
+  /** The status of a new object. Default: the strategy does not reset the status. */
   readonly status?: JsonObject
-  /** The paths whose changes increment `metadata.generation`. Default: objects have no generation. */
+  /** The paths whose changes increment `metadata.generation`. Default: the strategy does not set the generation. */
   readonly generation?: ReadonlyArray<ReadonlyArray<string>>
 }
 

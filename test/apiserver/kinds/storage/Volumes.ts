@@ -121,7 +121,7 @@ function* claimChange(object: JsonObject, old: JsonObject): Errors {
     return bound ? { ...rest, resources: { ...others, requests: amounts } } : given
   }
   const spec = { ...Json.object(object.spec) }
-  // An update may set fields that were unset: its controller sets the volume, and a default sets the class.
+  // An update may set unset fields: the volume controller sets `volumeName`, and a default sets the class.
   const chosen = { ...before, volumeName: before.volumeName ?? spec.volumeName }
   if (before.storageClassName === undefined) delete spec.storageClassName
   if (!Json.equal(frozen(spec), frozen(chosen))) {

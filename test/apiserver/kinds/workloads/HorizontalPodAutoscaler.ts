@@ -1,6 +1,6 @@
 /**
- * autoscaling/v1 and autoscaling/v2 HorizontalPodAutoscaler, stored as v2. Like a kube-apiserver, v1 keeps the fields of v2
- * in annotations. Unlike a kube-apiserver, it writes them in the form of v2.
+ * autoscaling/v1 and autoscaling/v2 HorizontalPodAutoscaler, stored as v2. Like a kube-apiserver, v1 keeps fields that only v2 has
+ * in annotations. Unlike a kube-apiserver, v1 writes these annotations in the form of v2.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"

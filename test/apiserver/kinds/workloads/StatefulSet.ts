@@ -1,4 +1,4 @@
-/** apps/v1 StatefulSet and ControllerRevision. The controllers of StatefulSets and DaemonSets store old revisions in the latter. */
+/** apps/v1 StatefulSet and ControllerRevision. StatefulSets and DaemonSets keep their revisions in ControllerRevisions. */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
 import type { JsonObject } from "../../model/Json.ts"

@@ -35,7 +35,7 @@ export const shownUpdate = ({ rollingUpdate, type }: JsonObject): JsonObject => 
     : null
 })
 
-/** Yields the errors of a template whose Pods always restart and match the selector. An invalid selector is the only error. */
+/** Yields the errors of a template whose Pods must always restart and match the selector. For an invalid selector, yields only that error. */
 export function* selectedAlways(spec: JsonObject, kind: string): Errors {
   const { selector } = spec
   if (!Check.isUnderstood(selector)) {
@@ -46,7 +46,7 @@ export function* selectedAlways(spec: JsonObject, kind: string): Errors {
   yield* always("spec.template", template, kind)
 }
 
-/** Yields the errors of a template whose Pods always restart. */
+/** Yields the errors of a template whose Pods must always restart. */
 export function* always(field: string, template: JsonObject, kind: string): Errors {
   yield* PodValidation.template(field, template)
   yield* forEver(field, template, kind)
