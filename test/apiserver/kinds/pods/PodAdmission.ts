@@ -7,7 +7,10 @@ import * as Json from "../../model/Json.ts"
 import type { Writing } from "../../model/Kind.ts"
 import { keep } from "../Definition.ts"
 
-/** Applies both plugins to a Pod on create or update. Throws a Failure (403) for an unknown class, or for a priority other than that of the class. */
+/**
+ * Applies both plugins to a Pod on create or update.
+ * Throws a Failure (403) for an unknown class, or if the Pod's priority or preemption policy differs from that of its class.
+ */
 export const admit = (pod: DraftObject, old: JsonObject | null, writing: Writing): void => {
   const spec = Json.member(pod, "spec")
   if (old === null) prioritize(spec, pod, writing)

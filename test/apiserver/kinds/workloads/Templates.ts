@@ -35,7 +35,7 @@ export const shownUpdate = ({ rollingUpdate, type }: JsonObject): JsonObject => 
     : null
 })
 
-/** Yields the errors of a template whose Pods must always restart and match the selector. For an invalid selector, yields only that error. */
+/** Yields the errors of a template whose Pods must always restart and match the selector. Yields only one error for an invalid selector. */
 export function* selectedAlways(spec: JsonObject, kind: string): Errors {
   const { selector } = spec
   if (!Check.isUnderstood(selector)) {
