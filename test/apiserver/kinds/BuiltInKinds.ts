@@ -1,6 +1,5 @@
 /**
- * The built-in kinds: what the modules of this folder say of how each is written, with the names, schemas and columns that a
- * kube-apiserver gives them.
+ * The built-in kinds: the definitions of this folder's modules, with the names, schemas and columns of a kube-apiserver.
  */
 
 import * as Format from "../model/Format.ts"
@@ -91,7 +90,7 @@ const definitions: ReadonlyArray<Definition> = [
 
 const same = (object: JsonObject): JsonObject => object
 
-/** What of all that a kube-apiserver has below objects is served, besides `/status` and `/scale`. */
+/** The subresources that the embedded server serves, besides `/status` and `/scale`. */
 const served: ReadonlySet<string> = new Set(["finalize", "binding", "eviction", "log", "token"])
 
 const kindOf = (definition: Definition): Kind => {
@@ -119,7 +118,7 @@ const kindOf = (definition: Definition): Kind => {
     noControllerWarning: withoutController.has(kind)
       ? `the embedded cluster stores a ${kind}, and nothing comes of it`
       : undefined,
-    // The documents take a while to be read: not before somebody asks.
+    // Reads the OpenAPI documents only on first use, because that takes time.
     get schema() {
       return Documents.schemaOf(group, version, kind) ?? {}
     },
@@ -133,12 +132,12 @@ const deprecations: { readonly [kind: string]: string } = {
   "/v1/Endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 }
 
-/** Kinds that a real cluster acts on and this one does not, which their author might wait for. */
+/** The kinds whose controller the embedded cluster lacks. A create warns about it, because a client might wait for the controller. */
 const withoutController: ReadonlySet<string> = new Set(["HorizontalPodAutoscaler", "ReplicationController"])
 
 const unnamed = ({ kind }: Definition): Name => {
   throw new Error(`names.json does not name ${kind}`)
 }
 
-/** All of them, most of which a kube-apiserver has. */
+/** All built-in kinds of the embedded server. */
 export const kinds: ReadonlyArray<Kind> = definitions.map(kindOf)

@@ -1,6 +1,5 @@
 /**
- * The checks that many kinds make of their fields. Each yields the errors it finds, in the order and words of a
- * kube-apiserver.
+ * Validation functions that many kinds share. They yield errors in the order and wording of a kube-apiserver.
  */
 import * as FieldError from "../model/FieldError.ts"
 import * as Format from "../model/Format.ts"
@@ -9,39 +8,39 @@ import * as Json from "../model/Json.ts"
 import * as Quantity from "../model/Quantity.ts"
 import type { Errors } from "./Definition.ts"
 
-/** A text in a form. */
+/** Yields an error for each violation of the format. */
 export function* text(field: string, value: string, format: Format.Format): Errors {
   for (const wrong of format(value)) yield FieldError.invalid(field, value, wrong)
 }
 
-/** A text that has to be there, in a form. */
+/** Yields an error if the string is missing or empty, or violates the optional format. */
 export function* requiredText(field: string, value: JsonValue | undefined, format?: Format.Format): Errors {
   const given = Json.text(value) ?? ""
   if (given === "") yield FieldError.required(field)
   else if (format !== undefined) yield* text(field, given, format)
 }
 
-/** A word out of a list; `required` if it is missing. */
+/** Yields an error if the string is missing, empty or not one of `words`. */
 export function* word(field: string, value: JsonValue | undefined, words: ReadonlyArray<string>): Errors {
   const given = Json.text(value) ?? ""
   if (given === "") yield FieldError.required(field)
   else if (!words.includes(given)) yield FieldError.notSupported(field, given, words)
 }
 
-/** A number that is not below zero, if it is there. */
+/** Yields an error for a negative number. A missing number is valid. */
 export function* notNegative(field: string, value: JsonValue | undefined): Errors {
   const given = Json.number(value)
   if (given !== undefined && given < 0) yield FieldError.invalid(field, given, "must be greater than or equal to 0")
 }
 
-/** A number between two, if it is there. */
+/** Yields an error for a number outside of `least` to `most`, both inclusive. A missing number is valid. */
 export function* between(field: string, value: JsonValue | undefined, least: number, most: number): Errors {
   const given = Json.number(value)
   if (given === undefined) return
   for (const wrong of Format.range(given, least, most)) yield FieldError.invalid(field, given, wrong)
 }
 
-/** An amount that is not below zero. */
+/** Yields an error for a negative quantity. A missing quantity is valid. */
 export function* quantity(field: string, value: JsonValue | undefined): Errors {
   const given = Json.text(value)
   if (given !== undefined && Quantity.amount(given) < 0n) {
@@ -49,7 +48,7 @@ export function* quantity(field: string, value: JsonValue | undefined): Errors {
   }
 }
 
-/** A field that stays as it was. */
+/** Yields an error if an immutable field changes. */
 export function* immutable(
   field: string,
   value: JsonValue | undefined,
@@ -59,7 +58,7 @@ export function* immutable(
   if (!Json.equal(value, old)) yield FieldError.invalid(field, value, detail)
 }
 
-/** A LabelSelector that stays as it was. */
+/** Yields an error if `spec.selector` changes. */
 export function* immutableSelector(object: JsonObject, old: JsonObject): Errors {
   const selector = Json.at(object, "spec", "selector")
   if (Json.equal(selector, Json.at(old, "spec", "selector"))) return
@@ -72,7 +71,7 @@ export function* immutableSelector(object: JsonObject, old: JsonObject): Errors 
   )
 }
 
-/** Labels. */
+/** Yields the errors of the keys and values of labels. */
 export function* labels(field: string, value: JsonValue | undefined): Errors {
   const given = Json.object(value)
   for (const key in given) {
@@ -83,7 +82,7 @@ export function* labels(field: string, value: JsonValue | undefined): Errors {
   }
 }
 
-/** Annotations: their keys, and that they are not too long altogether. */
+/** Yields the errors of the keys of annotations, and an error if keys and values exceed 256 KiB in total. */
 export function* annotations(field: string, value: JsonValue | undefined): Errors {
   const given = Json.texts(value)
   let size = 0
@@ -96,7 +95,7 @@ export function* annotations(field: string, value: JsonValue | undefined): Error
   }
 }
 
-/** A LabelSelector. */
+/** Yields the errors of a LabelSelector. A missing selector is valid. */
 export function* labelSelector(field: string, value: JsonValue | undefined): Errors {
   if (!Json.isObject(value)) return
   yield* labels(`${field}.matchLabels`, value.matchLabels)
@@ -105,16 +104,16 @@ export function* labelSelector(field: string, value: JsonValue | undefined): Err
   }
 }
 
-/** The members in the order in which Go prints those of a map. */
+/** The object with sorted keys, as Go prints a map. Returns null if the value is not an object. */
 export const sorted = (value: JsonValue | undefined): JsonValue =>
   Json.isObject(value)
     ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
     : null
 
-/** Whether all requirements of a LabelSelector can be understood. */
+/** True if a LabelSelector is valid. */
 export const isUnderstood = (value: JsonValue | undefined): boolean => [...labelSelector("", value)].length === 0
 
-/** Whether a LabelSelector selects everything. */
+/** True if a LabelSelector is empty, and so selects everything. */
 export const isEmptySelector = (value: JsonValue | undefined): boolean => {
   const selector = Json.object(value)
   return (
@@ -122,7 +121,7 @@ export const isEmptySelector = (value: JsonValue | undefined): boolean => {
   )
 }
 
-/** Whether a LabelSelector selects these labels. */
+/** True if a LabelSelector matches the labels. */
 export const selects = (value: JsonValue | undefined, labels: { readonly [name: string]: string }): boolean => {
   const selector = Json.object(value)
   const matchLabels = Json.texts(selector.matchLabels)

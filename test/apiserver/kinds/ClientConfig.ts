@@ -1,11 +1,11 @@
-/** Whether the `clientConfig` of a webhook says where the webhook is. */
+/** Validation of the `clientConfig` of webhooks. */
 import * as FieldError from "../model/FieldError.ts"
 import * as Format from "../model/Format.ts"
 import * as Json from "../model/Json.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
 
-/** What is wrong with it. A `caBundle` may be anything: a call fails where no certificate is in it. */
+/** The errors of a `clientConfig`. It does not validate `caBundle`: without a valid certificate, calls of the webhook fail. */
 export const validate = (at: string, { service, url }: Json.JsonObject): Errors => {
   if ((typeof url === "string") === Json.isObject(service)) {
     return [FieldError.required(at, "exactly one of url or service is required")]
@@ -30,7 +30,7 @@ const ofUrl = (field: string, url: string): Errors => {
   ]
 }
 
-/** A kube-apiserver confuses the name and the namespace when one of them is missing. */
+/** The errors of a Service reference. Like a kube-apiserver, it reports a missing namespace as `name`, and vice versa. */
 const ofService = (at: string, { name, namespace, path, port }: Json.JsonObject): Errors => {
   const number = Json.number(port) ?? 443
   const wrong = Format.port(number)

@@ -1,6 +1,6 @@
 /**
- * What a built-in kind adds to what all of them have in common: every object is brought into canonical form, a status is
- * written by `/status` only, and `metadata.generation` counts the changes of what the user wants.
+ * The definition of a built-in kind, and the strategy that all of them share. The strategy writes each object in canonical form.
+ * It lets only `/status` write a status, and counts the changes of the desired state in `metadata.generation`.
  */
 import type { FieldError } from "../model/FieldError.ts"
 import type { Format } from "../model/Format.ts"
@@ -9,10 +9,10 @@ import * as Json from "../model/Json.ts"
 import type { Kind, Strategy, Writing } from "../model/Kind.ts"
 import * as Shape from "./Shape.ts"
 
-/** The errors of an object, as they are found. */
+/** The errors of an object, in the order of validation. */
 export type Errors = Iterable<FieldError>
 
-/** What is said of one kind in its module. What discovery, OpenAPI and tables say of it comes from elsewhere. */
+/** The part of a kind that its module defines. `BuiltInKinds` adds the names of discovery, the schema and the columns. */
 export interface Definition
   extends Pick<Kind, "group" | "version" | "kind" | "strategy">,
     Partial<
@@ -35,34 +35,34 @@ export interface Definition
         | "rowConditions"
       >
     > {
-  /** The form that names of the kind have; absent: a DNS subdomain. */
+  /** The format of `metadata.name`. Default: a DNS subdomain. */
   readonly names?: Format
 }
 
-/** What a kind says of the writing of its objects. */
+/** The options of a kind for creates and updates of its objects. */
 export interface StrategyOptions {
-  /** The Go type, see `Shape`. */
+  /** The name of the Go type, such as `apps/v1.Deployment`. See `Shape`. */
   readonly shape: string
   readonly default?: (draft: DraftObject) => void
-  /** The changes of admission plugins, see `Strategy`. */
+  /** Applies the admission plugins of the kind. See `Strategy`. */
   readonly admit?: Strategy["admit"]
   readonly prepareForCreate?: (draft: DraftObject, writing: Writing) => void
   readonly prepareForUpdate?: (draft: DraftObject, old: JsonObject, writing: Writing) => void
   readonly validate?: (object: JsonObject, writing: Writing) => Errors
-  /** All the errors of an update; absent: those of `validate`. */
+  /** Yields all errors of an update. Default: `validate` of the new object. */
   readonly validateUpdate?: (object: JsonObject, old: JsonObject, writing: Writing) => Errors
-  /** The warnings about an object without errors; `old`: about a change of it. */
+  /** Yields the warnings about a valid object. `old`: the object before an update. */
   readonly warnings?: (object: JsonObject, old?: JsonObject) => Iterable<string>
-  /** What a new object's status says; absent: the kind has none that is kept apart. */
+  /** The status of a new object. Default: the strategy does not reset the status. */
   readonly status?: JsonObject
-  /** The parts whose changes `metadata.generation` counts; absent: it is not counted. */
+  /** The paths whose changes increment `metadata.generation`. Default: the strategy does not set the generation. */
   readonly generation?: ReadonlyArray<ReadonlyArray<string>>
 }
 
-/** The generation of most kinds counts the changes of `spec`. */
+/** The `generation` option of most kinds: changes of `spec` increment it. */
 export const spec: ReadonlyArray<ReadonlyArray<string>> = [["spec"]]
 
-/** The strategy by which an object is created and updated. */
+/** The strategy of the main resource of a kind. */
 export const strategy = (options: StrategyOptions): Strategy => {
   const shape = Shape.of(options.shape)
   const { generation, status } = options
@@ -97,15 +97,15 @@ export const strategy = (options: StrategyOptions): Strategy => {
   }
 }
 
-/** What a kind says of the writing of its status. */
+/** The options of a kind for updates by `/status`. */
 export interface StatusStrategyOptions {
-  /** What stays as it was, besides `spec`, as paths of member names. */
+  /** The paths that `/status` resets to the old object, besides `spec`. */
   readonly kept?: ReadonlyArray<ReadonlyArray<string>>
   readonly prepareForUpdate?: (draft: DraftObject, old: JsonObject, writing: Writing) => void
   readonly validateUpdate?: (object: JsonObject, old: JsonObject, writing: Writing) => Errors
 }
 
-/** The strategy of `/status` of a kind with that main strategy: everything but `status` stays as it was. */
+/** The strategy of `/status`, made of the main strategy. It resets `spec` and the paths of `kept` to the old object. */
 export const statusStrategy = (main: Strategy, shape: string, options: StatusStrategyOptions = {}): Strategy => {
   const kept = [["spec"], ...(options.kept ?? [])]
   return {
@@ -121,7 +121,7 @@ export const statusStrategy = (main: Strategy, shape: string, options: StatusStr
   }
 }
 
-/** Puts what stands at the path in the old object back into the new one. */
+/** Resets the value at a path to that of the old object. Removes the member if the old object lacks it. */
 export const keep = (draft: DraftObject, old: JsonObject, ...path: ReadonlyArray<string>): void => {
   const name = path.at(-1) ?? ""
   const value = Json.at(old, ...path)
@@ -131,18 +131,18 @@ export const keep = (draft: DraftObject, old: JsonObject, ...path: ReadonlyArray
   else holder[name] = Json.copy(value)
 }
 
-/** Sets the member unless it says something; an empty text says nothing. */
+/** Sets a default: writes the member if it is missing, null or an empty string. */
 export const fill = (draft: DraftObject, name: string, value: Json.Draft): void => {
   if (draft[name] === undefined || draft[name] === null || draft[name] === "") draft[name] = value
 }
 
-/** The objects of a list, to be written to. */
+/** The mutable objects of a list. Returns an empty list if the member is missing. */
 export const drafts = (draft: DraftObject, name: string): ReadonlyArray<DraftObject> => {
   const found = draft[name]
   return Array.isArray(found) ? found.filter(isDraft) : []
 }
 
-/** The object that is a member, to be written to; nothing where there is none. */
+/** The mutable object of a member, or `undefined` if the member is missing. */
 export const part = (draft: DraftObject | undefined, name: string): DraftObject | undefined => {
   const found = draft?.[name]
   return isDraft(found) ? found : undefined

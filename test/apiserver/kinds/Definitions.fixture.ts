@@ -1,9 +1,9 @@
 /**
- * Definitions of custom kinds for tests.
+ * CustomResourceDefinitions for tests.
  */
 import type { JsonObject } from "../model/Json.ts"
 
-/** Thing, with status and scale. */
+/** The CRD of Thing, with the subresources status and scale. */
 export const things: JsonObject = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
@@ -49,7 +49,7 @@ export const things: JsonObject = {
   }
 }
 
-/** WebApp, with everything that its documents can have; its older version lets everything be. */
+/** The CRD of WebApp. Its schema covers the features of OpenAPI documents. Its version v1beta1 preserves unknown fields. */
 export const webApps = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",

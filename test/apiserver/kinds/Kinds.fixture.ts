@@ -1,5 +1,5 @@
 /**
- * Hand-made kinds for tests: as little as it takes to be one, whatever the real ones do besides.
+ * Minimal kinds for tests, without most of the behavior of the real ones.
  */
 
 import * as Json from "../model/Json.ts"
@@ -10,7 +10,7 @@ import * as CustomCell from "./crd/CustomCell.ts"
 import { definition, definitionStatus } from "./crd/CustomKinds.ts"
 import { type Name, names } from "./Names.ts"
 
-/** A strategy that wants nothing. */
+/** A strategy without defaults and validation. */
 const plain: Strategy = {
   default: () => undefined,
   prepareForCreate: () => undefined,
@@ -51,10 +51,10 @@ const kind = (group: string, version: string, name: string, plural: string, more
   ...more
 })
 
-/** ConfigMap. */
+/** ConfigMap, without special behavior. */
 export const configMap = kind("", "v1", "ConfigMap", "configmaps")
 
-/** Namespace, with its finalizer and its phase. */
+/** Namespace, with its label, its finalizer and its phase. */
 const namespace = kind("", "v1", "Namespace", "namespaces", {
   namespaced: false,
   deletedAs: "object",
@@ -74,7 +74,7 @@ const namespace = kind("", "v1", "Namespace", "namespaces", {
   subresources: { finalize: plain }
 })
 
-/** Pod: one that runs on a node is given time to end. Some of its fields can be selected. */
+/** Pod, with a grace period of 30 seconds once it is scheduled, and with selectable fields. */
 export const pod = kind("", "v1", "Pod", "pods", {
   deletedAs: "object",
   graceful: true,
@@ -86,13 +86,13 @@ export const pod = kind("", "v1", "Pod", "pods", {
   status: plain
 })
 
-/** PodDisruptionBudget. */
+/** PodDisruptionBudget, without special behavior. */
 const budget = kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
 
-/** Lease: a PUT makes it, and it has a time in microseconds. */
+/** Lease, which a PUT creates. Its times have microseconds. */
 export const lease = kind("coordination.k8s.io", "v1", "Lease", "leases", { createOnUpdate: true })
 
-/** CustomResourceDefinition. */
+/** CustomResourceDefinition, with its real strategies. */
 const customResourceDefinition = kind(
   "apiextensions.k8s.io",
   "v1",
@@ -101,22 +101,22 @@ const customResourceDefinition = kind(
   { namespaced: false, strategy: definition, status: definitionStatus }
 )
 
-/** Those that a server of the tests has. */
+/** The kinds of a test server. */
 export const kinds: ReadonlyArray<Kind> = [namespace, configMap, pod, budget, lease, customResourceDefinition]
 
-/** Secret, a kind with bytes. */
+/** Secret, whose schema has bytes. */
 export const secret = kind("", "v1", "Secret", "secrets")
 
-/** Deployment, which nests deeply, with lists that are merged. */
+/** Deployment, whose schema is deeply nested and has lists that merge by key. */
 export const deployment = kind("apps", "v1", "Deployment", "deployments")
 
-/** Service, with a list that is merged by a number. */
+/** Service, whose schema has a list that merges by a number. */
 export const service = kind("", "v1", "Service", "services")
 
-/** Job, which refuses fields in words of its own. */
+/** Job, which rejects unsupported field selectors with its own message. */
 export const job = kind("batch", "v1", "Job", "jobs", { selectableFields: () => ({ "status.successful": "" }) })
 
-/** Node, which has no namespace. */
+/** Node, which is cluster-scoped. */
 export const node = kind("", "v1", "Node", "nodes", {
   namespaced: false,
   selectableFields: () => ({ "spec.unschedulable": "" })
@@ -154,7 +154,7 @@ export const webApp = kind("example.com", "v1", "WebApp", "webapps", {
   ]
 })
 
-/** Whether there is such a built-in kind. */
+/** True if the OpenAPI documents have the built-in kind. */
 export const knows = (apiVersion: string, kind: string): boolean => {
   const [version = "", group = ""] = apiVersion.split("/").reverse()
   return schemaOf(group, version, kind) !== undefined
@@ -172,5 +172,5 @@ const named = (name: Name): Kind => {
   })
 }
 
-/** All built-in kinds by name only, with their subresources: for what is made of names, as discovery is. */
+/** All built-in kinds with names and subresources only, without schemas. Enough for discovery. */
 export const builtIn: ReadonlyArray<Kind> = names.map(named)

@@ -1,11 +1,11 @@
 /**
- * The built-in kinds by name, in the order of discovery: what a kube-apiserver says that they are called and what can be
- * done with them. `test/record/api.ts` records them from one.
+ * The names and verbs of the built-in kinds, in the order of discovery.
+ * `test/record/api.ts` records them from a kube-apiserver.
  */
 import type { Subresource, Verb } from "../model/Kind.ts"
 import recorded from "./names.json"
 
-/** What discovery says of a resource. */
+/** The discovery entry of a resource. */
 export interface Name {
   readonly group: string
   readonly version: string
@@ -16,17 +16,17 @@ export interface Name {
   readonly verbs: ReadonlyArray<Verb>
   readonly shortNames: ReadonlyArray<string>
   readonly categories: ReadonlyArray<string>
-  /** What a DELETE is answered with when the object is gone at once. */
+  /** The response body of a DELETE that removes the object immediately. */
   readonly deletedAs: "status" | "object"
-  /** The apiVersion in which its objects are stored, where that is not its own. */
+  /** The apiVersion of the stored objects, if it differs from that of the resource. */
   readonly storageVersion?: string
-  /** All that a kube-apiserver has; which of them are served is for the server to say. */
+  /** All subresources of a kube-apiserver. The embedded server serves only some of them. */
   readonly subresources: ReadonlyArray<Subresource>
 }
 
-/** All of them. */
+/** The names of all built-in kinds. */
 export const names: ReadonlyArray<Name> = recorded as ReadonlyArray<Name>
 
-/** Those of one kind. */
+/** The names of one kind, or `undefined` for an unknown kind. */
 export const nameOf = (group: string, version: string, kind: string): Name | undefined =>
   names.find((name) => name.group === group && name.version === version && name.kind === kind)

@@ -1,11 +1,11 @@
 /**
- * The names that Kubernetes itself gives to amounts: of what containers use, and of what a namespace may have.
+ * The standard resource names of Kubernetes.
  */
 
-/** What a container can ask for. */
+/** The standard resources of containers. */
 export const ofContainers: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"])
 
-/** What a ResourceQuota can limit. */
+/** The standard resources of ResourceQuotas. */
 export const ofQuotas: ReadonlySet<string> = new Set([
   ...ofContainers,
   "requests.cpu",
@@ -26,5 +26,5 @@ export const ofQuotas: ReadonlySet<string> = new Set([
   "services.loadbalancers"
 ])
 
-/** All of them. */
+/** All standard resources. */
 export const standard: ReadonlySet<string> = new Set([...ofQuotas, "storage"])

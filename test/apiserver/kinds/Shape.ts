@@ -1,6 +1,6 @@
 /**
- * The form in which a kube-apiserver writes an object that it has read into its Go types: without empty lists and texts, with fields
- * that Go always writes (`status: {}`), and with one spelling of each quantity and time. The decoder has refused unreadable values before.
+ * The canonical form in which a kube-apiserver writes objects of its Go types. It omits empty lists and strings, and includes fields
+ * that Go always writes (`status: {}`). Each quantity and time has one spelling. The decoder has already rejected unreadable values.
  */
 
 import type { Draft, DraftObject } from "../model/Json.ts"
@@ -8,14 +8,14 @@ import * as Quantity from "../model/Quantity.ts"
 import { timestamp } from "../model/Timestamp.ts"
 import * as Messages from "./messages/Messages.ts"
 
-/** The fields of an object in JSON. */
+/** The JSON fields of a Go type. */
 export interface Shape {
   readonly members: ReadonlyMap<string, Messages.Field>
   /** The fields that Go writes even if they are empty. */
   readonly always: ReadonlyArray<readonly [name: string, member: Messages.Field]>
 }
 
-/** The shape of a Go type with a name such as `apps/v1.Deployment`. An unknown name is a defect. */
+/** The shape of a Go type with a name such as `apps/v1.Deployment`. Throws for an unknown name. */
 export const of = (name: string): Shape => ofMessage(Messages.of(name))
 
 const ofMessage = (message: Messages.Message): Shape => {
@@ -30,7 +30,7 @@ const ofMessage = (message: Messages.Message): Shape => {
   return made
 }
 
-/** The fields with those of embedded structs. */
+/** The fields of a type, including those of embedded structs. */
 const membersOf = ({ fields }: Messages.Message): ReadonlyArray<readonly [name: string, member: Messages.Field]> =>
   fields.flatMap((field) => {
     if (field.name !== undefined) return [[field.name, field] as const]
@@ -39,10 +39,10 @@ const membersOf = ({ fields }: Messages.Message): ReadonlyArray<readonly [name: 
 
 const compiled = new Map<Messages.Message, Shape>()
 
-/** How an empty list reads that is always written: a kube-apiserver keeps it until it stores the object, which makes it null. */
+/** The form of an empty list that Go always writes. A kube-apiserver keeps it until it stores the object, and then writes null. */
 export type Empty = "kept" | "null"
 
-/** Brings the object, in place, into the form in which a kube-apiserver would write it. */
+/** Converts the object, in place, to the canonical form. */
 export const canonicalize = (shape: Shape, draft: DraftObject, empty: Empty): void => {
   for (const name in draft) {
     const member = shape.members.get(name)
@@ -59,7 +59,7 @@ export const canonicalize = (shape: Shape, draft: DraftObject, empty: Empty): vo
   }
 }
 
-/** An object of the shape without a word: only the members that are always written, with their empty values. */
+/** The zero object of a shape: only the fields that Go always writes, with their zero values. */
 export const zero = (shape: Shape): DraftObject => {
   const made: DraftObject = {}
   canonicalize(shape, made, "kept")

@@ -14,7 +14,7 @@ const specOf = (object: JsonObject): JsonObject => Json.object(object.spec)
 
 const failurePolicies = ["Fail", "Ignore"]
 
-/** What both kinds of policies have in common, up to the variables. */
+/** Yields the errors of the fields that both kinds of policies share, up to the variables. */
 function* common(object: JsonObject, old: JsonObject | undefined): Errors {
   const given = specOf(object)
   yield* Rules.word("spec.failurePolicy", given.failurePolicy, failurePolicies)
@@ -302,7 +302,7 @@ const binding = (kind: "MutatingAdmissionPolicyBinding" | "ValidatingAdmissionPo
   }
 }
 
-/** The policies and their bindings. */
+/** The definitions of the policies and their bindings. */
 export const policies: ReadonlyArray<Definition> = [
   policy("MutatingAdmissionPolicy", mutating),
   binding("MutatingAdmissionPolicyBinding"),

@@ -1,4 +1,4 @@
-/** What webhooks and policies have in common: rules, selectors, and conditions in CEL. */
+/** Defaults and validation that webhooks and policies share: rules, selectors and match conditions in CEL. */
 
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
@@ -8,27 +8,27 @@ import * as Check from "../Check.ts"
 import * as AdmissionExpressions from "../cel/AdmissionExpressions.ts"
 import { drafts, type Errors, part } from "../Definition.ts"
 
-/** The group of all six kinds. */
+/** The API group of the six kinds. */
 export const group = "admissionregistration.k8s.io"
 
-/** Sets a pointer that is nil. An empty text stays. */
+/** Sets the default of a Go pointer: writes the member if it is missing or null. Keeps an empty string. */
 export const fillAbsent = (draft: DraftObject, name: string, value: Draft): void => {
   if ((draft[name] ?? null) === null) draft[name] = value
 }
 
-/** The defaults that webhooks and match resources share. */
+/** Sets the defaults that webhooks and match resources share. */
 export const fillSelectors = (draft: DraftObject): void => {
   fillAbsent(draft, "matchPolicy", "Equivalent")
   fillAbsent(draft, "namespaceSelector", {})
   fillAbsent(draft, "objectSelector", {})
 }
 
-/** The defaults of rules. */
+/** Sets the default scope of each rule in a list. */
 export const fillRules = (draft: DraftObject, name: string): void => {
   for (const rule of drafts(draft, name)) fillAbsent(rule, "scope", "*")
 }
 
-/** The defaults of match resources, if there are any. */
+/** Sets the defaults of match resources, if the member is present. */
 export const fillMatchResources = (draft: DraftObject, name: string): void => {
   const resources = part(draft, name)
   if (resources === undefined) return
@@ -41,7 +41,7 @@ const operations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"]
 const mutatingOperations = ["*", "CONNECT", "CREATE", "UPDATE"]
 const scopes = ["*", "Cluster", "Namespaced"]
 
-/** A word that is there already, or is filled in. */
+/** Yields an error for an unsupported string. A missing value is valid, because it is optional or has a default. */
 export function* word(field: string, value: JsonValue | undefined, words: ReadonlyArray<string>): Errors {
   if (typeof value === "string" && !words.includes(value)) yield FieldError.notSupported(field, value, words)
 }
@@ -49,7 +49,7 @@ export function* word(field: string, value: JsonValue | undefined, words: Readon
 const wordsOf = (value: JsonValue | undefined): ReadonlyArray<string> =>
   Json.list(value).map((one) => Json.text(one) ?? "")
 
-/** The errors of a rule with operations. */
+/** Yields the errors of a rule with operations. */
 export function* rule(at: string, given: JsonObject): Errors {
   const chosen = wordsOf(given.operations)
   if (chosen.length === 0) yield FieldError.required(`${at}.operations`)
@@ -117,7 +117,7 @@ function* resources(field: string, given: ReadonlyArray<string>): Errors {
 
 const matchPolicies = ["Equivalent", "Exact"]
 
-/** The errors of what webhooks and match resources select. */
+/** Yields the errors of `matchPolicy` and, unless `onlyMatchPolicy`, of the selectors. */
 export function* selectors(at: string, given: JsonObject, onlyMatchPolicy = false): Errors {
   yield* word(`${at}.matchPolicy`, given.matchPolicy, matchPolicies)
   if (onlyMatchPolicy) return
@@ -125,7 +125,7 @@ export function* selectors(at: string, given: JsonObject, onlyMatchPolicy = fals
   yield* Check.labelSelector(`${at}.objectSelector`, given.objectSelector)
 }
 
-/** The errors of match resources. */
+/** Yields the errors of match resources. */
 export function* matchResources(at: string, given: JsonObject): Errors {
   yield* selectors(at, given)
   for (const name of ["resourceRules", "excludeResourceRules"]) {
@@ -133,7 +133,7 @@ export function* matchResources(at: string, given: JsonObject): Errors {
   }
 }
 
-/** Policies that mutate cannot look at deletions. */
+/** Yields an error for each DELETE operation: mutating policies do not support it. */
 export function* mutatingRules(at: string, given: JsonObject): Errors {
   for (const one of Json.objects(given.resourceRules)) {
     for (const operation of wordsOf(one.operations)) {
@@ -153,10 +153,10 @@ function* namedRule(at: string, given: JsonObject): Errors {
   yield* rule(at, given)
 }
 
-/** The most conditions. */
+/** The maximum number of match conditions. */
 const mostConditions = 64
 
-/** The errors of match conditions. */
+/** Yields the errors of match conditions. `params`: the expressions may use `params`. */
 export function* matchConditions(field: string, value: JsonValue | undefined, params: boolean): Errors {
   const given = Json.objects(value)
   if (given.length > mostConditions) {
@@ -181,7 +181,7 @@ export function* matchConditions(field: string, value: JsonValue | undefined, pa
   }
 }
 
-/** Why an expression cannot be compiled, if so. */
+/** Yields an error if the expression does not compile. */
 export function* expression(field: string, source: string, compiled: AdmissionExpressions.Compiled): Errors {
   if ("problem" in compiled) yield FieldError.invalid(field, source, compiled.problem)
 }
@@ -189,13 +189,13 @@ export function* expression(field: string, source: string, compiled: AdmissionEx
 const staticSuffix = ".static.k8s.io"
 const reserved = `names ending with "${staticSuffix}" are reserved for static manifest-based configurations and cannot be managed via the API`
 
-/** Objects that are loaded from files at the start have names of their own. */
+/** Yields an error for a name with the suffix of static manifests, which a kube-apiserver loads from files at its start. */
 export function* staticName(object: JsonObject): Errors {
   const name = Json.text(Json.at(object, "metadata", "name")) ?? ""
   if (name.endsWith(staticSuffix)) yield FieldError.invalid("metadata.name", name, reserved)
 }
 
-/** The warning at a change of an object with such a name. */
+/** Yields a warning on an update of an object with such a reserved name. */
 export function* staticNameWarning(object: JsonObject, old: JsonObject | undefined): Iterable<string> {
   const name = Json.text(Json.at(object, "metadata", "name")) ?? ""
   if (old !== undefined && name.endsWith(staticSuffix)) yield `metadata.name: ${reserved}`

@@ -1,4 +1,4 @@
-/** The conditions of a status, as metav1 checks them. */
+/** Validation of `metav1.Condition` lists. */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
 import type { Json as JsonValue } from "../../model/Json.ts"
@@ -25,7 +25,7 @@ function* tooLong(field: string, value: string, most: number): Errors {
   }
 }
 
-/** The errors of a list of conditions. */
+/** Yields the errors of a list of conditions. */
 export function* validate(field: string, value: JsonValue | undefined): Errors {
   const seen = new Set<string>()
   for (const [index, condition] of Json.objects(value).entries()) {

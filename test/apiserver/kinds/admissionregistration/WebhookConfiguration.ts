@@ -8,7 +8,7 @@ import * as ClientConfig from "../ClientConfig.ts"
 import { type Definition, drafts, type Errors, part, strategy } from "../Definition.ts"
 import * as Rules from "./AdmissionRules.ts"
 
-/** What an update still takes because the old object has it. */
+/** The checks that an update skips, because the old object does not pass them or did not change. */
 interface Lenience {
   readonly sideEffects: boolean
   readonly reviewVersions: boolean
@@ -112,7 +112,7 @@ function* reviewVersions(field: string, value: JsonValue | undefined, lenient: L
   }
 }
 
-/** Questions that are answered and not stored: no webhook is called for them. */
+/** Review resources, for which a kube-apiserver calls no webhook. */
 const excluded: ReadonlySet<string> = new Set([
   "selfsubjectreviews.authentication.k8s.io",
   "tokenreviews.authentication.k8s.io",

@@ -1,11 +1,11 @@
-/** The cells of policies and webhooks of admission. */
+/** The table cells of admission policies and webhook configurations. */
 import type { Json, JsonObject } from "../../model/Json.ts"
 import * as J from "../../model/Json.ts"
 import { type Cells, or } from "./Text.ts"
 
 const count = (value: Json | undefined): number => J.list(value).length
 
-/** A webhook configuration's. */
+/** The cells of a webhook configuration. */
 export const webhooks: Cells = { Webhooks: (object) => count(object.webhooks) }
 
 const paramKind = (object: JsonObject): string => {
@@ -13,14 +13,14 @@ const paramKind = (object: JsonObject): string => {
   return J.isObject(kind) ? `${or(kind.apiVersion, "")}/${or(kind.kind, "")}` : "<unset>"
 }
 
-/** A policy's. */
+/** The cells of a policy. */
 export const policy: Cells = {
   Validations: (object) => count(J.at(object, "spec", "validations")),
   Mutations: (object) => count(J.at(object, "spec", "mutations")),
   ParamKind: paramKind
 }
 
-/** A binding's. */
+/** The cells of a binding. */
 export const binding: Cells = {
   PolicyName: (object) => or(J.at(object, "spec", "policyName"), ""),
   ParamRef: (object) => {
@@ -30,7 +30,7 @@ export const binding: Cells = {
   }
 }
 
-/** A LabelSelector as Go prints one. */
+/** A LabelSelector as Go prints it. */
 const goSelector = ({ matchExpressions, matchLabels }: JsonObject): string => {
   const labels = Object.entries(J.texts(matchLabels))
     .map(([key, value]) => `${key}: ${value},`)

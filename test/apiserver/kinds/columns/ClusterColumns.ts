@@ -1,5 +1,5 @@
 /**
- * The cells of what a cluster consists of: nodes, namespaces, volumes, settings, rights and events.
+ * The table cells of nodes, namespaces, volumes, configuration, RBAC and Events.
  */
 
 import { isTrue } from "../../model/Conditions.ts"
@@ -9,10 +9,10 @@ import * as J from "../../model/Json.ts"
 import { isDeleting } from "../../model/ObjectMeta.ts"
 import { type Cells, count, or } from "./Text.ts"
 
-/** A Namespace's. */
+/** The cells of a Namespace. */
 export const namespace: Cells = { Status: (object) => or(J.at(object, "status", "phase"), "") }
 
-/** A Node's. */
+/** The cells of a Node. */
 export const node: Cells = {
   Status: (object) => {
     const ready = J.objects(J.at(object, "status", "conditions")).findLast(({ type }) => type === "Ready")
@@ -45,15 +45,15 @@ const roles = (labels: { readonly [name: string]: string }): ReadonlyArray<strin
   return [...new Set(all.filter((role) => role !== ""))].sort()
 }
 
-/** A ConfigMap's. */
+/** The cells of a ConfigMap. */
 export const configMap: Cells = { Data: (object) => size(object.data) + size(object.binaryData) }
 
-/** A Secret's. */
+/** The cells of a Secret. */
 export const secret: Cells = { Type: (object) => or(object.type, ""), Data: (object) => size(object.data) }
 
 const size = (value: Json | undefined): number => Object.keys(J.object(value)).length
 
-/** A ResourceQuota's. */
+/** The cells of a ResourceQuota. */
 export const resourceQuota: Cells = {
   Request: (object) => quota(object, (name) => !name.startsWith("limits.")),
   Limit: (object) => quota(object, (name) => name.startsWith("limits."))
@@ -74,7 +74,7 @@ const storageClassName: Cells[string] = (object) =>
   J.text(J.at(object, "metadata", "annotations", "volume.beta.kubernetes.io/storage-class")) ??
   or(J.at(object, "spec", "storageClassName"), "")
 
-/** A PersistentVolume's. */
+/** The cells of a PersistentVolume. */
 export const persistentVolume: Cells = {
   Capacity: (object) => quantity(J.at(object, "spec", "capacity", "storage")),
   "Access Modes": (object) => accessModes(J.at(object, "spec", "accessModes")),
@@ -90,7 +90,7 @@ export const persistentVolume: Cells = {
   VolumeMode: volumeMode
 }
 
-/** A PersistentVolumeClaim's. What it has is shown as soon as it is bound to a volume. */
+/** The cells of a PersistentVolumeClaim. They show capacity and access modes once the claim is bound to a volume. */
 export const persistentVolumeClaim: Cells = {
   Status: phase,
   Volume: (object) => or(J.at(object, "spec", "volumeName"), ""),
@@ -103,7 +103,7 @@ export const persistentVolumeClaim: Cells = {
 
 const isBound = (claim: JsonObject): boolean => or(J.at(claim, "spec", "volumeName"), "") !== ""
 
-/** A quantity that is missing is none. */
+/** The quantity as text. A missing quantity is `0`. */
 const quantity = (value: Json | undefined): string => `${value ?? "0"}`
 
 const modes = [
@@ -116,7 +116,7 @@ const modes = [
 const accessModes = (value: Json | undefined): string =>
   modes.flatMap(([mode, short]) => (J.list(value).includes(mode) ? [short] : [])).join(",")
 
-/** A StorageClass's. */
+/** The cells of a StorageClass. */
 export const storageClass: Cells = {
   Provisioner: (object) => or(object.provisioner, ""),
   ReclaimPolicy: (object) => or(object.reclaimPolicy, "Delete"),
@@ -124,20 +124,20 @@ export const storageClass: Cells = {
   AllowVolumeExpansion: (object) => object.allowVolumeExpansion === true
 }
 
-/** A PriorityClass's. */
+/** The cells of a PriorityClass. */
 export const priorityClass: Cells = {
   Value: (object) => count(object.value),
   "Global-Default": (object) => object.globalDefault === true,
   PreemptionPolicy: (object) => or(object.preemptionPolicy, "")
 }
 
-/** A RuntimeClass's. */
+/** The cells of a RuntimeClass. */
 export const runtimeClass: Cells = { Handler: (object) => or(object.handler, "") }
 
-/** A Lease's. */
+/** The cells of a Lease. */
 export const lease: Cells = { Holder: (object) => or(J.at(object, "spec", "holderIdentity"), "") }
 
-/** A RoleBinding's and a ClusterRoleBinding's. */
+/** The cells of a RoleBinding or ClusterRoleBinding. */
 export const roleBinding: Cells = {
   Role: (object) => `${or(J.at(object, "roleRef", "kind"), "")}/${or(J.at(object, "roleRef", "name"), "")}`,
   Users: (object) => subjects(object, "User", ({ name }) => or(name, "")),
@@ -152,7 +152,7 @@ const subjects = (binding: JsonObject, kind: string, say: (subject: JsonObject) 
     .map(say)
     .join(", ")
 
-/** A CustomResourceDefinition's. */
+/** The cells of a CustomResourceDefinition. */
 export const customResourceDefinition: Cells = {
   Scope: (object) => or(J.at(object, "spec", "scope"), ""),
   Versions: (object) =>
@@ -167,7 +167,7 @@ export const customResourceDefinition: Cells = {
   Established: (object) => isTrue(object, "Established")
 }
 
-/** What the two versions of an Event call the same things. */
+/** The field names of an Event, which differ between v1 and events.k8s.io/v1. */
 interface EventNames {
   readonly first: string
   readonly last: string
@@ -209,7 +209,7 @@ const event = (names: EventNames): Cells => {
   }
 }
 
-/** A core Event's. */
+/** The cells of a v1 Event. */
 export const coreEvent: Cells = event({
   first: "firstTimestamp",
   last: "lastTimestamp",
@@ -220,7 +220,7 @@ export const coreEvent: Cells = event({
   component: "reportingComponent"
 })
 
-/** An Event's of events.k8s.io. */
+/** The cells of an events.k8s.io/v1 Event. */
 export const newEvent: Cells = event({
   first: "deprecatedFirstTimestamp",
   last: "deprecatedLastTimestamp",

@@ -5,7 +5,7 @@ import { columnsOf } from "./Columns.ts"
 
 const now = Date.parse("2026-01-01T01:00:00Z")
 
-/** The row of an object by its columns. */
+/** The cells of an object by column name. */
 const row = (group: string, version: string, kind: string, object: JsonObject) =>
   Object.fromEntries(columnsOf(group, version, kind).map(({ cell, name }) => [name, cell(object, now)]))
 

@@ -1,6 +1,6 @@
 /**
- * The columns of the built-in kinds, as `kubectl get` shows them: their definitions as recorded from a kube-apiserver, and
- * what stands in their cells.
+ * The columns of the built-in kinds for `kubectl get`: the definitions recorded from a kube-apiserver, with functions that compute
+ * the cells.
  */
 
 import * as Duration from "../../model/Duration.ts"
@@ -15,8 +15,8 @@ import type { Cells } from "./Text.ts"
 import * as Workloads from "./WorkloadColumns.ts"
 
 /**
- * The columns of a kind. `Name` is among them only where it is not simply the first column with the name of the object:
- * of Events it is the last, and an IngressClass says there whether it is the default.
+ * The columns of a kind, without the first column `Name`, which the caller adds. Includes `Name` in two cases: Events have it
+ * last, and an IngressClass marks the default class in it. Empty for an unknown kind.
  */
 export const columnsOf = (group: string, version: string, kind: string): ReadonlyArray<Column> => {
   const key = `${group}/${version}/${kind}`

@@ -1,11 +1,11 @@
 /**
- * The cells of Services and of what leads to and from them.
+ * The table cells of Services, Ingresses, NetworkPolicies and endpoints.
  */
 import type { Json, JsonObject } from "../../model/Json.ts"
 import * as J from "../../model/Json.ts"
 import { type Cells, count, cut, labels, or, selector } from "./Text.ts"
 
-/** A Service's. */
+/** The cells of a Service. */
 export const service: Cells = {
   Type: (object) => or(J.at(object, "spec", "type"), ""),
   "Cluster-IP": (object) => {
@@ -37,13 +37,13 @@ const externalAddress = (service: JsonObject): string => {
   }
 }
 
-/** The addresses of load balancers, each once. */
+/** The distinct addresses of the load balancers, sorted. */
 const loadBalancers = (object: JsonObject): ReadonlyArray<string> => {
   const ingress = J.objects(J.at(object, "status", "loadBalancer", "ingress"))
   return [...new Set(ingress.map(({ hostname, ip }) => or(ip, or(hostname, ""))))].filter((one) => one !== "").sort()
 }
 
-/** An Ingress's. */
+/** The cells of an Ingress. */
 export const ingress: Cells = {
   Class: (object) => J.text(J.at(object, "spec", "ingressClassName")) ?? "<none>",
   Hosts: (object) => hosts(J.objects(J.at(object, "spec", "rules"))),
@@ -51,7 +51,7 @@ export const ingress: Cells = {
   Ports: (object) => (J.list(J.at(object, "spec", "tls")).length === 0 ? "80" : "80, 443")
 }
 
-/** Rules without a host are passed over, but counted among those that are not shown. */
+/** The first three hosts. The number of further rules also counts rules without a host. */
 const hosts = (rules: ReadonlyArray<JsonObject>): string => {
   const named = rules.flatMap(({ host }, index) => (or(host, "") === "" ? [] : [{ host: or(host, ""), index }]))
   if (named.length === 0) return "*"
@@ -61,7 +61,7 @@ const hosts = (rules: ReadonlyArray<JsonObject>): string => {
   return shown.map(({ host }) => host).join(",") + (isCut ? ` + ${rules.length - 3} more...` : "")
 }
 
-/** An IngressClass's, whose name says whether it is the default. */
+/** The cells of an IngressClass. The name of the default class has the suffix ` (default)`. */
 export const ingressClass: Cells = {
   Name: (object) => {
     const isDefault = J.at(object, "metadata", "annotations", "ingressclass.kubernetes.io/is-default-class") === "true"
@@ -76,10 +76,10 @@ export const ingressClass: Cells = {
   }
 }
 
-/** A NetworkPolicy's. */
+/** The cells of a NetworkPolicy. */
 export const networkPolicy: Cells = { "Pod-Selector": (object) => selector(J.at(object, "spec", "podSelector")) }
 
-/** An Endpoints'. */
+/** The cells of an Endpoints object. */
 export const endpoints: Cells = {
   Endpoints: (object) => {
     const subsets = J.objects(object.subsets)
@@ -87,7 +87,7 @@ export const endpoints: Cells = {
   }
 }
 
-/** Each address with each port; a headless Service may have none. */
+/** Each address with each port. Without ports, as a headless Service may have none, the addresses only. */
 const addresses = (subset: JsonObject): ReadonlyArray<string> => {
   const ips = J.objects(subset.addresses).map(({ ip }) => or(ip, ""))
   const ports = J.objects(subset.ports)
@@ -96,7 +96,7 @@ const addresses = (subset: JsonObject): ReadonlyArray<string> => {
 
 const hostPort = (ip: string, port: Json | undefined): string => `${ip.includes(":") ? `[${ip}]` : ip}:${count(port)}`
 
-/** An EndpointSlice's. */
+/** The cells of an EndpointSlice. */
 export const endpointSlice: Cells = {
   AddressType: (object) => or(object.addressType, ""),
   Ports: (object) =>

@@ -1,5 +1,5 @@
 /**
- * The cells of a Pod. Its status comes from the first container with a reason.
+ * The table cells of a Pod. The `Status` cell shows the reason of the first container that waits or has terminated.
  */
 
 import { isTrue } from "../../model/Conditions.ts"
@@ -9,7 +9,7 @@ import * as J from "../../model/Json.ts"
 import { isDeleting } from "../../model/ObjectMeta.ts"
 import { type Cells, count, or } from "./Text.ts"
 
-/** The cells by their columns. */
+/** The cells of a Pod by the names of their columns. */
 export const cells: Cells = {
   Ready: (pod) => {
     const { ready, total } = summary(pod)
@@ -35,7 +35,7 @@ interface Summary {
   readonly ready: number
   readonly total: number
   readonly restarts: number
-  /** When a container ended that was started again; empty: unknown. */
+  /** The RFC 3339 time at which a restarted container last terminated. Empty: unknown. */
   readonly lastRestart: string
 }
 
@@ -64,7 +64,7 @@ const summary = (pod: JsonObject): Summary => {
 const statusesOf = (pod: JsonObject, member: string): ReadonlyArray<JsonObject> =>
   J.objects(J.at(pod, "status", member))
 
-/** The init containers that keep running. */
+/** The names of the sidecars: init containers with `restartPolicy: Always`. */
 const sidecars = (pod: JsonObject): ReadonlySet<string> =>
   new Set(
     J.objects(J.at(pod, "spec", "initContainers"))
@@ -72,7 +72,7 @@ const sidecars = (pod: JsonObject): ReadonlySet<string> =>
       .map((container) => or(container.name, ""))
   )
 
-/** What the pod says itself, before its containers are looked at. */
+/** The status of the Pod itself, without its containers: `SchedulingGated`, the reason or the phase. */
 const phase = (pod: JsonObject): string => {
   const gated = J.objects(J.at(pod, "status", "conditions")).some(
     (condition) => condition.type === "PodScheduled" && condition.reason === "SchedulingGated"
@@ -88,10 +88,10 @@ const deleted = (pod: JsonObject): string | undefined => {
 }
 
 interface Initialization {
-  /** What the first init container that is not through is at; undefined when all are. */
+  /** The `Init:` status of the first init container that has not completed. `undefined`: all have completed. */
   readonly waitsFor: string | undefined
   readonly ready: number
-  /** Of the init containers up to that one. */
+  /** The statuses of the init containers up to and including that one. */
   readonly statuses: ReadonlyArray<JsonObject>
 }
 
@@ -111,7 +111,7 @@ const initialization = (pod: JsonObject): Initialization => {
   return { waitsFor: undefined, ready, statuses }
 }
 
-/** Why an init container is not through. */
+/** The reason why an init container has not completed, or the count of completed ones. */
 const stuck = (pod: JsonObject, status: JsonObject, index: number): string => {
   const ended = J.at(status, "state", "terminated")
   if (ended !== undefined) return ending(J.object(ended))
@@ -131,7 +131,7 @@ const isReady = (status: JsonObject): boolean =>
   or(J.at(status, "state", "waiting", "reason"), "") === "" &&
   J.at(status, "state", "terminated") === undefined
 
-/** The status of the first container that waits or has ended. A complete one counts only when no other runs or has failed. */
+/** The reason of the first container that waits or has terminated. `Completed` counts only if no other container runs or has failed. */
 const statusOf = (
   pod: JsonObject,
   statuses: ReadonlyArray<JsonObject>,

@@ -1,5 +1,5 @@
 /**
- * What several kinds write into their cells: containers, selectors, and lists that are cut.
+ * Cell texts that several kinds share: containers, selectors and truncated lists.
  */
 
 import type { Json, JsonObject } from "../../model/Json.ts"
@@ -11,13 +11,13 @@ export interface Cells {
   readonly [column: string]: Column["cell"]
 }
 
-/** The text, or another where there is none or an empty one. */
+/** The string, or `otherwise` if the value is empty or not a string. */
 export const or = (value: Json | undefined, otherwise: string): string => J.text(value) || otherwise
 
-/** The number, or 0: where Go leaves out what is zero. */
+/** The number, or 0 if it is missing, because Go omits zero values. */
 export const count = (value: Json | undefined): number => J.number(value) ?? 0
 
-/** The names and the images of the containers of a pod. */
+/** The cells for the names and images of containers. `path`: the path of the Pod `spec`. */
 export const containers = (path: ReadonlyArray<string>): Cells => ({
   Containers: (object) => joined(object, path, "name"),
   Images: (object) => joined(object, path, "image")
@@ -28,13 +28,13 @@ const joined = (object: JsonObject, path: ReadonlyArray<string>, member: string)
     .map((container) => or(container[member], ""))
     .join(",")
 
-/** Labels: `a=1,b=2`, or `<none>`. */
+/** Labels as `a=1,b=2`, or `<none>`. */
 export const labels = (value: Json | undefined): string => equalities(value).join(",") || "<none>"
 
-/** A LabelSelector, or `<none>`. */
+/** A LabelSelector as in `bareSelector`, or `<none>`. */
 export const selector = (value: Json | undefined): string => bareSelector(value) || "<none>"
 
-/** A LabelSelector as it is written in a query: `app=web,tier in (a,b),!old`. */
+/** A LabelSelector in the syntax of a query, such as `app=web,tier in (a,b),!old`. Empty for an empty selector. */
 export const bareSelector = (value: Json | undefined): string =>
   [
     ...Object.entries(J.texts(J.at(value, "matchLabels"))).map(([key, text]) => ({ key, text: `${key}=${text}` })),
@@ -65,6 +65,6 @@ const equalities = (value: Json | undefined): ReadonlyArray<string> =>
 
 const byName = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 
-/** The first ones, and how many more there are: `a,b,c + 2 more...`. */
+/** The first `most` items and the number of further ones: `a,b,c + 2 more...`. */
 export const cut = (all: ReadonlyArray<string>, most: number, separator = ","): string =>
   all.length > most ? `${all.slice(0, most).join(separator)} + ${all.length - most} more...` : all.join(separator)

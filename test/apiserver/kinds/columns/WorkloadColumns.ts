@@ -1,6 +1,5 @@
 /**
- * The cells of what runs pods: Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs, and what scales and guards
- * them.
+ * The table cells of workloads, PodDisruptionBudgets and HorizontalPodAutoscalers.
  */
 
 import { isTrue } from "../../model/Conditions.ts"
@@ -16,7 +15,7 @@ const status =
   (object) =>
     count(J.at(object, "status", member))
 
-/** A Deployment's. */
+/** The cells of a Deployment. */
 export const deployment: Cells = {
   Ready: (object) => `${count(J.at(object, "status", "readyReplicas"))}/${count(J.at(object, "spec", "replicas"))}`,
   "Up-to-date": status("updatedReplicas"),
@@ -25,7 +24,7 @@ export const deployment: Cells = {
   Selector: (object) => bareSelector(J.at(object, "spec", "selector"))
 }
 
-/** A StatefulSet's. */
+/** The cells of a StatefulSet. */
 export const statefulSet: Cells = {
   Ready: (object) => `${count(J.at(object, "status", "readyReplicas"))}/${count(J.at(object, "spec", "replicas"))}`,
   ...containers(template)
@@ -38,16 +37,16 @@ const replicas: Cells = {
   ...containers(template)
 }
 
-/** A ReplicaSet's. */
+/** The cells of a ReplicaSet. */
 export const replicaSet: Cells = { ...replicas, Selector: (object) => selector(J.at(object, "spec", "selector")) }
 
-/** A ReplicationController's, whose selector is a map. */
+/** The cells of a ReplicationController, whose selector is a plain map of labels. */
 export const replicationController: Cells = {
   ...replicas,
   Selector: (object) => labels(J.at(object, "spec", "selector"))
 }
 
-/** A DaemonSet's. */
+/** The cells of a DaemonSet. */
 export const daemonSet: Cells = {
   Desired: status("desiredNumberScheduled"),
   Current: status("currentNumberScheduled"),
@@ -59,13 +58,13 @@ export const daemonSet: Cells = {
   Selector: (object) => selector(J.at(object, "spec", "selector"))
 }
 
-/** A PodTemplate's. */
+/** The cells of a PodTemplate. */
 export const podTemplate: Cells = {
   ...containers(["template", "spec"]),
   "Pod Labels": (object) => labels(J.at(object, "template", "metadata", "labels"))
 }
 
-/** A ControllerRevision's. */
+/** The cells of a ControllerRevision. */
 export const controllerRevision: Cells = {
   Controller: (object) => {
     const owner = J.objects(J.at(object, "metadata", "ownerReferences")).find(({ controller }) => controller === true)
@@ -76,7 +75,7 @@ export const controllerRevision: Cells = {
   Revision: (object) => count(object.revision)
 }
 
-/** A Job's. */
+/** The cells of a Job. */
 export const job: Cells = {
   Status: (object) => {
     if (isTrue(object, "Complete")) return "Complete"
@@ -100,7 +99,7 @@ export const job: Cells = {
   Selector: (object) => selector(J.at(object, "spec", "selector"))
 }
 
-/** A CronJob's. */
+/** The cells of a CronJob. */
 export const cronJob: Cells = {
   Schedule: (object) => or(J.at(object, "spec", "schedule"), ""),
   Timezone: (object) => J.text(J.at(object, "spec", "timeZone")) ?? "<none>",
@@ -117,7 +116,7 @@ export const cronJob: Cells = {
   Selector: (object) => selector(J.at(object, "spec", "jobTemplate", "spec", "selector"))
 }
 
-/** A PodDisruptionBudget's. */
+/** The cells of a PodDisruptionBudget. */
 export const podDisruptionBudget: Cells = {
   "Min Available": (object) => amount(J.at(object, "spec", "minAvailable")),
   "Max Unavailable": (object) => amount(J.at(object, "spec", "maxUnavailable")),
@@ -135,14 +134,14 @@ const autoscaler = (targets: Cells[string]): Cells => ({
   Replicas: status("currentReplicas")
 })
 
-/** A HorizontalPodAutoscaler's, in the form of v2. */
+/** The cells of a HorizontalPodAutoscaler in the form of autoscaling/v2. */
 export const horizontalPodAutoscaler: Cells = autoscaler((object) => {
   const current = J.objects(J.at(object, "status", "currentMetrics"))
   const all = J.objects(J.at(object, "spec", "metrics")).map((metric, index) => target(metric, current[index]))
   return all.length === 0 ? "<none>" : cut(all, 2, ", ")
 })
 
-/** The members that hold a metric of each type. */
+/** The field that holds the metric, by the type of the metric. */
 const sources: { readonly [type: string]: string } = {
   External: "external",
   Pods: "pods",
@@ -171,5 +170,5 @@ const target = (metric: JsonObject, status: JsonObject | undefined): string => {
 
 const percent = (value: Json | undefined): string | undefined => (value === undefined ? undefined : `${count(value)}%`)
 
-/** As Go writes a quantity that may be missing. */
+/** The quantity, or `<nil>` if it is missing, as Go prints a nil pointer. */
 const quantity = (value: Json | undefined): string => or(value, "<nil>")

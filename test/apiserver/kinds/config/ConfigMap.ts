@@ -7,7 +7,7 @@ import * as ObjectMetaValidation from "../../model/ObjectMetaValidation.ts"
 import * as Check from "../Check.ts"
 import { type Definition, type Errors, fill, keep, strategy } from "../Definition.ts"
 
-/** A mebibyte. */
+/** The maximum size of the data, in bytes. */
 const most = 1024 * 1024
 
 function* keys(field: string, value: JsonValue | undefined): Errors {
@@ -22,7 +22,7 @@ const size = (value: JsonValue | undefined, sizeOf: (text: string) => number): n
 const tooLong = (field: string): FieldError.FieldError =>
   FieldError.make("FieldValueTooLong", field, undefined, `may not be more than ${most} bytes`)
 
-/** What was said to stay for ever. */
+/** Yields an error for each change of an object whose `immutable` is true. */
 function* immutable(object: JsonObject, old: JsonObject, names: ReadonlyArray<string>): Errors {
   if (old.immutable !== true) return
   const detail = "field is immutable when `immutable` is set"
@@ -42,7 +42,7 @@ function* validateConfig(object: JsonObject): Errors {
   if (size(object.data, Buffer.byteLength) + size(binary, bytes) > most) yield tooLong("[]")
 }
 
-/** v1 ConfigMap. */
+/** The definition of ConfigMap. */
 export const configMap: Definition = {
   group: "",
   version: "v1",
@@ -59,7 +59,7 @@ export const configMap: Definition = {
   unconditionalUpdate: true
 }
 
-/** What Secrets of some types have to hold. */
+/** The required keys of `data`, by Secret type. */
 const required: { readonly [type: string]: ReadonlyArray<string> } = {
   "kubernetes.io/dockercfg": [".dockercfg"],
   "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
@@ -89,7 +89,7 @@ function* validateSecret(object: JsonObject): Errors {
   }
 }
 
-/** v1 Secret. */
+/** The definition of Secret. */
 export const secret: Definition = {
   group: "",
   version: "v1",

@@ -1,5 +1,5 @@
 /**
- * Events, in their two forms: v1, and events.k8s.io/v1, which has other names for the same. They are stored as v1.
+ * v1 Event and events.k8s.io/v1 Event, whose fields have other names. The server stores both as v1.
  */
 import * as Failure from "../../model/Failure.ts"
 import * as FieldError from "../../model/FieldError.ts"
@@ -28,7 +28,7 @@ const translated = (object: JsonObject, names: ReadonlyMap<string, string>, apiV
   return { ...made, apiVersion }
 }
 
-/** Texts that events.k8s.io leaves out where they are empty, and v1 writes. */
+/** The strings that v1 writes even if they are empty, and events.k8s.io/v1 omits. */
 const optional = ["reportingController", "reportingInstance"]
 
 const inEvents = (stored: JsonObject): JsonObject => {
@@ -47,7 +47,7 @@ const inCore = (object: JsonObject): JsonObject => ({
 
 const isSet = (value: JsonValue | undefined): boolean => value !== undefined && value !== null && value !== ""
 
-/** What both forms are checked for. `event` is in the form of v1; `reporter` is what the form calls its reporter. */
+/** Yields the errors that both versions share. `event` is in the form of v1. `reporter`: the field name of the reporter in errors. */
 function* common(event: JsonObject, reporter: string): Errors {
   const namespace = Json.text(Json.at(event, "metadata", "namespace")) ?? ""
   const involved = Json.text(Json.at(event, "involvedObject", "namespace")) ?? ""
@@ -129,7 +129,7 @@ function* changed(object: JsonObject, old: JsonObject): Errors {
   }
 }
 
-/** To a kube-apiserver it is an Event of the core group whose fields are wrong. */
+/** Throws a Failure (422) if there are errors. Like a kube-apiserver, it names the Event of the core group. */
 const refusing = (object: JsonObject, found: Errors): Errors => {
   const errors = [...found]
   if (errors.length === 0) return errors
@@ -146,7 +146,7 @@ const shared: Omit<Definition, "group" | "strategy"> = {
   dependents: "ignored"
 }
 
-/** v1 Event. */
+/** The definition of v1 Event. */
 export const event: Definition = {
   ...shared,
   group: "",
@@ -160,7 +160,7 @@ export const event: Definition = {
   })
 }
 
-/** events.k8s.io/v1 Event. */
+/** The definition of events.k8s.io/v1 Event. */
 export const newerEvent: Definition = {
   ...shared,
   group: "events.k8s.io",

@@ -4,7 +4,7 @@ import * as Json from "../../model/Json.ts"
 import * as Check from "../Check.ts"
 import { type Definition, strategy } from "../Definition.ts"
 
-/** The kind. A PUT makes a Lease that is not there, and has to say of which version it is. */
+/** The definition of Lease. A PUT creates a missing Lease. An update requires a `resourceVersion`. */
 export const lease: Definition = {
   group: "coordination.k8s.io",
   version: "v1",

@@ -1,4 +1,4 @@
-/** What is limited or ranked for others: v1 LimitRange and ResourceQuota, scheduling.k8s.io/v1 PriorityClass. */
+/** v1 LimitRange, v1 ResourceQuota and scheduling.k8s.io/v1 PriorityClass. */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
 import type { JsonObject } from "../../model/Json.ts"
@@ -11,7 +11,7 @@ import * as ResourceNames from "../ResourceNames.ts"
 
 const limitLists = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"]
 
-/** v1 LimitRange. */
+/** The definition of LimitRange. */
 export const limitRange: Definition = {
   group: "",
   version: "v1",
@@ -145,7 +145,7 @@ function* validateQuota(object: JsonObject): Errors {
   }
 }
 
-/** v1 ResourceQuota. It is not enforced. */
+/** The definition of ResourceQuota. */
 export const resourceQuota: Definition = {
   group: "",
   version: "v1",
@@ -155,7 +155,7 @@ export const resourceQuota: Definition = {
   unconditionalUpdate: true
 }
 
-/** scheduling.k8s.io/v1 PriorityClass. */
+/** The definition of PriorityClass. */
 export const priorityClass: Definition = {
   group: "scheduling.k8s.io",
   version: "v1",

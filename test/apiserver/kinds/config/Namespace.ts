@@ -1,4 +1,4 @@
-/** v1 Namespace, and ServiceAccount, of which each has one. */
+/** v1 Namespace and ServiceAccount. Each Namespace has a default ServiceAccount. */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
 import type { JsonObject } from "../../model/Json.ts"
@@ -8,7 +8,7 @@ import { type Definition, type Errors, fill, keep, statusStrategy, strategy } fr
 
 const nameLabel = "kubernetes.io/metadata.name"
 
-/** By which a Namespace waits for all that is in it. */
+/** The finalizer that keeps a deleted Namespace until its objects are deleted. */
 const finalizer = "kubernetes"
 
 function* validate(object: JsonObject): Errors {
@@ -40,7 +40,7 @@ const main = strategy({
     fill(Json.member(draft, "status"), "phase", "Active")
   },
   prepareForCreate: (draft) => {
-    // Again, for a name that was generated.
+    // Sets the label again, because the server has generated the name after the defaults.
     label(draft)
     const finalizers = Json.items(Json.member(draft, "spec"), "finalizers")
     if (!finalizers.includes(finalizer)) finalizers.push(finalizer)
@@ -49,7 +49,7 @@ const main = strategy({
   validate
 })
 
-/** v1 Namespace. */
+/** The definition of Namespace. */
 export const namespace: Definition = {
   group: "",
   version: "v1",
@@ -84,7 +84,7 @@ export const namespace: Definition = {
 
 const mountable = "kubernetes.io/enforce-mountable-secrets"
 
-/** v1 ServiceAccount. */
+/** The definition of ServiceAccount. */
 export const serviceAccount: Definition = {
   group: "",
   version: "v1",

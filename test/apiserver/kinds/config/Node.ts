@@ -9,7 +9,7 @@ import { roundUp } from "../pods/PodDefaults.ts"
 
 function* validate(object: JsonObject): Errors {
   for (const [index, taint] of Json.objects(Json.at(object, "spec", "taints")).entries()) {
-    // Where a kube-apiserver says that it is.
+    // A kube-apiserver reports the taints under `metadata`, not `spec`.
     const at = `metadata.taints[${index}]`
     yield* Check.text(`${at}.key`, Json.text(taint.key) ?? "", Format.labelKey)
     yield* Check.text(`${at}.value`, Json.text(taint.value) ?? "", Format.labelValue)
@@ -30,7 +30,7 @@ function* change(object: JsonObject, old: JsonObject): Errors {
   }
 }
 
-// A new Node's status is kept: a kubelet says it all at once.
+// A create keeps the status, because a kubelet sends it with the new Node.
 const main = strategy({
   shape: "core/v1.Node",
   default: (draft) => {
@@ -52,7 +52,7 @@ const main = strategy({
 
 const strategyOfNode = { ...main, resetFields: [["status"]] }
 
-/** The kind. */
+/** The definition of Node. */
 export const node: Definition = {
   group: "",
   version: "v1",

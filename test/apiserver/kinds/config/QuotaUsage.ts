@@ -1,6 +1,6 @@
 /**
- * The usage of objects under a ResourceQuota, by the names of quotas: `pods`, `requests.cpu`, `count/deployments.apps`. The admission plugin
- * counts the object of a request, and the controller all objects of a namespace.
+ * The usage of objects under a ResourceQuota, by quota name: `pods`, `requests.cpu`, `count/deployments.apps`.
+ * The admission plugin counts the object of a request. The controller counts all objects of a namespace.
  */
 import { at, type Json, type JsonObject, number, object, objects, text } from "../../model/Json.ts"
 import { annotationsOf } from "../../model/ObjectMeta.ts"
@@ -8,10 +8,10 @@ import type * as Quantity from "../../model/Quantity.ts"
 import * as PodResources from "../pods/PodResources.ts"
 import * as QualityOfService from "../pods/QualityOfService.ts"
 
-/** Quantities by the names of a quota. */
+/** Quantities by quota name. */
 export type Usage = PodResources.Amounts
 
-/** The resource of an object. */
+/** The resource of a counted object. */
 export interface Counted {
   readonly group: string
   readonly plural: string
@@ -19,12 +19,15 @@ export interface Counted {
 
 const whole = (count: number): Quantity.Quantity => ({ nanos: BigInt(count) * 1_000_000_000n, format: "DecimalSI" })
 
-/** Resources of the core group that quotas also count by their plain names. */
+/** The core resources that quotas also count by their plural name. */
 const plain = new Set(["configmaps", "resourcequotas", "replicationcontrollers", "secrets"])
 
 const storageClassSuffix = ".storageclass.storage.k8s.io/"
 
-/** The usage of an object. Its names do not depend on the object, except those of storage classes and of extended resources. */
+/**
+ * The usage of an object. `now`: the time in milliseconds since the epoch.
+ * The quota names depend on the object only for storage classes and extended resources.
+ */
 export const of = (resource: Counted, counted: JsonObject, now: number): Usage => {
   const { group, plural } = resource
   const count = new Map([[`count/${plural}${group === "" ? "" : `.${group}`}`, whole(1)]])
@@ -36,7 +39,7 @@ export const of = (resource: Counted, counted: JsonObject, now: number): Usage =
   return count
 }
 
-/** Whether a pod has finished, or its node has not removed it in time. */
+/** True if a Pod has finished, or if its grace period ended without its removal. */
 const isOver = (pod: JsonObject, now: number): boolean => {
   const phase = at(pod, "status", "phase")
   const { deletionGracePeriodSeconds, deletionTimestamp } = object(pod.metadata)
@@ -53,7 +56,7 @@ const compute = ["cpu", "memory", "ephemeral-storage"]
 const ofPod = (pod: JsonObject): Usage =>
   new Map([["pods", whole(1)], ...named(PodResources.requestsOf(pod), PodResources.limitsOf(pod))])
 
-/** The names that requests and limits have in a quota. */
+/** The quota names of requests and limits, with their quantities. */
 const named = (requests: PodResources.Amounts, limits: PodResources.Amounts) => [
   ...[...requests].flatMap(([name, value]): ReadonlyArray<readonly [string, Quantity.Quantity]> => {
     const request = [`requests.${name}`, value] as const
@@ -103,7 +106,7 @@ const ofClaim = (claim: JsonObject): Usage => {
   ])
 }
 
-/** Whether a name of a quota counts objects of the resource. */
+/** True if the quota name applies to the resource. */
 export const counts = ({ group, plural }: Counted, name: string): boolean => {
   if (name === `count/${plural}${group === "" ? "" : `.${group}`}`) return true
   if (group !== "") return false
@@ -121,7 +124,7 @@ export const counts = ({ group, plural }: Counted, name: string): boolean => {
   )
 }
 
-/** The names that a quota of `cpu` or `memory` requires of each container, by the containers that lack them. */
+/** The required CPU and memory names that containers lack, each with the sorted names of these containers. */
 export const missing = (
   pod: JsonObject,
   names: ReadonlyArray<string>
@@ -138,7 +141,7 @@ export const missing = (
   })
 }
 
-/** Whether the scopes of a quota select an object. Only pods and claims have scopes. */
+/** True if the scopes of a quota select the object. Only Pods and PersistentVolumeClaims have scopes. */
 export const isInScope = (quota: JsonObject, { group, plural }: Counted, counted: JsonObject): boolean => {
   const selectors = [
     ...texts(at(quota, "spec", "scopes")).map((scopeName) => ({ scopeName, operator: "Exists" })),

@@ -1,24 +1,27 @@
 /**
- * The Go types of the built-in kinds: the fields of each type, their names in JSON, their numbers in protobuf, and the empty values that
+ * The Go types of the built-in kinds: the fields of each type, their JSON names, their protobuf numbers, and the zero values that
  * Go writes. `test/record/messages.go` generates the table from the Go types.
  */
 import type { Kind } from "../../model/Kind.ts"
 import source from "./messages.json"
 
-/** A Go type. */
+/** A Go type with its fields. */
 export interface Message {
   readonly name: string
-  /** In the order of their numbers, in which Go writes them. */
+  /** The fields in the order of their protobuf numbers, in which Go writes them. */
   readonly fields: ReadonlyArray<Field>
   readonly byNumber: ReadonlyMap<number, Field>
 }
 
 /** A field of a Go type. */
 export interface Field {
-  /** The name in JSON; undefined for an embedded struct, whose fields are fields of the object in JSON. */
+  /** The JSON name. `undefined` for an embedded struct, whose fields are inline in JSON. */
   readonly name: string | undefined
   readonly number: number
-  /** `kept` and `null`: a pointer. Go omits nil, or writes null. `dropped`: Go omits a zero value. `always`: Go always writes the field. */
+  /**
+   * `kept`: a pointer that Go omits if it is nil. `null`: a pointer that Go writes as null if it is nil.
+   * `dropped`: Go omits a zero value. `always`: Go always writes the field.
+   */
   readonly presence: "kept" | "null" | "dropped" | "always"
   readonly type: Type
 }
@@ -26,11 +29,11 @@ export interface Field {
 /** The type of a field. */
 export type Type =
   | { readonly is: Scalar }
-  /** `message`: a list that protobuf writes as a message with the items as field 1. */
+  /** `message`: a list that protobuf writes as a message, with the items in field 1. */
   | { readonly is: "list" | "map" | "message"; readonly of: Type }
   | { readonly is: "object"; readonly of: () => Message }
 
-/** The types that have a form of their own in JSON or in protobuf. */
+/** The types with their own encoding in JSON or protobuf. */
 export type Scalar =
   | "string"
   | "bool"
@@ -47,7 +50,7 @@ export type Scalar =
   | "schemaOrSchemas"
   | "schemaOrBool"
 
-/** The Go type with a name such as `apps/v1.Deployment`. Undefined if not found. */
+/** The Go type with a name such as `apps/v1.Deployment`, or `undefined` for an unknown name. */
 export const find = (name: string): Message | undefined => {
   const found = compiled.get(name)
   const fields = sources[name]
@@ -60,7 +63,7 @@ export const find = (name: string): Message | undefined => {
   return message
 }
 
-/** The Go type with a name such as `apps/v1.Deployment`. An unknown name is a defect. */
+/** The Go type with a name such as `apps/v1.Deployment`. Throws for an unknown name. */
 export const of = (name: string): Message => {
   const found = find(name)
   if (found === undefined) throw new Error(`Go type not found: ${name} (must be in messages.json)`)
@@ -117,5 +120,5 @@ const typeOf = (code: string): Type => {
   return { is: "object", of: () => of(code) }
 }
 
-/** The Go type of a schema of a custom kind. */
+/** The Go type of schemas in CRDs. */
 export const schema = (): Message => of("apiextensions/v1.JSONSchemaProps")

@@ -1,4 +1,4 @@
-/** Where the Pods of a Service are: v1 Endpoints and discovery.k8s.io/v1 EndpointSlice. */
+/** v1 Endpoints and discovery.k8s.io/v1 EndpointSlice. */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
 import type { JsonObject } from "../../model/Json.ts"
@@ -6,7 +6,7 @@ import * as Json from "../../model/Json.ts"
 import * as Check from "../Check.ts"
 import { type Definition, drafts, type Errors, fill, strategy } from "../Definition.ts"
 
-/** An address at which others may be. */
+/** The format of an endpoint address: an IP that is not unspecified, loopback or link-local. */
 const reachable: Format.Format = (ip) => {
   const wrong = Format.ip(ip)
   if (wrong.length > 0) return [...wrong, "must be a valid IP address"]
@@ -45,7 +45,7 @@ function* subsets(object: JsonObject): Errors {
   }
 }
 
-/** v1 Endpoints. */
+/** The definition of Endpoints. */
 export const endpoints: Definition = {
   group: "",
   version: "v1",
@@ -95,7 +95,7 @@ function* slice(object: JsonObject): Errors {
   }
 }
 
-/** discovery.k8s.io/v1 EndpointSlice. */
+/** The definition of EndpointSlice. */
 export const endpointSlice: Definition = {
   group: "discovery.k8s.io",
   version: "v1",

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import type { JsonObject } from "../../model/Json.ts"
 import { ingress } from "./Ingress.ts"
 
-/** The field and the message of each error that the spec of an Ingress gets. */
+/** The field and the message of each `spec` error of an Ingress. */
 const errors = (spec: JsonObject) =>
   ingress.strategy
     .validate(

@@ -98,7 +98,7 @@ function* validateBackend(field: string, { resource, service }: JsonObject): Err
   else yield FieldError.required(field, "port name or number is required")
 }
 
-/** Ingress. */
+/** The definition of Ingress. */
 export const ingress: Definition = {
   group,
   version: "v1",
@@ -108,7 +108,7 @@ export const ingress: Definition = {
   unconditionalUpdate: true
 }
 
-/** IngressClass. */
+/** The definition of IngressClass. */
 export const ingressClass: Definition = {
   group,
   version: "v1",
@@ -131,7 +131,7 @@ export const ingressClass: Definition = {
   unconditionalUpdate: true
 }
 
-/** NetworkPolicy. */
+/** The definition of NetworkPolicy. */
 export const networkPolicy: Definition = {
   group,
   version: "v1",

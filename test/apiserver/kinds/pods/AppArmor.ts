@@ -1,10 +1,10 @@
-/** AppArmor profiles of old annotations: `container.apparmor.security.beta.kubernetes.io/NAME: localhost/PROFILE`. */
+/** AppArmor profiles in deprecated annotations: `container.apparmor.security.beta.kubernetes.io/NAME: localhost/PROFILE`. */
 import { at, copy, type DraftObject, equal, isObject, type JsonObject, member, texts } from "../../model/Json.ts"
 import { drafts } from "../Definition.ts"
 
 const prefix = "container.apparmor.security.beta.kubernetes.io/"
 
-/** The field for the value of an annotation; `undefined` if there is none. */
+/** The `appArmorProfile` of an annotation value, or `undefined` if the value is not a profile. */
 const profileOf = (value: string): JsonObject | undefined => {
   if (value === "unconfined") return { type: "Unconfined" }
   if (value === "runtime/default") return { type: "RuntimeDefault" }
@@ -12,7 +12,10 @@ const profileOf = (value: string): JsonObject | undefined => {
   return localhostProfile === undefined ? undefined : { type: "Localhost", localhostProfile }
 }
 
-/** The warning about the annotation of a container without the field; `undefined` if the pod has the same profile or there is none. */
+/**
+ * The warning about the annotation of a container that lacks the field.
+ * Returns `undefined` without an annotation, or if the Pod has the same profile.
+ */
 export const warning = (path: string, pod: JsonObject, container: JsonObject): string | undefined => {
   const key = `${prefix}${container.name}`
   const value = texts(at(pod, "metadata", "annotations"))[key]
@@ -24,7 +27,7 @@ export const warning = (path: string, pod: JsonObject, container: JsonObject): s
     : `${path}metadata.annotations[${key}]: deprecated since v1.30; use the "appArmorProfile" field instead`
 }
 
-/** Copies the annotations of a new pod to the fields of its containers. */
+/** Copies the annotations of a new Pod to the fields of its containers, and warns about each. */
 export const sync = (pod: DraftObject, warn: (text: string) => void): void => {
   if (at(pod, "spec", "os", "name") === "windows") return
   for (const list of ["initContainers", "containers", "ephemeralContainers"]) {

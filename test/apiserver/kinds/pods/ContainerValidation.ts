@@ -1,5 +1,5 @@
 /**
- * What can be wrong with the containers of a Pod.
+ * Validation of the containers of a Pod.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
@@ -12,7 +12,7 @@ import { fieldRef, keyRef, resourceFieldRef } from "./References.ts"
 import * as Resources from "./ResourceValidation.ts"
 import { descendingPath } from "./VolumeValidation.ts"
 
-/** The containers of a `spec`, which may mount these volumes. */
+/** Yields the errors of `containers`. `mountable`: the volumes by name. */
 export function* containers(field: string, spec: JsonObject, mountable: ReadonlyMap<string, JsonObject>): Errors {
   const given = Json.objects(spec.containers)
   const at = `${field}.containers`
@@ -27,7 +27,7 @@ export function* containers(field: string, spec: JsonObject, mountable: Readonly
   yield* hostPorts(at, given)
 }
 
-/** The containers that run before the others. */
+/** Yields the errors of `initContainers`, sidecars included. `mountable`: the volumes by name. */
 export function* initContainers(field: string, spec: JsonObject, mountable: ReadonlyMap<string, JsonObject>): Errors {
   const names = new Set(Json.objects(spec.containers).map((container) => Json.text(container.name) ?? ""))
   for (const [index, container] of Json.objects(spec.initContainers).entries()) {

@@ -1,6 +1,6 @@
-/** What the reference of an image says about when to pull it. */
+/** The default pull policy of an image reference. */
 
-/** `Always` where the tag is `latest` or there is neither tag nor digest, otherwise `IfNotPresent`. */
+/** Returns `Always` for the tag `latest`, and for a reference without tag and digest. Otherwise `IfNotPresent`. */
 export const pullPolicy = (reference: string): "Always" | "IfNotPresent" => {
   if (reference === "" || /@[A-Za-z][A-Za-z0-9]*:/.test(reference)) return "IfNotPresent"
   const last = reference.slice(reference.lastIndexOf("/") + 1)

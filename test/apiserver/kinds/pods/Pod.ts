@@ -1,4 +1,4 @@
-/** Pod, and PodTemplate. */
+/** v1 Pod and PodTemplate. */
 
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
@@ -54,7 +54,7 @@ const main = strategy({
     }
   },
   *warnings(pod, old) {
-    // Who changes a Pod is hardly ever somebody who reads warnings.
+    // Mostly controllers update Pods, and controllers do not read warnings.
     if (old !== undefined) return
     yield* PodWarnings.ofName(pod, "the Pod's hostname")
     yield* PodWarnings.of("", pod)
@@ -74,7 +74,7 @@ const main = strategy({
   }
 })
 
-/** What a kubelet that does not know of it leaves out is kept. */
+/** Keeps fields that an older kubelet does not know and leaves out. */
 const prepareStatus = (draft: DraftObject, old: JsonObject): void => {
   const status = Json.member(draft, "status")
   for (const name of ["qosClass", "observedGeneration"])
@@ -107,7 +107,7 @@ const systemConditions: ReadonlySet<string> = new Set([
   "DisruptionTarget"
 ])
 
-/** A container that has ended for good does not run again. */
+/** Yields an error if a container leaves the state `terminated`, although the restart policy does not restart it. */
 function* transitions(field: string, pod: JsonObject, old: JsonObject): Errors {
   const policy = Json.at(old, "spec", "restartPolicy")
   if (policy === "Always") return
@@ -127,13 +127,13 @@ const stateOf = (status: JsonObject, name: string): JsonObject | undefined => {
   return Json.isObject(found) ? found : undefined
 }
 
-/** What the row of a pod says about its end. */
+/** The message of the row condition `Completed`, by phase. */
 const completed: ReadonlyMap<string, string> = new Map([
   ["Succeeded", "The pod has completed successfully."],
   ["Failed", "The pod failed."]
 ])
 
-/** v1 Pod. */
+/** The definition of Pod. */
 export const pod: Definition = {
   group: "",
   version: "v1",
@@ -178,7 +178,7 @@ export const pod: Definition = {
   }
 }
 
-/** v1 PodTemplate. */
+/** The definition of PodTemplate. */
 export const podTemplate: Definition = {
   group: "",
   version: "v1",

@@ -7,7 +7,10 @@ import * as Json from "../../model/Json.ts"
 import type { Writing } from "../../model/Kind.ts"
 import { keep } from "../Definition.ts"
 
-/** Changes a Pod that is created or updated. Throws a Failure (403) for a wrong priority. */
+/**
+ * Applies both plugins to a Pod on create or update.
+ * Throws a Failure (403) for an unknown class, or if the Pod's priority or preemption policy differs from that of its class.
+ */
 export const admit = (pod: DraftObject, old: JsonObject | null, writing: Writing): void => {
   const spec = Json.member(pod, "spec")
   if (old === null) prioritize(spec, pod, writing)
@@ -47,13 +50,13 @@ const system: ReadonlyArray<JsonObject> = [
 const named = (classes: ReadonlyArray<JsonObject>, name: string): JsonObject | undefined =>
   [...classes, ...system].find((one) => Json.at(one, "metadata", "name") === name)
 
-/** The default for all: of several, the one with the least value. */
+/** The global default class. If several are marked, the one with the lowest value. */
 const chosen = (classes: ReadonlyArray<JsonObject>): JsonObject | undefined =>
   classes
     .filter((one) => one.globalDefault === true)
     .toSorted((one, other) => (Json.number(one.value) ?? 0) - (Json.number(other.value) ?? 0))[0]
 
-/** Admission comes before a name is generated: the refusal names what it would be generated from. */
+/** The Failure (403). It names `generateName`, because admission runs before the name is generated. */
 const refused = (pod: JsonObject, message: string): Failure.Failure => {
   const { generateName, name } = Json.object(pod.metadata)
   return Failure.forbidden(
@@ -63,7 +66,7 @@ const refused = (pod: JsonObject, message: string): Failure.Failure => {
   )
 }
 
-/** Lets the Pod stay for five minutes on a node that is not ready. */
+/** Adds the default tolerations: the Pod stays for 300 seconds on a node that is not ready or unreachable. */
 const tolerate = (spec: DraftObject): void => {
   const given = Json.objects(spec.tolerations)
   const missing = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"].filter(

@@ -1,5 +1,5 @@
 /**
- * What is filled in where a Pod, or the template of one, leaves something open.
+ * The defaults of Pods and Pod templates. Each function writes them into the draft.
  */
 import type { DraftObject } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
@@ -7,13 +7,13 @@ import * as Quantity from "../../model/Quantity.ts"
 import { drafts, fill, part } from "../Definition.ts"
 import * as Image from "./Image.ts"
 
-/** The template of a Pod: `spec.template`. */
+/** Sets the defaults of a Pod template, if it has a `spec`. */
 export const template = (draft: DraftObject | undefined): void => {
   const found = part(draft, "spec")
   if (found !== undefined) spec(found)
 }
 
-/** A Pod's `spec`, as in a template. */
+/** Sets the `spec` defaults that Pods and templates share. */
 export const spec = (draft: DraftObject): void => {
   for (const volume of drafts(draft, "volumes")) fillVolume(volume)
   for (const name of containerLists) for (const container of drafts(draft, name)) fillContainer(container)
@@ -31,7 +31,7 @@ export const spec = (draft: DraftObject): void => {
   for (const name of ["limits", "requests"]) roundUp(part(part(draft, "resources"), name))
 }
 
-/** What a Pod has filled in that a template has not. */
+/** Sets the defaults of a Pod: those of a template, and those that only Pods have. */
 export const pod = (draft: DraftObject): void => {
   const podSpec = part(draft, "spec")
   if (podSpec === undefined) return
@@ -48,7 +48,7 @@ export const pod = (draft: DraftObject): void => {
   fill(podSpec, "enableServiceLinks", true)
 }
 
-/** `podIP` and the first of `podIPs` are the same. */
+/** Synchronizes `podIP` with the first item of `podIPs`. `podIP` wins. */
 export const status = (draft: DraftObject): void => {
   const found = part(draft, "status")
   if (found === undefined) return
@@ -58,10 +58,10 @@ export const status = (draft: DraftObject): void => {
   else if (ip !== undefined && first?.ip !== ip) found.podIPs = [{ ip }]
 }
 
-/** The names under which a Pod has containers. */
+/** The container lists of a Pod `spec`. */
 const containerLists: ReadonlyArray<string> = ["containers", "initContainers", "ephemeralContainers"]
 
-/** The amounts of a list of resources, which keeps no less than thousandths. */
+/** Rounds the quantities of a resource list up to thousandths, in place. */
 export const roundUp = (resources: DraftObject | undefined): void => {
   for (const name in resources) {
     const amount = resources[name]
@@ -135,7 +135,7 @@ const fillFieldRefs = (downwardApi: DraftObject | undefined): void => {
   for (const item of drafts(downwardApi ?? {}, "items")) fillFieldRef(item)
 }
 
-/** What some kinds of volumes, of clouds and of storage systems, have filled in. */
+/** Sets the defaults of image, hostPath and ephemeral volumes. */
 const fillForeign = (volume: DraftObject): void => {
   const image = part(volume, "image")
   if (image !== undefined) fill(image, "pullPolicy", Image.pullPolicy(Json.text(image.reference) ?? ""))

@@ -1,4 +1,4 @@
-/** The requests and limits of a whole pod, with the way in which they are written. */
+/** The total requests and limits of a Pod. Each quantity keeps its format. */
 
 import { at, type Json, type JsonObject, object, objects, text } from "../../model/Json.ts"
 import * as Quantity from "../../model/Quantity.ts"
@@ -13,11 +13,11 @@ const quantity = (value: Json | undefined): Quantity.Quantity => {
   return typeof parsed === "string" ? zero : parsed
 }
 
-/** A list of resources of an object. */
+/** The quantities of a resource list. An unreadable quantity counts as 0. */
 export const amounts = (list: Json | undefined): Amounts =>
   new Map(Object.entries(object(list)).map(([name, value]) => [name, quantity(value)]))
 
-/** The sum by resource. A sum is written as its first amount, unless that is zero. */
+/** The sum by resource, in the format of the first quantity. If that is 0, in the format of the second. */
 export const sum = (one: Amounts, other: Amounts): Amounts => {
   const result = new Map(one)
   for (const [name, { format, nanos }] of other) {
@@ -62,8 +62,8 @@ const ofPod = (pod: JsonObject, list: "requests" | "limits"): Amounts => {
   return new Map([...greatest(all, starting), ...own])
 }
 
-/** The requests of a pod: those of its containers and sidecars, or of an init container that needs more. */
+/** The effective requests of a Pod: the sum of containers and sidecars, or more if an init container requests more. */
 export const requestsOf = (pod: JsonObject): Amounts => ofPod(pod, "requests")
 
-/** The limits of a pod, in the same way. */
+/** The effective limits of a Pod, computed like its requests. */
 export const limitsOf = (pod: JsonObject): Amounts => ofPod(pod, "limits")

@@ -1,5 +1,5 @@
 /**
- * What can be wrong with a Pod, or the template of one.
+ * Validation of Pods and Pod templates.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
@@ -10,7 +10,7 @@ import type { Errors } from "../Definition.ts"
 import { containers, initContainers } from "./ContainerValidation.ts"
 import { volumes } from "./VolumeValidation.ts"
 
-/** A template. */
+/** Yields the errors of a Pod template. */
 export function* template(field: string, given: JsonObject): Errors {
   const metadata = Json.object(given.metadata)
   yield* Check.labels(`${field}.labels`, metadata.labels)
@@ -21,7 +21,7 @@ export function* template(field: string, given: JsonObject): Errors {
   }
 }
 
-/** The `spec` of a Pod (`pod`), or of a template. */
+/** Yields the `spec` errors that Pods and templates share. `pod`: the `spec` is that of a Pod. */
 export function* spec(field: string, given: JsonObject, pod: boolean): Errors {
   const mountable = new Map<string, JsonObject>()
   yield* volumes(field, given, mountable)
@@ -51,7 +51,7 @@ export function* spec(field: string, given: JsonObject, pod: boolean): Errors {
   if (priorityClass !== "") yield* Check.text(`${field}.priorityClassName`, priorityClass, Format.dnsSubdomain)
 }
 
-/** What only the `spec` of a Pod is checked for. */
+/** Yields the errors of a Pod's `spec`: the shared ones, and those that only Pods have. */
 export function* ofPod(given: JsonObject): Errors {
   yield* spec("spec", given, true)
   yield* Check.notNegative("spec.terminationGracePeriodSeconds", given.terminationGracePeriodSeconds)
@@ -65,7 +65,7 @@ export function* ofPod(given: JsonObject): Errors {
   }
 }
 
-/** A change of the `spec` of a Pod: all but a few fields stay. */
+/** Yields the errors of an update of a Pod's `spec`. Only a few fields are mutable. */
 export function* change(spec: JsonObject, old: JsonObject): Errors {
   for (const list of ["containers", "initContainers"]) {
     if (Json.list(spec[list]).length === Json.list(old[list]).length) continue
@@ -94,7 +94,7 @@ export function* change(spec: JsonObject, old: JsonObject): Errors {
   }
 }
 
-/** What of a `spec` may not change. */
+/** The immutable part of a `spec`. */
 const frozen = (spec: JsonObject): JsonObject => {
   const { activeDeadlineSeconds: _, schedulingGates: __, tolerations: ___, ...rest } = spec
   const withoutImages = (list: string) => Json.objects(spec[list]).map(({ image: ____, ...container }) => container)
@@ -130,7 +130,7 @@ function* securityContext(field: string, context: JsonObject): Errors {
   }
 }
 
-/** The tolerations at a field. */
+/** Yields the errors of a list of tolerations. */
 export function* tolerations(field: string, given: ReadonlyArray<JsonObject>): Errors {
   for (const [index, toleration] of given.entries()) {
     const at = `${field}[${index}]`

@@ -1,7 +1,7 @@
 /**
- * The warnings about valid Pods and templates of Pods that are probably mistakes.
+ * Warnings about probable mistakes in valid Pods and Pod templates.
  *
- * Left out: deprecated volumes, affinities, and addresses in odd forms.
+ * Not implemented: warnings about deprecated volumes, affinities, and unusual forms of addresses.
  */
 
 import * as Format from "../../model/Format.ts"
@@ -10,10 +10,10 @@ import * as Json from "../../model/Json.ts"
 import * as Quantity from "../../model/Quantity.ts"
 import * as AppArmor from "./AppArmor.ts"
 
-/** Sentences. */
+/** The texts of warnings. */
 type Warnings = Iterable<string>
 
-/** Of a Pod, or of the template at a path that ends with a dot. */
+/** Yields the warnings about a Pod (empty path), or about the template at a path that ends with a dot. */
 export function* of(path: string, pod: JsonObject): Warnings {
   const spec = Json.object(pod.spec)
   for (const label of Object.keys(Json.object(spec.nodeSelector))) {
@@ -46,7 +46,7 @@ const noFunction = new Map([
 
 const seccomp = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 
-/** Annotations that fields have replaced. The warning about AppArmor of a Pod comes with the copy to the field. */
+/** Yields warnings about annotations that fields have replaced. `AppArmor.sync` already warns about the AppArmor annotations of a Pod. */
 function* ofAnnotations(path: string, pod: JsonObject, containers: ReadonlyArray<Container>): Warnings {
   const annotations = Json.texts(Json.at(pod, "metadata", "annotations"))
   const at = (key: string, text: string) => `${path}metadata.annotations[${key}]: ${text}`
@@ -68,21 +68,21 @@ function* ofAnnotations(path: string, pod: JsonObject, containers: ReadonlyArray
   }
 }
 
-/** Of the template at a path, unless `old` is an object that wants the same. */
+/** Yields the warnings about the template at a path. Yields none if the update keeps `metadata.generation` of `old`. */
 export function* ofTemplate(path: string, object: JsonObject, old?: JsonObject): Warnings {
   const generation = (of: JsonObject | undefined) => Json.at(of, "metadata", "generation")
   if (old !== undefined && generation(object) === generation(old)) return
   yield* of(`${path}.`, Json.object(Json.at(object, ...path.split("."))))
 }
 
-/** Of a name that is not fit for what is named after it. */
+/** Yields a warning if the name is not a DNS label. `use`: the values that contain the name. */
 export function* ofName(object: JsonObject, use: string): Warnings {
   const errors = Format.dnsLabel(Json.text(Json.at(object, "metadata", "name")) ?? "")
   if (errors.length === 0) return
   yield `metadata.name: this is used in ${use}, which can result in surprising behavior; a DNS label is recommended: [${errors.join(" ")}]`
 }
 
-/** The warnings about labels of nodes that newer ones have replaced. */
+/** The warnings by deprecated node label. */
 export const deprecatedLabels: ReadonlyMap<string, string> = new Map([
   ["beta.kubernetes.io/arch", 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
   ["beta.kubernetes.io/os", 'deprecated since v1.14; use "kubernetes.io/os" instead'],
@@ -121,7 +121,7 @@ function* fractions(path: string, resources: JsonObject): Warnings {
   }
 }
 
-/** Variables that take the place of earlier ones and do not build upon them. */
+/** Yields a warning for each variable that hides an earlier definition without a reference to it. */
 function* hidden(path: string, variables: ReadonlyArray<JsonObject>): Warnings {
   const seen = new Set<string>()
   for (const [index, { name: given, value: said, valueFrom }] of variables.entries()) {

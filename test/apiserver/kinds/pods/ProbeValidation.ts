@@ -1,5 +1,5 @@
 /**
- * What can be wrong with the probes and the lifecycle handlers of a container.
+ * Validation of the probes and the lifecycle handlers of a container.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
@@ -8,7 +8,7 @@ import * as Json from "../../model/Json.ts"
 import * as Check from "../Check.ts"
 import type { Errors } from "../Definition.ts"
 
-/** A probe; of those that restart a container, one success is enough. */
+/** Yields the errors of a probe. `restarts`: a liveness or startup probe, whose `successThreshold` must be 1. */
 export function* probe(field: string, given: JsonObject, restarts: boolean): Errors {
   yield* handler(field, given)
   for (const name of [
@@ -33,7 +33,7 @@ export function* probe(field: string, given: JsonObject, restarts: boolean): Err
   }
 }
 
-/** What is done after a container has started and before it is stopped. */
+/** Yields the errors of `postStart` and `preStop`. */
 export function* lifecycle(field: string, given: JsonObject, spec: JsonObject): Errors {
   for (const name of ["postStart", "preStop"]) {
     const action = given[name]

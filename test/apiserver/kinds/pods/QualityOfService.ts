@@ -1,9 +1,9 @@
-/** How well a Pod is treated when its node runs short: by what its containers request and are limited to. */
+/** The quality of service class of a Pod, from its requests and limits of CPU and memory. */
 import type { JsonObject } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
 import * as Quantity from "../../model/Quantity.ts"
 
-/** The class of a Pod with that `spec`. */
+/** The class for `status.qosClass` of a Pod with this `spec`. */
 export const of = (spec: JsonObject): "Guaranteed" | "Burstable" | "BestEffort" => {
   const whole = Json.object(spec.resources)
   const holders =

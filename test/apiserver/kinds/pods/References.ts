@@ -1,5 +1,5 @@
 /**
- * References of a Pod to its own fields, and to keys of ConfigMaps and Secrets.
+ * Validation of references in a Pod: to its fields, its resources, and keys of ConfigMaps and Secrets.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
@@ -8,7 +8,7 @@ import * as Json from "../../model/Json.ts"
 import * as Check from "../Check.ts"
 import type { Errors } from "../Definition.ts"
 
-/** A field of the Pod, for a variable or, with others allowed, for a file. */
+/** Yields the errors of a `fieldRef`. Files (`file`) and variables support different fields. */
 export function* fieldRef(field: string, reference: JsonObject, file: boolean): Errors {
   const path = Json.text(reference.fieldPath) ?? ""
   if (path === "") return yield FieldError.required(`${field}.fieldPath`)
@@ -28,7 +28,7 @@ export function* fieldRef(field: string, reference: JsonObject, file: boolean): 
   if (!allowed.includes(path)) yield FieldError.notSupported(`${field}.fieldPath`, path, allowed)
 }
 
-/** An amount of a resource that a container has. */
+/** Yields the errors of a `resourceFieldRef`. A file (`file`) requires `containerName`. */
 export function* resourceFieldRef(field: string, reference: JsonObject, file: boolean): Errors {
   const resource = Json.text(reference.resource) ?? ""
   if (file && (Json.text(reference.containerName) ?? "") === "") {
@@ -40,7 +40,7 @@ export function* resourceFieldRef(field: string, reference: JsonObject, file: bo
   }
 }
 
-/** A key of a ConfigMap or Secret. */
+/** Yields the errors of a reference to a key of a ConfigMap or Secret. */
 export function* keyRef(field: string, reference: JsonObject): Errors {
   yield* Check.text(`${field}.name`, Json.text(reference.name) ?? "", Format.dnsSubdomain)
   yield* Check.requiredText(`${field}.key`, reference.key, Format.configKey)

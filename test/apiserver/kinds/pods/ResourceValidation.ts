@@ -1,5 +1,5 @@
 /**
- * What can be wrong with the resources that are requested, and limited to.
+ * Validation of resource requests and limits.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
@@ -10,7 +10,7 @@ import * as Check from "../Check.ts"
 import type { Errors } from "../Definition.ts"
 import * as ResourceNames from "../ResourceNames.ts"
 
-/** `resources` of a container. */
+/** Yields the errors of the `resources` of a container. */
 export function* requirements(field: string, resources: JsonObject): Errors {
   const limits = Json.texts(resources.limits)
   const requests = Json.texts(resources.requests)
@@ -63,6 +63,6 @@ function* resourceName(field: string, name: string): Errors {
   }
 }
 
-/** Whether less may be requested than the limit: of what is counted in pieces, it may not. */
+/** True if the request may be lower than the limit. Huge pages and extended resources do not allow it. */
 const overcommits = (name: string): boolean =>
   !name.startsWith("hugepages-") && (!name.includes("/") || name.includes("kubernetes.io/"))

@@ -9,7 +9,7 @@ import { tolerations } from "./PodValidation.ts"
 import * as PodWarnings from "./PodWarnings.ts"
 import * as Resources from "./ResourceValidation.ts"
 
-/** RuntimeClass. */
+/** The definition of RuntimeClass. */
 export const runtimeClass: Definition = {
   group: "node.k8s.io",
   version: "v1",

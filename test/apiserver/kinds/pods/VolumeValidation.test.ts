@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import type { JsonObject } from "../../model/Json.ts"
 import { volumes } from "./VolumeValidation.ts"
 
-/** The field and the message of each error that a projected volume with one source gets. */
+/** The field and the message of each error of a projected volume with one source. */
 const errors = (source: JsonObject) =>
   [...volumes("spec", { volumes: [{ name: "v", projected: { sources: [source] } }] }, new Map())].map(
     ({ field, message }) => [field, message]

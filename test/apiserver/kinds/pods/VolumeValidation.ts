@@ -1,6 +1,6 @@
 /**
- * What can be wrong with the volumes of a Pod. The volumes of clouds and storage systems are only checked for being one
- * source and not several.
+ * Validation of the volumes of a Pod.
+ * It does not validate the fields of volumes of clouds and storage systems, only that each volume has one source.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
@@ -11,7 +11,7 @@ import * as Check from "../Check.ts"
 import type { Errors } from "../Definition.ts"
 import { fieldRef, resourceFieldRef } from "./References.ts"
 
-/** The volumes of a `spec`; those without an error can be mounted, and are collected. */
+/** Yields the errors of `volumes`. Adds each valid volume to `mountable`, by name. */
 export function* volumes(field: string, spec: JsonObject, mountable: Map<string, JsonObject>): Errors {
   for (const [index, volume] of Json.objects(spec.volumes).entries()) {
     const at = `${field}.volumes[${index}]`
@@ -23,7 +23,7 @@ export function* volumes(field: string, spec: JsonObject, mountable: Map<string,
   }
 }
 
-/** A path inside of a volume. */
+/** Yields an error unless the path is relative and has no `..` step. */
 export function* descendingPath(field: string, path: string): Errors {
   if (path.startsWith("/")) yield FieldError.invalid(field, path, "must be a relative path")
   yield* noBackSteps(field, path)
@@ -31,7 +31,7 @@ export function* descendingPath(field: string, path: string): Errors {
 
 const fileMode = "must be a number between 0 and 0777 (octal), both inclusive"
 
-/** The order in which a kube-apiserver looks for sources, with the names that it gives them in messages. */
+/** The volume sources in the order in which a kube-apiserver validates them. */
 const sources: ReadonlyArray<string> = [
   "emptyDir",
   "hostPath",

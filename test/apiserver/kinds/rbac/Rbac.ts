@@ -127,7 +127,7 @@ const binding = (kind: "RoleBinding" | "ClusterRoleBinding"): Definition => {
   }
 }
 
-/** Role, ClusterRole and their bindings. */
+/** The definitions of Role, ClusterRole and their bindings. */
 export const rbac: ReadonlyArray<Definition> = [
   role("Role"),
   role("ClusterRole"),

@@ -1,5 +1,5 @@
 /**
- * Questions about users and their permissions, which are answered and not stored.
+ * Reviews of users and their permissions. The server answers them in the response to a create and does not store them.
  */
 import * as AccessReview from "../../access/AccessReview.ts"
 import * as TokenReview from "../../access/TokenReview.ts"
@@ -39,7 +39,7 @@ function* askedOf(spec: JsonObject): Errors {
 
 const group = "authorization.k8s.io"
 
-/** A question about one request of the user, by default of the one who asks. */
+/** The definition of an access review of one request. `userOf` returns the user whose permissions the server checks. */
 const ofAccess = (
   kind: string,
   userOf: (spec: JsonObject, writing: Writing) => User.User,
@@ -51,11 +51,11 @@ const ofAccess = (
   strategy: strategy({
     shape: `authorization/v1.${kind}`,
     prepareForCreate: (draft, writing) => {
-      // A question that validation rejects gets no answer.
+      // If validation rejects the review, the client does not get this status.
       const spec = Json.object(draft.spec)
       draft.status = AccessReview.status(spec, userOf(spec, writing), writing.authorizer)
     },
-    // A kube-apiserver does not know the kind any more when it says that a question is wrong.
+    // The error of a kube-apiserver omits the kind.
     validate: (object) => {
       const errors = [...validate(Json.object(object.spec), object)]
       if (errors.length > 0) throw Failure.invalid({ group, kind: "", plural: "" }, "", errors)
@@ -92,7 +92,7 @@ function* askedLocally(spec: JsonObject, object: JsonObject): Errors {
   }
 }
 
-/** The kinds. */
+/** The definitions of all reviews. */
 export const reviews: ReadonlyArray<Definition> = [
   ofAccess("SelfSubjectAccessReview", self, validateSpec),
   ofAccess("SubjectAccessReview", named, askedOf),

@@ -1,19 +1,19 @@
 /**
- * The addresses and ports of Services, as envtest's kube-apiserver has them: 10.0.0.0/12 and 30000 to 32767. Which are free
- * follows from the Services there are; where a kube-apiserver picks one at random, the lowest is taken, so that a run is
- * like the one before.
+ * Allocates cluster IPs and node ports from the ranges of envtest's kube-apiserver: 10.0.0.0/12 and 30000 to 32767.
+ * The stored Services determine the free ones. A kube-apiserver picks a random one. This allocator takes the lowest, so that
+ * test runs are repeatable.
  */
 import type { JsonObject } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
 
-/** What the Services that there are have taken. */
+/** The cluster IPs and node ports in use. */
 export interface Taken {
   readonly addresses: ReadonlySet<string>
-  /** As `TCP/30000`, as one number may serve each protocol. */
+  /** Ports with their protocol, such as `TCP/30000`. Protocols can share a number. */
   readonly ports: ReadonlySet<string>
 }
 
-/** What Services have taken; of all of them but the one of that uid. */
+/** The cluster IPs and node ports that the Services use. `except`: the uid of a Service to leave out. */
 export const taken = (services: ReadonlyArray<JsonObject>, except?: Json.Json): Taken => {
   const addresses = new Set<string>()
   const ports = new Set<string>()
@@ -29,7 +29,7 @@ export const taken = (services: ReadonlyArray<JsonObject>, except?: Json.Json): 
   return { addresses, ports }
 }
 
-/** The lowest free address, above those that are left for whoever wants a certain one. */
+/** The lowest free cluster IP above the band for static allocation. Empty if the range is full. */
 export const address = ({ addresses }: Taken): string => {
   for (let offset = reserved + 1; offset < size - 1; offset++) {
     const found = text(base + offset)
@@ -38,7 +38,7 @@ export const address = ({ addresses }: Taken): string => {
   return ""
 }
 
-/** The lowest port that is free for all protocols, above those that are left for whoever wants a certain one. */
+/** The lowest port that is free for all protocols, above the band for static allocation. 0 if the range is full. */
 export const nodePort = ({ ports }: Taken): number => {
   for (let port = 30_086; port <= lastPort; port++) {
     if (!protocols.some((protocol) => ports.has(`${protocol}/${port}`))) return port
@@ -46,15 +46,15 @@ export const nodePort = ({ ports }: Taken): number => {
   return 0
 }
 
-/** Whether an address is one of those that Services have. */
+/** True if an IPv4 address is in the range of cluster IPs. */
 export const isOurs = (address: string): boolean => {
   const value = address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0)
   return value > base && value < base + size - 1
 }
 
-/** The ports of nodes. */
+/** The first port of the node port range. */
 export const firstPort = 30_000
-/** The last of them. */
+/** The last port of the node port range. */
 export const lastPort = 32_767
 
 const protocols: ReadonlyArray<string> = ["TCP", "UDP", "SCTP"]

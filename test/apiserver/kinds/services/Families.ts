@@ -1,13 +1,13 @@
 /**
- * The IP families of a Service: what it says of them, by how many of several fields, and what it gets. As in envtest's
- * kube-apiserver, the cluster has addresses of IPv4 only.
+ * Assigns IP families to a Service from `ipFamilies`, `ipFamilyPolicy` and `clusterIPs`.
+ * The cluster has only IPv4 addresses, like that of envtest's kube-apiserver.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import type { DraftObject, JsonObject } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
 import * as Validation from "./ServiceValidation.ts"
 
-/** Fills in the policy and the families of a Service; the errors that keep it from getting addresses. */
+/** Defaults the policy and the families of a Service. Returns the errors that prevent an allocation. */
 export const assign = (spec: DraftObject, before?: JsonObject): ReadonlyArray<FieldError.FieldError> => {
   if (Validation.isName(spec) || isSettled(spec, before)) return []
   const anywhere = Validation.isHeadless(spec) && Json.isEmpty(Json.object(spec.selector))
@@ -16,7 +16,7 @@ export const assign = (spec: DraftObject, before?: JsonObject): ReadonlyArray<Fi
   if (related.length > 0) return related
   const errors = [...reduced(spec, before), ...tooMany(spec), ...inferred(spec)]
   if (errors.length > 0) return errors
-  // Where the backends are is not known: they may be of families that the cluster has not.
+  // The backends of a Service without a selector are unknown. They can have families that the cluster lacks.
   const families = anywhere ? [] : [...unavailable(spec)]
   if (families.length > 0) return families
   if (Json.list(spec.ipFamilies).length === 0) spec.ipFamilies = ["IPv4"]
@@ -27,7 +27,7 @@ export const assign = (spec: DraftObject, before?: JsonObject): ReadonlyArray<Fi
   return []
 }
 
-/** A Service that prefers two families keeps those that it has got, unless it says something new. */
+/** True if a `PreferDualStack` Service keeps its families: the update changes neither its type, its policy, its IPs nor its families. */
 const isSettled = (spec: JsonObject, before: JsonObject | undefined): boolean =>
   before !== undefined &&
   before.type === spec.type &&
@@ -37,7 +37,7 @@ const isSettled = (spec: JsonObject, before: JsonObject | undefined): boolean =>
   sameList("clusterIPs", spec, before) &&
   sameList("ipFamilies", spec, before)
 
-/** The families of a Service that was stored without, as it is read. */
+/** Defaults the families of a stored Service that lacks them, for reads. */
 export const ofStored = (service: JsonObject): JsonObject => {
   const spec = Json.object(service.spec)
   if (Validation.isName(spec) || Json.list(spec.ipFamilies).length > 0) return service
@@ -60,7 +60,7 @@ const sameList = (name: string, one: JsonObject, other: JsonObject): boolean =>
 const wrongPolicy = (spec: JsonObject, text: string): FieldError.FieldError =>
   FieldError.invalid("spec.ipFamilyPolicy", spec.ipFamilyPolicy, text)
 
-/** Who says that one family is enough is left the first; who takes the other away has to say so. */
+/** Drops an unchanged secondary value under `SingleStack`. Yields an error if an update drops it under another policy. */
 function* reduced(spec: DraftObject, before: JsonObject | undefined): Iterable<FieldError.FieldError> {
   if (before === undefined) return
   for (const [name, what] of [
@@ -88,7 +88,7 @@ function* tooMany(spec: JsonObject): Iterable<FieldError.FieldError> {
   }
 }
 
-/** Adds the families of the addresses that are asked for. */
+/** Adds the families of the requested cluster IPs. Yields an error for each IPv6 address. */
 function* inferred(spec: DraftObject): Iterable<FieldError.FieldError> {
   for (const [index, address] of Json.list(spec.clusterIPs).entries()) {
     if (address === "None") return

@@ -72,7 +72,7 @@ const main = strategy({
   }
 })
 
-/** Throws a Failure (422) for these errors, which a kube-apiserver reports before all others. */
+/** Throws a Failure (422) if there are errors. A kube-apiserver reports them before all others. */
 const refuse = (service: JsonObject, found: Errors): void => {
   const errors = [...found]
   if (errors.length === 0) return
@@ -100,7 +100,7 @@ const warnOfIgnored = (spec: JsonObject, { warn }: Writing): void => {
   }
 }
 
-/** Drops what a Service of the new type cannot have, if it is only there because it was before. */
+/** Drops fields that the new type does not allow, if the update did not change them. */
 const leaveOut = (spec: DraftObject, before: JsonObject): void => {
   const drop = (...names: ReadonlyArray<string>): void => {
     if (names.every((name) => Json.equal(spec[name], before[name]))) for (const name of names) delete spec[name]
@@ -127,10 +127,10 @@ const isEmpty = (value: Json.Json | undefined): boolean => (value ?? "") === ""
 const nodePortsOf = (spec: JsonObject): ReadonlySet<Json.Json> =>
   new Set(Json.objects(spec.ports).flatMap(({ nodePort }) => (nodePort === undefined ? [] : [nodePort])))
 
-/** Whether ports of the nodes are given to it. */
+/** True if the Service gets node ports allocated. */
 const getsNodePorts = (spec: JsonObject): boolean => hasNodePorts(spec) && spec.allocateLoadBalancerNodePorts !== false
 
-/** Puts back what was allocated and a client that does not care left out. */
+/** Restores allocated values that the client left out. */
 const keepAllocated = (spec: DraftObject, before: JsonObject): void => {
   const old = Json.text(before.clusterIP)
   if (!isName(before) && !isName(spec)) {
@@ -145,7 +145,7 @@ const keepAllocated = (spec: DraftObject, before: JsonObject): void => {
   }
 }
 
-/** A change of the one address is one of the first of all, for a client that knows only of the one. */
+/** Copies a change of `clusterIP` to `clusterIPs`, for a client that knows only `clusterIP`. */
 const synchronize = (spec: DraftObject, before: JsonObject): void => {
   const [address, old] = [spec.clusterIP ?? "", before.clusterIP ?? ""]
   const same = Json.equal(Json.list(spec.clusterIPs), Json.list(before.clusterIPs))
@@ -170,10 +170,10 @@ const keepNodePorts = (spec: DraftObject, before: JsonObject): void => {
   }
 }
 
-/** Gives a Service the address and the ports that it lacks. */
+/** Allocates the missing cluster IP, node ports and health check port. */
 const allocate = (draft: DraftObject, before: JsonObject | undefined, { stored }: Writing): void => {
   const spec = Json.member(draft, "spec")
-  // What it gives back is not free before it has got all else.
+  // Values that the Service releases become free only after this allocation.
   const found = Allocation.taken(stored("/services"))
   allocateAddress(spec, before, found)
   if (hasNodePorts(spec)) {
@@ -196,13 +196,13 @@ const allocateAddress = (spec: DraftObject, before: JsonObject | undefined, foun
     spec.clusterIPs = [address]
   }
   if (isNew || isHeadless(before) || Json.list(before.ipFamilies).length !== 1) return
-  // A second family that the cluster has not is refused before, but of a headless Service, over which a kube-apiserver panics.
+  // `Families.assign` has already rejected a secondary IPv6 family, except of a headless Service. There, a kube-apiserver panics.
   const [, second] = Json.list(spec.ipFamilies)
   if (second === "IPv4" && given.length < 2)
     spec.clusterIPs = [...given.map((one) => Json.copy(one)), Allocation.address(found)]
 }
 
-/** Throws a Failure (500) where a change gives two ports the same one of a node, as when both have the name of one before. */
+/** Throws a Failure (500) if two ports get the same node port, for example because both have the name of one old port. */
 const refuseRepeated = (spec: JsonObject): void => {
   const seen = new Set<string>()
   for (const { nodePort, protocol } of Json.objects(spec.ports)) {
@@ -212,7 +212,7 @@ const refuseRepeated = (spec: JsonObject): void => {
   }
 }
 
-/** Of a new Service, ports of the same number get the same port of a node, whatever their protocols. */
+/** Allocates node ports. `shares`: ports with the same number share a node port, for different protocols (new Services). */
 const allocatePorts = (spec: DraftObject, found: Allocation.Taken, shares: boolean): void => {
   const ports = new Set(found.ports)
   const byPort = new Map<Json.Json | undefined, number>()
@@ -230,7 +230,7 @@ const allocatePorts = (spec: DraftObject, found: Allocation.Taken, shares: boole
   }
 }
 
-/** A Service that is made by a PUT of its status gets nothing allocated. */
+/** The strategy of a Service that a PUT of `/status` creates. It allocates nothing. */
 const unallocated: Strategy = {
   ...main,
   prepareForCreate: (draft) => {
@@ -238,7 +238,7 @@ const unallocated: Strategy = {
   }
 }
 
-/** A name has no traffic of its own, and none is shown, whatever was said of it and is kept. */
+/** Hides the stored `internalTrafficPolicy` of an ExternalName Service in responses. */
 const withoutTraffic = (service: JsonObject): JsonObject => {
   const spec = Json.object(service.spec)
   if (!isName(spec) || spec.internalTrafficPolicy === undefined) return service
@@ -246,7 +246,7 @@ const withoutTraffic = (service: JsonObject): JsonObject => {
   return { ...service, spec: rest }
 }
 
-/** The kind. */
+/** v1 Service. */
 export const service: Definition = {
   group: "",
   version: "v1",

@@ -1,5 +1,5 @@
 /**
- * What can be wrong with a Service.
+ * Validation of v1 Services.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
@@ -10,34 +10,34 @@ import * as Check from "../Check.ts"
 import type { Errors } from "../Definition.ts"
 import * as Allocation from "./Allocation.ts"
 
-/** Whether it has an address of the cluster. */
+/** True for the types that have cluster IPs. A headless Service counts too. */
 export const hasClusterIp = ({ type }: JsonObject): boolean =>
   type === "ClusterIP" || type === "NodePort" || type === "LoadBalancer"
 
-/** Whether it has ports of the nodes. */
+/** True for the types that have node ports. */
 export const hasNodePorts = ({ type }: JsonObject): boolean => type === "NodePort" || type === "LoadBalancer"
 
-/** Whether it is reached from outside. */
+/** True if clients outside of the cluster reach the Service: by node ports, a load balancer or `externalIPs`. */
 export const isExternal = (spec: JsonObject): boolean =>
   hasNodePorts(spec) || (spec.type === "ClusterIP" && Json.list(spec.externalIPs).length > 0)
 
-/** Whether it is another name of something outside, and has no address at all. */
+/** True for ExternalName: a DNS alias of an external host, without a cluster IP. */
 export const isName = ({ type }: JsonObject): boolean => type === "ExternalName"
 
-/** The family of an address. */
+/** The IP family of a well-formed address. */
 export const familyOf = (address: string): "IPv4" | "IPv6" => (address.includes(":") ? "IPv6" : "IPv4")
 
-/** Whether it stands for its Pods' own addresses. */
+/** True for a headless Service, by `clusterIP`. */
 export const isHeadless = (spec: JsonObject): boolean => spec.clusterIP === "None"
 
-/** The same, as it is said by its addresses. */
+/** True for a headless Service, by `clusterIPs`. */
 const hasNoAddress = (spec: JsonObject): boolean => Json.equal(spec.clusterIPs, ["None"])
 
-/** Whether a balancer has to ask each node. */
+/** True if the load balancer has to check each node, by `healthCheckNodePort`. */
 export const needsHealthCheck = ({ externalTrafficPolicy, type }: JsonObject): boolean =>
   type === "LoadBalancer" && externalTrafficPolicy === "Local"
 
-/** A Service's `spec`. */
+/** Yields the errors of a Service's `spec`. `before`: the old `spec` of an update. */
 export function* validate(spec: JsonObject, before?: JsonObject): Errors {
   const ports = Json.objects(spec.ports)
   const { type } = spec
@@ -83,7 +83,7 @@ export function* validate(spec: JsonObject, before?: JsonObject): Errors {
   yield* policies(spec)
 }
 
-/** What of a change is wrong. */
+/** Yields the errors of changed fields: cluster IPs, families and the class of the load balancer. */
 export function* change(spec: JsonObject, before: JsonObject): Errors {
   if (!isName(spec) && !isName(before)) {
     const [headless, wasHeadless] = [hasNoAddress(spec), hasNoAddress(before)]
@@ -99,7 +99,7 @@ export function* change(spec: JsonObject, before: JsonObject): Errors {
   }
 }
 
-/** The port that balancers ask does not change. A kube-apiserver finds that after all other errors. */
+/** Yields an error if `healthCheckNodePort` changes. A kube-apiserver reports it after all other errors. */
 export function* healthCheckChange(spec: JsonObject, before: JsonObject): Errors {
   if (
     needsHealthCheck(spec) &&
@@ -110,7 +110,10 @@ export function* healthCheckChange(spec: JsonObject, before: JsonObject): Errors
   }
 }
 
-/** The first address and family stay, a second one may come, and go if one family is said to be enough. */
+/**
+ * Yields an error if the primary value changes. An update may add a secondary value.
+ * An update may release it only with the policy `SingleStack`.
+ */
 function* changed(name: "clusterIPs" | "ipFamilies", one: string, spec: JsonObject, before: JsonObject): Errors {
   const now = Json.list(spec[name])
   const old = Json.list(before[name])
@@ -125,7 +128,7 @@ function* changed(name: "clusterIPs" | "ipFamilies", one: string, spec: JsonObje
   if (now.length < old.length && Json.list(spec.clusterIPs).length === 0) {
     yield FieldError.invalid(at(0), now, `primary ${one} can not be unset`)
   }
-  // A kube-apiserver shows the addresses here, also where it means the families.
+  // A kube-apiserver shows `clusterIPs` as the invalid value, for `ipFamilies` too.
   if (now.length > 0 && old.length > 0 && now[0] !== old[0]) yield FieldError.invalid(at(0), spec.clusterIPs, kept)
   if (now.length < old.length && now.length === 1 && spec.ipFamilyPolicy !== "SingleStack") {
     yield FieldError.invalid(
@@ -136,7 +139,7 @@ function* changed(name: "clusterIPs" | "ipFamilies", one: string, spec: JsonObje
   }
 }
 
-/** That the address and the ports are free. */
+/** Yields an error for each cluster IP and node port that is out of range or already allocated. */
 export function* validateAllocated(service: JsonObject, { stored }: Writing): Errors {
   const spec = Json.object(service.spec)
   const taken = Allocation.taken(stored("/services"), Json.at(service, "metadata", "uid"))
@@ -170,7 +173,7 @@ export function* validateAllocated(service: JsonObject, { stored }: Writing): Er
   }
 }
 
-/** What a status says of the balancer. What it said before has been taken once. */
+/** Yields the errors of `status.loadBalancer.ingress`. IPs of the old status are not validated again. */
 export function* validateBalancer(service: JsonObject, old: JsonObject): Errors {
   const ingressOf = (of: JsonObject) => Json.objects(Json.at(of, "status", "loadBalancer", "ingress"))
   const field = "status.loadBalancer.ingress"
@@ -227,7 +230,7 @@ function* validatePorts(field: string, port: JsonObject, named: boolean, names: 
   if (protocol !== undefined) yield* Check.text(`${field}.appProtocol`, protocol, Format.labelKey)
 }
 
-/** What is wrong with the addresses, the families and the policy, which go together. */
+/** Yields the errors of `clusterIPs`, `ipFamilies` and `ipFamilyPolicy`. Old addresses are not parsed again. */
 export function* addresses(spec: JsonObject, before?: JsonObject): Errors {
   if (isName(spec)) return
   const { clusterIP = "" } = spec
@@ -292,7 +295,7 @@ function* portsTogether(spec: JsonObject, ports: ReadonlyArray<JsonObject>): Err
   seen.clear()
   for (const [index, { port, protocol }] of ports.entries()) {
     if (seen.has(`${protocol}/${port}`)) {
-      // The Go type of the port as a kube-apiserver compares it, all else left out.
+      // A kube-apiserver prints a ServicePort that has only the compared fields set.
       yield FieldError.duplicate(`spec.ports[${index}]`, {
         Name: "",
         Protocol: protocol ?? "",

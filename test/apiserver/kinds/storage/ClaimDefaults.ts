@@ -1,10 +1,10 @@
-/** What is filled in where a PersistentVolumeClaim leaves something open. */
+/** The defaults of PersistentVolumeClaims. */
 import type { DraftObject } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
 import { fill, part } from "../Definition.ts"
 import { roundUp } from "../pods/PodDefaults.ts"
 
-/** A claim, or the template of one. */
+/** Sets the defaults of a claim or of a claim template. */
 export const fillIn = (draft: DraftObject): void => {
   const spec = Json.member(draft, "spec")
   fill(spec, "volumeMode", "Filesystem")

@@ -1,4 +1,4 @@
-/** v1 PersistentVolumeClaim and PersistentVolume, storage.k8s.io/v1 StorageClass. */
+/** v1 PersistentVolumeClaim, v1 PersistentVolume and storage.k8s.io/v1 StorageClass. */
 
 import * as Failure from "../../model/Failure.ts"
 import * as FieldError from "../../model/FieldError.ts"
@@ -17,13 +17,13 @@ import * as ClaimDefaults from "./ClaimDefaults.ts"
 const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 const defaultClass = "storageclass.kubernetes.io/is-default-class"
 
-/** Keeps what is in use from going at once: the admission plugin StorageObjectInUseProtection. */
+/** The admission plugin StorageObjectInUseProtection: adds the finalizer that protects an object in use from deletion. */
 const protect = (draft: DraftObject, finalizer: string): void => {
   const finalizers = Json.items(Json.member(draft, "metadata"), "finalizers")
   if (!finalizers.includes(finalizer)) finalizers.push(finalizer)
 }
 
-/** The class that a claim without one gets, the newest of the default ones: the admission plugin DefaultStorageClass. */
+/** The admission plugin DefaultStorageClass: sets the newest default class on a claim without a class. */
 const chooseClass = (draft: DraftObject, { stored }: Writing): void => {
   const spec = Json.member(draft, "spec")
   if (spec.storageClassName !== undefined) return
@@ -37,7 +37,7 @@ const chooseClass = (draft: DraftObject, { stored }: Writing): void => {
   if (name !== undefined) spec.storageClassName = name
 }
 
-/** A source of data is said twice, in the way of old and of now. */
+/** Copies `dataSource` to `dataSourceRef`, or back if the reference stays in the namespace of the claim. */
 const joinSources = (draft: DraftObject): void => {
   const spec = Json.member(draft, "spec")
   const { dataSource, dataSourceRef } = spec
@@ -70,7 +70,7 @@ const claimStrategy = strategy({
   }
 })
 
-/** Throws a Failure if a claim is to grow and its class does not let it: the admission plugin PersistentVolumeClaimResize. */
+/** The admission plugin PersistentVolumeClaimResize. Throws a Failure (403) if a claim grows and its class does not allow expansion. */
 const admitGrowth = (object: JsonObject, old: JsonObject, { stored }: Writing): void => {
   if (size(object, "spec", "resources", "requests") <= size(old, "spec", "resources", "requests")) return
   const name = Json.at(old, "spec", "storageClassName") ?? ""
@@ -121,7 +121,7 @@ function* claimChange(object: JsonObject, old: JsonObject): Errors {
     return bound ? { ...rest, resources: { ...others, requests: amounts } } : given
   }
   const spec = { ...Json.object(object.spec) }
-  // It is chosen later if it was left open: the volume by its controller, the class by a default.
+  // An update may set unset fields: the volume controller sets `volumeName`, and a default sets the class.
   const chosen = { ...before, volumeName: before.volumeName ?? spec.volumeName }
   if (before.storageClassName === undefined) delete spec.storageClassName
   if (!Json.equal(frozen(spec), frozen(chosen))) {
@@ -137,7 +137,7 @@ function* claimChange(object: JsonObject, old: JsonObject): Errors {
   yield* Check.immutable("volumeMode", spec.volumeMode ?? null, before.volumeMode ?? null)
 }
 
-/** v1 PersistentVolumeClaim. */
+/** The definition of PersistentVolumeClaim. */
 export const persistentVolumeClaim: Definition = {
   group: "",
   version: "v1",
@@ -220,7 +220,7 @@ function* validateVolumes(object: JsonObject): Errors {
   if (spec.hostPath !== undefined) yield* Check.requiredText("spec.hostPath.path", path)
 }
 
-/** v1 PersistentVolume. */
+/** The definition of PersistentVolume. */
 export const persistentVolume: Definition = {
   group: "",
   version: "v1",
@@ -239,7 +239,7 @@ export const persistentVolume: Definition = {
   unconditionalUpdate: true
 }
 
-/** storage.k8s.io/v1 StorageClass. */
+/** The definition of StorageClass. */
 export const storageClass: Definition = {
   group: "storage.k8s.io",
   version: "v1",

@@ -52,7 +52,7 @@ function* validateSchedule(schedule: string, given: JsonObject, before: JsonObje
   const found = Schedule.parseError(schedule)
   if (found !== undefined) yield FieldError.invalid("spec.schedule", schedule, found)
   if (!schedule.includes("TZ")) return
-  // It was allowed once, and still is where it was.
+  // Earlier releases allowed a TZ in the schedule. An update may keep it.
   if (!(Json.text(before?.schedule) ?? "").includes("TZ")) {
     yield FieldError.invalid(
       "spec.schedule",
@@ -86,7 +86,7 @@ const isZone = (name: string): boolean => {
   }
 }
 
-/** The kind. */
+/** The definition of CronJob. */
 export const cronJob: Definition = {
   group: "batch",
   version: "v1",

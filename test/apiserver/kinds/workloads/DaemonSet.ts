@@ -9,7 +9,7 @@ import * as PodValidation from "../pods/PodValidation.ts"
 import * as PodWarnings from "../pods/PodWarnings.ts"
 import * as Templates from "./Templates.ts"
 
-/** The annotation in which v1 keeps a field of the internal type. */
+/** The annotation in which v1 keeps `templateGeneration` of the internal type. */
 const templateGeneration = "deprecated.daemonset.template.generation"
 
 const main = strategy({
@@ -17,7 +17,7 @@ const main = strategy({
   status: {},
   generation: spec,
   default: (draft) => {
-    // The internal type has a number, which becomes this annotation again.
+    // A kube-apiserver converts the annotation to a number of the internal type, and back.
     annotate(draft, generationOf(draft))
     const given = Json.member(draft, "spec")
     PodDefaults.template(part(given, "template"))
@@ -92,7 +92,7 @@ function* validateUpdate(strategy: JsonObject): Errors {
   }
 }
 
-/** The kind. */
+/** The definition of DaemonSet. */
 export const daemonSet: Definition = {
   group: "apps",
   version: "v1",

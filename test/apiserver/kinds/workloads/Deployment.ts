@@ -112,7 +112,7 @@ function* validateStatus(object: JsonObject, old: JsonObject): Errors {
   }
 }
 
-/** The kind. */
+/** The definition of Deployment. */
 export const deployment: Definition = {
   group: "apps",
   version: "v1",

@@ -1,6 +1,6 @@
 /**
- * autoscaling/v1 and v2 HorizontalPodAutoscaler: two forms of one, stored as v2. What v1 has no field for is kept in
- * annotations, as a kube-apiserver does, but written in the form of v2.
+ * autoscaling/v1 and autoscaling/v2 HorizontalPodAutoscaler, stored as v2. Like a kube-apiserver, v1 keeps fields that only v2 has
+ * in annotations. Unlike a kube-apiserver, v1 writes these annotations in the form of v2.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
@@ -14,7 +14,7 @@ const cpu = (utilization: number): DraftObject => ({
   resource: { name: "cpu", target: { type: "Utilization", averageUtilization: utilization } }
 })
 
-/** The share of their request up to which Pods use a processor, if nothing is said. */
+/** The default target of CPU utilization, in percent of the request. */
 const usual = 80
 
 const policy = (type: string, value: number): DraftObject => ({ type, value, periodSeconds: 15 })
@@ -145,7 +145,7 @@ const shared = {
   unconditionalUpdate: true
 } as const
 
-/** autoscaling/v2. */
+/** The definition of autoscaling/v2. */
 export const autoscaler: Definition = {
   ...shared,
   version: "v2",
@@ -153,10 +153,10 @@ export const autoscaler: Definition = {
   status: statusStrategy(main, "autoscaling/v2.HorizontalPodAutoscaler")
 }
 
-/** What is stored, by the object of v1 that was made of it: the order of the metrics is not in v1. */
+/** The stored object by its v1 conversion. It keeps the order of the metrics, which v1 loses. */
 const stores = new WeakMap<JsonObject, JsonObject>()
 
-/** autoscaling/v1. */
+/** The definition of autoscaling/v1. */
 export const olderAutoscaler: Definition = {
   ...shared,
   version: "v1",

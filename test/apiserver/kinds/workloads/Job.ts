@@ -11,7 +11,7 @@ import * as JobMetadata from "./JobMetadata.ts"
 import * as JobStatus from "./JobStatus.ts"
 import * as JobValidation from "./JobValidation.ts"
 
-/** What is filled in of the `spec` of a Job, and of one in a CronJob: the Pods', not yet the Job's own. */
+/** Sets the defaults of a Job `spec` that also apply inside a CronJob: those of its Pods, not those of the Job itself. */
 export const fillTemplate = (given: DraftObject | undefined): void => {
   if (given === undefined) return
   PodDefaults.template(part(given, "template"))
@@ -20,7 +20,7 @@ export const fillTemplate = (given: DraftObject | undefined): void => {
   }
 }
 
-/** The warnings about a Job, or about the template of Jobs at that path. */
+/** The function that yields the warnings about a Job or CronJob. `path`: the path of its Pod template. */
 export const warnings = (path: string) =>
   function* (object: JsonObject, old?: JsonObject): Iterable<string> {
     if (old === undefined) yield* PodWarnings.ofName(object, "Pod names and hostnames")
@@ -74,11 +74,11 @@ const main = strategy({
   }
 })
 
-/** The completions of an indexed Job follow its parallelism, all others stay. */
+/** Yields an error if `completions` changes. An indexed Job may change it together with `parallelism`. */
 function* completions(given: JsonObject, before: JsonObject): Errors {
   const indexed = given.completionMode === "Indexed"
   if (!indexed) return yield* Check.immutable("spec.completions", given.completions ?? null, before.completions ?? null)
-  // The errors already report the missing ones.
+  // `JobValidation.spec` already reports missing completions.
   if (given.completions === undefined || Json.equal(given.completions, before.completions)) return
   if (!Json.equal(given.completions, given.parallelism)) {
     yield FieldError.invalid(
@@ -89,7 +89,7 @@ function* completions(given: JsonObject, before: JsonObject): Errors {
   }
 }
 
-/** The template of a Job that is suspended and has no Pods may still be moved to other nodes and given other resources. */
+/** Yields an error if the template changes. A suspended Job without active Pods may change its scheduling and resources. */
 function* template(given: JsonObject, before: JsonObject, old: JsonObject): Errors {
   const suspended = before.suspend === true
   const isInactive =
@@ -106,7 +106,7 @@ const isSuspended = (job: JsonObject): boolean =>
     ({ status, type }) => type === "Suspended" && status === "True"
   )
 
-/** What of a template stays though it may be moved. */
+/** The part of a template that is immutable even in a suspended Job. */
 const movable = (template: JsonObject): JsonObject => {
   const { affinity, nodeSelector: _, schedulingGates: __, tolerations: ___, ...rest } = Json.object(template.spec)
   const { nodeAffinity: ____, ...others } = Json.object(affinity)
@@ -125,7 +125,7 @@ function* indexedName(job: JsonObject): Errors {
   }
 }
 
-/** The kind. */
+/** The definition of Job. */
 export const job: Definition = {
   group: "batch",
   version: "v1",
@@ -135,7 +135,7 @@ export const job: Definition = {
   selectableFields: (object) => ({
     "status.successful": String(Json.number(Json.at(object, "status", "succeeded")) ?? 0)
   }),
-  // Since before there was a garbage collector, a Job's Pods stay if a DELETE says nothing.
+  // A DELETE without a propagation policy orphans the Pods. This default is older than the garbage collector.
   dependents: "orphaned",
   fromStorage: JobMetadata.labelled,
   unconditionalUpdate: true

@@ -1,8 +1,8 @@
-/** The labels by which a Job finds its Pods. */
+/** The labels and the selector that a kube-apiserver generates for a Job. */
 import type { DraftObject, JsonObject } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
 
-/** The labels of a Job's Pods, of now and of old. */
+/** The generated labels of a Job's Pods, with and without the prefix `batch.kubernetes.io/`. */
 export const labelsOf = (job: JsonObject): { readonly [label: string]: string } => {
   const name = Json.text(Json.at(job, "metadata", "name")) ?? ""
   const uid = Json.text(Json.at(job, "metadata", "uid")) ?? ""
@@ -14,20 +14,20 @@ export const labelsOf = (job: JsonObject): { readonly [label: string]: string } 
   }
 }
 
-/** A Job without labels has those of its template: whenever it is read, as they are stored only by the next write. */
+/** Defaults the labels of a stored Job to those of its template, for reads. Only the next write stores them. */
 export const labelled = (job: JsonObject): JsonObject => {
   const labels = Json.at(job, "spec", "template", "metadata", "labels")
   if (labels === undefined || Json.at(job, "metadata", "labels") !== undefined) return job
   return { ...job, metadata: { ...Json.object(job.metadata), labels } }
 }
 
-/** Makes the selector of a new Job, and puts the labels that it selects onto its template. */
+/** Generates the selector of a new Job and the labels of its template, unless `manualSelector` is set. */
 export const generate = (draft: DraftObject): void => {
   const spec = Json.member(draft, "spec")
   if (spec.manualSelector === true) return
   const metadata = Json.member(draft, "metadata")
   const template = Json.member(Json.member(spec, "template"), "metadata")
-  // The two maps are one in Go, where the labels were filled in from the template.
+  // If Go defaulted the Job's labels from the template, both are the same map. Then a change of one changes both.
   const shared = metadata.labels !== undefined && Json.equal(metadata.labels, template.labels)
   const labels = Json.member(template, "labels")
   const added = labelsOf(draft)

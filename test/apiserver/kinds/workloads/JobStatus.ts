@@ -1,5 +1,5 @@
 /**
- * What can be wrong with a change of a Job's status: a Job that is over stays over, and its counts add up.
+ * Validation of updates of a Job's status: a finished Job stays finished, and its counts are consistent.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import type { JsonObject } from "../../model/Json.ts"
@@ -8,7 +8,7 @@ import * as Check from "../Check.ts"
 import type { Errors } from "../Definition.ts"
 import { omitted } from "./JobValidation.ts"
 
-/** A change. */
+/** Yields the errors of an update of a Job's status. */
 export function* change(job: JsonObject, old: JsonObject): Errors {
   const now = read(job)
   const before = read(old)

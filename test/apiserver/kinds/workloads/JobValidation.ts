@@ -1,5 +1,5 @@
 /**
- * What can be wrong with the `spec` of a Job, or of the template of one.
+ * Validation of the `spec` of a Job or of a Job template.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
@@ -11,7 +11,7 @@ import * as PodValidation from "../pods/PodValidation.ts"
 import { labelsOf } from "./JobMetadata.ts"
 import * as Templates from "./Templates.ts"
 
-/** A Job's `spec`. */
+/** Yields the errors of a Job's `spec`, selector included. */
 export function* spec(given: JsonObject): Errors {
   yield* common("spec", given)
   const { selector } = given
@@ -20,7 +20,7 @@ export function* spec(given: JsonObject): Errors {
   yield* Templates.selected("spec.template", Json.object(given.template), selector)
 }
 
-/** That the labels and the selector of a new Job are those that were generated. */
+/** Yields an error for each label and selector of a new Job that differs from the generated one. */
 export function* generated(job: JsonObject): Errors {
   const given = Json.object(job.spec)
   if (given.manualSelector === true || given.selector === undefined) return
@@ -38,7 +38,7 @@ export function* generated(job: JsonObject): Errors {
   }
 }
 
-/** A `spec`, without what is generated. */
+/** Yields the `spec` errors that Jobs and Job templates share, without the generated selector. */
 export function* common(field: string, given: JsonObject): Errors {
   for (const name of counted) yield* Check.notNegative(`${field}.${name}`, given[name])
   if (given.maxFailedIndexes !== undefined && given.backoffLimitPerIndex === undefined) {
@@ -130,7 +130,7 @@ const actions = ["Count", "FailIndex", "FailJob", "Ignore"]
 const operators = ["In", "NotIn"]
 const statuses = ["False", "True", "Unknown"]
 
-/** A word out of a list, whose absence is answered with the list, as Go prints one. */
+/** Yields an error for an unsupported value. The error for a missing value lists the valid ones, as Go prints a list. */
 function* listedWord(field: string, value: JsonValue | undefined, words: ReadonlyArray<string>): Errors {
   if (value === undefined || value === "") {
     yield FieldError.required(field, `valid values: [${words.map((word) => JSON.stringify(word)).join(" ")}]`)
@@ -188,7 +188,7 @@ function* exitCodes(field: string, given: JsonObject, containers: ReadonlyArray<
   }
 }
 
-/** An error of which the value is not shown. */
+/** An `Invalid value` error that omits the value. */
 export const omitted = (field: string, detail: string): FieldError.FieldError => ({
   reason: "FieldValueInvalid",
   field,

@@ -44,7 +44,7 @@ function* validate(given: JsonObject): Errors {
   }
 }
 
-/** The kind. */
+/** The definition of PodDisruptionBudget. */
 export const podDisruptionBudget: Definition = {
   group: "policy",
   version: "v1",

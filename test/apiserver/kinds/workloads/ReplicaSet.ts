@@ -1,4 +1,4 @@
-/** apps/v1 ReplicaSet, and v1 ReplicationController, which came before it. */
+/** apps/v1 ReplicaSet and its predecessor, v1 ReplicationController. */
 import * as FieldError from "../../model/FieldError.ts"
 import type { JsonObject } from "../../model/Json.ts"
 import * as Json from "../../model/Json.ts"
@@ -49,7 +49,7 @@ function* validateSet(object: JsonObject): Errors {
 
 const setStrategy = strategy({
   shape: "apps/v1.ReplicaSet",
-  // A replica count is written even of none.
+  // A kube-apiserver writes `replicas` even if it is 0.
   status: { replicas: 0 },
   generation: spec,
   default: (draft) => {
@@ -68,7 +68,7 @@ const setStrategy = strategy({
   }
 })
 
-/** apps/v1 ReplicaSet. */
+/** The definition of apps/v1 ReplicaSet. */
 export const replicaSet: Definition = {
   group: "apps",
   version: "v1",
@@ -114,7 +114,7 @@ const controllerStrategy = strategy({
   validate: validateController
 })
 
-/** v1 ReplicationController. */
+/** The definition of v1 ReplicationController. */
 export const replicationController: Definition = {
   group: "",
   version: "v1",

@@ -1,6 +1,6 @@
-/** What is wrong with a schedule of cron, in the words of the library that Kubernetes reads it with. */
+/** Validation of cron schedules, with the messages of the library that Kubernetes parses them with. */
 
-/** What is wrong; undefined if nothing is. */
+/** The parse error of a schedule, or `undefined` if the schedule is valid. */
 export const parseError = (schedule: string): string | undefined => {
   const text = schedule.replace(/^(?:CRON_)?TZ=\S+\s+/, "").trim()
   if (text.startsWith("@")) return descriptorError(text)

@@ -1,4 +1,4 @@
-/** apps/v1 StatefulSet, and ControllerRevision, in which it and a DaemonSet keep how they were. */
+/** apps/v1 StatefulSet and ControllerRevision. StatefulSets and DaemonSets keep their revisions in ControllerRevisions. */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
 import type { JsonObject } from "../../model/Json.ts"
@@ -69,7 +69,7 @@ function* validate(object: JsonObject, isNew: boolean): Errors {
   yield* Templates.forEver("spec.template", template, "StatefulSet")
 }
 
-/** The template with the volumes that the claims become. */
+/** The Pod template with the volumes of the `volumeClaimTemplates`. */
 const withClaims = (given: JsonObject): JsonObject => {
   const template = Json.object(given.template)
   const claims = Json.objects(given.volumeClaimTemplates)
@@ -81,7 +81,7 @@ const withClaims = (given: JsonObject): JsonObject => {
 }
 
 function* validateUpdate({ rollingUpdate, type }: JsonObject): Errors {
-  // As the internal type of Go shows it.
+  // The value as a kube-apiserver prints its internal Go type.
   const shown = Json.isObject(rollingUpdate)
     ? { Partition: rollingUpdate.partition ?? 0, MaxUnavailable: rollingUpdate.maxUnavailable ?? null }
     : null
@@ -127,7 +127,7 @@ function* validateStatus(object: JsonObject): Errors {
   )
 }
 
-/** apps/v1 StatefulSet. */
+/** The definition of apps/v1 StatefulSet. */
 export const statefulSet: Definition = {
   group: "apps",
   version: "v1",
@@ -142,7 +142,7 @@ export const statefulSet: Definition = {
   unconditionalUpdate: true
 }
 
-/** apps/v1 ControllerRevision. */
+/** The definition of apps/v1 ControllerRevision. */
 export const controllerRevision: Definition = {
   group: "apps",
   version: "v1",

@@ -1,5 +1,5 @@
 /**
- * What the kinds that make Pods of a template have in common: how the template is found by a selector, and replicas.
+ * Validation that the workload kinds share: selectors, Pod templates, rolling updates and replica counts.
  */
 import * as FieldError from "../../model/FieldError.ts"
 import * as Format from "../../model/Format.ts"
@@ -9,14 +9,14 @@ import * as Check from "../Check.ts"
 import type { Errors } from "../Definition.ts"
 import * as PodValidation from "../pods/PodValidation.ts"
 
-/** A LabelSelector that has to be there and may not select everything. */
+/** Yields the errors of a required LabelSelector, which must not be empty. */
 export function* selector(field: string, value: JsonValue | undefined, kind: string): Errors {
   if (!Json.isObject(value)) return yield FieldError.required(field)
   yield* Check.labelSelector(field, value)
   if (Check.isEmptySelector(value)) yield FieldError.invalid(field, value, `empty selector is invalid for ${kind}`)
 }
 
-/** That the template's Pods are selected. No selector selects none. */
+/** Yields an error if the selector does not match the template's labels. A missing selector matches nothing. */
 export function* selected(field: string, template: JsonObject, selector: JsonValue | undefined): Errors {
   const labels = Json.at(template, "metadata", "labels")
   if (Json.isObject(selector) && Check.selects(selector, Json.texts(labels))) return
@@ -27,7 +27,7 @@ export function* selected(field: string, template: JsonObject, selector: JsonVal
   )
 }
 
-/** How pods are replaced, as the internal type of Go shows it. */
+/** The update strategy as a kube-apiserver prints its internal Go type. */
 export const shownUpdate = ({ rollingUpdate, type }: JsonObject): JsonObject => ({
   Type: type ?? "",
   RollingUpdate: Json.isObject(rollingUpdate)
@@ -35,7 +35,7 @@ export const shownUpdate = ({ rollingUpdate, type }: JsonObject): JsonObject => 
     : null
 })
 
-/** The template of Pods that run for ever and are selected; of a selector that means nothing, only that is said. */
+/** Yields the errors of a template whose Pods must always restart and match the selector. Yields only one error for an invalid selector. */
 export function* selectedAlways(spec: JsonObject, kind: string): Errors {
   const { selector } = spec
   if (!Check.isUnderstood(selector)) {
@@ -46,13 +46,13 @@ export function* selectedAlways(spec: JsonObject, kind: string): Errors {
   yield* always("spec.template", template, kind)
 }
 
-/** The template of Pods that run for ever. */
+/** Yields the errors of a template whose Pods must always restart. */
 export function* always(field: string, template: JsonObject, kind: string): Errors {
   yield* PodValidation.template(field, template)
   yield* forEver(field, template, kind)
 }
 
-/** That the Pods of a template run for ever. */
+/** Yields an error unless `restartPolicy` is `Always` and `activeDeadlineSeconds` is not set. */
 export function* forEver(field: string, template: JsonObject, kind: string): Errors {
   const spec = Json.object(template.spec)
   if (spec.restartPolicy !== "Always") {
@@ -66,24 +66,24 @@ export function* forEver(field: string, template: JsonObject, kind: string): Err
   }
 }
 
-/** A number, or a share in percent. */
+/** Yields an error unless the value is a number of at least 0 or a percentage. */
 export function* countOrShare(field: string, value: JsonValue | undefined): Errors {
   if (typeof value === "string") yield* Check.text(field, value, Format.percent)
   else yield* Check.notNegative(field, value)
 }
 
-/** A share of at most all. */
+/** Yields an error for a percentage above 100%. */
 export function* atMostAll(field: string, value: JsonValue | undefined): Errors {
   if (typeof value === "string" && /^\d+%$/.test(value) && Number.parseInt(value, 10) > 100) {
     yield FieldError.invalid(field, value, "must not be greater than 100%")
   }
 }
 
-/** Whether a number or share is none. */
+/** True for 0, `0%` and a missing value. */
 export const isNone = (value: JsonValue | undefined): boolean =>
   typeof value === "string" ? Number.parseInt(value, 10) === 0 : (value ?? 0) === 0
 
-/** Counts of a status that are not below zero, some of which are not above others. */
+/** Yields an error for each negative count of a status. `atMost` lists the counts that must not exceed another count. */
 export function* counts(
   field: string,
   status: JsonObject,
