@@ -43,7 +43,7 @@ export interface Clause {
 export const clausesOf = (accept: string): ReadonlyArray<Clause> =>
   accept.split(",").flatMap(clauseOf).reduce(insert, [])
 
-/** Negotiates the response. Throws a Failure (406) if the server supports none of the accepted media types. */
+/** Negotiates the response. Throws a Failure (406) if the server does not support any of the media types. */
 export const accepted = (accept: string | undefined, target: Target): Accepted => {
   if (accept === undefined || accept === "") return json
   if (!target.custom && !passesRouter(accept)) throw routerRefusal(target)

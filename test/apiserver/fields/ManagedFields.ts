@@ -30,7 +30,7 @@ export interface Write {
   readonly manager: string
   /** `status` or `scale`; undefined for a write to the object itself. */
   readonly subresource: string | undefined
-  /** The fields that this endpoint does not change, whatever the body contains. A write to this endpoint owns none of them. */
+  /** The fields that this endpoint does not change, whatever the body contains. A write to this endpoint does not own them. */
   readonly resetFields: ReadonlyArray<ReadonlyArray<string>>
   /** Milliseconds since 1970. */
   readonly now: number
@@ -78,8 +78,7 @@ export const updated = (write: Write, live: JsonObject | undefined, next: JsonOb
 
 /**
  * Returns the object that results from applying `intent`, with its managers. `live` is undefined if the object does not exist
- * yet. Throws a Failure: 400 if the body cannot be applied here, 500 if it does not match the type of the kind, 409 on a
- * conflict with other managers.
+ * yet. Throws a Failure: 400 if the body cannot be applied here, 500 if it does not match the type of the kind, 409 on a conflict.
  */
 export const applied = (write: Apply, live: JsonObject | undefined, intent: JsonObject): JsonObject => {
   const entries = Managers.entriesOf(intent)
@@ -91,7 +90,7 @@ export const applied = (write: Apply, live: JsonObject | undefined, intent: Json
   const kept = Managers.stored(live)
   const empty = EmptyObject.ofKind(write.kind)
   const before = Managers.put(live ?? empty, [])
-  // The manager `before-first-apply` becomes the owner of all fields that were not tracked so far.
+  // If the object has no managers yet, `before-first-apply` becomes the owner of its fields.
   const managers =
     kept.size === 0 && typable(versions, before)
       ? updating(write, versions, empty, before, kept, "before-first-apply")
@@ -121,7 +120,7 @@ export const ignoreTimestamps = (live: JsonObject, next: JsonObject): JsonObject
   return same ? Managers.put(next, before) : next
 }
 
-/** Returns the managers that the body lists, or the present managers if it lists none that can be decoded. */
+/** Returns the managers that the body lists. An empty or invalid list keeps the present managers, unless it is a reset. */
 const named = (
   { custom }: Owned,
   live: JsonObject | undefined,

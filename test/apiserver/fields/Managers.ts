@@ -82,7 +82,7 @@ export const put = (object: JsonObject, entries: ReadonlyArray<Json>): JsonObjec
   return { ...object, metadata: entries.length === 0 ? metadata : { ...metadata, managedFields: entries } }
 }
 
-/** Keeps at most ten managers that update. The fields of the oldest managers move to one manager, `ancient-changes`. */
+/** Keeps at most ten managers that update. The fields of the oldest ones move to one manager per version, `ancient-changes`. */
 export const capped = (managers: Managers): Managers => {
   const updaters = [...managers].filter(([, { operation }]) => operation === "Update")
   let tooMany = updaters.length - maxUpdaters

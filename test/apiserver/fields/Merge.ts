@@ -92,7 +92,7 @@ const arranged = (live: Steps, applied: Steps): ReadonlyArray<readonly [live: Si
         next = shared.shift()
         continue
       }
-      // Both lists have this item, but another applied item comes first. This item takes its position from the applied list.
+      // Both lists have this item, but another shared item comes first. This item takes its position from the applied list.
       if (applied.byStep.has(mine) && next !== undefined && next !== mine) {
         l++
         continue

@@ -16,9 +16,8 @@ import * as ListMerge from "./ListMerge.ts"
 import * as Order from "./Order.ts"
 
 /**
- * Returns the document with the patch merged into it, and removes the directives from `patch`. Throws a Failure as
- * kube-apiserver does: 400 for a malformed directive, 422 for a list inside a list, 500 for a patch that does not fit the
- * document.
+ * Returns the document with the patch merged into it, and removes the directives from `patch`. Throws a Failure:
+ * 400 for a malformed directive, 422 for a list inside a list, 500 for a patch that does not fit the document.
  */
 export const strategicMergePatch = (schema: Schema, document: JsonObject, patch: Draft): JsonObject => {
   if (patch === null) return document

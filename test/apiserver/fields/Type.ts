@@ -61,7 +61,7 @@ export const ofKind = ({ custom, schema }: Schemed): Type => {
 /** Returns the type of a property, declared or not. A property that the schema does not allow has the deduced type. */
 export const memberOf = (map: MapType, name: string): Type => map.fields.get(name)?.type ?? map.element ?? deduced
 
-/** Chooses the form in which to handle a value: the form of the value if the type allows it, or the first form that the type allows. */
+/** Chooses the form in which to handle a value: the value's own form if the type allows it, otherwise the first form that it allows. */
 export const formOf = ({ list, map, scalar }: Type, value: Json | undefined): "map" | "scalar" | "list" => {
   if (value !== undefined && value !== null) {
     if (typeof value !== "object") {

@@ -90,7 +90,7 @@ export const methodNotAllowed = (kind: Named, verb: string): Failure =>
     details: about(kind, "")
   })
 
-/** 406: the server supports none of the media types that the client accepts. */
+/** 406: the server does not support any media type that the client accepts. */
 export const notAcceptable = (accepted: ReadonlyArray<string>): Failure =>
   new Failure({
     code: 406,
@@ -98,7 +98,7 @@ export const notAcceptable = (accepted: ReadonlyArray<string>): Failure =>
     message: `only the following media types are accepted: ${accepted.join(", ")}`
   })
 
-/** 406 of a path that does not negotiate further: the client accepts none of its media types. */
+/** 406 of a path that does not negotiate further: the client does not accept any of its media types. */
 export const noRepresentation = (available: ReadonlyArray<string>): Failure =>
   new Failure({
     code: 406,

@@ -86,7 +86,7 @@ export interface Strategy {
     writing: Writing,
     found?: ReadonlyArray<FieldError>
   ) => ReadonlyArray<FieldError>
-  /** The fields that a write to this endpoint never changes, so that it owns none of them: `[["status"]]`. */
+  /** The fields that a write to this endpoint never changes, and therefore does not own: `[["status"]]`. */
   readonly resetFields: ReadonlyArray<ReadonlyArray<string>>
 }
 
