@@ -1,5 +1,5 @@
 /**
- * From the body of a request to an object of a kind, with what kube-apiserver says of bodies that are none.
+ * Decodes the body of a request into an object of a kind, with the errors of kube-apiserver.
  */
 
 import * as CustomObjectMeta from "../kinds/crd/CustomObjectMeta.ts"
@@ -18,44 +18,44 @@ import * as Protobuf from "./Protobuf.ts"
 import * as UnknownFields from "./UnknownFields.ts"
 import * as Yaml from "./Yaml.ts"
 
-/** What is done about unknown and duplicate fields: `?fieldValidation=`. */
+/** The handling of unknown and duplicate fields: `?fieldValidation=`. */
 export type FieldValidation = "Strict" | "Warn" | "Ignore"
 
-/** How a body is decoded. */
+/** The options of decoding a body. */
 export interface Options {
   readonly fieldValidation: FieldValidation
-  /** Says something to the client in a `Warning` header. */
+  /** Sends the client a `Warning` header. */
   readonly warn: (text: string) => void
-  /** Whether the server knows a built-in kind: one of a wrong kind is refused in other words than an unknown one. */
+  /** Reports whether the server has a built-in kind. An unexpected but known kind gets another error message than an unknown kind. */
   readonly knows: (apiVersion: string, kind: string) => boolean
 }
 
-/** What a text says, and what strict decoding has against it. */
+/** A parsed text, and its duplicate fields for strict decoding. */
 export interface Parsed {
   readonly value: Json
   readonly duplicates: ReadonlyArray<string>
 }
 
-/** Parsed to learn what it is: a number in it that is too large is an error only of what is made of it. */
+/** A text parsed only for its `apiVersion` and `kind`. A number that is too large becomes an error only when the object is decoded. */
 interface Typed extends Parsed {
   readonly overflow?: string | undefined
-  /** A body in protobuf. */
+  /** The opened envelope of a protobuf body. */
   readonly opened?: Protobuf.Opened
 }
 
-/** The text of a body. What is no UTF-8 becomes U+FFFD, as in Go. */
+/** Returns the text of a body. As in Go, invalid UTF-8 becomes U+FFFD. */
 export const textOf = (body: string | Uint8Array | undefined): string =>
   typeof body === "string" ? body : new TextDecoder("utf-8", { ignoreBOM: true }).decode(body ?? new Uint8Array())
 
-/** The bytes of a body. */
+/** Returns the bytes of a body; empty if the request has none. */
 export const bytesOf = (body: string | Uint8Array | undefined): Uint8Array =>
   typeof body === "string" ? Buffer.from(body) : (body ?? new Uint8Array())
 
-/** Reads a text. Throws a Failure (400) with what Go says of a malformed one. */
+/** Parses a text. Throws a Failure (400) with Go's message if it is malformed. */
 export const parse = (text: string, format: Format): Parsed =>
   format === "yaml" ? Yaml.parse(text) : JsonText.parse(text)
 
-/** Reads the object of a POST or PUT. Throws a Failure (400). */
+/** Decodes the object of a POST or PUT. Throws a Failure (400). */
 export const object = (
   kind: Kind,
   body: string | Uint8Array | undefined,
@@ -82,18 +82,18 @@ export const object = (
   return known
 }
 
-/** What a patch makes of an object, and what is said of it. */
+/** The result of a patch, before it is decoded. */
 export interface Patched {
   readonly value: Json
-  /** What strict decoding has against the patch itself: `duplicate field "spec.a"`. */
+  /** The errors of strict decoding of the patch itself: `duplicate field "spec.a"`. */
   readonly errors: ReadonlyArray<string>
-  /** How a refusal shows what it refuses. */
+  /** The patched object as an error message shows it. */
   readonly shown: string
-  /** A strategic merge patch makes values, which are decoded in other words and whatever their kind says. */
+  /** A strategic merge patch results in `values`. Their decoder has other error messages, and ignores the kind in the body. */
   readonly decoder: "text" | "values"
 }
 
-/** Reads what a patch has made. Throws a Failure (422). */
+/** Decodes the result of a patch. Throws a Failure (422). */
 export const patched = (kind: Kind, patched: Patched, options: Options): JsonObject => {
   const refusal = (message: string) =>
     Failure.invalid({ group: "", kind: "", plural: "" }, "", [FieldError.invalid("patch", patched.shown, message)])
@@ -112,7 +112,7 @@ export const patched = (kind: Kind, patched: Patched, options: Options): JsonObj
   return value
 }
 
-/** The kind of a body in protobuf, whose message is read once the kind is known to be the path's. */
+/** Reads the kind of a protobuf body. The message itself is decoded once its kind matches the path. */
 const enveloped = (opened: Protobuf.Opened): Typed => ({
   value: { apiVersion: opened.apiVersion, kind: opened.kind },
   duplicates: [],
@@ -124,7 +124,7 @@ const typeOf = ({ apiVersion, kind }: JsonObject) => ({
   kind: J.text(kind) ?? ""
 })
 
-/** Parses a text and makes sure that its `apiVersion` and `kind` can be read. */
+/** Parses a text, and rejects it if its `apiVersion` and `kind` cannot be decoded. */
 const typed = (kind: Kind, text: string, format: Format): Typed => {
   const parsed: Typed =
     format === "yaml"
@@ -137,14 +137,14 @@ const typed = (kind: Kind, text: string, format: Format): Typed => {
   return parsed
 }
 
-/** Built-in objects may leave out their kind, custom ones may not. */
+/** Rejects an object whose kind is malformed or missing. A built-in object may omit its kind; a custom object may not. */
 const checkType = (kind: Kind, value: Json, text: string): void => {
   const error = typeError(value)
   if (error !== undefined) throw Failure.badRequest(error)
   if (kind.custom && !J.text(J.at(value, "kind"))) throw Failure.badRequest(`Object 'Kind' is missing in '${text}'`)
 }
 
-/** Why the `apiVersion` and `kind` of a value cannot be read. */
+/** Returns the error of decoding the `apiVersion` and `kind` of a value, or undefined. */
 export const typeError = (value: Json): string | undefined => {
   if (value === null) return undefined
   if (!J.isObject(value)) {
@@ -168,7 +168,7 @@ export const typeError = (value: Json): string | undefined => {
 
 const nameOf = (value: Json): string => (J.isList(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value)
 
-/** With the `apiVersion` and `kind` of the path, where a built-in object leaves them out. */
+/** Adds the `apiVersion` and `kind` of the path to a built-in object that omits them. */
 const withType = (kind: Kind, value: JsonObject): JsonObject => {
   if (kind.custom) return value
   return {
@@ -203,7 +203,7 @@ const checkVersion = (kind: Kind, named: JsonObject): void => {
   }
 }
 
-/** Without unknown fields. An object of another version than the path's is not looked into: it is about to be refused. */
+/** Prunes unknown fields. An object of a version other than the path's is not pruned, because the caller rejects it. */
 const pruned = (kind: Kind, value: JsonObject, options: UnknownFields.Options): UnknownFields.Pruned => {
   if (!kind.custom) {
     return value.apiVersion === apiVersionOf(kind)
@@ -254,7 +254,7 @@ const unrecognized = (kind: Kind, message: string, body: string | Uint8Array | u
     `the object provided is unrecognized (must be of type ${kind.kind}): ${message} (${summary(bytesOf(body))})`
   )
 
-/** The first bytes of a body: as text if they look like JSON, else in hexadecimal. */
+/** Formats the first bytes of a body: as text if they look like JSON, otherwise in hexadecimal. */
 const summary = (bytes: Uint8Array): string => {
   if (bytes.length === 0) return "<empty>"
   const first = bytes.slice(0, 30)
@@ -262,7 +262,7 @@ const summary = (bytes: Uint8Array): string => {
   return `${isJson ? new TextDecoder().decode(first) : Buffer.from(first).toString("hex")}${bytes.length > 30 ? " ..." : ""}`
 }
 
-/** What `body` gives; a refusal by it is worded anew. */
+/** Returns the result of `body`, and replaces the message of a Failure that it throws. */
 const rewording = <A>(reword: (message: string) => Failure.Failure, body: () => A): A => {
   try {
     return body()

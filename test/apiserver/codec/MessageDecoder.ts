@@ -1,14 +1,14 @@
-/** Reads a protobuf message as the object that Go would write as JSON. Throws `Malformed`. */
+/** Decodes a protobuf message into the object that Go would encode as JSON. Throws `Malformed`. */
 
 import * as Messages from "../kinds/messages/Messages.ts"
 import type { Draft, DraftObject } from "../model/Json.ts"
 import { timestamp } from "../model/Timestamp.ts"
 import { Malformed, Reader, wire } from "./Wire.ts"
 
-/** The deepest message that is read. */
+/** The maximum nesting of messages. */
 const mostDepth = 1000
 
-/** The object of a message. */
+/** Decodes a message into an object. Throws `Malformed`. */
 export const read = (message: Messages.Message, bytes: Uint8Array): DraftObject => {
   const object: DraftObject = {}
   readInto(object, message, bytes, 0)
@@ -55,7 +55,7 @@ const readField = (
   }
 }
 
-/** The name of a field in Go, in most cases. */
+/** Returns the Go name of a field, which is correct for most fields. */
 const goName = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
 
 const wireOf = (type: Messages.Type): number => {
@@ -64,7 +64,7 @@ const wireOf = (type: Messages.Type): number => {
   return type.is === "double" ? wire.fixed64 : wire.part
 }
 
-/** Own entries only: a key such as `__proto__` is a key like any other. */
+/** Sets an own member, so that a key such as `__proto__` is a key like any other. */
 const put = (map: DraftObject, key: string, value: Draft): void => {
   Object.defineProperty(map, key, { value, configurable: true, enumerable: true, writable: true })
 }
@@ -95,7 +95,7 @@ const readValue = (type: Messages.Type, reader: Reader, depth: number, before?: 
     case "bytes":
       return reader.part().toString("base64")
     case "object": {
-      // Go merges a message that comes twice.
+      // Go merges the occurrences of a repeated singular message.
       const object: DraftObject = typeof before === "object" && before !== null && !Array.isArray(before) ? before : {}
       readInto(object, type.of(), reader.part(), depth + 1)
       return object
@@ -141,7 +141,7 @@ const special = (type: Messages.Type, bytes: Uint8Array, depth: number): Draft =
 
 const schema: Messages.Type = { is: "object", of: Messages.schema }
 
-/** The values of a field of a message. */
+/** Decodes the values of one field of a message. */
 const itemsOf = (type: Messages.Type, bytes: Uint8Array, number: number, depth: number): Array<Draft> => {
   if (depth > mostDepth) throw new Malformed("proto: exceeded max depth")
   const items: Array<Draft> = []
@@ -154,7 +154,7 @@ const itemsOf = (type: Messages.Type, bytes: Uint8Array, number: number, depth: 
   return items
 }
 
-/** The varints and parts of a message, by their numbers. */
+/** Returns the varints and the length-delimited parts of a message by field number. */
 export const fieldsOf = (
   bytes: Uint8Array,
   name = ""

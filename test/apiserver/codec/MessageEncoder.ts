@@ -1,4 +1,4 @@
-/** Writes an object as a protobuf message, with the bytes that Go would write. */
+/** Encodes an object as a protobuf message, with the same bytes as Go. */
 
 import * as Messages from "../kinds/messages/Messages.ts"
 import type { Json, JsonObject } from "../model/Json.ts"
@@ -6,7 +6,7 @@ import * as J from "../model/Json.ts"
 import type { Writer } from "./Wire.ts"
 import { wire } from "./Wire.ts"
 
-/** Writes the fields of an object. Go writes each field that is not a pointer, a list or a map, even a zero value. */
+/** Encodes the fields of an object. Go encodes each field that is not a pointer, a list or a map, even with a zero value. */
 export const write = (writer: Writer, message: Messages.Message, object: JsonObject): void => {
   for (const { name, number, presence, type } of message.fields) {
     if (name === undefined) {
@@ -19,7 +19,7 @@ export const write = (writer: Writer, message: Messages.Message, object: JsonObj
   }
 }
 
-/** Writes a value with its tag, and the zero value of its type in place of undefined. */
+/** Encodes a value with its tag. An undefined value is encoded as the zero value of its type. */
 const value = (writer: Writer, number: number, type: Messages.Type, found: Json | undefined): void => {
   switch (type.is) {
     case "list":
@@ -119,7 +119,7 @@ const int = (writer: Writer, number: number, found: number): void => {
   writer.varint(found)
 }
 
-/** The seconds and nanoseconds of a time. A zero time is an empty message. */
+/** Encodes the seconds and nanoseconds of a time. A zero time is an empty message. */
 const time = (writer: Writer, found: string | undefined): void => {
   if (found === undefined) return
   int(writer, 1, Math.floor(Date.parse(found) / 1000))

@@ -1,48 +1,49 @@
 /**
- * The form of an answer (`Accept`) and of a body (`Content-Type`), as kube-apiserver negotiates them. Custom kinds have no protobuf.
+ * Negotiates the format of a response (`Accept`) and of a body (`Content-Type`) as kube-apiserver does. Custom kinds do not
+ * support protobuf.
  *
- * Built-in kinds are behind go-restful in the real server, which refuses earlier and in other words than the negotiation
- * that custom kinds go through.
+ * kube-apiserver serves built-in kinds through go-restful. Its router rejects a request earlier, and with other messages, than
+ * the negotiation of custom kinds.
  */
 import * as Failure from "../model/Failure.ts"
 
-/** How a value is written. */
+/** The encoding of a response or a body. */
 export type Format = "json" | "yaml" | "protobuf"
 
-/** What the client wants to see of objects. */
+/** The representation of objects that the client requests. */
 export type View = "object" | "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList"
 
-/** How an answer is to be. */
+/** The negotiated response. */
 export interface Accepted {
   readonly format: Format
   readonly view: View
-  /** The version of `meta.k8s.io` that the view is written in. */
+  /** The version of `meta.k8s.io` of the view. */
   readonly version: "v1" | "v1beta1"
-  /** Whether with line breaks and indentation. */
+  /** True for line breaks and indentation. */
   readonly pretty: boolean
 }
 
-/** What is asked of. */
+/** The endpoint of the request. */
 export interface Target {
   readonly custom: boolean
-  /** Whether the answer is a stream of events. */
+  /** True if the response is a stream of events. */
   readonly watch?: boolean
-  /** Whether it is a GET of a collection, which could be watched as well. */
+  /** True for a GET of a collection, which also supports a watch. */
   readonly collection?: boolean
 }
 
-/** One of the types that a client accepts, with its parameters. */
+/** A media type that the client accepts, with its parameters. */
 export interface Clause {
   readonly type: string
   readonly parameters: ReadonlyMap<string, string>
   readonly quality: number
 }
 
-/** The types that a client accepts, the best first. */
+/** Parses an `Accept` header into media types, the preferred ones first. */
 export const clausesOf = (accept: string): ReadonlyArray<Clause> =>
   accept.split(",").flatMap(clauseOf).reduce(insert, [])
 
-/** The form of the answer. Throws a Failure (406) where there is none that the client accepts. */
+/** Negotiates the response. Throws a Failure (406) if the server does not support any of the media types. */
 export const accepted = (accept: string | undefined, target: Target): Accepted => {
   if (accept === undefined || accept === "") return json
   if (!target.custom && !passesRouter(accept)) throw routerRefusal(target)
@@ -52,12 +53,12 @@ export const accepted = (accept: string | undefined, target: Target): Accepted =
     if (found !== undefined) return found
   }
   if (target.watch !== true) throw Failure.notAcceptable(published(false))
-  // A watch negotiates its objects first, and then the stream of its events.
+  // A watch first negotiates its objects, and then the stream of its events.
   accepted(accept, { ...target, watch: false })
   throw Failure.notAcceptable(published(true))
 }
 
-/** The form of a Status: the first that the client accepts as a whole object, else JSON. */
+/** Negotiates the response of a Status: the first media type that the client accepts for a whole object, otherwise JSON. */
 export const refusedAs = (accept: string | undefined): Accepted => {
   if (accept === undefined || accept === "") return json
   return (
@@ -69,7 +70,7 @@ export const refusedAs = (accept: string | undefined): Accepted => {
   )
 }
 
-/** The form of a body. Throws a Failure (415) for one that cannot be read. */
+/** Returns the format of a body. Throws a Failure (415) if the media type is not supported. */
 export const bodyFormat = (contentType: string | undefined, custom: boolean): Format => {
   const type = contentType === undefined || contentType === "" ? "application/json" : mediaType(contentType)
   if (type === "application/json") return "json"
@@ -78,10 +79,10 @@ export const bodyFormat = (contentType: string | undefined, custom: boolean): Fo
   throw Failure.unsupportedMediaType(published(false))
 }
 
-/** How a body changes an object. */
+/** The type of a patch. */
 export type PatchType = "json" | "merge" | "strategic" | "apply"
 
-/** How the body of a PATCH changes the object. Throws a Failure (415) for a type that the kind does not know. */
+/** Returns the type of a patch. Throws a Failure (415) if the kind does not support the media type. */
 export const patchType = (contentType: string | undefined, custom: boolean): PatchType => {
   const type = (contentType ?? "").replace(/^([^;]+);.*$/s, "$1")
   const known = patchTypes.find(([name, patch]) => name === type && !(custom && patch === "strategic"))
@@ -97,10 +98,10 @@ export const patchType = (contentType: string | undefined, custom: boolean): Pat
   })
 }
 
-/** The `Content-Type` of an answer. */
+/** Returns the `Content-Type` of a response. */
 export const contentType = (format: Format): string => (format === "protobuf" ? protobuf : `application/${format}`)
 
-/** The `Content-Type` of a watch. */
+/** Returns the `Content-Type` of a watch. */
 export const streamType = (format: Format): string =>
   format === "protobuf" ? `${protobuf};stream=watch` : "application/json"
 
@@ -135,7 +136,7 @@ const clauseOf = (text: string): ReadonlyArray<Clause> => {
   return [{ type: `${type}/${subtype}`, parameters: read, quality: quality === undefined ? 1 : Number(quality) || 0 }]
 }
 
-/** Moves a clause ahead of those that it goes before. That is no order: a type goes before a wildcard of any quality. */
+/** Inserts a clause before those that it precedes. This is not a total order: a type precedes a wildcard of any quality. */
 const insert = (sorted: ReadonlyArray<Clause>, clause: Clause): ReadonlyArray<Clause> => {
   const before = sorted.findLastIndex((other) => !precedes(clause, other)) + 1
   return sorted.toSpliced(before, 0, clause)
@@ -162,7 +163,7 @@ const formatsOf = (type: string): ReadonlyArray<Format> => {
   }
 }
 
-/** The answer that a clause asks for, if it can be given. */
+/** Returns the response that a clause requests, or an empty list if the server does not support it. */
 const offer = ({ parameters }: Clause, format: Format, target: Target): ReadonlyArray<Accepted> => {
   if (target.watch === true && format === "yaml") return []
   const stream = parameters.get("stream") ?? ""
@@ -196,6 +197,6 @@ const routerRefusal = ({ collection, watch }: Target): Failure.Failure => {
   })
 }
 
-/** The type without its parameters; undefined where it is written wrongly. */
+/** Returns the media type without its parameters; undefined if it is malformed. */
 const mediaType = (contentType: string): string | undefined =>
   /^\s*([^;\s]+)\s*(?:;\s*[^=;\s]+=(?:"[^"]*"|[^;\s"]+)\s*)*;?\s*$/.exec(contentType)?.[1]?.toLowerCase()

@@ -13,7 +13,7 @@ import { Writer, wire } from "./Wire.ts"
 const nameOf = (object: JsonObject, index: number) =>
   `${object.apiVersion} ${object.kind}, ${index % 2 === 0 ? "empty" : "with all fields"}`
 
-/** The Go type of an object. */
+/** Returns the Go type of an object. */
 const typeOf = ({ apiVersion, kind }: JsonObject): string => {
   const [version = "", group = ""] = String(apiVersion).split("/").reverse()
   const name = Messages.nameOf({ group, version, kind: String(kind) })
@@ -28,7 +28,7 @@ describe("an object that Go has written as JSON and protobuf", () => {
     })
     test(`has the same fields: ${nameOf(object, index)}`, () => {
       const draft = J.copy(Protobuf.read(Protobuf.open(Buffer.from(protobuf, "base64"))))
-      // The server adds the fields that Go always writes.
+      // The server adds the fields that Go always encodes.
       Shape.canonicalize(Shape.of(typeOf(object)), draft, "null")
       expect(draft).toEqual(J.copy(object))
     })
@@ -58,7 +58,7 @@ describe("a body in protobuf", () => {
   })
 
   test("with a message inside itself 2,000 times is refused", () => {
-    // Each schema has the next as its `not`.
+    // Each schema contains the next one as its `not`.
     let schema = Buffer.alloc(0)
     const number = Messages.schema().fields.find(({ name }) => name === "not")?.number ?? 0
     for (let level = 0; level < 2000; level++) {

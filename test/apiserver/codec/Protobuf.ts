@@ -1,5 +1,5 @@
 /**
- * Objects as Kubernetes writes them in protobuf: four bytes that name the format, and a `runtime.Unknown` with the kind and the message.
+ * The protobuf encoding of Kubernetes: a prefix of four bytes, and a `runtime.Unknown` with the kind and the message.
  */
 
 import * as Messages from "../kinds/messages/Messages.ts"
@@ -12,7 +12,7 @@ import { Malformed, Writer, wire } from "./Wire.ts"
 
 const magic = Buffer.from("k8s\0")
 
-/** An object or a list in protobuf. A kind without a Go type is a defect: negotiation offers protobuf for built-in kinds only. */
+/** Encodes an object or a list. A kind without a Go type is a defect, because negotiation allows protobuf only for built-in kinds. */
 export const encode = (value: JsonObject): Buffer => {
   const writer = new Writer()
   writer.raw(magic)
@@ -23,13 +23,13 @@ export const encode = (value: JsonObject): Buffer => {
     text(writer, 2, kind)
   })
   nested(writer, 2, () => MessageEncoder.write(writer, messageOf(apiVersion, kind), value))
-  // The content encoding and type, which Go leaves empty.
+  // The content encoding and the content type, which Go leaves empty.
   text(writer, 3, "")
   text(writer, 4, "")
   return writer.finish()
 }
 
-/** An event of a watch in protobuf, after its length in four bytes. */
+/** Encodes a watch event, preceded by its length in four bytes. */
 export const encodeEvent = (type: string, object: JsonObject): Buffer => {
   const writer = new Writer()
   text(writer, 1, type)
@@ -43,14 +43,14 @@ export const encodeEvent = (type: string, object: JsonObject): Buffer => {
   return Buffer.concat([length, event])
 }
 
-/** A body: its kind, which a body can leave out, and the bytes of its message. */
+/** An opened body: its kind, which may be missing, and the bytes of its message. */
 export interface Opened {
   readonly apiVersion: string
   readonly kind: string
   readonly raw: Uint8Array
 }
 
-/** Opens a body. Throws a Failure (400). */
+/** Opens a body without decoding its message. Throws a Failure (400) if the envelope is malformed. */
 export const open = (body: Uint8Array): Opened =>
   refusing(() => {
     if (body.length === 0) throw new Malformed("empty data")
@@ -64,15 +64,15 @@ export const open = (body: Uint8Array): Opened =>
     return { apiVersion: texts.get(1) ?? "", kind: texts.get(2) ?? "", raw: parts.get(2) ?? nothing }
   })
 
-/** Whether the kind of a body has a Go type. */
+/** Reports whether the kind of a body has a Go type. */
 export const knows = ({ apiVersion, kind }: Pick<Opened, "apiVersion" | "kind">): boolean =>
   find(apiVersion, kind) !== undefined
 
-/** The object of a message. Throws a Failure (400). */
+/** Decodes the message of an opened body. Throws a Failure (400) if it is malformed. */
 export const read = ({ apiVersion, kind, raw }: Opened): JsonObject =>
   refusing(() => ({ apiVersion, kind, ...MessageDecoder.read(messageOf(apiVersion, kind), raw) }))
 
-/** An event of a watch, without its length. Throws a Failure (400). */
+/** Decodes a watch event without its length prefix. Throws a Failure (400) if it is malformed. */
 export const readEvent = (bytes: Uint8Array): { readonly type: string; readonly object: JsonObject } =>
   refusing(() => {
     const { parts, texts } = MessageDecoder.fieldsOf(bytes, "WatchEvent")
@@ -92,7 +92,7 @@ const refusing = <A>(body: () => A): A => {
 
 const typeOf = (value: JsonObject) => ({ apiVersion: J.text(value.apiVersion) ?? "", kind: J.text(value.kind) ?? "" })
 
-/** The types of `meta.k8s.io` are parts of each API group. */
+/** Finds the message of a kind. The types of `meta.k8s.io` are part of each API group. */
 const find = (apiVersion: string, kind: string): Messages.Message | undefined => {
   const [version = "", group = ""] = apiVersion.split("/").reverse()
   return Messages.find(Messages.nameOf({ group, version, kind })) ?? Messages.find(`meta/v1.${kind}`)

@@ -1,5 +1,5 @@
 /**
- * Objects as a table, which is what kubectl prints: a row each, with cells that the kind makes.
+ * Encodes objects as a Table, which kubectl prints. Each object is a row whose cells come from the columns of the kind.
  */
 import * as Failure from "../model/Failure.ts"
 import type { Json, JsonObject } from "../model/Json.ts"
@@ -8,22 +8,22 @@ import type { Kind } from "../model/Kind.ts"
 import type { Accepted } from "./Negotiation.ts"
 import * as PartialMetadata from "./PartialMetadata.ts"
 
-/** What of the objects goes with the rows. */
+/** The part of each object that its row includes. */
 export type IncludeObject = "None" | "Metadata" | "Object"
 
-/** How a table is made. */
+/** The options of a table. */
 export interface Options {
   readonly version: Accepted["version"]
   readonly includeObject: IncludeObject
   /** Milliseconds since 1970. */
   readonly now: number
-  /** What stands in its metadata: of a list the list's, of an object its resourceVersion. */
+  /** The metadata of the table: that of the list, or the resourceVersion of a single object. */
   readonly metadata: JsonObject
-  /** Whether the columns are described: not after the first event of a watch. */
+  /** False to omit the column definitions, as after the first event of a watch. */
   readonly withColumns: boolean
 }
 
-/** What `?includeObject=` asks for. Throws a Failure (400). */
+/** Parses `?includeObject=`. Throws a Failure (400) for an unknown value. */
 export const includeObjectOf = (parameter: string | undefined): IncludeObject => {
   switch (parameter) {
     case undefined:
@@ -40,7 +40,7 @@ export const includeObjectOf = (parameter: string | undefined): IncludeObject =>
   }
 }
 
-/** The table. */
+/** Returns the objects as a Table. */
 export const table = (kind: Kind, objects: ReadonlyArray<JsonObject>, options: Options): JsonObject => {
   const named = kind.columns.some(({ format }) => format === "name")
   const columns = named ? kind.columns : [name, ...kind.columns]
@@ -63,7 +63,7 @@ export const table = (kind: Kind, objects: ReadonlyArray<JsonObject>, options: O
   }
 }
 
-/** What stands in the metadata of the table of one object. */
+/** Returns the metadata of the table of a single object. */
 export const metadataOf = (object: JsonObject): JsonObject => {
   const resourceVersion = J.text(J.at(object, "metadata", "resourceVersion"))
   return resourceVersion === undefined ? {} : { resourceVersion }

@@ -1,8 +1,8 @@
 /**
- * What decoding does to an object of a built-in kind: fields that the schema does not know go, and values of a wrong type are
- * refused in the words of Go's decoder.
+ * Prunes an object of a built-in kind as decoding does. Unknown fields are removed, and a value of a wrong type is rejected
+ * with the message of Go's decoder.
  *
- * Go distinguishes `1.0` from an integer, and JavaScript does not: `1.0` is an integer here.
+ * Go distinguishes `1.0` from an integer. JavaScript does not, so `1.0` is an integer here.
  */
 
 import * as Failure from "../model/Failure.ts"
@@ -15,22 +15,22 @@ import { fieldError, memberPath, mostErrors } from "../model/JsonText.ts"
 import * as Quantity from "../model/Quantity.ts"
 import type { Schema } from "../model/Schema.ts"
 
-/** A copy without unknown fields, and what strict decoding has against the original. */
+/** A pruned copy of an object, and the errors of strict decoding. */
 export interface Pruned {
   readonly value: DraftObject
-  /** `unknown field "spec.foo"`, and `duplicate field "spec.a"` where that is of a known one: in the order of the fields. */
+  /** The errors in the order of the fields: `unknown field "spec.foo"`, and `duplicate field "spec.a"` for known fields. */
   readonly errors: ReadonlyArray<string>
 }
 
-/** How an object is pruned. */
+/** The options of pruning. */
 export interface Options {
-  /** The errors of parsing its text: `duplicate field "spec.a"`. */
+  /** The errors of parsing the text of the object: `duplicate field "spec.a"`. */
   readonly duplicates?: ReadonlyArray<string>
-  /** Who refuses a wrong type: the decoder of texts, or the one of values that a strategic merge patch has made. */
+  /** The decoder whose messages reject a wrong type: that of texts, or that of the values of a strategic merge patch. */
   readonly decoder?: "text" | "values"
 }
 
-/** Prunes an object. Throws a Failure (400) for a wrong type. */
+/** Prunes an object. Throws a Failure (400) if a value has a wrong type. */
 export const prune = (
   schema: Schema,
   value: JsonObject,
@@ -47,11 +47,11 @@ interface Strict {
   readonly decoder: "text" | "values"
 }
 
-/** Where a value is. */
+/** The position of a value. */
 interface Position {
-  /** `spec.containers[0].image`. */
+  /** The path for strict decoding: `spec.containers[0].image`. */
   readonly path: string
-  /** The Go struct that has the field, and the field's path in Go's words. Empty at the root. */
+  /** The Go struct that has the field, and the path of the field in Go's messages. Both are empty at the root. */
   readonly struct: string
   readonly field: string
 }
@@ -118,7 +118,7 @@ const decoded = (schema: Schema, value: Json, position: Position, strict: Strict
   }
 }
 
-/** The decoder of values cuts an integer to the bits that there are, as Go's conversions do. */
+/** The decoder of values truncates an integer to 32 bits, as Go's conversions do. */
 const truncated = (value: Json): number => Number(BigInt.asIntN(32, BigInt(Number(value))))
 
 const base64Error = (value: string, { decoder }: Strict): string | undefined => {
@@ -156,7 +156,7 @@ const isInteger = (value: number, format: string | undefined): boolean =>
 
 const bits = (format: string | undefined): number => (format === "int32" ? 31 : 63)
 
-/** What the decoder of texts says of a value of a wrong type. */
+/** Returns the message of the decoder of texts for a value of a wrong type. */
 const ofText = (value: Json, schema: Schema, { field, struct }: Position): string => {
   const found = typeof value === "number" && schema.type === "integer" ? `number ${value}` : typeOf(value)
   const target = field === "" ? "value" : `struct field ${struct}.${field}`
@@ -165,7 +165,7 @@ const ofText = (value: Json, schema: Schema, { field, struct }: Position): strin
 
 const typeOf = (value: Json): string => (J.isList(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value)
 
-/** What the decoder of values says of it: it knows what cannot be converted, and what it has no way to convert. */
+/** Returns the message of the decoder of values. It differs for values that cannot be converted and types without any conversion. */
 const ofValue = (value: Json, schema: Schema): string => {
   const found = goTypeOf(value)
   if (schema.type === "array") return `cannot restore slice from ${found}`

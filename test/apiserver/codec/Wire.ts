@@ -1,14 +1,14 @@
-/** The wire format of protobuf: varints, fixed 64-bit values, and parts with a length. */
+/** The wire format of protobuf: varints, fixed 64-bit values, and length-delimited parts. */
 
-/** Why bytes are not a message. */
+/** The error of bytes that are not a valid message. */
 export class Malformed extends Error {}
 
-/** A buffer that grows. */
+/** Encodes the fields of a message into a growing buffer. */
 export class Writer {
   private bytes = Buffer.allocUnsafe(1024)
   private length = 0
 
-  /** A varint: of a negative number its 64-bit two's complement. */
+  /** Writes a varint. A negative number is encoded as its 64-bit two's complement. */
   varint(value: number | bigint): void {
     this.reserve(10)
     if (typeof value === "number" && value >= 0 && value < 0x80) {
@@ -32,7 +32,7 @@ export class Writer {
     this.length = this.bytes.writeDoubleLE(value, this.length)
   }
 
-  /** A text in UTF-8, with its length. */
+  /** Writes a UTF-8 string with its length. */
   text(value: string): void {
     const length = Buffer.byteLength(value)
     this.varint(length)
@@ -40,20 +40,20 @@ export class Writer {
     this.length += this.bytes.write(value, this.length)
   }
 
-  /** Bytes, with their length. */
+  /** Writes bytes with their length. */
   part(value: Uint8Array): void {
     this.varint(value.length)
     this.raw(value)
   }
 
-  /** Bytes without their length. */
+  /** Writes bytes without their length. */
   raw(value: Uint8Array): void {
     this.reserve(value.length)
     this.bytes.set(value, this.length)
     this.length += value.length
   }
 
-  /** What `write` writes, with its length. */
+  /** Writes the output of `write`, preceded by its length. */
   nested(write: () => void): void {
     const start = this.length
     write()
@@ -66,7 +66,7 @@ export class Writer {
     this.length = start + prefix + size
   }
 
-  /** The bytes that were written. */
+  /** Returns the written bytes. */
   finish(): Buffer {
     return this.bytes.subarray(0, this.length)
   }
@@ -79,10 +79,10 @@ export class Writer {
   }
 }
 
-/** The wire types. */
+/** The wire types by number. */
 export const wire = { varint: 0, fixed64: 1, part: 2, startGroup: 3, endGroup: 4, fixed32: 5 } as const
 
-/** Reads the bytes of one message, which errors name. Each method throws `Malformed`. */
+/** Reads the bytes of one message. `name` is the message type for error messages. Each method throws `Malformed`. */
 export class Reader {
   private readonly bytes: Buffer
   private position = 0
@@ -98,7 +98,7 @@ export class Reader {
     return this.position >= this.bytes.length
   }
 
-  /** An unsigned 64-bit varint. */
+  /** Reads an unsigned 64-bit varint. */
   varint(): bigint {
     let value = 0n
     for (let shift = 0n; shift < 64n; shift += 7n) {
@@ -110,7 +110,7 @@ export class Reader {
     throw new Malformed("proto: integer overflow")
   }
 
-  /** A field's number and wire type. */
+  /** Reads the number and wire type of a field. */
   tag(): { readonly number: number; readonly wire: number } {
     const tag = BigInt.asUintN(35, this.varint())
     const [number, type] = [Number(BigInt.asIntN(32, tag >> 3n)), Number(tag & 7n)]
@@ -123,14 +123,14 @@ export class Reader {
     return this.take(8).readDoubleLE()
   }
 
-  /** The bytes of a part. */
+  /** Reads the bytes of a length-delimited part. */
   part(): Buffer {
     const length = this.varint()
     if (length > 0x7fffffffn) throw new Malformed("proto: negative length found during unmarshaling")
     return this.take(Number(length))
   }
 
-  /** Passes over the value of an unknown field. */
+  /** Skips the value of an unknown field. */
   skip(type: number): void {
     let depth = 0
     for (let next = type; ; next = Number(this.varint() & 7n)) {

@@ -1,25 +1,26 @@
 /**
- * YAML as kube-apiserver reads and writes it: scalars mean what they mean to go-yaml (YAML 1.1: `yes` is true, `010` is 8), only
- * what JSON can say is let in, and of several documents only the first is read. Errors about duplicate members have their lines.
+ * Parses and encodes YAML as kube-apiserver does. Scalars have their go-yaml meaning (YAML 1.1: `yes` is true, `010` is 8).
+ * Values that JSON cannot express are rejected. Only the first of several documents is read. Errors about duplicate members
+ * include the line.
  */
 import * as Yaml from "js-yaml"
 import * as Failure from "../model/Failure.ts"
 import * as Json from "../model/Json.ts"
 
-/** What a text says. */
+/** The result of parsing a text. */
 export interface Parsed {
   readonly value: Json.Json
-  /** `line 7: key "a" already set in map`. */
+  /** The duplicate members: `line 7: key "a" already set in map`. */
   readonly duplicates: ReadonlyArray<string>
 }
 
-/** Reads a text; an empty one is null. Throws a Failure (400). */
+/** Parses a text; an empty text results in null. Throws a Failure (400) if it is malformed. */
 export const parse = (text: string): Parsed => {
   const reader = new Reader(text, events(text))
   return { value: sorted(reader.document()), duplicates: reader.duplicates }
 }
 
-/** Writes a value: members sorted, lists not indented. */
+/** Encodes a value with sorted members and unindented lists. */
 export const format = (value: Json.Json): string =>
   Yaml.dump(value, {
     noRefs: true,
@@ -34,13 +35,13 @@ export const format = (value: Json.Json): string =>
       })
   })
 
-/** A text that go-yaml would read as a time. */
+/** A text that go-yaml would parse as a time. */
 const time = /^\d{4}-\d\d?-\d\d?(?:[Tt]\d\d?:\d\d?:\d\d?(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)| \d\d?:\d\d?:\d\d?(?:\.\d+)?)?$/
 
-/** How deep it may nest: less than go-yaml's 10 000, as js-yaml calls itself for each. */
+/** The maximum nesting. It is lower than the 10,000 of go-yaml, because js-yaml recurses. */
 const deepest = 1_000
 
-/** How many values there may be when every alias stands for all that it names. */
+/** The maximum number of values after the expansion of all aliases. */
 const mostValues = 1_000_000
 
 const events = (text: string): ReadonlyArray<Yaml.Event> => {
@@ -54,7 +55,7 @@ const events = (text: string): ReadonlyArray<Yaml.Event> => {
 
 const malformed = (reason: string): Failure.Failure => Failure.badRequest(`yaml: ${reason}`)
 
-/** A value with the number of values in it. */
+/** A value and the number of values that it contains. */
 interface Sized {
   readonly value: Json.Json
   readonly size: number
@@ -81,7 +82,7 @@ class Reader {
     return this.node()?.value ?? null
   }
 
-  /** The next value; undefined where what it would stand in ends. */
+  /** Reads the next value; undefined at the end of the enclosing list, map or document. */
   private node(): Sized | undefined {
     const event = this.events[this.at++]
     if (event === undefined || event.type === Yaml.EVENT_ID.POP || event.type === Yaml.EVENT_ID.DOCUMENT)
@@ -194,10 +195,10 @@ const words = new Map<string, Json.Json>([
   ...["", "~", "null", "Null", "NULL"].map((word) => [word, null] as const)
 ])
 
-/** What YAML can say and JSON can't. */
+/** Numbers that JSON cannot express. */
 const infinite = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/
 
-/** What a plain scalar means. */
+/** Converts a plain scalar to the value that it has in go-yaml. */
 const scalar = (text: string): Json.Json => {
   const word = words.get(text)
   if (word !== undefined) return word
@@ -214,7 +215,7 @@ const scalar = (text: string): Json.Json => {
   return /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/.test(digits) ? Number(digits) : text
 }
 
-/** Go goes from YAML to JSON by way of a map, which it writes sorted. */
+/** Sorts the members: Go converts YAML to JSON through a map, which it encodes sorted. */
 const sorted = (value: Json.Json): Json.Json => {
   if (Json.isList(value)) return value.map(sorted)
   if (!Json.isObject(value)) return value

@@ -1,5 +1,5 @@
 /**
- * What differs between two values of one type, as fields that can be owned.
+ * Compares two values of one type and reports the differences as fields that managers can own.
  */
 import type { DraftObject, Json } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
@@ -8,14 +8,14 @@ import * as ListItem from "./ListItem.ts"
 import * as PathElement from "./PathElement.ts"
 import { formOf, type ListType, type MapType, memberOf, type Type } from "./Type.ts"
 
-/** The fields that differ. A field is in at most one of the sets. */
+/** The fields that differ. Each field is in at most one of the sets. */
 export interface Comparison {
   readonly added: FieldSet.FieldSet
   readonly modified: FieldSet.FieldSet
   readonly removed: FieldSet.FieldSet
 }
 
-/** Compares two values, of which both are valid. */
+/** Compares two values. Both must be valid for the type. */
 export const compare = (type: Type, before: Json, after: Json): Comparison => {
   const walk: Walk = { path: [], added: {}, modified: {}, removed: {} }
   visit(walk, type, before, after)
@@ -26,7 +26,7 @@ export const compare = (type: Type, before: Json, after: Json): Comparison => {
   }
 }
 
-/** The same without some fields and what is below them. */
+/** Returns the comparison without the given fields and the fields below them. */
 export const without = (comparison: Comparison, fields: FieldSet.FieldSet): Comparison =>
   FieldSet.isEmpty(fields)
     ? comparison
@@ -48,7 +48,7 @@ type Side = Json | undefined
 const visit = (walk: Walk, type: Type, before: Side, after: Side): void => {
   if (before === after) return
   const form = formOf(type, after === undefined ? before : after)
-  // A value that turned into one of another form: what it was goes, what it is comes.
+  // If the value changed its form, the fields of the old form are removed and those of the new form are added.
   if (before !== undefined && after !== undefined) {
     const previous = formOf(type, before)
     if (previous !== form) visitAs(walk, type, previous, before, after)
@@ -59,7 +59,7 @@ const visit = (walk: Walk, type: Type, before: Side, after: Side): void => {
   if (after === undefined) FieldSet.add(walk.removed, walk.path)
 }
 
-/** Whether the value was taken as a whole. */
+/** Returns true if the value was compared as a whole. */
 const visitAs = (walk: Walk, type: Type, form: "map" | "scalar" | "list", before: Side, after: Side): boolean => {
   if (form === "map" && type.map !== undefined) return visitMap(walk, type.map, before, after)
   if (form === "list" && type.list !== undefined) return visitList(walk, type.list, before, after)
@@ -76,7 +76,7 @@ const leaf = (walk: Walk, before: Side, after: Side): true => {
 const visitMap = (walk: Walk, type: MapType, before: Side, after: Side): boolean => {
   const one = J.object(before)
   const other = J.object(after)
-  // Of two without members only the whole can differ: one may be null.
+  // Two empty values can differ only as a whole, because one of them may be null.
   if (type.atomic || (J.isEmpty(one) && J.isEmpty(other))) return leaf(walk, before, after)
   for (const name in one) visitMember(walk, type, name, one[name], J.at(other, name))
   for (const name in other) if (J.at(one, name) === undefined) visitMember(walk, type, name, undefined, other[name])
@@ -101,7 +101,7 @@ const visitList = (walk: Walk, type: ListType, before: Side, after: Side): boole
   return false
 }
 
-/** Items that no step distinguishes are one field together. */
+/** Items with the same path element are owned together, as one field. */
 const visitItem = (
   walk: Walk,
   type: ListType,

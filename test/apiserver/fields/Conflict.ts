@@ -1,17 +1,17 @@
 /**
- * The fields that others own and that an apply would change: a refusal that names them all.
+ * The conflicts of an apply: the fields that it would change and that other managers own.
  */
 import { Failure } from "../model/Failure.ts"
 import * as FieldSet from "./FieldSet.ts"
 import type { Manager } from "./Managers.ts"
 
-/** A field, and a manager who would lose it. */
+/** A field and the manager that would lose it. */
 export interface Conflict {
   readonly manager: Manager
   readonly path: FieldSet.Path
 }
 
-/** 409: an apply that would take fields from others. */
+/** The error (409) of an apply that conflicts with other managers. It lists all conflicts. */
 export const failure = (conflicts: ReadonlyArray<Conflict>): Failure =>
   new Failure({
     code: 409,

@@ -1,39 +1,40 @@
 /**
- * Sets of fields, in the very form in which `fieldsV1` has them: a tree of steps (see `PathElement`), in which `{}` is a field
- * of the set, a `.` says that a field with others below it is of the set too, and a node without one only leads to others.
+ * Sets of fields in the form of `fieldsV1`: a tree of path elements (see `PathElement`). `{}` is a leaf, which is a field of
+ * the set. A `.` marks a node that is itself a field and has other fields below it. A node without a `.` only leads to other
+ * fields.
  *
- * Being what is stored, a set that no one changes is neither parsed nor written: it goes from one revision to the next as
- * the same value. Sets are never changed, but for those that are being gathered, by `add`; all others stand in order.
+ * The set is stored in this form. An unchanged set passes from one revision to the next as the same value, and is neither
+ * parsed nor encoded. Sets are immutable and sorted, except for a draft that `add` still fills.
  */
 import type { DraftObject, Json, JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 import * as PathElement from "./PathElement.ts"
 
-/** A set of fields; also the part of one that lies below a field. */
+/** A set of fields, or the part of a set below one field. */
 export type FieldSet = JsonObject
 
-/** The way to a field, as steps from the object. */
+/** The path from the object to a field, as a list of path elements. */
 export type Path = ReadonlyArray<string>
 
-/** A set without fields. */
+/** The empty set. */
 export const empty: FieldSet = Object.freeze({})
 
-/** Whether there is no field in it. */
+/** Reports whether the set has no fields. */
 export const isEmpty: (set: FieldSet) => boolean = J.isEmpty
 
-/** The set of these members, given by their names: `[["spec"], ["metadata", "labels"]]`. */
+/** Builds the set of the fields with these paths of names: `[["spec"], ["metadata", "labels"]]`. */
 export const ofNames = (paths: ReadonlyArray<ReadonlyArray<string>>): FieldSet => {
   const set: DraftObject = {}
   for (const path of paths) add(set, path.map(PathElement.ofField))
   return set
 }
 
-/** Adds a field to a set that is being gathered. The object as a whole is no field. */
+/** Adds a field to a draft set. The empty path adds nothing, because the whole object is not a field. */
 export const add = (set: DraftObject, path: Path): void => {
   let node = set
   let isNew = true
   for (const element of path) {
-    // What was a leaf stays a field of its own when others come below it.
+    // A leaf stays a field of the set when other fields are added below it.
     if (!isNew && isLeaf(node)) node[self] = {}
     isNew = node[element] === undefined
     branches.add(node)
@@ -42,30 +43,30 @@ export const add = (set: DraftObject, path: Path): void => {
   if (!isNew && !isLeaf(node)) node[self] = {}
 }
 
-/** Nodes of sets that are being gathered, with others below them: of one with many, it takes long to find that it is not empty. */
+/** The nodes of draft sets that have children. This avoids `isEmpty`, which is slow on a node with many children. */
 const branches = new WeakSet<DraftObject>()
 
 const isLeaf = (node: DraftObject): boolean => !branches.has(node) && isEmpty(node)
 
-/** Whether the field is in the set. */
+/** Reports whether the set contains the field. */
 export const has = (set: FieldSet, path: Path): boolean => {
   const node = path.reduce<FieldSet | undefined>((at, element) => at && child(at, element), set)
   return path.length > 0 && node !== undefined && isField(node)
 }
 
-/** Whether the step leads from the set to a field of the set. */
+/** Reports whether the set contains the field directly below it at this path element. */
 export const hasStep = (set: FieldSet, element: string): boolean => {
   const node = child(set, element)
   return node !== undefined && isField(node)
 }
 
-/** The fields below a step; undefined where there are none. */
+/** Returns the fields below a path element, or undefined if it has no fields below it. */
 export const children = (set: FieldSet, element: string): FieldSet | undefined => {
   const node = child(set, element)
   return node !== undefined && hasChildren(node) ? node : undefined
 }
 
-/** The fields of either. */
+/** Returns the fields that are in at least one of the two sets. */
 export const union = (one: FieldSet, other: FieldSet): FieldSet => {
   if (one === other || isEmpty(other)) return one
   if (isEmpty(one)) return other
@@ -84,7 +85,7 @@ export const union = (one: FieldSet, other: FieldSet): FieldSet => {
   return isMore ? sorted(made) : made
 }
 
-/** The fields of both. */
+/** Returns the fields that are in both sets. */
 export const intersection = (one: FieldSet, other: FieldSet): FieldSet =>
   pick(one, (element, mine) => {
     const theirs = child(other, element)
@@ -92,7 +93,7 @@ export const intersection = (one: FieldSet, other: FieldSet): FieldSet =>
     return node(isField(mine) && isField(theirs), intersection(withoutSelf(mine), withoutSelf(theirs)))
   })
 
-/** The fields of the first that are not in the second; those below a field of the second stay. */
+/** Returns the fields of the first set that are not in the second. A field below a field of the second set stays. */
 export const difference = (one: FieldSet, other: FieldSet): FieldSet =>
   pick(one, (element, mine) => {
     const theirs = child(other, element)
@@ -100,7 +101,7 @@ export const difference = (one: FieldSet, other: FieldSet): FieldSet =>
     return node(isField(mine) && !isField(theirs), difference(withoutSelf(mine), withoutSelf(theirs)))
   })
 
-/** The fields of the first that neither are in the second nor lie below a field of it. */
+/** Returns the fields of the first set that are neither in the second set nor below a field of it. */
 export const recursiveDifference = (one: FieldSet, other: FieldSet): FieldSet =>
   pick(one, (element, mine) => {
     const theirs = child(other, element)
@@ -109,7 +110,10 @@ export const recursiveDifference = (one: FieldSet, other: FieldSet): FieldSet =>
     return node(isField(mine), recursiveDifference(withoutSelf(mine), theirs))
   })
 
-/** Makes a node of what a function gives for each step: nothing, or what is below the step. */
+/**
+ * Maps each path element and its children with `choose`. An element for which `choose` returns undefined is removed. An
+ * unchanged set is returned as the same value.
+ */
 export const pick = (
   set: FieldSet,
   choose: (element: string, children: FieldSet) => FieldSet | undefined
@@ -129,23 +133,23 @@ export const pick = (
   return changed ? made : set
 }
 
-/** The node of a step: a field or not, with fields below or not; nothing if it is neither. */
+/** Returns the node of a path element, or undefined if the node is neither a field nor has fields below it. */
 export const node = (isField: boolean, children: FieldSet): FieldSet | undefined => {
   if (isEmpty(children)) return isField ? empty : undefined
   return isField ? { [self]: empty, ...children } : children
 }
 
-/** Whether the node is a field of the set, and does not only lead to others. */
+/** Reports whether the node is itself a field of the set, and not only a parent of other fields. */
 export const isField = (node: FieldSet): boolean => node[self] !== undefined || isEmpty(node)
 
-/** What is below a node, without the mark that it is a field itself. */
+/** Returns the children of a node without its `.` mark. */
 export const withoutSelf = (node: FieldSet): FieldSet => {
   if (node[self] === undefined) return node
   const { [self]: _, ...rest } = node
   return rest
 }
 
-/** The paths of all fields: those of one level first, then what is below them, as a server lists them. */
+/** Lists the paths of all fields in the order of structured-merge-diff: all fields of one level come before the fields below them. */
 export const paths = (set: FieldSet, prefix: Path = []): ReadonlyArray<Path> => {
   const elements = Object.keys(set)
     .filter((element) => element !== self)
@@ -156,13 +160,16 @@ export const paths = (set: FieldSet, prefix: Path = []): ReadonlyArray<Path> => 
   ]
 }
 
-/** The path as people read it: `.spec.ports[port=80]`. */
+/** Formats the path for messages: `.spec.ports[port=80]`. */
 export const shown = (path: Path): string => path.map(PathElement.shown).join("")
 
-/** A set that was gathered, its steps put into the order in which a server writes them. */
+/** Sorts the path elements of a draft set, at all levels, into the order in which kube-apiserver writes them. */
 export const ordered = (set: FieldSet): FieldSet => sorted(set, ordered)
 
-/** The set that a client wrote, each step in its one spelling. Throws a SyntaxError where it is none. */
+/**
+ * Decodes a set that a client wrote, with each path element in its canonical form. Throws a SyntaxError if the value is not a
+ * valid `fieldsV1`.
+ */
 export const decode = (written: Json | undefined): FieldSet => {
   if (written === undefined || written === null) return empty
   if (!J.isObject(written)) throw new SyntaxError("fieldsV1 has to be an object")
@@ -197,7 +204,7 @@ const joined = (one: FieldSet, other: FieldSet): FieldSet => {
   return node(isField(one) || isField(other), all) ?? empty
 }
 
-/** Like `decode`, for a part. A field without any known step below it is a leaf. */
+/** Decodes one node, like `decode`. A node without any known path element below it is a leaf. */
 const nodeOf = (written: JsonObject): FieldSet => {
   const made: DraftNode = {}
   let marked = false

@@ -1,7 +1,7 @@
 /**
- * JSON Patch (RFC 6902) as kube-apiserver does it, which is as `evanphx/json-patch` does: indexes may be negative, `replace`
- * makes the member of an object that is not there, `copy` of one that is not there and `add` without a value give null, and
- * what a path says before its first slash does not matter.
+ * JSON Patch (RFC 6902) as kube-apiserver implements it with `evanphx/json-patch`. Indexes may be negative. `replace` creates
+ * a missing member of an object. `copy` of a missing member and `add` without a value result in null. The text before the
+ * first slash of a path is ignored.
  */
 
 import * as Failure from "../model/Failure.ts"
@@ -9,7 +9,10 @@ import type { Draft, DraftObject, Json, JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 import { fieldError, mostErrors } from "../model/JsonText.ts"
 
-/** The document after all operations. Throws a Failure: 400 for what is no patch, 413 for too many operations, 422 for one that can't be done. */
+/**
+ * Returns the document after all operations. Throws a Failure: 400 for a malformed patch, 413 for too many operations, 422 for
+ * an operation that cannot be applied.
+ */
 export const jsonPatch = (document: Json, patch: Json): Json => {
   const operations = operationsOf(patch)
   if (operations.length > mostOperations) {
@@ -21,7 +24,7 @@ export const jsonPatch = (document: Json, patch: Json): Json => {
   return operations.reduce<Draft>((draft, operation) => perform(draft, operation, copied), J.copy(document))
 }
 
-/** The errors of strict decoding of a patch, from the errors of parsing its text. */
+/** Returns the errors of strict decoding: the unknown fields of the operations, and those `duplicates` that belong to an operation. */
 export const strictErrors = (patch: Json, duplicates: ReadonlyArray<string>): ReadonlyArray<string> => {
   const known = new Set(duplicates)
   return operationsOf(patch)
@@ -37,7 +40,10 @@ export const strictErrors = (patch: Json, duplicates: ReadonlyArray<string>): Re
 
 const mostOperations = 10_000
 
-/** As much as all `copy` of a patch may copy: a few of them could double what there is again and again. */
+/**
+ * The limit of what all `copy` operations of a patch copy together, in bytes. Without a limit, a few operations could double
+ * the document again and again.
+ */
 const mostCopied = 3 * 1024 * 1024
 
 const members = new Set(["op", "path", "from", "value"])
@@ -63,7 +69,7 @@ const typeOf = (value: Json): string => (J.isList(value) ? "array" : typeof valu
 const undecodable = (what: string): Failure.Failure =>
   Failure.badRequest(`error decoding patch: json: cannot unmarshal ${what}`)
 
-/** The error does not name the mistake in an operation. */
+/** Like that of kube-apiserver, this error does not describe the mistake in the operation. */
 const impossible = (): Failure.Failure =>
   new Failure.Failure({
     code: 422,
@@ -120,7 +126,7 @@ const whole = (value: Draft): Draft => {
   return value
 }
 
-/** Where an operation is done: a member of an object, or an item of a list. */
+/** The target of an operation: a member of an object or an item of a list. */
 type Target =
   | { readonly object: DraftObject; readonly key: string }
   | { readonly list: Array<Draft>; readonly key: string }
@@ -138,7 +144,10 @@ const inside = (container: Draft | undefined, key: string): Target => {
   throw impossible()
 }
 
-/** What is there; undefined for a member that an object does not have. */
+/**
+ * Returns the value at the target, or undefined if an object does not have the member. Throws a Failure if a list does not
+ * have the item.
+ */
 const get = (target: Target): Draft | undefined => {
   if ("list" in target) return target.list[existing(target)]
   return Object.hasOwn(target.object, target.key) ? target.object[target.key] : undefined
@@ -163,7 +172,10 @@ const remove = (target: Target): void => {
 
 const existing = ({ key, list }: Extract<Target, { list: unknown }>): number => index(key, list.length)
 
-/** An index into a list of so many; a negative one is counted from its end. */
+/**
+ * Parses an index into a list of `length` items. A negative index counts from the end. Throws a Failure if the index is out of
+ * range.
+ */
 const index = (key: string, length: number): number => {
   if (!/^[+-]?\d+$/.test(key)) throw impossible()
   const counted = Number(key) < 0 ? Number(key) + length : Number(key)

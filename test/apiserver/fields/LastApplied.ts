@@ -1,6 +1,6 @@
 /**
- * The annotation in which `kubectl apply` keeps what it applied last, from before there was server-side apply. Who goes on with
- * `kubectl apply --server-side` shall meet no conflicts with what they applied themselves.
+ * The annotation in which client-side `kubectl apply` stores the last applied configuration. A user who changes to `kubectl
+ * apply --server-side` must not get conflicts with fields that the same user applied before.
  */
 import * as GoText from "../model/GoText.ts"
 import type { Json, JsonObject } from "../model/Json.ts"
@@ -11,10 +11,13 @@ import { fieldsOf } from "./Ownership.ts"
 import type { Type } from "./Type.ts"
 import * as Typing from "./Typing.ts"
 
-/** The manager that it is done for. */
+/** The only manager for which the annotation is read. */
 export const kubectl = "kubectl"
 
-/** The fields that the live object still has as the annotation says: they were applied. Undefined where nothing is known. */
+/**
+ * Returns the fields that still have the value recorded in the annotation, and were therefore applied by kubectl. Returns
+ * undefined if the annotation is missing or unusable.
+ */
 export const appliedFields = (type: Type, apiVersion: string, live: JsonObject): FieldSet.FieldSet | undefined => {
   const last = parsed(textOf(live))
   if (last === undefined || last.apiVersion !== apiVersion) return undefined
@@ -23,7 +26,10 @@ export const appliedFields = (type: Type, apiVersion: string, live: JsonObject):
   return [modified, added, removed].reduce(FieldSet.difference, fieldsOf(type, last))
 }
 
-/** The object with the annotation brought up to date, if it has one. Too long, it goes. */
+/**
+ * Returns the object with its annotation updated to `intent`, if it has one. The annotation is removed if all annotations
+ * together become too large.
+ */
 export const refreshed = (object: JsonObject, intent: JsonObject): JsonObject => {
   if (textOf(object) === "") return object
   const { [annotation]: _, ...others } = J.texts(J.at(object, "metadata", "annotations"))
@@ -34,7 +40,7 @@ export const refreshed = (object: JsonObject, intent: JsonObject): JsonObject =>
 
 const annotation = "kubectl.kubernetes.io/last-applied-configuration"
 
-/** Of all annotations together, in bytes. */
+/** The limit of all annotations together, in bytes. */
 const maxSize = 256 * 1024
 
 const textOf = (object: JsonObject): string => J.text(J.at(object, "metadata", "annotations", annotation)) ?? ""
@@ -48,7 +54,7 @@ const parsed = (text: string): JsonObject | undefined => {
   }
 }
 
-/** As Go writes JSON: members in order, what HTML takes for its own escaped, a line feed at the end. */
+/** Encodes JSON as Go does: sorted members, HTML characters escaped, a line feed at the end. */
 const written = (intent: JsonObject): string => {
   const metadata = J.object(intent.metadata)
   const annotations = metadata.annotations

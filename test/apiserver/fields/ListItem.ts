@@ -1,22 +1,22 @@
 /**
- * The items of lists that are not atomic: by which step each is reached.
+ * Computes the path elements of the items of lists that are not atomic.
  */
 import type { Json } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 import * as PathElement from "./PathElement.ts"
 import type { ListType } from "./Type.ts"
 
-/** The step to an item, or in words why there is none. */
+/** The path element of an item, or the error message if the item has none. */
 export type Step = { readonly element: string } | { readonly error: string }
 
-/** The step to an item of a set or of a list with keys. A key that is missing may have a default. */
+/** Returns the path element of an item of a set or of a list with keys. A missing key may have a default. */
 export const stepOf = (list: ListType, item: Json): Step =>
   list.keys.length === 0 ? stepInSet(item) : stepByKeys(list, item)
 
-/** The step to an item of a list that is known to be valid. */
+/** Returns the path element of an item of a list that is already known to be valid. */
 export const elementOf = (list: ListType, item: Json): string => {
   const step = stepOf(list, item)
-  // A value is typed before it is worked with, so that this is one of none that is seen.
+  // A value is checked against its type before this call, so the error case does not occur.
   return "element" in step ? step.element : ""
 }
 

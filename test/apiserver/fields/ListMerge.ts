@@ -1,5 +1,5 @@
 /**
- * Merging a list of a strategic merge patch into that of an object: lists of objects by a member that identifies them, lists of
+ * Merges a list of a strategic merge patch into a list of an object. Lists of objects are merged by merge key, lists of
  * scalars as sets.
  */
 
@@ -9,16 +9,16 @@ import type { Draft, DraftObject, Json } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 import * as Order from "./Order.ts"
 
-/** How a list is merged. */
+/** The options of merging a list. */
 export interface Options {
-  /** The member that identifies the objects; undefined for lists of scalars. */
+  /** The merge key of a list of objects; undefined for a list of scalars. */
   readonly mergeKey: string | undefined
-  /** Whether the patch lists what goes. */
+  /** True if the patch lists the items to delete (`$deleteFromPrimitiveList`). */
   readonly deletes: boolean
   readonly mergeItem: (item: DraftObject, patch: DraftObject) => DraftObject
 }
 
-/** The merged list. */
+/** Returns the merged list. Throws a Failure if the items are not all of one type. */
 export const merge = (live: ReadonlyArray<Draft>, patch: ReadonlyArray<Draft>, options: Options): Array<Draft> => {
   if (live.length === 0 && patch.length === 0) return []
   if (!checkTypes(live, patch)) {
@@ -33,7 +33,7 @@ export const merge = (live: ReadonlyArray<Draft>, patch: ReadonlyArray<Draft>, o
   return Order.arranged(mergeItems(items, changes, mergeKey, options.mergeItem), changes, before, mergeKey)
 }
 
-/** Makes sure that all items are of one type; gives whether that is objects. */
+/** Returns true if the items are objects. Throws a Failure if the items are not all of one type or are lists. */
 export const checkTypes = (...lists: ReadonlyArray<ReadonlyArray<Json>>): boolean => {
   const [first, ...others] = lists.flat().map(goTypeOf)
   if (first === undefined) throw Failure.plain("no elements in any of the given slices")
@@ -44,7 +44,7 @@ export const checkTypes = (...lists: ReadonlyArray<ReadonlyArray<Json>>): boolea
   return first === "map[string]interface {}"
 }
 
-/** The Go type of a value of JSON. */
+/** Returns the Go type of a JSON value. */
 export const goTypeOf = (value: Json): string => {
   if (J.isList(value)) return "[]interface {}"
   if (J.isObject(value)) return "map[string]interface {}"
@@ -52,7 +52,7 @@ export const goTypeOf = (value: Json): string => {
   return value === null ? "%!s(<nil>)" : typeof value === "boolean" ? "bool" : "string"
 }
 
-/** `$patch` says something that there is not. */
+/** The error for an unknown value of `$patch`. */
 export const unknownDirective = (wanted: Json, patch: Json): Failure.Failure =>
   Failure.plain(`unknown patch type: ${GoText.plain(wanted)} in map: ${GoText.plain(patch)}`)
 
@@ -69,7 +69,10 @@ interface Directed {
   readonly changes: ReadonlyArray<Draft>
 }
 
-/** Does what the items of the patch with `$patch` say; gives the others as changes. With `replace`, they are the list. */
+/**
+ * Carries out the `$patch` directives among the items of the patch, and returns the other items as changes. With `replace`,
+ * those items replace the list.
+ */
 const directed = (live: ReadonlyArray<Draft>, patch: ReadonlyArray<Draft>, mergeKey: string): Directed => {
   const deleted = new Set<Json | undefined>()
   let replaces = false

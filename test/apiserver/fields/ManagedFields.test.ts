@@ -68,7 +68,7 @@ const object = (spec: JsonObject, more: JsonObject = {}): JsonObject => ({
   ...more
 })
 
-/** The live object with another spec, as a client sends it that has read it. */
+/** The live object with another spec, as a client would send it after a read. */
 const changed = (live: JsonObject, spec: JsonObject): JsonObject => ({ ...live, spec })
 
 const withEntries = (live: JsonObject, managedFields: Json): JsonObject => ({
@@ -76,7 +76,7 @@ const withEntries = (live: JsonObject, managedFields: Json): JsonObject => ({
   metadata: { ...J.object(live.metadata), managedFields }
 })
 
-/** Who owns what since when, in short: `m Update 3: {…}`. */
+/** Lists the managers with their time and fields, in short form: `m Update 3: {…}`. */
 const owners = (of: JsonObject): ReadonlyArray<string> =>
   J.objects(J.at(of, "metadata", "managedFields")).map(
     ({ fieldsV1, manager, operation, subresource, time }) =>
@@ -310,7 +310,7 @@ describe("Who applies", () => {
 })
 
 describe("Fields are of a version", () => {
-  // As Kinds they are only asked for their schema and their conversions.
+  // The test uses only the schema and the conversions of these Kinds.
   const kinds = new Map(["v1", "v2"].map((version) => [`example.com/${version}`, kindOf(version)]))
   const kindIn = (apiVersion: string) => kinds.get(apiVersion)
   const live = ManagedFields.applied({ ...applying("a", 1), kindIn }, undefined, object({ a: "1", b: "1" }))

@@ -1,9 +1,10 @@
 /**
- * Who owns which fields of an object, and server-side apply: what `apimachinery/pkg/util/managedfields` does for a write.
+ * Records which managers own which fields of an object, and implements server-side apply. It does for a write what
+ * `apimachinery/pkg/util/managedfields` does.
  *
- * A kube-apiserver decides this on the object as it was read, with its defaults, but before the strategy of the kind prepares it:
- * what a strategy sets (a clusterIP, labels of a Job, the generation) belongs to nobody. `settled` comes after that, when all
- * else about the object is known.
+ * kube-apiserver decides ownership on the object as it was decoded and defaulted, before the strategy of the kind prepares it.
+ * A field that the strategy sets (a clusterIP, labels of a Job, the generation) therefore has no owner. `settled` runs after
+ * that, when the rest of the object is known.
  */
 
 import * as Failure from "../model/Failure.ts"
@@ -20,47 +21,48 @@ import * as Type from "./Type.ts"
 import * as Typing from "./Typing.ts"
 import * as Updater from "./Updater.ts"
 
-/** What of a kind matters to who owns its fields. */
+/** The properties of a kind that determine the ownership of its fields. */
 export type Owned = Pick<Kind, "group" | "version" | "kind" | "schema" | "custom" | "zero">
 
-/** A write, and who writes. */
+/** A write and its manager. */
 export interface Write {
   readonly kind: Owned
   readonly manager: string
-  /** `status`, `scale`; undefined for the object itself. */
+  /** `status` or `scale`; undefined for a write to the object itself. */
   readonly subresource: string | undefined
-  /** The fields that this way of writing does not change, whatever the body says: nobody owns them by it. */
+  /** The fields that this endpoint does not change, whatever the body contains. A write to this endpoint does not own them. */
   readonly resetFields: ReadonlyArray<ReadonlyArray<string>>
   /** Milliseconds since 1970. */
   readonly now: number
   /**
-   * The kind in another version, as which managers may own fields; undefined for a version that there is not. Without it
-   * all versions are taken to have the same fields.
+   * Returns the kind in the version that a manager's fields belong to, or undefined if the version does not exist. Without
+   * this function, all versions are assumed to have the same fields.
    */
   readonly kindIn?: (apiVersion: string) => Kind | undefined
 }
 
 /** A write by server-side apply. */
 export interface Apply extends Write {
-  /** Takes fields from their owners where they stand in the way. */
+  /** Takes conflicting fields from their owners. */
   readonly force: boolean
-  /** What becomes of a body when it is read: of the merged object as well. */
+  /** Defaults the merged object in place, as decoding a request body does. */
   readonly default: (draft: DraftObject) => void
 }
 
 /**
- * The object with its managers, after a create (`live` undefined), update or patch. What the body says of managers counts if it can
- * be read, and only for the object itself: `[]` or `[{}]` forgets all of them, nothing keeps those there are.
+ * Returns the object with its managers after a create (`live` undefined), an update or a patch. The managers in the body count
+ * only in a write to the object itself, and only if they can be decoded. `[]` or `[{}]` in the body removes all managers; a
+ * body without managers keeps the present ones.
  */
 export const updated = (write: Write, live: JsonObject | undefined, next: JsonObject): JsonObject => {
   const kept = Managers.stored(live)
   const managers = write.subresource === undefined ? named(write.kind, live, next, kept) : kept
   const before = Managers.put(live ?? EmptyObject.ofKind(write.kind), [])
   const after = Managers.put(next, [])
-  // An object that nobody is known to own is not tracked before the first apply, but for a new one.
+  // An existing object without managers is not tracked before its first apply. A new object always is.
   if (managers.size === 0 && live !== undefined) return after
   const versions = versionsOf(write)
-  // What is stored was typed when it was written; but the schema of a custom kind may have changed since.
+  // A stored object was valid for its type when it was written, but the schema of a custom kind may have changed since.
   const untyped = write.kind.custom ? [before, after] : [after]
   if (unconvertible(write, managers) !== undefined || !untyped.every((object) => typable(versions, object))) {
     return Managers.put(after, J.list(Managers.entriesOf(live)))
@@ -68,15 +70,15 @@ export const updated = (write: Write, live: JsonObject | undefined, next: JsonOb
   try {
     return Managers.put(after, Managers.encode(updating(write, versions, before, after, managers, write.manager)))
   } catch (error) {
-    // A webhook that does not convert leaves the managers as they are.
+    // If a conversion webhook fails, the managers stay as they are.
     if (!(error instanceof Failure.Failure)) throw error
     return Managers.put(after, J.list(Managers.entriesOf(live)))
   }
 }
 
 /**
- * The object that results from applying `intent`, with its managers. `live` undefined: there is none yet. Throws a Failure:
- * 400 for a body that cannot be applied here, 500 for one that is not of the kind's type, 409 where others own what it changes.
+ * Returns the object that results from applying `intent`, with its managers. `live` is undefined if the object does not exist
+ * yet. Throws a Failure: 400 if the body cannot be applied here, 500 if it does not match the type of the kind, 409 on a conflict.
  */
 export const applied = (write: Apply, live: JsonObject | undefined, intent: JsonObject): JsonObject => {
   const entries = Managers.entriesOf(intent)
@@ -88,7 +90,7 @@ export const applied = (write: Apply, live: JsonObject | undefined, intent: Json
   const kept = Managers.stored(live)
   const empty = EmptyObject.ofKind(write.kind)
   const before = Managers.put(live ?? empty, [])
-  // What is there and was not tracked so far belongs to whoever was there before.
+  // If the object has no managers yet, `before-first-apply` becomes the owner of its fields.
   const managers =
     kept.size === 0 && typable(versions, before)
       ? updating(write, versions, empty, before, kept, "before-first-apply")
@@ -103,7 +105,10 @@ export const applied = (write: Apply, live: JsonObject | undefined, intent: Json
   return Managers.put(result, Managers.encode(owners))
 }
 
-/** `next`, with the times of `live` if the two differ in nothing but the times of their managers: then nothing is to be written. */
+/**
+ * Returns `next`, with the times of `live` if the two objects differ only in the times of their managers. The write is then a
+ * no-op.
+ */
 export const ignoreTimestamps = (live: JsonObject, next: JsonObject): JsonObject => {
   const before = J.objects(Managers.entriesOf(live))
   const after = J.objects(Managers.entriesOf(next))
@@ -115,7 +120,7 @@ export const ignoreTimestamps = (live: JsonObject, next: JsonObject): JsonObject
   return same ? Managers.put(next, before) : next
 }
 
-/** The managers that the body names, else those that there are. */
+/** Returns the managers that the body lists. An empty or invalid list keeps the present managers, unless it is a reset. */
 const named = (
   { custom }: Owned,
   live: JsonObject | undefined,
@@ -124,13 +129,13 @@ const named = (
 ): Managers.Managers => {
   const entries = Managers.entriesOf(next)
   if (Managers.isReset(entries, custom)) return Managers.none
-  // As it mostly is: a client that sends back what it read.
+  // The usual case: a client sends back the managers that it read.
   if (J.equal(entries, Managers.entriesOf(live))) return kept
   const written = Managers.written(entries)
   return written === undefined || written.size === 0 ? kept : written
 }
 
-/** The managers after a change by who updates. */
+/** Returns the managers after an update by the manager `name`. */
 const updating = (
   write: Write,
   versions: Updater.Versions,
@@ -168,7 +173,7 @@ const applying = (
   return owning(write, identity, outcome)
 }
 
-/** Without what nobody owns, and with the time if anything changed. */
+/** Removes the fields that no manager can own, and sets the manager's time if the object changed. */
 const owning = (write: Write, identity: Managers.Identity, { managers, object }: Applying): Applying => {
   const key = Managers.keyOf(identity)
   const manager = managers.get(key)
@@ -180,7 +185,10 @@ const owning = (write: Write, identity: Managers.Identity, { managers, object }:
   return { object, managers: left }
 }
 
-/** The conflicts that are none with what the same one applied by `kubectl apply` before. */
+/**
+ * Returns the conflicts that remain. A field that the same client applied before with client-side `kubectl apply` is not a
+ * conflict.
+ */
 const standing = (
   write: Write,
   versions: Updater.Versions,
@@ -198,7 +206,7 @@ const defaulted = (write: Apply, object: JsonObject): JsonObject => {
   return draft
 }
 
-/** What every object has and nobody owns. */
+/** The fields that every object has and that no manager can own. */
 const unowned = FieldSet.ofNames([
   ["apiVersion"],
   ["kind"],
@@ -238,7 +246,7 @@ const versionsOf = ({ kind, kindIn, resetFields }: Write): Updater.Versions => {
       const target = kindIn(version)
       if (target === undefined) return undefined
       if (from === version) return { type: Type.ofKind(target), object }
-      // No defaults are filled in on the way: those that a custom kind has when it is read would seem to be owned.
+      // The conversion adds no defaults: a manager would seem to own the defaults that decoding adds to a custom object.
       const converted = kind.custom
         ? (target.convert?.(object) ?? { ...object, apiVersion: version })
         : target.fromStorage(kindIn(from)?.toStorage(object) ?? object)
@@ -247,7 +255,10 @@ const versionsOf = ({ kind, kindIn, resetFields }: Write): Updater.Versions => {
   }
 }
 
-/** A version of which there are managers and in which a custom kind cannot be shown. (Those of a built-in kind own nothing.) */
+/**
+ * Returns the version of a manager to which a custom kind can no longer be converted. (Managers of a removed version of a
+ * built-in kind own nothing.)
+ */
 const unconvertible = ({ kind, kindIn }: Write, managers: Managers.Managers): string | undefined =>
   kind.custom && kindIn !== undefined
     ? [...managers.values()].find(({ apiVersion }) => kindIn(apiVersion) === undefined)?.apiVersion
@@ -271,7 +282,7 @@ const refuseUntyped = (
   )
 }
 
-/** `apps/v1, Kind=Deployment`, as Go shows a GroupVersionKind. */
+/** Formats a GroupVersionKind as Go does: `apps/v1, Kind=Deployment`. */
 const shownKind = (object: JsonObject): string => {
   const apiVersion = textOf(object.apiVersion)
   return `${apiVersion.includes("/") ? apiVersion : `/${apiVersion}`}, Kind=${textOf(object.kind)}`

@@ -1,11 +1,11 @@
 /**
- * Who owns which fields of an object: `metadata.managedFields`, read and written.
+ * Decodes and encodes `metadata.managedFields`, which records the managers of an object and their fields.
  */
 import type { Json, JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 import * as FieldSet from "./FieldSet.ts"
 
-/** The identity of a manager. A manager that applies is the same in all versions. */
+/** The identity of a manager. A manager that applies has the same identity in all versions. */
 export interface Identity {
   readonly name: string
   readonly operation: "Apply" | "Update"
@@ -13,17 +13,17 @@ export interface Identity {
   readonly subresource: string | undefined
 }
 
-/** A manager and its fields, which are fields of its version. */
+/** A manager and the fields that it owns, in its version. */
 export interface Manager extends Identity {
-  /** Since when it owns them; undefined for one that only joined the owners of what there was. */
+  /** The time of the manager's last change; undefined for a manager that only became an owner of existing fields. */
   readonly time: string | undefined
   readonly fields: FieldSet.FieldSet
 }
 
-/** By their keys, see `keyOf`. */
+/** The managers by key, see `keyOf`. */
 export type Managers = ReadonlyMap<string, Manager>
 
-/** The key of a manager. Conflicts are in the order of these keys. */
+/** Returns the key of a manager. Conflicts are reported in the order of these keys. */
 export const keyOf = ({ apiVersion, name, operation, subresource }: Identity): string =>
   JSON.stringify({
     ...(name !== "" && { manager: name }),
@@ -32,16 +32,16 @@ export const keyOf = ({ apiVersion, name, operation, subresource }: Identity): s
     ...(subresource !== undefined && { subresource })
   })
 
-/** Nobody. */
+/** An empty set of managers. */
 export const none: Managers = new Map()
 
-/** The entries of an object. */
+/** Returns the `managedFields` of an object, not decoded; undefined if it has none. */
 export const entriesOf = (object: JsonObject | undefined): Json | undefined => J.at(object, "metadata", "managedFields")
 
-/** The managers that an object of the store has. */
+/** Decodes the managers of a stored object. */
 export const stored = (object: JsonObject | undefined): Managers => read(entriesOf(object), J.object)
 
-/** The managers that a client wrote; undefined where the entries are none. */
+/** Decodes the managers that a client wrote. Returns undefined if an entry is invalid. */
 export const written = (entries: Json | undefined): Managers | undefined => {
   if (!J.objects(entries).every(isEntry)) return undefined
   try {
@@ -53,8 +53,8 @@ export const written = (entries: Json | undefined): Managers | undefined => {
 }
 
 /**
- * Whether the client asks to forget all managers: by one empty entry, or by an empty list. Of a custom object an empty list
- * is as good as none, as its metadata is read twice.
+ * Reports whether the client removes all managers, with one empty entry or an empty list. For a custom object, an empty list
+ * is ignored, because kube-apiserver decodes its metadata twice.
  */
 export const isReset = (entries: Json | undefined, custom: boolean): boolean => {
   if (!J.isList(entries) || entries.length > 1) return false
@@ -62,7 +62,7 @@ export const isReset = (entries: Json | undefined, custom: boolean): boolean => 
   return only === undefined ? !custom : J.isObject(only) && J.isEmpty(only)
 }
 
-/** The entries of managers. */
+/** Encodes the managers as the entries of `managedFields`. */
 export const encode = (managers: Managers): ReadonlyArray<JsonObject> =>
   [...managers]
     .sort(([, one], [, other]) => compare(one, other))
@@ -76,13 +76,13 @@ export const encode = (managers: Managers): ReadonlyArray<JsonObject> =>
       ...(subresource !== undefined && { subresource })
     }))
 
-/** An object with these managers instead of its own. */
+/** Returns the object with these entries instead of its own. */
 export const put = (object: JsonObject, entries: ReadonlyArray<Json>): JsonObject => {
   const { managedFields: _, ...metadata } = J.object(object.metadata)
   return { ...object, metadata: entries.length === 0 ? metadata : { ...metadata, managedFields: entries } }
 }
 
-/** At most ten managers that update are kept: the fields of the oldest become those of one, `ancient-changes`. */
+/** Keeps at most ten managers that update. The fields of the oldest ones move to one manager per version, `ancient-changes`. */
 export const capped = (managers: Managers): Managers => {
   const updaters = [...managers].filter(([, { operation }]) => operation === "Update")
   let tooMany = updaters.length - maxUpdaters

@@ -21,7 +21,7 @@ const atomicAny: Type = { scalar: "untyped", list: { element: text, atomic: true
 const any: Type = { ...atomicAny, map: { fields: new Map(), element: text, atomic: false } }
 const item = object({ name: text, value: text })
 
-/** One field for each way of merging. */
+/** A type with one field for each way of merging. */
 const type = object({
   text,
   any,

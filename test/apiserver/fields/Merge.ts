@@ -1,12 +1,12 @@
 /**
- * Lays what is applied over what there is. Nothing is removed by it; where both say something, what is applied wins.
+ * Merges an applied value into a live one. The merge removes nothing; where both have a value, the applied value wins.
  */
 import type { Json, JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 import * as ListItem from "./ListItem.ts"
 import { formOf, type ListType, type MapType, memberOf, type Type } from "./Type.ts"
 
-/** The merged value. Parts that only one side has are shared with it. */
+/** Returns the merged value. It shares the parts that only one side has with that side. */
 export const merge = (type: Type, live: Json, applied: Json): Json => {
   switch (formOf(type, applied)) {
     case "map":
@@ -42,8 +42,8 @@ const membersOf = (one: JsonObject, other: JsonObject): ReadonlyArray<string> =>
 ]
 
 /**
- * The items of both. Those of the applied list keep its order; those that only the live list has stay where they are
- * between the ones that both have.
+ * Merges the items of both lists. The items of the applied list keep its order. The items that only the live list has keep
+ * their position between the items that both lists have.
  */
 const mergeList = (type: ListType, live: Json, applied: Json): Json => {
   const one = J.list(live)
@@ -57,7 +57,7 @@ const mergeList = (type: ListType, live: Json, applied: Json): Json => {
 interface Steps {
   readonly items: ReadonlyArray<Json>
   readonly order: ReadonlyArray<string>
-  /** The item of each step. Of several that share one there is nothing to be merged with: null. */
+  /** Maps each path element to its item, or to null if several items have the same path element: duplicates are not merged. */
   readonly byStep: ReadonlyMap<string, Json>
 }
 
@@ -69,7 +69,7 @@ const stepsOf = (type: ListType, items: ReadonlyArray<Json>): Steps => {
   return { items, order, byStep }
 }
 
-/** The items in the order of the merged list, each as what it is on both sides. */
+/** Returns the items in the order of the merged list, each with its value on both sides. */
 const arranged = (live: Steps, applied: Steps): ReadonlyArray<readonly [live: Side, applied: Side]> => {
   const out: Array<readonly [Side, Side]> = []
   const shared = applied.order.filter((element) => live.byStep.has(element))
@@ -92,7 +92,7 @@ const arranged = (live: Steps, applied: Steps): ReadonlyArray<readonly [live: Si
         next = shared.shift()
         continue
       }
-      // Shared, but another one's turn: it comes where the applied list has it.
+      // Both lists have this item, but another shared item comes first. This item takes its position from the applied list.
       if (applied.byStep.has(mine) && next !== undefined && next !== mine) {
         l++
         continue

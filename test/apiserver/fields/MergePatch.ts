@@ -1,12 +1,12 @@
 /**
- * JSON Merge Patch (RFC 7386) as kube-apiserver does it, which is as `evanphx/json-patch` does: in what is new, nulls go from
- * objects inside of lists, too.
+ * JSON Merge Patch (RFC 7386) as kube-apiserver implements it with `evanphx/json-patch`. In values that the patch adds, null
+ * members are removed from objects inside lists too.
  */
 import * as Failure from "../model/Failure.ts"
 import type { Draft, DraftObject, Json, JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 
-/** The document with the patch merged into it. Throws a Failure (400) for what is no patch. */
+/** Returns the document with the patch merged into it. Throws a Failure (400) if the patch is not an object. */
 export const mergePatch = (document: Json, patch: Json): Json => {
   if (patch === null) throw Failure.badRequest("Invalid JSON Patch")
   if (J.isObject(patch)) return merged(document, patch)

@@ -8,8 +8,8 @@ import type { Draft, Json } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 
 /**
- * The items in order: those that `wanted` names as it names them, the others as they were in `live`, and where both are known
- * to `live`, as they stood there to each other.
+ * Returns the items in order. The items that `wanted` lists follow its order, and the others keep their order in `live`.
+ * Between the two groups, items that `live` has keep their relative order.
  */
 export const arranged = (
   items: ReadonlyArray<Draft>,
@@ -30,7 +30,7 @@ export const arranged = (
   return interleaved(others, named, positions.live).map(({ item }) => item)
 }
 
-/** Makes sure that the items of the patch come in the order that is wanted, and that it names all of them. */
+/** Checks that the items of the patch are in the order of `wanted`, and that `wanted` lists all of them. Throws a Failure otherwise. */
 export const check = (patch: ReadonlyArray<Json>, wanted: ReadonlyArray<Json>, mergeKey: string | undefined): void => {
   if (patch.length === 0 || wanted.length === 0) return
   const kept = patch.filter((item) => J.at(item, "$patch") === undefined)
@@ -47,7 +47,7 @@ export const check = (patch: ReadonlyArray<Json>, wanted: ReadonlyArray<Json>, m
   }
 }
 
-/** The identity of an item in its list. */
+/** Returns the merge key of an item, or the item itself in a list of scalars. Throws a Failure if the merge key is missing. */
 export const keyOf = (item: Json, mergeKey: string | undefined): Json => {
   if (mergeKey === undefined) return item
   const key = J.at(item, mergeKey)
@@ -74,7 +74,7 @@ const placesOf = (items: ReadonlyArray<Json>, mergeKey: string | undefined): Pla
 const sorted = (items: ReadonlyArray<Placed>, positions: Places): ReadonlyArray<Placed> =>
   items.toSorted((one, other) => (positions.get(one.key) ?? 0) - (positions.get(other.key) ?? 0))
 
-/** One list of two, each of which keeps its order. */
+/** Merges two lists into one. Each list keeps its order. */
 const interleaved = (
   others: ReadonlyArray<Placed>,
   named: ReadonlyArray<Placed>,

@@ -1,5 +1,5 @@
 /**
- * The fields that a value has: what one owns who applies it.
+ * Lists the fields of a value. A manager that applies the value owns these fields.
  */
 import type { DraftObject, Json, JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
@@ -8,14 +8,14 @@ import * as ListItem from "./ListItem.ts"
 import * as PathElement from "./PathElement.ts"
 import { formOf, type ListType, type MapType, memberOf, type Type } from "./Type.ts"
 
-/** The fields of a value that is valid. */
+/** Returns the fields of a value, which must be valid for the type. */
 export const fieldsOf = (type: Type, value: Json): FieldSet.FieldSet => {
   const set: DraftObject = {}
   gather(set, type, value)
   return FieldSet.ordered(set)
 }
 
-/** Gathers the fields below the value into `set`; returns whether the value is one field as a whole. */
+/** Collects the fields below the value into `set`. Returns true if the value is one field as a whole. */
 const gather = (set: DraftObject, type: Type, value: Json): boolean => {
   switch (formOf(type, value)) {
     case "map":

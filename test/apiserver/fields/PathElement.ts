@@ -1,37 +1,37 @@
 /**
- * One step of a path to a field, as `fieldsV1` spells it: `f:spec` a member, `k:{"name":"a"}` the item of a list with these
- * keys, `v:"x"` the item of a set, `i:0` a place in a list. Equal steps have equal spellings, so that text is all they are.
+ * One element of a path to a field, in the encoding of `fieldsV1`. `f:spec` is a member, `k:{"name":"a"}` the list item with
+ * these keys, `v:"x"` an item of a set, `i:0` an index. Equal elements have equal text, so an element is a string.
  */
 
 import * as GoText from "../model/GoText.ts"
 import type { Json, JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 
-/** The step to a member of an object. */
+/** The path element of a member of an object. */
 export const ofField = (name: string): string => `f:${name}`
 
-/** The step to an item of a set. */
+/** The path element of an item of a set. */
 export const ofValue = (value: Json): string => `v:${GoText.json(value)}`
 
-/** The step to the item with these keys; the keys in any order. */
+/** The path element of the item with these keys, given in any order. */
 export const ofKeys = (keys: ReadonlyArray<readonly [name: string, value: Json]>): string => {
   const sorted = keys.length < 2 ? keys : [...keys].sort(([one], [other]) => (one < other ? -1 : 1))
   return `k:{${sorted.map(([name, value]) => `${JSON.stringify(name)}:${GoText.json(value)}`).join(",")}}`
 }
 
-/** The step to a place in a list. */
+/** The path element of an index in a list. */
 export const ofIndex = (index: number): string => `i:${index}`
 
-/** The name of the member that the step goes to; undefined for the steps into lists. */
+/** Returns the name of the member, or undefined if the path element leads into a list. */
 export const fieldOf = (element: string): string | undefined =>
   element.startsWith("f:") ? element.slice(2) : undefined
 
-/** Whether the step goes to an item of a list of objects. */
+/** Reports whether the path element identifies an item of a list by keys. */
 export const isKeyed = (element: string): boolean => element.startsWith("k:")
 
 /**
- * The one spelling of a step that a client wrote. Undefined: of a kind that is not known, to be passed over. Throws a
- * SyntaxError where it is no step at all.
+ * Returns the canonical form of a path element that a client wrote. Returns undefined for an unknown prefix, which the caller
+ * ignores. Throws a SyntaxError if the text is not a path element.
  */
 export const canonical = (element: string): string | undefined => {
   if (element.length < 2) throw new SyntaxError("key must be 2 characters long:")
@@ -55,7 +55,7 @@ export const canonical = (element: string): string | undefined => {
   }
 }
 
-/** As people read it: `.spec`, `[name="a"]`, `[="x"]`, `[0]`. */
+/** Formats the path element for messages: `.spec`, `[name="a"]`, `[="x"]`, `[0]`. */
 export const shown = (element: string): string => {
   const rest = element.slice(2)
   switch (element.charAt(0)) {
@@ -72,7 +72,7 @@ export const shown = (element: string): string => {
   }
 }
 
-/** The order in which a server writes them: members, items by keys, items by value, places. */
+/** Compares two path elements by the order of kube-apiserver: members, items by keys, items by value, indexes. */
 export const compare = (one: string, other: string): number => {
   if (one === other) return 0
   const kind = one.charCodeAt(0)
@@ -96,7 +96,7 @@ const plain = (value: Json): string => {
   return JSON.stringify(value)
 }
 
-/** Numbers, texts, truths, lists, objects, null. */
+/** Orders values by type: numbers, strings, booleans, lists, objects, null. */
 const compareValues = (one: Json, other: Json): number => {
   const difference = rank(one) - rank(other)
   if (difference !== 0) return difference

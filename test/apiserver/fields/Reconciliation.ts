@@ -1,11 +1,11 @@
 /**
- * Sets of fields held against a type.
+ * Adapts sets of fields to a type.
  */
 import * as FieldSet from "./FieldSet.ts"
 import * as PathElement from "./PathElement.ts"
 import { isUnknown, memberOf, type Type } from "./Type.ts"
 
-/** The fields as the schema has them now: of what has become one value since they were written, the whole is owned. */
+/** Adapts the fields to the present schema. If a value has become atomic since the fields were written, the manager owns all of it. */
 export const reconciled = (type: Type, fields: FieldSet.FieldSet): FieldSet.FieldSet => {
   if (sound.get(fields) === type) return fields
   const made = reconciledChildren(type, fields)
@@ -13,7 +13,10 @@ export const reconciled = (type: Type, fields: FieldSet.FieldSet): FieldSet.Fiel
   return made
 }
 
-/** The type by which a set was found to be in form. Sets stay the same from revision to revision. */
+/**
+ * The type for which each set was last found valid. Sets stay the same from revision to revision, so this cache avoids
+ * repeated walks.
+ */
 const sound = new WeakMap<FieldSet.FieldSet, Type>()
 
 const reconciledChildren = (type: Type, fields: FieldSet.FieldSet): FieldSet.FieldSet =>
@@ -23,7 +26,7 @@ const reconciledChildren = (type: Type, fields: FieldSet.FieldSet): FieldSet.Fie
     return isAtomic(inner) ? FieldSet.empty : reconciledChildren(inner, children)
   })
 
-/** The set with every member that the schema names and that has fields of the set below it. */
+/** Adds to the set every member that the schema declares and that has fields of the set below it. */
 export const withNamedFields = (type: Type | undefined, fields: FieldSet.FieldSet): FieldSet.FieldSet =>
   FieldSet.pick(fields, (element, children) => {
     if (FieldSet.isEmpty(children)) return children
@@ -33,7 +36,7 @@ export const withNamedFields = (type: Type | undefined, fields: FieldSet.FieldSe
     return FieldSet.node(isNamed || FieldSet.isField(children), inner)
   })
 
-/** The form that fields are looked for in: that of an object where there is one. */
+/** Returns the type below a path element. If a type allows several forms, the form of an object comes first. */
 const typeBelow = ({ list, map, scalar }: Type, element: string): Type | undefined => {
   if (map !== undefined) {
     if (isUnknown(map)) return undefined

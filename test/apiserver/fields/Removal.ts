@@ -1,5 +1,5 @@
 /**
- * Takes fields out of a value: those that are applied no longer.
+ * Removes fields from a value, such as the fields that a manager no longer applies.
  */
 import type { Json, JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
@@ -8,7 +8,7 @@ import * as ListItem from "./ListItem.ts"
 import * as PathElement from "./PathElement.ts"
 import { formOf, type ListType, type MapType, memberOf, type Type } from "./Type.ts"
 
-/** The value without the fields. An object or list of which nothing is left is null. */
+/** Returns the value without the fields. An object or list of which nothing remains becomes null. */
 export const remove = (type: Type, value: Json, fields: FieldSet.FieldSet): Json => {
   switch (formOf(type, value)) {
     case "map":

@@ -40,7 +40,7 @@ const write: ManagedFields.Write = {
   now: 2_000
 }
 
-/** Who owns what of the spec, in short. */
+/** Lists the managers and their fields in the spec, in short form. */
 const owners = (entries: Json | undefined): ReadonlyArray<string> =>
   J.objects(entries).map(
     ({ apiVersion, fieldsV1, manager, subresource, time }) =>

@@ -1,6 +1,7 @@
 /**
- * The managers of `/scale`. A Scale has none of its own: who owns its replicas is who owns those of the object, so that a write to it
- * goes through `ManagedFields` with the managers of the object as the Scale has them, and back.
+ * The managers of the `/scale` subresource. A Scale stores no managers: its managers are those that own the replicas of the
+ * object. A write to the Scale converts the managers to those of a Scale, runs `ManagedFields`, and converts the managers
+ * back.
  */
 import * as Failure from "../model/Failure.ts"
 import type { DraftObject, Json, JsonObject } from "../model/Json.ts"
@@ -22,10 +23,10 @@ export const kind = (): Owned => ({
   zero: { metadata: {}, spec: {}, status: { replicas: 0 } }
 })
 
-/** An object with a `/scale`, as the managers see it. */
+/** The properties of a kind with a `/scale` subresource that determine the managers of the Scale. */
 export type Scaled = Pick<Kind, "group" | "version" | "scale">
 
-/** A Scale as Go writes it: no replicas are none at all. Nobody owns them, then. */
+/** Encodes a Scale as Go does: zero replicas are omitted, and then no manager owns them. */
 export const canonical = (scale: JsonObject): JsonObject => {
   const { replicas, ...spec } = J.object(scale.spec)
   return {
@@ -35,8 +36,8 @@ export const canonical = (scale: JsonObject): JsonObject => {
 }
 
 /**
- * The `default` of an apply to a Scale. A kube-apiserver fails to read what it merged for a custom kind, as it takes the Scale for
- * a custom object: only what changes nothing can be applied there.
+ * The `default` of an apply to a Scale. For a custom kind, kube-apiserver treats the Scale as a custom object and fails to
+ * decode the merged Scale. Such an apply succeeds only if it changes nothing.
  */
 export const reading =
   ({ custom }: Pick<Kind, "custom">) =>
@@ -52,14 +53,17 @@ export const reading =
     )
   }
 
-/** An apply to the Scale of a custom object whose replicas nobody owns: its first owner would have to be made up, from no object. */
+/**
+ * The error of an apply to the Scale of a custom object whose replicas have no owner. kube-apiserver fails to create the
+ * manager `before-first-apply` for it.
+ */
 export const untracked = (): Failure.Failure =>
   Failure.plain(
     "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to proper version: " +
       "request to convert CR to an invalid group/version: autoscaling/v1"
   )
 
-/** The managers of a Scale: who owns the replicas of the object, as owners of `spec.replicas`. */
+/** Returns the managers of a Scale: those that own the replicas of the object, as owners of `spec.replicas`. */
 export const entriesOf = (scaled: Scaled, object: JsonObject): ReadonlyArray<Json> => {
   const replicas = replicasOf(scaled)
   const owners = [...Managers.stored(object)].filter(([, { fields }]) => FieldSet.has(fields, replicas))
@@ -68,7 +72,7 @@ export const entriesOf = (scaled: Scaled, object: JsonObject): ReadonlyArray<Jso
   )
 }
 
-/** The managers of the object after a write to its Scale, by those that the Scale has then. */
+/** Returns the managers of the object after a write to its Scale, given the Scale with its new managers. */
 export const entriesAfter = (scaled: Scaled, object: JsonObject, scale: JsonObject): ReadonlyArray<Json> => {
   const replicas = replicasOf(scaled)
   const before = Managers.stored(object)
@@ -85,7 +89,8 @@ export const entriesAfter = (scaled: Scaled, object: JsonObject, scale: JsonObje
   for (const [key, manager] of scalers) {
     if (!FieldSet.has(manager.fields, replicasInScale)) continue
     const fields = FieldSet.ofNames([replicasNames(scaled)])
-    // A kube-apiserver looks for the time under the name that the manager has in the Scale, and finds that of those who apply.
+    // kube-apiserver looks up the time under the manager's key in the Scale. Only the key of a manager that applies matches,
+    // because the key contains no version.
     after.set(key, { ...manager, apiVersion: apiVersionOf(scaled), fields, time: before.get(key)?.time })
   }
   return Managers.encode(after)

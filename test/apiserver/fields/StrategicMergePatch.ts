@@ -1,10 +1,10 @@
 /**
- * Strategic merge patches: merge patches that know, from the schema, which lists are merged item by item and by which member,
- * and that say what a plain merge cannot: `$patch: delete | replace`, `$retainKeys`, `$deleteFromPrimitiveList/x` and
+ * Strategic merge patches. The schema determines which lists are merged item by item, and by which merge key. Directives
+ * express changes that a plain merge patch cannot: `$patch: delete | replace`, `$retainKeys`, `$deleteFromPrimitiveList/x` and
  * `$setElementOrder/x`.
  *
- * The order of a merged list: what `$setElementOrder` names stands as it says, what the patch alone has after it, and what only
- * the object has keeps its place between them as well as can be.
+ * In a merged list, the items in `$setElementOrder` keep the order of that directive. The items that only the patch has follow
+ * them. The items that only the object has keep their position between the others as far as possible.
  */
 
 import * as Failure from "../model/Failure.ts"
@@ -16,8 +16,8 @@ import * as ListMerge from "./ListMerge.ts"
 import * as Order from "./Order.ts"
 
 /**
- * The document with the patch merged into it. The patch loses its directives. Throws a Failure as kube-apiserver does: 400 for directives that are written
- * wrongly, 422 for lists in lists, and 500 for what does not fit the document.
+ * Returns the document with the patch merged into it, and removes the directives from `patch`. Throws a Failure:
+ * 400 for a malformed directive, 422 for a list inside a list, 500 for a patch that does not fit the document.
  */
 export const strategicMergePatch = (schema: Schema, document: JsonObject, patch: Draft): JsonObject => {
   if (patch === null) return document
@@ -31,7 +31,7 @@ const retainKeys = "$retainKeys"
 const deletion = "$deleteFromPrimitiveList"
 const order = "$setElementOrder"
 
-/** Merges the patch into the object, both of which it may change. */
+/** Merges the patch into the object. May change both arguments. */
 const mergeObject = (schema: Schema, object: DraftObject, patch: DraftObject): DraftObject => {
   if (patch[directive] !== undefined) return replaced(patch)
   retain(object, patch)
@@ -42,7 +42,7 @@ const mergeObject = (schema: Schema, object: DraftObject, patch: DraftObject): D
   return object
 }
 
-/** What a map becomes that says what is to be done with all of it. */
+/** Returns the value of an object whose patch has a `$patch` directive. */
 const replaced = (patch: DraftObject): DraftObject => {
   const wanted = patch[directive]
   if (wanted === "replace") {
@@ -53,7 +53,7 @@ const replaced = (patch: DraftObject): DraftObject => {
   throw ListMerge.unknownDirective(wanted ?? null, patch)
 }
 
-/** Takes away what `$retainKeys` does not name. */
+/** Removes the members that `$retainKeys` does not list. */
 const retain = (object: DraftObject, patch: DraftObject): void => {
   const retained = patch[retainKeys]
   if (retained === undefined) return
@@ -67,7 +67,7 @@ const retain = (object: DraftObject, patch: DraftObject): void => {
   for (const key of Object.keys(object)) if (!named.has(key)) delete object[key]
 }
 
-/** Merges a list whose order the patch gives, and takes both out of the patch. */
+/** Merges a list whose order the patch sets, and removes both the list and its `$setElementOrder` from the patch. */
 const mergeOrdered = (schema: Schema, object: DraftObject, patch: DraftObject, key: string): void => {
   const ordered = listOf(patch[key])
   delete patch[key]
@@ -128,7 +128,7 @@ const fieldOf = (schema: Schema, name: string): Schema => {
   )
 }
 
-/** The name of the list that a directive is about. */
+/** Returns the name of the list to which a directive applies. */
 const named = (key: string, prefix: string, refusal: string): string => {
   if (!key.startsWith(`${prefix}/`)) throw Failure.badRequest(refusal)
   return key.slice(prefix.length + 1)
@@ -150,7 +150,7 @@ const put = (object: DraftObject, name: string, value: Draft | undefined): void 
   else J.put(object, name, value)
 }
 
-/** Without members that are null: to delete what is not there is nothing to be kept. */
+/** Removes the members that are null: a null in the patch deletes a member that does not exist. */
 const withoutNulls = (value: Draft): Draft => {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (!isObject(value)) return value
@@ -161,11 +161,11 @@ const withoutNulls = (value: Draft): Draft => {
   )
 }
 
-/** The items that are no directives. */
+/** Returns the items that are not directives. */
 const kept = (items: ReadonlyArray<Draft>): Array<Draft> =>
   items.map(withoutDirectives).filter((item) => item !== undefined)
 
-/** Without objects that are directives: undefined if it is one itself. */
+/** Removes the objects that are directives. Returns undefined if the value itself is a directive. */
 const withoutDirectives = (value: Draft): Draft | undefined => {
   if (Array.isArray(value)) return kept(value)
   if (!isObject(value)) return value

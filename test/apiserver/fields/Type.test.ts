@@ -5,7 +5,7 @@ import * as Type from "./Type.ts"
 
 const text: Schema = { type: "string" }
 
-/** The type of a property of a custom kind. */
+/** Returns the type of a property of a custom kind. */
 const typeOf = (schema: Schema): Type.Type | undefined =>
   Type.ofKind({ custom: true, schema: { type: "object", properties: { it: schema } } }).map?.fields.get("it")?.type
 

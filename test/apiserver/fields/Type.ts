@@ -1,50 +1,53 @@
 /**
- * How the values of a kind are merged and owned, derived from its schema: what is one value, what is taken apart, and by which
- * keys identify the items of lists. Derived once per schema.
+ * Derives from the schema of a kind how its values are merged and owned. A type records which values are atomic and which keys
+ * identify the items of a list. Each schema is converted once and cached.
  */
 import type { Json } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
 import { definitionOf, schemaNamed } from "../model/OpenApiDefinitions.ts"
 import type { Schema } from "../model/Schema.ts"
 
-/** What a value that is neither list nor object may be. */
+/** The types of a value that is neither a list nor an object. */
 export type Scalar = "numeric" | "string" | "boolean" | "untyped"
 
-/** A list: one value if it is atomic, else a set, or a list of objects that keys identify. */
+/** A list: atomic, a set, or a list of objects that `keys` identify. */
 export interface ListType {
   readonly element: Type
   readonly atomic: boolean
   readonly keys: ReadonlyArray<string>
 }
 
-/** A member that the schema names. */
+/** A property that the schema declares. */
 export interface Field {
   readonly type: Type
   readonly default: Json | undefined
 }
 
-/** An object: one value if it is atomic, else owned member by member. */
+/** An object: atomic, or owned field by field. */
 export interface MapType {
   readonly fields: ReadonlyMap<string, Field>
-  /** Of members that the schema does not name; undefined where there may be none. */
+  /** The type of the properties that the schema does not declare; undefined if such properties are not allowed. */
   readonly element: Type | undefined
   readonly atomic: boolean
 }
 
-/** What a value may be. Where several forms are possible, the value determines the form. */
+/** The forms that a value may have. If several forms are possible, the value determines the form. */
 export interface Type {
   readonly scalar?: Scalar
   readonly list?: ListType
   readonly map?: MapType
 }
 
-/** The properties of a kind that the types of its objects need. */
+/** The properties of a kind that determine the types of its objects. */
 export interface Schemed {
   readonly schema: Schema
   readonly custom: boolean
 }
 
-/** The type of the objects of a kind. Every custom kind has metadata, whatever its schema says. */
+/**
+ * Returns the type of the objects of a kind, cached by schema. Every custom kind has metadata, even if its schema does not
+ * declare it.
+ */
 export const ofKind = ({ custom, schema }: Schemed): Type => {
   if (!custom) return ofSchema(schema, false)
   const found = customKinds.get(schema)
@@ -55,10 +58,10 @@ export const ofKind = ({ custom, schema }: Schemed): Type => {
   return made
 }
 
-/** The type of a member, whether the schema names it or not; of one that there may not be: anything. */
+/** Returns the type of a property, declared or not. A property that the schema does not allow has the deduced type. */
 export const memberOf = (map: MapType, name: string): Type => map.fields.get(name)?.type ?? map.element ?? deduced
 
-/** As what a value is taken: what it is, where it may be that, else the first that it may be. */
+/** Chooses the form in which to handle a value: the value's own form if the type allows it, otherwise the first form that it allows. */
 export const formOf = ({ list, map, scalar }: Type, value: Json | undefined): "map" | "scalar" | "list" => {
   if (value !== undefined && value !== null) {
     if (typeof value !== "object") {
@@ -71,18 +74,18 @@ export const formOf = ({ list, map, scalar }: Type, value: Json | undefined): "m
   return scalar !== undefined ? "scalar" : "list"
 }
 
-/** Whether nothing is known of an object: neither its members nor what they may be. */
+/** Reports whether the schema declares neither the properties of an object nor a type for them. */
 export const isUnknown = ({ element, fields }: MapType): boolean =>
   fields.size === 0 && element !== undefined && (element === deduced || element.scalar === "untyped")
 
 type Making = { -readonly [name in keyof Type]: Type[name] }
 
-/** Anything, as one value. */
+/** Any value, always atomic. */
 const atomic: Making = { scalar: "untyped" }
 atomic.list = { element: atomic, atomic: true, keys: [] }
 atomic.map = { fields: new Map(), element: atomic, atomic: true }
 
-/** Anything: lists are one value, objects are taken apart. */
+/** Any value without a schema: a list is atomic, an object is owned field by field. */
 const deduced: Making = { scalar: "untyped", list: atomic.list }
 deduced.map = { fields: new Map(), element: deduced, atomic: false }
 
@@ -93,7 +96,7 @@ const customKinds = new WeakMap<Schema, Type>()
 const known = new WeakMap<Schema, Type>()
 const knownPreserving = new WeakMap<Schema, Type>()
 
-/** `preserving`: whether a schema around it keeps unknown fields, which those inside of it then do as well. */
+/** Converts a schema. With `preserving`, an enclosing schema preserves unknown fields, so its subschemas preserve them too. */
 const ofSchema = (schema: Schema, preserving: boolean): Type => {
   const definition = definitionOf(schema)
   if (definition === "io.k8s.apimachinery.pkg.api.resource.Quantity") return scalar
@@ -103,7 +106,7 @@ const ofSchema = (schema: Schema, preserving: boolean): Type => {
   const found = cache.get(schema)
   if (found !== undefined) return found
   const made: Making = {}
-  // Known before it is complete: a schema may contain itself.
+  // The type is cached before it is complete, because a schema may contain itself.
   cache.set(schema, made)
   return Object.assign(made, derived(schema, preserves))
 }
@@ -134,7 +137,7 @@ const listOf = (schema: Schema, preserving: boolean): ListType => {
   }
 }
 
-/** The keys that identify items: none in a set, undefined in an atomic list. */
+/** Returns the keys that identify the items of a list: an empty list for a set, undefined for an atomic list. */
 const keysOf = (schema: Schema): ReadonlyArray<string> | undefined => {
   const listType = schema["x-kubernetes-list-type"]
   if (listType !== undefined) {

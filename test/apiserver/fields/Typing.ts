@@ -1,6 +1,6 @@
 /**
- * Whether a value is of a type: whether its fields can be identified and owned. This is less than validation, and comes
- * before it: an object that cannot be typed can neither be applied nor be applied to.
+ * Checks that a value matches a type, so that its fields can be identified and owned. This check is weaker than validation and
+ * runs before it. An object that fails this check can neither be applied nor be the target of an apply.
  */
 import * as GoText from "../model/GoText.ts"
 import type { Json, JsonObject } from "../model/Json.ts"
@@ -10,20 +10,23 @@ import * as ListItem from "./ListItem.ts"
 import * as PathElement from "./PathElement.ts"
 import { formOf, type ListType, type MapType, type Scalar, type Type } from "./Type.ts"
 
-/** What is wrong where, in the words of structured-merge-diff. */
+/** An error and its path, with the message of structured-merge-diff. */
 export interface ValidationError {
   readonly path: FieldSet.Path
   readonly message: string
 }
 
-/** The reasons why the value is not of the type. A stored value may have items with the same keys, an applied one may not. */
+/**
+ * Returns the errors of a value that does not match the type. A stored value may have items with the same keys (`allowed`); an
+ * applied value may not.
+ */
 export const validate = (type: Type, value: Json, repeated: "allowed" | "refused"): ReadonlyArray<ValidationError> => {
   const walk: Walk = { errors: [], repeated }
   visit(walk, type, value)
   return walk.errors
 }
 
-/** All of them in one text. */
+/** Joins all errors into one message. */
 export const sentence = (errors: ReadonlyArray<ValidationError>): string => {
   const sentences = errors.map(({ message, path }) =>
     path.length === 0 ? message : `${FieldSet.shown(path)}: ${message}`
@@ -40,7 +43,7 @@ const note = ({ errors }: Walk, message: string): void => {
   errors.push({ path: [], message })
 }
 
-/** Paths are made on the way back, and only where there is an error: mostly there is none. */
+/** Adds the path element to the errors found below it. Paths are built only for errors, because most values have none. */
 const visitChild = ({ errors }: Walk, elementOf: () => string, look: () => void): void => {
   const before = errors.length
   look()
@@ -91,7 +94,7 @@ const visitMembers = (walk: Walk, type: MapType, value: JsonObject): void => {
       () => PathElement.ofField(name),
       () => (known === undefined ? note(walk, "field not declared in schema") : visit(walk, known, member))
     )
-    // The members after one that is not known are not looked at.
+    // Like structured-merge-diff, the check stops at the first undeclared field.
     if (known === undefined) return
   }
 }

@@ -1,7 +1,9 @@
 /**
- * Who owns what after a change, and what an object becomes by being applied to: structured-merge-diff's `merge` package.
+ * Computes the managers after a change, and the object that results from an apply, as the `merge` package of
+ * structured-merge-diff does.
  *
- * Fields are of a version. What a manager owns in another version is judged by the objects as that version shows them.
+ * Fields belong to a version. The fields that a manager owns in another version are compared on the objects converted to that
+ * version.
  */
 import type { JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
@@ -15,31 +17,31 @@ import { reconciled, withNamedFields } from "./Reconciliation.ts"
 import { remove } from "./Removal.ts"
 import type { Type } from "./Type.ts"
 
-/** An object as a version shows it. */
+/** An object converted to a version, and its type in that version. */
 export interface Versioned {
   readonly type: Type
   readonly object: JsonObject
 }
 
-/** The version that a write is of, and its others. */
+/** The version of a write, and the conversion to the other versions. */
 export interface Versions {
   readonly apiVersion: string
-  /** The object in a version; undefined where there is no such version (any more). */
+  /** Returns the object in a version, or undefined if the version does not exist or was removed. */
   readonly at: (object: JsonObject, apiVersion: string) => Versioned | undefined
   readonly type: Type
-  /** The fields that nobody owns by this way of writing. */
+  /** The fields that a write to this endpoint cannot own. */
   readonly ignored: FieldSet.FieldSet
 }
 
-/** What an apply comes to, if the conflicts are no hindrance. */
+/** The result of an apply, provided that the caller ignores or forces the conflicts. */
 export interface Applied {
   readonly conflicts: ReadonlyArray<Conflict>
-  /** Undefined: nothing but who owns what changes. */
+  /** Undefined if the apply changes only the managers. */
   readonly object: JsonObject | undefined
   readonly managers: Managers.Managers
 }
 
-/** The managers after a change from `live` to `next`, and the fields that belong to who changed it. */
+/** Returns the managers after a change from `live` to `next`, and the fields that the change gives to its manager. */
 export const update = (
   versions: Versions,
   live: JsonObject,
@@ -51,7 +53,7 @@ export const update = (
   return { managers: contest.managers, changed: FieldSet.union(modified, added) }
 }
 
-/** Applies what `manager` wants to the live object. */
+/** Applies the intent of `manager` to the live object, and returns the merged object, its managers and the conflicts. */
 export const apply = (
   versions: Versions,
   live: JsonObject,
@@ -73,7 +75,7 @@ export const apply = (
 interface Contest {
   readonly comparison: Comparison.Comparison
   readonly conflicts: ReadonlyArray<Conflict>
-  /** The managers if nothing stands against it: without what others take from them. */
+  /** The managers if the write succeeds, without the fields that the write takes from them. */
   readonly managers: Managers.Managers
 }
 
@@ -94,7 +96,7 @@ const contested = (
       continue
     }
     const seen = comparisons.get(manager.apiVersion) ?? compareAt(versions, live, next, manager.apiVersion)
-    // A version that is gone: nobody owns anything in it.
+    // The manager's version no longer exists, so the manager is dropped.
     if (seen === undefined) continue
     comparisons.set(manager.apiVersion, seen)
     const lost = FieldSet.intersection(manager.fields, FieldSet.union(seen.modified, seen.added))
@@ -119,7 +121,7 @@ const compareAt = (
   return Comparison.without(Comparison.compare(after.type, before.object, after.object), versions.ignored)
 }
 
-/** The managers with what they own in the form that the schema has now. */
+/** Returns the managers with their fields adapted to the present schema. */
 const reconciledWith = (versions: Versions, live: JsonObject, managers: Managers.Managers): Managers.Managers => {
   const made = new Map<string, Managers.Manager>()
   for (const [key, manager] of managers) {
@@ -131,7 +133,10 @@ const reconciledWith = (versions: Versions, live: JsonObject, managers: Managers
   return made
 }
 
-/** The merged object without what the manager applied before and no longer does, unless others own it. */
+/**
+ * Returns the merged object without the fields that the manager applied before and no longer applies, unless another manager
+ * owns them.
+ */
 const pruned = (
   versions: Versions,
   merged: JsonObject,
@@ -152,7 +157,7 @@ const pruned = (
   return versions.at(next, versions.apiVersion)?.object ?? next
 }
 
-/** Whether what was applied last is applied still: then nothing can be gone, and no time is spent on it. */
+/** Reports whether the manager still applies all fields of its last apply. Then nothing has to be pruned. */
 const isStillOwned = (last: Managers.Manager, managers: Managers.Managers): boolean => {
   const now = managers.get(Managers.keyOf(last))
   return now?.apiVersion === last.apiVersion && FieldSet.isEmpty(FieldSet.difference(last.fields, now.fields))
@@ -161,7 +166,10 @@ const isStillOwned = (last: Managers.Manager, managers: Managers.Managers): bool
 const namedFieldsOf = (type: Type, object: JsonObject): FieldSet.FieldSet =>
   withNamedFields(type, fieldsOf(type, object))
 
-/** `without`, with all put back that anybody owns, version by version, that of the last apply first. */
+/**
+ * Returns `without` plus every field that a manager owns. It does this version by version, and the version of the last apply
+ * comes first.
+ */
 const withOwned = (
   versions: Versions,
   then: Versioned,

@@ -5,44 +5,44 @@ import { apiVersionOf, type Kind } from "./Kind.ts"
 /** The operation of a request. */
 export type Operation = "CREATE" | "UPDATE" | "DELETE"
 
-/** A request to write. */
+/** The attributes of a write. */
 export interface Attributes {
   readonly operation: Operation
   /** The kind of the resource. */
   readonly resource: Kind
-  /** The kind of the objects, if it is not the kind of the resource: a Scale, a Binding. */
+  /** The kind of the objects, if it differs from the kind of the resource: a Scale, a Binding. */
   readonly kind?: Pick<Kind, "group" | "version" | "kind" | "schema"> | undefined
   /** The subresource; empty for the object itself. */
   readonly subresource: string
   readonly namespace: string
   /** The name of the object; empty for a collection. */
   readonly name: string
-  /** The object after the write; null for a deletion. */
+  /** The object after the write; null for a delete. */
   readonly object: JsonObject | null
-  /** The object before the write; null for a creation. */
+  /** The object before the write; null for a create. */
   readonly oldObject: JsonObject | null
   /** The DeleteOptions of the request. */
   readonly deleteOptions?: JsonObject | undefined
 }
 
-/** The resource in a version, as rules and requests name it. */
+/** Returns the resource in a version, as admission rules and requests represent it. */
 export const resourceOf = ({ group, plural, version }: Kind): JsonObject => ({ group, version, resource: plural })
 
-/** The kind of the objects. */
+/** Returns the kind of the objects, as admission requests represent it. */
 export const kindOf = ({ group, kind, version }: Pick<Kind, "group" | "version" | "kind">): JsonObject => ({
   group,
   version,
   kind
 })
 
-/** The namespace that selectors and expressions see. For a Namespace, it is its own name. */
+/** Returns the namespace for selectors and expressions. For a Namespace, this is its own name. */
 export const namespaceOf = ({ name, namespace, resource }: Attributes): string =>
   isNamespaces(resource) ? name : namespace
 
-/** Whether the resource is that of Namespaces. */
+/** Reports whether the resource is `namespaces`. */
 export const isNamespaces = ({ group, plural }: Kind): boolean => group === "" && plural === "namespaces"
 
-/** An object in another version of its kind. */
+/** Converts an object to another version of its kind. null stays null. */
 export const converted = (object: JsonObject | null, from: Kind, to: Kind): JsonObject | null =>
   object === null || from === to
     ? object

@@ -1,11 +1,11 @@
 /** An authenticator of bearer tokens. */
 import type { User } from "./User.ts"
 
-/** The user of a token, or why it is none. */
+/** The user of a token, or the error if the token is invalid. */
 export type Verdict = { readonly user: User; readonly audiences: ReadonlyArray<string> } | { readonly error: string }
 
-/** Recognizes users by their tokens. */
+/** Authenticates users by their tokens. */
 export interface Authenticator {
-  /** The user of a token, or why it is none. Default for the audiences: the server. */
+  /** Checks a token for the audiences at the time `now`. Empty audiences stand for the server itself. */
   readonly check: (token: string, audiences: ReadonlyArray<string>, now: number) => Verdict
 }

@@ -1,41 +1,41 @@
 /**
- * An authorizer, the requests for access that it decides, and the rules of roles.
+ * The authorizer, its access requests and decisions, and the policy rules of roles.
  */
 import * as Failure from "./Failure.ts"
 import type { JsonObject } from "./Json.ts"
 import { quote } from "./Quote.ts"
 import type { User } from "./User.ts"
 
-/** A request for access. */
+/** A request for access: to a resource or to a non-resource path. */
 export interface AccessRequest {
   readonly user: User
   readonly verb: string
-  /** Undefined: the request is about `path`. */
+  /** Undefined for a request to `path`. */
   readonly resource: ResourceAttributes | undefined
-  /** A path outside of `/api/VERSION` and `/apis/GROUP/VERSION`. Empty: the request is about `resource`. */
+  /** A path outside `/api/VERSION` and `/apis/GROUP/VERSION`. Empty for a request to `resource`. */
   readonly path: string
 }
 
-/** The resource of a request. */
+/** The resource of an access request. */
 export interface ResourceAttributes {
   readonly group: string
   readonly resource: string
-  /** Empty: the object itself. */
+  /** Empty for the object itself. */
   readonly subresource: string
-  /** Empty: the cluster scope, or all namespaces. */
+  /** Empty for the cluster scope or for all namespaces. */
   readonly namespace: string
-  /** Empty: no object is named. */
+  /** Empty for a request without an object name. */
   readonly name: string
 }
 
-/** The answer of an authorizer. */
+/** The decision of an authorizer. */
 export interface Decision {
   readonly allowed: boolean
-  /** Empty: the authorizer gives none. */
+  /** Empty if the authorizer gives no reason. */
   readonly reason: string
 }
 
-/** A rule of a role. */
+/** A rule of a Role or ClusterRole. */
 export interface PolicyRule {
   readonly verbs: ReadonlyArray<string>
   readonly apiGroups: ReadonlyArray<string>
@@ -44,9 +44,9 @@ export interface PolicyRule {
   readonly nonResourceURLs: ReadonlyArray<string>
 }
 
-/** The rules that a binding gives to a user. */
+/** The rules that a binding grants to a user. */
 export interface Grant {
-  /** The binding in words, for the reason of a decision. */
+  /** The description of the binding, for the reason of a decision. */
   readonly source: string
   readonly rules: ReadonlyArray<PolicyRule>
 }
@@ -54,32 +54,32 @@ export interface Grant {
 /** All rules of a user in a namespace. */
 export interface Grants {
   readonly grants: ReadonlyArray<Grant>
-  /** A 404 for each role that a binding names and that does not exist. */
+  /** The roles that do not exist although a binding refers to them. */
   readonly missing: ReadonlyArray<MissingRole>
 }
 
-/** A role that a binding names. */
+/** A missing role that a binding refers to. */
 export interface MissingRole {
   readonly kind: string
   readonly name: string
 }
 
-/** An authorizer. */
+/** Decides access requests, and lists the rules of users and roles. */
 export interface Authorizer {
   readonly authorize: (request: AccessRequest) => Decision
-  /** The rules that a user has at the cluster scope, and in the namespace if it is not empty. */
+  /** Returns the rules of a user at the cluster scope, and in the namespace if it is not empty. */
   readonly grantsOf: (user: User, namespace: string) => Grants
-  /** The rules of a role that a binding in the namespace names. Throws a Failure (404, 500). */
+  /** Returns the rules of a role that a binding in the namespace refers to. Throws a Failure (404, 500). */
   readonly rulesOf: (roleRef: JsonObject, namespace: string) => ReadonlyArray<PolicyRule>
 }
 
-/** Members of the group may do everything, with RBAC or without. */
+/** Members of this group may do everything, even without RBAC. */
 const privilegedGroup = "system:masters"
 
-/** Whether the user may do everything. */
+/** Reports whether the user may do everything. */
 export const isPrivileged = ({ groups }: User): boolean => groups.includes(privilegedGroup)
 
-/** 403, with the reason of the authorizer. */
+/** The error (403) of a denied request, with the reason of the authorizer. */
 export const forbidden = (request: AccessRequest, reason: string): Failure.Failure => {
   const { path, resource, user, verb } = request
   const suffix = reason === "" ? "" : `: ${reason}`

@@ -1,21 +1,21 @@
 /**
- * The conditions of an object that is being made, as the server itself sets them: a change of the status is a transition, a
- * change of reason or message is none.
+ * Sets the conditions of an object as the server does. Only a change of the status is a transition; a change of the reason or
+ * message is not.
  */
 import * as Json from "./Json.ts"
 import { timestamp } from "./Timestamp.ts"
 
-/** A condition. */
+/** A condition of an object's status. */
 export interface Condition {
   readonly type: string
   readonly status: "True" | "False"
   readonly reason?: string
   readonly message?: string
-  /** Only conditions of pods have it. */
+  /** Only the conditions of pods have this field. */
   readonly lastProbeTime?: null
 }
 
-/** Sets a condition of `status.conditions`. */
+/** Sets a condition in `status.conditions` of a draft. `now` is in milliseconds since 1970. */
 export const set = (draft: Json.DraftObject, condition: Condition, now: number): void => {
   const { status, type, ...more } = condition
   const all = Json.items(Json.member(draft, "status"), "conditions")
@@ -27,6 +27,6 @@ export const set = (draft: Json.DraftObject, condition: Condition, now: number):
   else all[index] = next
 }
 
-/** Whether a condition of an object is true. */
+/** Reports whether a condition of an object is true. */
 export const isTrue = (object: Json.JsonObject, type: string): boolean =>
   Json.objects(Json.at(object, "status", "conditions")).some((one) => one.type === type && one.status === "True")

@@ -1,8 +1,8 @@
 /**
- * How long ago something was, in the two or three figures that kubectl shows: `5s`, `3m20s`, `4d2h`.
+ * Formats ages with two or three digits, as kubectl does: `5s`, `3m20s`, `4d2h`.
  */
 
-/** A duration for people. Of the future (more than a clock's tolerance): `<invalid>`. */
+/** Formats a duration. A time in the future, beyond the tolerance of clocks, results in `<invalid>`. */
 export const human = (milliseconds: number): string => {
   const seconds = Math.trunc(milliseconds / 1_000)
   if (seconds < -1) return "<invalid>"
@@ -21,7 +21,7 @@ export const human = (milliseconds: number): string => {
   return years < 8 ? pair(years, "y", days % 365, "d") : `${years}y`
 }
 
-/** The age of what was made at a time (RFC 3339): `<unknown>` without one, `<invalid>` of what is no time. */
+/** Formats the age of an RFC 3339 time. Returns `<unknown>` for a missing time and `<invalid>` for a malformed one. */
 export const age = (time: string | undefined, now: number): string => {
   if (time === undefined || time === "") return "<unknown>"
   const then = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(time) ? Date.parse(time) : Number.NaN

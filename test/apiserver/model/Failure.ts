@@ -1,22 +1,22 @@
 /**
- * A request that is refused: a `Status` with the code, reason, message and causes of a kube-apiserver.
+ * The error of a rejected request: a `Status` with the code, reason, message and causes of kube-apiserver.
  *
- * The server decides each request in one synchronous step, so that nothing can come between what it reads and what it writes.
- * Inside of that step a refusal is thrown; `ApiServer.handle` catches it, and only there.
+ * The server handles each request in one synchronous step, so that no other write happens between its read and its write.
+ * Inside this step an error is thrown as a `Failure`. Only `ApiServer.handle` catches it.
  */
 import { Data } from "effect"
 import * as FieldError from "./FieldError.ts"
 import type { JsonObject } from "./Json.ts"
 import { quote } from "./Quote.ts"
 
-/** One of the causes of a refusal. */
+/** A cause in the details of a Status. */
 export interface Cause {
   readonly reason?: string
   readonly message?: string
   readonly field?: string
 }
 
-/** What a refusal is about. `kind` is the resource (plural) or the Kind, as each reason has it. */
+/** The details of a Status. `kind` is the plural resource or the Kind, depending on the reason. */
 export interface Details {
   readonly name?: string
   readonly group?: string
@@ -26,29 +26,29 @@ export interface Details {
   readonly retryAfterSeconds?: number
 }
 
-/** A refusal. */
+/** The error of a rejected request. */
 export class Failure extends Data.TaggedError("Failure")<{
   readonly code: number
-  /** Empty where Kubernetes has none: an error of plain Go. */
+  /** Empty for a plain Go error, which has no reason. */
   readonly reason: string
   readonly message: string
   readonly details?: Details | undefined
-  /** Where a list may go on that cannot be continued as it was asked for. */
+  /** The token with which the client can continue a list whose own token expired. */
   readonly continue?: string | undefined
 }> {}
 
-/** What kind of resource a refusal names. */
+/** The names of the resource that an error mentions. */
 export interface Named {
   readonly group: string
   readonly kind: string
   readonly plural: string
 }
 
-/** `webapps.example.com`, or `pods` of the core group. */
+/** Returns `webapps.example.com`, or `pods` for the core group. */
 const resourceOf = ({ group, plural }: Pick<Named, "group" | "plural">): string =>
   group === "" ? plural : `${plural}.${group}`
 
-/** `WebApp.example.com`, or `Pod`. */
+/** Returns `WebApp.example.com`, or `Pod` for the core group. */
 const kindOf = ({ group, kind }: Named): string => (group === "" ? kind : `${kind}.${group}`)
 
 const about = ({ group, plural }: Named, name: string): Details => ({
@@ -57,13 +57,13 @@ const about = ({ group, plural }: Named, name: string): Details => ({
   kind: plural
 })
 
-/** 400: the request cannot be understood. */
+/** 400: the request is malformed. */
 export const badRequest = (message: string): Failure => new Failure({ code: 400, reason: "BadRequest", message })
 
-/** 401: the credentials are not known. */
+/** 401: the server does not know the credentials. */
 export const unauthorized = (): Failure => new Failure({ code: 401, reason: "Unauthorized", message: "Unauthorized" })
 
-/** 403. */
+/** 403: the user or an admission rule does not permit the request. */
 export const forbidden = (kind: Named, name: string, message: string, causes?: ReadonlyArray<Cause>): Failure =>
   new Failure({
     code: 403,
@@ -72,7 +72,7 @@ export const forbidden = (kind: Named, name: string, message: string, causes?: R
     details: { ...about(kind, name), ...(causes === undefined ? {} : { causes }) }
   })
 
-/** 404: no such object. */
+/** 404: the object does not exist. */
 export const notFound = (kind: Named, name: string): Failure =>
   new Failure({
     code: 404,
@@ -81,7 +81,7 @@ export const notFound = (kind: Named, name: string): Failure =>
     details: about(kind, name)
   })
 
-/** 405: the resource has no such verb. */
+/** 405: the resource does not support the verb. */
 export const methodNotAllowed = (kind: Named, verb: string): Failure =>
   new Failure({
     code: 405,
@@ -90,7 +90,7 @@ export const methodNotAllowed = (kind: Named, verb: string): Failure =>
     details: about(kind, "")
   })
 
-/** 406: no media type that the client accepts. */
+/** 406: the server does not support any media type that the client accepts. */
 export const notAcceptable = (accepted: ReadonlyArray<string>): Failure =>
   new Failure({
     code: 406,
@@ -98,7 +98,7 @@ export const notAcceptable = (accepted: ReadonlyArray<string>): Failure =>
     message: `only the following media types are accepted: ${accepted.join(", ")}`
   })
 
-/** 406 of a path that does not negotiate further: the client accepts none of its media types. */
+/** 406 of a path that does not negotiate further: the client does not accept any of its media types. */
 export const noRepresentation = (available: ReadonlyArray<string>): Failure =>
   new Failure({
     code: 406,
@@ -107,7 +107,7 @@ export const noRepresentation = (available: ReadonlyArray<string>): Failure =>
     details: {}
   })
 
-/** 409: there is one of that name. */
+/** 409: an object of this name already exists. */
 export const alreadyExists = (kind: Named, name: string): Failure =>
   new Failure({
     code: 409,
@@ -116,7 +116,7 @@ export const alreadyExists = (kind: Named, name: string): Failure =>
     details: about(kind, name)
   })
 
-/** 409: it is no longer as the client believes. */
+/** 409: the object is no longer in the state that the client expects. */
 export const conflict = (kind: Named, name: string, why: string): Failure =>
   new Failure({
     code: 409,
@@ -125,13 +125,13 @@ export const conflict = (kind: Named, name: string, why: string): Failure =>
     details: about(kind, name)
   })
 
-/** Why a stale resourceVersion conflicts. */
+/** The message of a conflict because of a stale resourceVersion. */
 export const modified = "the object has been modified; please apply your changes to the latest version and try again"
 
-/** 410: the history does not reach that far back. */
+/** 410: the history no longer contains the requested revision. */
 export const expired = (message: string): Failure => new Failure({ code: 410, reason: "Expired", message })
 
-/** 504: a moment that has not come. */
+/** 504: the requested revision does not exist yet. */
 export const tooLargeVersion = (requested: number, current: number): Failure =>
   new Failure({
     code: 504,
@@ -152,7 +152,7 @@ export const timeout = (): Failure =>
     details: {}
   })
 
-/** 404 of a built-in API: there is no such path. */
+/** 404 of a built-in API: the path does not exist. */
 export const noSuchPath = (): Failure =>
   new Failure({
     code: 404,
@@ -161,7 +161,7 @@ export const noSuchPath = (): Failure =>
     details: {}
   })
 
-/** 405 of a built-in API: the path has no such method. */
+/** 405 of a built-in API: the path does not support the method. */
 export const noSuchMethod = (): Failure =>
   new Failure({
     code: 405,
@@ -170,7 +170,7 @@ export const noSuchMethod = (): Failure =>
     details: {}
   })
 
-/** 422 of a patch that cannot be applied. */
+/** 422: the patch cannot be applied. */
 export const unprocessable = (): Failure =>
   new Failure({
     code: 422,
@@ -179,11 +179,11 @@ export const unprocessable = (): Failure =>
     details: {}
   })
 
-/** 413. */
+/** 413: the request is too large. */
 export const tooLarge = (message: string): Failure =>
   new Failure({ code: 413, reason: "RequestEntityTooLarge", message })
 
-/** 415: a body of an unknown media type. */
+/** 415: the media type of the body is not supported. */
 export const unsupportedMediaType = (accepted: ReadonlyArray<string>): Failure =>
   new Failure({
     code: 415,
@@ -191,7 +191,7 @@ export const unsupportedMediaType = (accepted: ReadonlyArray<string>): Failure =
     message: `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`
   })
 
-/** 422: fields are wrong. Equal errors are reported once. */
+/** 422: fields are invalid. Equal errors are reported once. */
 export const invalid = (kind: Named, name: string, errors: ReadonlyArray<FieldError.FieldError>): Failure => {
   const sentences = [...new Set(errors.map(FieldError.sentence))]
   const [only = ""] = sentences
@@ -208,7 +208,7 @@ export const invalid = (kind: Named, name: string, errors: ReadonlyArray<FieldEr
   })
 }
 
-/** 500: the client cannot fix the error. */
+/** 500: an error that the client cannot fix. */
 export const internal = (message: string): Failure =>
   new Failure({
     code: 500,
@@ -220,11 +220,11 @@ export const internal = (message: string): Failure =>
 /** 500 of a plain Go error, without a reason. */
 export const plain = (message: string): Failure => new Failure({ code: 500, reason: "", message })
 
-/** 501: what this server does not do yet, and says so. */
+/** 501: this server does not support the feature. */
 export const notImplemented = (what: string): Failure =>
   new Failure({ code: 501, reason: "NotImplemented", message: `the embedded API server does not support ${what}` })
 
-/** The Status object of a refusal. */
+/** Returns the Status object of a Failure. */
 export const status = ({ code, continue: next, details, message, reason }: Failure): JsonObject => ({
   kind: "Status",
   apiVersion: "v1",

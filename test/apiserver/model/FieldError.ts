@@ -1,11 +1,11 @@
 /**
- * What is wrong with one field, in the words of apimachinery's `field.Error`, which clients show and parse.
+ * The error of one field, with the messages of apimachinery's `field.Error`, which clients show and parse.
  */
 import * as GoText from "./GoText.ts"
 import type { Json } from "./Json.ts"
 import { quote } from "./Quote.ts"
 
-/** The kinds of errors, by the reason that a Status gives as a cause. */
+/** The kinds of errors, as the reason of a cause in a Status. */
 export type Reason =
   | "FieldValueRequired"
   | "FieldValueInvalid"
@@ -18,12 +18,12 @@ export type Reason =
   | "FieldValueTypeInvalid"
   | "InternalError"
 
-/** An error. */
+/** The error of one field. */
 export interface FieldError {
   readonly reason: Reason
-  /** `spec.containers[0].name`; undefined where it is of no field, which is written `<nil>`. */
+  /** The path: `spec.containers[0].name`; undefined if the error belongs to no field, which is formatted as `<nil>`. */
   readonly field: string | undefined
-  /** As a cause says it: type, value and detail, without the field. */
+  /** The message of the cause: type, value and detail, without the field. */
   readonly message: string
 }
 
@@ -47,33 +47,33 @@ const valueless: ReadonlySet<Reason> = new Set([
   "InternalError"
 ])
 
-/** Text is only put in quotes; in all else Go escapes what HTML could misunderstand. */
+/** A string is only quoted. In other values, Go escapes HTML characters. */
 const shownOf = (value: Json): string => (typeof value === "string" ? quote(value) : GoText.unsorted(value))
 
-/** An error; the value is shown as Go shows it: text in quotes, numbers and truth bare, all else as JSON. */
+/** Builds an error. The value is formatted as in Go: strings quoted, numbers and booleans bare, other values as JSON. */
 export const make = (reason: Reason, field: string | undefined, value: Json | undefined, detail = ""): FieldError => {
   const shown = valueless.has(reason) ? "" : `: ${shownOf(value ?? null)}`
   return { reason, field, message: `${said[reason]}${shown}${detail === "" ? "" : `: ${detail}`}` }
 }
 
-/** A field that has to be there. */
+/** The error of a missing required field. */
 export const required = (field: string, detail = ""): FieldError => make("FieldValueRequired", field, undefined, detail)
 
-/** A value that is not one of those that the field may have. */
+/** The error of an invalid value. */
 export const invalid = (field: string, value: Json | undefined, detail = ""): FieldError =>
   make("FieldValueInvalid", field, value, detail)
 
-/** Something that may not be said here or now. */
+/** The error of a field that is not allowed in this state. */
 export const forbidden = (field: string, detail = ""): FieldError =>
   make("FieldValueForbidden", field, undefined, detail)
 
-/** A value outside of a list of words. */
+/** The error of a value outside an enumeration. */
 export const notSupported = (field: string, value: Json | undefined, supported: ReadonlyArray<string>): FieldError =>
   make("FieldValueNotSupported", field, value, `supported values: ${supported.map(quote).join(", ")}`)
 
-/** A value that is there already. */
+/** The error of a duplicate value. */
 export const duplicate = (field: string, value: Json | undefined): FieldError =>
   make("FieldValueDuplicate", field, value)
 
-/** The error in a sentence: `spec.replicas: Invalid value: -1: must be …`. */
+/** Formats the error with its field: `spec.replicas: Invalid value: -1: must be …`. */
 export const sentence = ({ field, message }: FieldError): string => `${field ?? "<nil>"}: ${message}`

@@ -1,10 +1,10 @@
-/** The names under which clients manage fields. */
+/** Validates the names of field managers. */
 import * as FieldError from "./FieldError.ts"
 
-/** As long as a name may be, in bytes. */
+/** The maximum length of a name, in bytes. */
 const longest = 128
 
-/** What is wrong with the name that stands in a field. */
+/** Validates the name of a manager. `field` is the path for the errors. Returns the errors. */
 export const validate = (name: string, field: string): ReadonlyArray<FieldError.FieldError> => [
   ...(Buffer.byteLength(name) > longest
     ? [FieldError.make("FieldValueTooLong", field, undefined, `may not be more than ${longest} bytes`)]
@@ -14,7 +14,7 @@ export const validate = (name: string, field: string): ReadonlyArray<FieldError.
   )
 ]
 
-/** What Go does not call printable: all that is no letter, mark, number, punctuation, symbol or space. */
+/** Finds the characters that Go does not consider printable: all but letters, marks, numbers, punctuation, symbols and the space. */
 const unprintable = (text: string): ReadonlyArray<{ readonly at: number; readonly code: string }> =>
   [...text.matchAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu)].map((match) => ({
     at: Buffer.byteLength(text.slice(0, match.index)),

@@ -1,12 +1,12 @@
 /**
- * The forms that names, labels, ports and the like have to have, with what a kube-apiserver says of those that do not.
- * Each gives what is wrong with the value, nothing if it is right.
+ * Validates the formats of names, labels, ports and similar values, with the messages of kube-apiserver. Each format returns
+ * the errors, or an empty list if the value is valid.
  */
 
-/** What is wrong with a value. */
+/** Validates a value. Returns the errors. */
 export type Format = (value: string) => ReadonlyArray<string>
 
-/** A part of a DNS name: `my-name`, `123-abc`. */
+/** A DNS label: `my-name`, `123-abc`. */
 export const dnsLabel: Format = (value) => {
   if (value.length <= 63 && label.test(value)) return right
   const wrong = label.test(value)
@@ -24,7 +24,7 @@ export const dnsLabel: Format = (value) => {
   return value.length > 63 ? [tooLong(63), ...wrong] : wrong
 }
 
-/** A DNS label that begins with a letter, as RFC 1035 has it: `my-name`, `abc-123`. */
+/** A DNS label by RFC 1035, which starts with a letter: `my-name`, `abc-123`. */
 export const dnsLabel1035: Format = (value) => [
   ...(value.length > 63 ? [tooLong(63, "bytes")] : []),
   ...(label1035.test(value)
@@ -39,7 +39,7 @@ export const dnsLabel1035: Format = (value) => [
       ])
 ]
 
-/** A DNS name: `example.com`. */
+/** A DNS subdomain: `example.com`. */
 export const dnsSubdomain: Format = (value) =>
   limited(
     value,
@@ -50,7 +50,7 @@ export const dnsSubdomain: Format = (value) =>
     "example.com"
   )
 
-/** A DNS name that begins with `*.`. */
+/** A DNS subdomain that starts with `*.`. */
 export const wildcardSubdomain: Format = (value) =>
   limited(
     value,
@@ -61,7 +61,7 @@ export const wildcardSubdomain: Format = (value) =>
     "*.example.com"
   )
 
-/** A name that is part of a path of the API. */
+/** A name that is valid as a segment of an API path. */
 export const pathSegment: Format = (value) => {
   if (value === "." || value === "..") return [`may not be '${value}'`]
   return ["/", "%"].filter((part) => value.includes(part)).map((part) => `may not contain '${part}'`)
@@ -120,7 +120,7 @@ export const portName: Format = (value) => {
 /** The number of a port. */
 export const port = (value: number): ReadonlyArray<string> => range(value, 1, 65535)
 
-/** A whole number between two. */
+/** A number in an inclusive range. */
 export const range = (value: number, least: number, most: number): ReadonlyArray<string> =>
   value >= least && value <= most ? right : [`must be between ${least} and ${most}, inclusive`]
 
@@ -147,13 +147,13 @@ export const configKey: Format = (value) => [
   ...upwards(value)
 ]
 
-/** A share, as `25%`. */
+/** A percentage: `25%`. */
 export const percent: Format = (value) =>
   /^[0-9]+%$/.test(value)
     ? right
     : [regexError("a valid percent string must be a numeric string followed by an ending '%'", "[0-9]+%", "1%", "93%")]
 
-/** The name of a header of HTTP. */
+/** The name of an HTTP header. */
 export const headerName: Format = (value) =>
   /^[-A-Za-z0-9]+$/.test(value)
     ? right
@@ -165,11 +165,11 @@ export const headerName: Format = (value) =>
         )
       ]
 
-/** An address of IPv4 or IPv6. */
+/** An IPv4 or IPv6 address. */
 export const ip: Format = (value) =>
   isIpv4(value) || isIpv6(value) ? right : ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
 
-/** A range of addresses of IPv4 or IPv6. */
+/** An IPv4 or IPv6 range in CIDR notation. */
 export const cidr: Format = (value) => {
   const [address = "", bits = ""] = value.split("/")
   const most = isIpv4(address) ? 32 : isIpv6(address) ? 128 : -1
@@ -178,17 +178,17 @@ export const cidr: Format = (value) => {
     : ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
 }
 
-/** Whether it is an address of IPv4, without leading zeros. */
+/** Reports whether the value is an IPv4 address without leading zeros. */
 export const isIpv4 = (value: string): boolean =>
   /^\d{1,3}(\.\d{1,3}){3}$/.test(value) && value.split(".").every((part) => Number(part) < 256 && !/^0\d/.test(part))
 
-/** Whether it is an address of IPv6. */
+/** Reports whether the value is an IPv6 address. */
 export const isIpv6 = (value: string): boolean => {
   if (!value.includes(":") || !URL.canParse(`http://[${value}]/`)) return false
   return !value.includes("%")
 }
 
-/** A name that makes others by an appended suffix may itself end with a hyphen. */
+/** Adapts a format to a name that gets a generated suffix: such a name may end with a hyphen. */
 export const prefix =
   (format: Format): Format =>
   (value) =>
@@ -207,7 +207,7 @@ const subdomain = new RegExp(`^${subdomainFormat}$`)
 const wildcard = new RegExp(`^\\*\\.${subdomainFormat}$`)
 const labelName = new RegExp(`^${labelKeyFormat}$`)
 
-/** DNS names and most others are counted in characters, labels in bytes; none of them has other than ASCII. */
+/** kube-apiserver counts DNS names and most other values in characters, and labels in bytes. All valid values are ASCII. */
 const tooLong = (length: number, unit: "characters" | "bytes" = "characters"): string =>
   `must be no more than ${length} ${unit}`
 

@@ -1,8 +1,8 @@
 /**
- * What Go says of a text that is no base64.
+ * Go's errors for invalid base64.
  */
 
-/** What is wrong with it; undefined: nothing. Line ends are passed over. */
+/** Returns the error of a text, or undefined if it is valid base64. Line ends are ignored. */
 export const parseError = (text: string): string | undefined => {
   const at = wrongAt(text)
   return at === undefined ? undefined : `illegal base64 data at input byte ${at}`
@@ -20,7 +20,7 @@ const wrongAt = (text: string): number | undefined => {
   return digits % 4 === 0 ? undefined : text.length - (digits % 4)
 }
 
-/** What is wrong where the padding begins, after so many digits of the last four. */
+/** Returns the position of an error in the padding, which follows `digits` digits of the last group of four. */
 const wrongPadding = (text: string, at: number, digits: number): number | undefined => {
   if (digits < 2) return at
   let end = afterLines(text, at + 1)

@@ -1,12 +1,12 @@
 /**
- * Values as Go writes them.
+ * Formats values as Go does.
  */
 import * as Json from "./Json.ts"
 
-/** JSON with `<`, `>`, `&` escaped, its members in the order they have: a struct's. */
+/** Encodes JSON with `<`, `>`, `&` escaped and the members in their own order, as Go encodes a struct. */
 export const unsorted = (value: Json.Json): string => JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, escaped)
 
-/** JSON with `<`, `>`, `&` escaped, its members sorted: a map's. */
+/** Encodes JSON with `<`, `>`, `&` escaped and the members sorted, as Go encodes a map. */
 export const json = (value: Json.Json): string => {
   if (Json.isList(value)) return `[${value.map(json).join(",")}]`
   if (!Json.isObject(value)) return unsorted(value)
@@ -15,7 +15,7 @@ export const json = (value: Json.Json): string => {
     .join(",")}}`
 }
 
-/** A number: an integer of 64 bits in full, any other with an exponent as soon as that is above 5 or below -4. */
+/** Formats a number. A 64-bit integer has all digits. Other numbers have an exponent if it is above 5 or below -4. */
 export const number = (value: number): string => {
   if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return BigInt(value).toString()
   const [, exponent = "0"] = value.toExponential().split("e")
@@ -23,7 +23,7 @@ export const number = (value: number): string => {
   return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2")
 }
 
-/** A value as `%v` shows it: `map[a:1 b:[x y]]`. */
+/** Formats a value like `%v`: `map[a:1 b:[x y]]`. */
 export const plain = (value: Json.Json): string => {
   if (Json.isList(value)) return `[${value.map(plain).join(" ")}]`
   if (Json.isObject(value)) {
@@ -35,7 +35,7 @@ export const plain = (value: Json.Json): string => {
   return typeof value === "number" ? number(value) : String(value)
 }
 
-/** The name of the type of a value in an unstructured object, as `%T` shows it. */
+/** Returns the type name of a value in an unstructured object, like `%T`. */
 export const typeName = (value: Json.Json): string => {
   if (value === null) return "<nil>"
   switch (typeof value) {
@@ -50,7 +50,7 @@ export const typeName = (value: Json.Json): string => {
   }
 }
 
-/** A value as `%#v` shows it: as it is written in a program. */
+/** Formats a value as Go source, like `%#v`. */
 export const source = (value: Json.Json): string => {
   if (value === null) return "interface {}(nil)"
   if (Json.isList(value)) return `[]interface {}{${value.map(source).join(", ")}}`

@@ -1,16 +1,16 @@
 /**
- * What Go says of a text that is no time.
+ * Go's errors for invalid times.
  */
 
-/** RFC 3339, as metav1.Time reads it, with or without a fraction. */
+/** The layout of metav1.Time: RFC 3339, with or without a fraction. */
 export const seconds = "2006-01-02T15:04:05Z07:00"
-/** RFC 3339 with six digits of a fraction, as metav1.MicroTime reads it. */
+/** The layout of metav1.MicroTime: RFC 3339 with six fractional digits. */
 export const microseconds = "2006-01-02T15:04:05.000000Z07:00"
 
-/** The form of nearly all times, of a day that each month has. */
+/** A fast path for nearly all times. It matches only days that every month has. */
 const usual = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
 
-/** What is wrong with a time; undefined: nothing. */
+/** Returns Go's error for a time, or undefined if it is valid. */
 export const parseError = (text: string, layout: typeof seconds | typeof microseconds): string | undefined => {
   if (layout === seconds && usual.test(text)) return undefined
   let rest = text

@@ -1,23 +1,23 @@
 /**
- * The Go types that a kube-apiserver decodes built-in kinds into, as far as the schemas name them. Its messages show these names.
- * The schemas do not name types of strings (`v1.PullPolicy`), which are called `string` here.
+ * The Go types into which kube-apiserver decodes built-in kinds, as far as the schemas contain their names. Error messages
+ * show these names. The schemas do not name string types (`v1.PullPolicy`), which are called `string` here.
  */
 import * as Documents from "./OpenApiDefinitions.ts"
 import type { Schema } from "./Schema.ts"
 
-/** Types that read themselves, in ways of their own. */
+/** Types with a JSON decoder of their own. */
 export type Special = "Time" | "MicroTime" | "Quantity" | "IntOrString"
 
-/** The special type that a schema stands for. */
+/** Returns the special type of a schema, or undefined if the schema has none. */
 export const specialOf = (schema: Schema): Special | undefined => {
   const name = nameOf(schema)
   return specials.find((special) => special === name)
 }
 
-/** The name of a struct: `DeploymentSpec`. Empty where the schema is of none. */
+/** Returns the name of a struct: `DeploymentSpec`. Empty if the schema has no name. */
 export const nameOf = (schema: Schema): string => Documents.definitionOf(schema)?.split(".").at(-1) ?? ""
 
-/** The type as Go writes it: `int32`, `[]v1.Container`, `map[string]string`. */
+/** Formats the type as Go does: `int32`, `[]v1.Container`, `map[string]string`. */
 export const written = (schema: Schema): string => {
   if (schema.type === "array") return `[]${written(schema.items ?? {})}`
   if (typeof schema.additionalProperties === "object") return `map[string]${written(schema.additionalProperties)}`
@@ -35,7 +35,7 @@ export const written = (schema: Schema): string => {
   }
 }
 
-/** A field's path in a message: with the name of the embedded struct that it is a field of. */
+/** Returns the path of a field in a message. A field of an embedded struct includes the name of that struct. */
 export const fieldPath = (struct: string, field: string): string => {
   const embedded = embeddedIn.get(struct)?.(field)
   return embedded === undefined ? field : `${embedded}.${field}`

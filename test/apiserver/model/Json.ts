@@ -1,53 +1,53 @@
 /**
- * JSON, as the server keeps it and as it is being made. What is stored is never changed: it is `Json`, which no one can
- * write to. Whoever makes an object works on a copy of its own, a `Draft`.
+ * JSON in two forms. Stored values are immutable: their type is `Json`, which is read-only. To build an object, the server
+ * works on a copy of its own, a `Draft`.
  */
 
-/** A JSON value that is only read. A member that is `undefined` is absent. */
+/** A read-only JSON value. A member that is `undefined` is absent. */
 export type Json = string | number | boolean | null | ReadonlyArray<Json> | JsonObject
 
-/** A JSON object that is only read. */
+/** A read-only JSON object. */
 export interface JsonObject {
   readonly [name: string]: Json | undefined
 }
 
-/** A JSON value that belongs to whoever holds it. */
+/** A mutable JSON value, which belongs to its holder alone. */
 export type Draft = string | number | boolean | null | Array<Draft> | DraftObject
 
-/** A JSON object that belongs to whoever holds it. */
+/** A mutable JSON object, which belongs to its holder alone. */
 export interface DraftObject {
   [name: string]: Draft | undefined
 }
 
-/** Whether it is an object: no list, not null. */
+/** Reports whether the value is an object: neither a list nor null. */
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Whether it is a list. (`Array.isArray` forgets that a list may be read-only.) */
+/** Reports whether the value is a list. (`Array.isArray` loses the read-only type.) */
 export const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
-/** The object, or an empty one where there is something else or nothing. */
+/** Returns the object, or an empty one for any other value. */
 export const object = (value: Json | undefined): JsonObject => (isObject(value) ? value : empty)
 
-/** The list, or an empty one where there is something else or nothing. */
+/** Returns the list, or an empty one for any other value. */
 export const list = (value: Json | undefined): ReadonlyArray<Json> => (isList(value) ? value : [])
 
-/** The objects of a list. */
+/** Returns the objects of a list; empty if the value is not a list. */
 export const objects = (value: Json | undefined): ReadonlyArray<JsonObject> => list(value).filter(isObject)
 
-/** The text, or nothing. */
+/** Returns the string, or undefined for any other value. */
 export const text = (value: Json | undefined): string | undefined => (typeof value === "string" ? value : undefined)
 
-/** The number, or nothing. */
+/** Returns the number, or undefined for any other value. */
 export const number = (value: Json | undefined): number | undefined => (typeof value === "number" ? value : undefined)
 
-/** The texts of an object: labels, annotations. */
+/** Returns the string members of an object, such as labels or annotations. */
 export const texts = (value: Json | undefined): { readonly [name: string]: string } =>
   Object.fromEntries(
     Object.entries(object(value)).filter((entry): entry is [string, string] => typeof entry[1] === "string")
   )
 
-/** What stands at a path of member names; nothing where the path ends early. */
+/** Returns the value at a path of member names; undefined if it does not exist. */
 export const at = (value: Json | undefined, ...path: ReadonlyArray<string>): Json | undefined => {
   let here = value
   for (const name of path) {
@@ -57,7 +57,7 @@ export const at = (value: Json | undefined, ...path: ReadonlyArray<string>): Jso
   return here
 }
 
-/** A copy of one's own, without absent members. */
+/** Returns a mutable deep copy without absent members. */
 export function copy(value: JsonObject): DraftObject
 export function copy(value: Json): Draft
 export function copy(value: Json): Draft {
@@ -71,13 +71,13 @@ export function copy(value: Json): Draft {
   return made
 }
 
-/** Sets a member, whatever its name: `__proto__`, to which JavaScript gives a meaning, is a name like any other. */
+/** Sets a member by any name, including `__proto__`, which has a special meaning in JavaScript. */
 export const put = <Value>(draft: { [name: string]: Value }, name: string, value: Value): void => {
   if (name !== "__proto__") draft[name] = value
   else Object.defineProperty(draft, name, { value, enumerable: true, configurable: true, writable: true })
 }
 
-/** The member as an object to be written to, made where it is missing or something else. */
+/** Returns the member as a mutable object. Creates it if it is missing or of another type. */
 export const member = (draft: DraftObject, name: string): DraftObject => {
   const found = draft[name]
   if (typeof found === "object" && found !== null && !Array.isArray(found)) return found
@@ -86,7 +86,7 @@ export const member = (draft: DraftObject, name: string): DraftObject => {
   return made
 }
 
-/** The member as a list to be written to, made where it is missing or something else. */
+/** Returns the member as a mutable list. Creates it if it is missing or of another type. */
 export const items = (draft: DraftObject, name: string): Array<Draft> => {
   const found = draft[name]
   if (Array.isArray(found)) return found
@@ -95,13 +95,13 @@ export const items = (draft: DraftObject, name: string): Array<Draft> => {
   return made
 }
 
-/** Whether it has no members. */
+/** Reports whether the object has no members. */
 export const isEmpty = (value: JsonObject): boolean => {
   for (const name in value) if (value[name] !== undefined) return false
   return true
 }
 
-/** Whether two values are the same; the order of members does not matter. */
+/** Reports whether two values are deeply equal. The order of members does not matter. */
 export const equal = (one: Json | undefined, other: Json | undefined): boolean => {
   if (one === other) return true
   if (isList(one)) {

@@ -1,46 +1,46 @@
 /**
- * Reads JSON as kube-apiserver does: it knows the members that come twice and where, refuses what nests too deeply, and words
- * errors as Go's decoder. JavaScript's numbers set one limit: integers beyond 2^53 lose digits, and `1.0` is `1`.
+ * Parses JSON as kube-apiserver does. It reports duplicate fields with their paths, rejects deep nesting, and returns the
+ * error messages of Go's decoder. JavaScript numbers set one limit: integers beyond 2^53 lose digits, and `1.0` is `1`.
  */
 import * as Failure from "./Failure.ts"
 import { type Draft, type DraftObject, type Json, put } from "./Json.ts"
 
-/** What a text says. */
+/** The result of parsing a text. */
 export interface Parsed {
   readonly value: Json
-  /** `duplicate field "spec.a"`, in the order of the text. */
+  /** The duplicate fields, in the order of the text: `duplicate field "spec.a"`. */
   readonly duplicates: ReadonlyArray<string>
-  /** What is wrong with a number that is too large for any type, of which the text's grammar knows nothing. */
+  /** The error of a number that is too large for every Go type, although its syntax is valid. */
   readonly overflow: string | undefined
 }
 
-/** Reads a text. Throws a Failure (400) with Go's words for what is wrong. */
+/** Parses a text. Throws a Failure (400) with the message of Go's decoder. */
 export const parse = (text: string): Parsed => {
   const parsed = scan(text)
   if (parsed.overflow !== undefined) throw Failure.badRequest(parsed.overflow)
   return parsed
 }
 
-/** Reads a text in which a number may be too large: it is not refused yet, but reported. Throws a Failure (400). */
+/** Parses a text. Reports a number that is too large in `overflow` instead of an error. Throws a Failure (400) for other errors. */
 export const scan = (text: string): Parsed => new Reader(text).read()
 
-/** The most errors that are reported for one text. */
+/** The maximum number of errors that are reported for one text. */
 export const mostErrors = 100
 
-/** `unknown field "spec.a"`, `duplicate field "spec.a"`. */
+/** Returns the message of a strict decoding error: `unknown field "spec.a"`, `duplicate field "spec.a"`. */
 export const fieldError = (what: "unknown" | "duplicate", path: string): string =>
   `${what} field ${JSON.stringify(path)}`
 
-/** A member's path, of the path of what it is in. */
+/** Returns the path of a member, given the path of its object. */
 export const memberPath = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`)
 
-/** The lists and objects that nest. Go's limit. */
+/** Go's limit of nested lists and objects. */
 const deepest = 10_000
 
-/** A list or object that is being read; an object also knows which member is. */
+/** A list or object that is being parsed. `key` is the current member of an object. */
 type Frame = { readonly list: Array<Draft> } | { readonly object: DraftObject; key: string }
 
-// An own stack: as deep as Go lets it nest, functions calling themselves could exhaust JavaScript's.
+// The reader keeps its own stack: recursion up to Go's nesting limit could overflow the JavaScript stack.
 class Reader {
   private readonly text: string
   private at = 0
@@ -68,7 +68,7 @@ class Reader {
     return { value, duplicates: [...this.duplicates], overflow: this.overflow }
   }
 
-  /** A value that is complete, or undefined where a list or an object was begun that has something in it. */
+  /** Returns a complete value, or undefined after the start of a non-empty list or object. */
   private value(): Draft | undefined {
     this.skipSpace()
     switch (this.text[this.at]) {
@@ -105,7 +105,7 @@ class Reader {
     return undefined
   }
 
-  /** Puts a value where it belongs; gives the list or object if that was the last of it. */
+  /** Adds a value to its list or object. Returns the list or object if the value was its last. */
   private into(frame: Frame, value: Draft): Draft | undefined {
     if ("list" in frame) frame.list.push(value)
     else put(frame.object, frame.key, value)
@@ -126,7 +126,7 @@ class Reader {
     return undefined
   }
 
-  /** A member's name and the colon. */
+  /** Reads the name of a member and the colon. */
   private key(object: DraftObject): string {
     if (this.at >= this.text.length) throw this.ended()
     if (this.text[this.at] !== '"') throw this.unexpected("looking for beginning of object key string")
@@ -137,13 +137,13 @@ class Reader {
       throw this.unexpected("after object key")
     }
     if (Object.hasOwn(object, key) && this.duplicates.size < mostErrors) {
-      // The frame of a first member is not on the stack yet; but a first member is no second one.
+      // The frame of an object is not on the stack during its first member, but the first member cannot be a duplicate.
       this.duplicates.add(fieldError("duplicate", memberPath(this.path(), key)))
     }
     return key
   }
 
-  /** Where the object is that is being read. */
+  /** Returns the path of the current object. */
   private path(): string {
     return this.frames
       .slice(0, -1)
@@ -165,7 +165,7 @@ class Reader {
       this.escape()
     }
     this.at++
-    // Half a surrogate pair is no text: Go, too, reads it as U+FFFD.
+    // Like Go, the reader replaces half a surrogate pair by U+FFFD.
     return escaped
       ? String(JSON.parse(this.text.slice(start, this.at))).toWellFormed()
       : this.text.slice(start + 1, this.at - 1)
@@ -227,11 +227,11 @@ class Reader {
 }
 
 const space = /[ \t\r\n]*/y
-/** What may stand in a string as it is: all but quotation marks, backslashes and control characters. */
+/** The characters that a string may contain without an escape: all but quotation marks, backslashes and control characters. */
 const plain = /[ !#-[\]-\uffff]*/y
 const numeric = /-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]*)?/y
 
-/** The first character, as Go shows the first byte of it. */
+/** Quotes the first character as Go does, which quotes its first byte. */
 const quoted = (rest: string): string => {
   const first = String.fromCodePoint(rest.codePointAt(0) ?? 32)
   if (first === "'") return "'\\''"

@@ -1,6 +1,6 @@
 /**
- * A kind as the server serves it: its names, its schema, and in what its objects differ from others when they are written,
- * shown and selected. Built-in kinds and those of CRDs are values of this one type; the verbs know no other difference.
+ * A kind as the server serves it: its names, its schema, and how its objects are written, displayed and selected. Built-in and
+ * custom kinds have this one type. The verbs handle them alike, except where this type provides a difference.
  */
 import type { Authenticator } from "./Authenticator.ts"
 import type { Authorizer } from "./Authorizer.ts"
@@ -12,10 +12,10 @@ import type { User } from "./User.ts"
 /** The verbs of a kind, as discovery lists them. */
 export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "patch" | "update" | "watch"
 
-/** Something below an object, as discovery lists it: `pods/log`. */
+/** A subresource as discovery lists it: `pods/log`. */
 export interface Subresource {
   readonly name: string
-  /** The kind of its requests and answers, which may be another one: `policy/v1 Eviction`. */
+  /** The kind of its requests and responses, which may differ from the kind of the resource: `policy/v1 Eviction`. */
   readonly group: string
   readonly version: string
   readonly kind: string
@@ -28,47 +28,53 @@ export interface Column {
   readonly type: "string" | "integer" | "number" | "boolean" | "date"
   readonly format: string
   readonly description: string
-  /** 0: always shown; 1: with `-o wide`. */
+  /** 0: always displayed; 1: displayed with `-o wide`. */
   readonly priority: number
-  /** The cell. `now` in milliseconds, for ages. */
+  /** Returns the cell of an object. `now` is in milliseconds since 1970, for ages. */
   readonly cell: (object: JsonObject, now: number) => string | number | boolean | null
 }
 
-/** What is known while an object is written. */
+/** The context of a write. */
 export interface Writing {
   /** Milliseconds since 1970. */
   readonly now: number
-  /** Says something to the client in a `Warning` header, unless the object is refused. */
+  /** Sends the client a `Warning` header, unless the request is rejected. */
   readonly warn: (text: string) => void
-  /** The same, also where the object is refused. Absent: `warn`. */
+  /** Sends the client a `Warning` header even if the request is rejected. Absent: `warn`. */
   readonly warnAlways?: (text: string) => void
-  /** Who writes. */
+  /** The user of the request. */
   readonly user: User
-  /** Decides what users may do. Absent: nothing is asked. */
+  /** Authorizes further actions of the user. Absent: no authorization check takes place. */
   readonly authorizer?: Authorizer | undefined
-  /** Recognizes users by their tokens. Absent: no token is known. */
+  /** Authenticates users by bearer token. Absent: every token is unknown. */
   readonly authentication?: Authenticator | undefined
-  /** What is stored now, of a namespace or of all: which addresses are taken, what a PriorityClass says. */
+  /** Lists the stored objects of a namespace or of all namespaces. A strategy looks up allocated addresses or PriorityClasses there. */
   readonly stored: (storage: string, namespace?: string) => ReadonlyArray<JsonObject>
 }
 
 /**
- * The steps of a write to an object of a kind, in the order of `registry/rest`: `default`, `prepareFor…`, `validate…`. Metadata that
- * all kinds share (uid, creationTimestamp, deletion, names, labels, owners, managedFields) is not its business.
+ * The steps of a write to an object of a kind, in the order of `registry/rest`: `default`, `prepareFor…`, `validate…`. The
+ * metadata that all kinds share (uid, creationTimestamp, deletion, names, labels, owners, managedFields) is handled elsewhere.
  */
 export interface Strategy {
-  /** Fills in what the object leaves open. Done twice it changes nothing more. */
+  /** Defaults the object in place. This step is idempotent. */
   readonly default: (draft: DraftObject) => void
   /**
-   * The changes of the API server's own admission plugins, before policies and webhooks see the object. `old`: the object before an
-   * update. Throws a Failure. Absent: no plugin changes objects of the kind.
+   * Changes the object as the built-in admission plugins do, before policies and webhooks see it. `old` is the object before
+   * an update. Throws a Failure. Absent: no plugin changes objects of the kind.
    */
   readonly admit?: ((draft: DraftObject, old: JsonObject | null, writing: Writing) => void) | undefined
-  /** Takes away what a client may not set, and sets what the server sets: status, `metadata.generation`. */
+  /** Removes the fields that a client may not set, and sets those of the server: status, `metadata.generation`. */
   readonly prepareForCreate: (draft: DraftObject, writing: Writing) => void
-  /** The same for a change of `old`. Spec and status are kept apart here: the main resource keeps the old status. */
+  /**
+   * Prepares an update of `old` in the same way. It also separates spec and status: an update of the main resource keeps the
+   * old status.
+   */
   readonly prepareForUpdate: (draft: DraftObject, old: JsonObject, writing: Writing) => void
-  /** `found`: the errors in the metadata, which are reported already; for a change, the errors of the change. */
+  /**
+   * Validates the object. `found` contains the errors of its metadata, which are already reported; for an update, those of the
+   * change.
+   */
   readonly validate: (
     object: JsonObject,
     writing: Writing,
@@ -80,15 +86,15 @@ export interface Strategy {
     writing: Writing,
     found?: ReadonlyArray<FieldError>
   ) => ReadonlyArray<FieldError>
-  /** The fields that this way of writing never changes, so that no manager owns them by it: `[["status"]]`. */
+  /** The fields that a write to this endpoint never changes, and therefore does not own: `[["status"]]`. */
   readonly resetFields: ReadonlyArray<ReadonlyArray<string>>
 }
 
-/** `/scale`: where a kind keeps what a Scale shows, as paths of member names. */
+/** The fields of a kind behind its `/scale` subresource, as paths of member names. */
 export interface Scale {
   readonly specReplicas: ReadonlyArray<string>
   readonly statusReplicas: ReadonlyArray<string>
-  /** The selector: of a custom kind a string, of a built-in one a LabelSelector or a map. */
+  /** The path of the selector: a string in a custom kind, a LabelSelector or a map in a built-in kind. */
   readonly selector: ReadonlyArray<string> | undefined
 }
 
@@ -104,78 +110,88 @@ export interface Kind {
   readonly categories: ReadonlyArray<string>
   readonly namespaced: boolean
   readonly verbs: ReadonlyArray<Verb>
-  /** Where its objects are stored: `group/plural`. Kinds that are views of the same objects (versions, Events) name the same. */
+  /** The storage of its objects: `group/plural`. Kinds that show the same objects (versions, Events) share one storage. */
   readonly storage: string
-  /** The stored apiVersion, if it is another one. Discovery reports its hash. */
+  /** The stored apiVersion, if it differs from this version. Discovery reports its hash. */
   readonly storageVersion?: string
   readonly schema: Schema
-  /** The members that the Go type of a built-in kind always writes, with their empty values. Absent for custom kinds. */
+  /** The members that the Go type of a built-in kind always encodes, with their zero values. Absent for custom kinds. */
   readonly zero?: JsonObject
-  /** Whether it was declared by a CRD. Custom objects need a resourceVersion in a PUT, and know no strategic merge patch. */
+  /**
+   * True if a CRD declares the kind. A PUT of a custom object requires a resourceVersion, and custom kinds do not support
+   * strategic merge patches.
+   */
   readonly custom: boolean
   readonly strategy: Strategy
-  /** The strategy of `/status`; undefined where there is none. */
+  /** The strategy of `/status`; undefined if the kind does not have this subresource. */
   readonly status: Strategy | undefined
   readonly scale: Scale | undefined
   /** The subresources in discovery besides `/status` and `/scale`, such as `pods/log`. */
   readonly otherSubresources?: ReadonlyArray<Subresource>
-  /** Without `Name`, which comes first, and with `Age` where the kind has it. Events have a `Name` of their own, further down. */
+  /** The columns after `Name`, including `Age` if the kind has it. Events have a `Name` column of their own at a later position. */
   readonly columns: ReadonlyArray<Column>
-  /** The fields by which a list can be chosen, besides metadata.name and metadata.namespace. */
+  /** The fields that a field selector supports, besides metadata.name and metadata.namespace. */
   readonly selectableFields: (object: JsonObject) => { readonly [path: string]: string }
-  /** Whether a PUT may come without a resourceVersion, and whether it makes what is not there. */
+  /** `unconditionalUpdate`: a PUT does not require a resourceVersion. `createOnUpdate`: a PUT creates a missing object. */
   readonly unconditionalUpdate: boolean
   readonly createOnUpdate: boolean
   /** Validates a name, or with `prefix` a generateName. Returns the errors. Default: the rules of a DNS subdomain. */
   readonly validateName?: (name: string, prefix: boolean) => ReadonlyArray<string>
-  /** The propagation policy of a DELETE without one. Absent: Background. */
+  /** The propagation policy of a DELETE that does not set one. Absent: Background. */
   readonly dependents?: "orphaned" | "ignored"
-  /** Whether an object is marked as ending before it goes, even where it goes at once: pods. */
+  /** True if an object gets a deletionTimestamp before it is removed, even with a grace period of 0: pods. */
   readonly graceful?: boolean
-  /** The seconds that an object is given to end when it is deleted; 0: it goes at once. */
+  /** The grace period of a deletion in seconds; 0 removes the object at once. */
   readonly gracePeriod: (object: JsonObject, requested: number | undefined) => number
-  /** Strategies of other subresources that write the object as `/status` does: a Namespace's `finalize`. */
+  /** Strategies of other subresources that write the object as `/status` does, such as `finalize` of a Namespace. */
   readonly subresources?: { readonly [name: string]: Strategy }
-  /** The answer to a DELETE that removes the object at once. */
+  /** The response to a DELETE that removes the object at once. */
   readonly deletedAs: "status" | "object"
-  /** From what is stored to this version, and back. The identity for most. */
+  /** Converts a stored object to this version. `toStorage` converts it back. Most kinds return the object unchanged. */
   readonly fromStorage: (stored: JsonObject) => JsonObject
-  /** Converts the stored object for an update, if that differs from a read: a kind may show less than it stores. */
+  /** Converts the stored object for an update, if that differs from a read. A kind may show less than it stores. */
   readonly forUpdate?: (stored: JsonObject) => JsonObject
   readonly toStorage: (object: JsonObject) => JsonObject
   /**
-   * From what is stored to this version where a webhook converts: all at once, and each object once. Reads and writes of one object do
-   * not use it, as those of a kube-apiserver go around its watch cache. Absent: `fromStorage` of each.
+   * Converts stored objects to this version with a webhook: in one call, and each object only once. Reads and writes of a
+   * single object do not use this cache, as they bypass the watch cache of kube-apiserver. Absent: `fromStorage` of each
+   * object.
    */
   readonly cached?: ((stored: ReadonlyArray<JsonObject>) => ReadonlyArray<JsonObject>) | undefined
-  /** From another version to this one, by a webhook. Absent: only the apiVersion differs, or `toStorage` and `fromStorage` do it. */
+  /**
+   * Converts an object of another version to this one with a webhook. Absent: only the apiVersion changes, or `toStorage` and
+   * `fromStorage` convert.
+   */
   readonly convert?: ((object: JsonObject) => JsonObject) | undefined
-  /** From this version to the Go type that all versions share: tables and bare metadata show that. Absent: the same. */
+  /**
+   * Converts this version to the internal Go type that all versions share, which tables and partial metadata show. Absent: no
+   * conversion.
+   */
   readonly internal?: (object: JsonObject) => JsonObject
   /** The conditions of an object's row in a table. */
   readonly rowConditions?: (object: JsonObject) => ReadonlyArray<JsonObject>
   /** The deprecation warning of this version. */
   readonly deprecation: string | undefined
-  /** The warning at a creation, for a kind without a controller here. */
+  /** The warning on a create of a kind whose controller does not exist here. */
   readonly noControllerWarning?: string | undefined
 }
 
-/** Objects as they are stored, in the version of the kind. */
+/** Converts stored objects to the version of the kind. */
 export const allFromStorage = (
   { cached, fromStorage }: Pick<Kind, "cached" | "fromStorage">,
   stored: ReadonlyArray<JsonObject>
 ): ReadonlyArray<JsonObject> => (cached === undefined ? stored.map((object) => fromStorage(object)) : cached(stored))
 
-/** Asks for what a webhook makes of an object that is about to be stored, as nothing can be asked after that. */
+/** Converts an object that is about to be stored, so that the webhook's result is cached. After the write, no webhook can be called. */
 export const convertAhead = (kind: Kind, stored: JsonObject): void => {
   if (kind.cached !== undefined) kind.fromStorage(stored)
 }
 
-/** `apps/v1`, or `v1` of the core group. */
+/** Returns `apps/v1`, or `v1` for the core group. */
 export const apiVersionOf = ({ group, version }: Pick<Kind, "group" | "version">): string =>
   group === "" ? version : `${group}/${version}`
 
-/** What an object of the kind says of itself. */
+/** Returns the `apiVersion` and `kind` of the objects of a kind. */
 export const typeOf = (
   kind: Pick<Kind, "group" | "version" | "kind">
 ): { readonly apiVersion: string; readonly kind: string } => ({

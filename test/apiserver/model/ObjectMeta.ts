@@ -1,5 +1,5 @@
 /**
- * The metadata of objects: its fields, the references to owners, and the fields that the server sets.
+ * The metadata of objects: its fields, owner references, and the fields that the server sets.
  */
 
 import * as Failure from "./Failure.ts"
@@ -18,55 +18,55 @@ import {
 } from "./Json.ts"
 import type { Kind } from "./Kind.ts"
 
-/** The name. */
+/** Returns `metadata.name`; empty if the object has none. */
 export const nameOf = (of: JsonObject): string => text(at(of, "metadata", "name")) ?? ""
 
-/** The namespace; empty where there is none. */
+/** Returns `metadata.namespace`; empty if the object has none. */
 export const namespaceOf = (of: JsonObject): string => text(at(of, "metadata", "namespace")) ?? ""
 
-/** The uid. */
+/** Returns `metadata.uid`; empty if the object has none. */
 export const uidOf = (of: JsonObject): string => text(at(of, "metadata", "uid")) ?? ""
 
-/** The labels. */
+/** Returns the labels; empty if the object has none. */
 export const labelsOf = (of: JsonObject): { readonly [name: string]: string } => texts(at(of, "metadata", "labels"))
 
-/** The annotations. */
+/** Returns the annotations; empty if the object has none. */
 export const annotationsOf = (of: JsonObject): { readonly [name: string]: string } =>
   texts(at(of, "metadata", "annotations"))
 
-/** The finalizers. */
+/** Returns the finalizers; empty if the object has none. */
 export const finalizersOf = (of: JsonObject): ReadonlyArray<string> =>
   list(at(of, "metadata", "finalizers")).filter((item) => typeof item === "string")
 
-/** Whether it is being deleted. */
+/** Reports whether the object has a deletionTimestamp. */
 export const isDeleting = (of: JsonObject): boolean => at(of, "metadata", "deletionTimestamp") != null
 
-/** The key of an object; keys sort as etcd's do. */
+/** Returns the key of an object. Keys sort like those of etcd. */
 export const keyOf = (namespace: string, name: string): string => (namespace === "" ? name : `${namespace}/${name}`)
 
-/** `namespace/name`: the key in the store, and of most controllers. */
+/** Returns the key of an object in the store and in the work queues of most controllers: `namespace/name`. */
 export const keyOfObject = (of: JsonObject): string => {
   const { name, namespace } = object(of.metadata)
   return keyOf(text(namespace) ?? "", text(name) ?? "")
 }
 
-/** The namespace and the name of a key. */
+/** Splits a key into the namespace (possibly empty) and the name. */
 export const ofKey = (key: string): readonly [namespace: string, name: string] => {
   const slash = key.indexOf("/")
   return [key.slice(0, Math.max(slash, 0)), key.slice(slash + 1)]
 }
 
-/** The references to owners. */
+/** Returns the owner references; empty if the object has none. */
 export const ownersOf = (of: JsonObject): ReadonlyArray<JsonObject> => objects(at(of, "metadata", "ownerReferences"))
 
-/** The reference to the owner that manages it. */
+/** Returns the owner reference of the controller, or undefined if the object has none. */
 export const controllerOf = (of: JsonObject): JsonObject | undefined =>
   ownersOf(of).find(({ controller }) => controller === true)
 
-/** Whether that object manages it. */
+/** Reports whether `owner` is the controller of the object, by uid. */
 export const isControlledBy = (of: JsonObject, owner: JsonObject): boolean => controllerOf(of)?.uid === uidOf(owner)
 
-/** The reference to an owner that manages what it makes. */
+/** Returns an owner reference that makes `owner` the controller. */
 export const controllerReference = (owner: JsonObject): DraftObject => ({
   apiVersion: text(owner.apiVersion) ?? "",
   kind: text(owner.kind) ?? "",
@@ -76,7 +76,7 @@ export const controllerReference = (owner: JsonObject): DraftObject => ({
   blockOwnerDeletion: true
 })
 
-/** The key of the owner of that kind that manages it. */
+/** Returns the key of the controller, or undefined if the controller is not of this kind. */
 export const controllerKey = (of: JsonObject, apiVersion: string, kind: string): string | undefined => {
   const controller = controllerOf(of)
   return controller?.kind === kind && controller.apiVersion === apiVersion
@@ -84,54 +84,57 @@ export const controllerKey = (of: JsonObject, apiVersion: string, kind: string):
     : undefined
 }
 
-/** The patch that leaves these owners. The uid makes it one of this very object. */
+/**
+ * Returns a merge patch that sets the owner references. The uid restricts the patch to this object, not a later one of the
+ * same name.
+ */
 export const ownersPatch = (of: JsonObject, owners: ReadonlyArray<JsonObject>): JsonObject => ({
   metadata: { uid: uidOf(of), ownerReferences: owners.length === 0 ? null : owners }
 })
 
-/** The patch that takes a finalizer away. */
+/** Returns a merge patch that removes a finalizer. */
 export const finalizerPatch = (of: JsonObject, finalizer: string): JsonObject => {
   const finalizers = finalizersOf(of).filter((one) => one !== finalizer)
   return { metadata: { uid: uidOf(of), finalizers: finalizers.length === 0 ? null : finalizers } }
 }
 
-/** The object with other metadata. */
+/** Returns the object with these metadata fields changed. */
 export const withMetadata = (of: JsonObject, changed: JsonObject): JsonObject => ({
   ...of,
   metadata: { ...object(of.metadata), ...changed }
 })
 
-/** The milliseconds of a time; undefined where there is none. */
+/** Parses a time into milliseconds since 1970; undefined if the value is not a time. */
 export const millisOf = (value: Json | undefined): number | undefined => {
   const millis = typeof value === "string" ? Date.parse(value) : Number.NaN
   return Number.isNaN(millis) ? undefined : millis
 }
 
-/** When it was made. */
+/** Returns the creationTimestamp in milliseconds since 1970; 0 if the object has none. */
 export const createdAt = (of: JsonObject): number => millisOf(at(of, "metadata", "creationTimestamp")) ?? 0
 
-/** The start of the generated names of what an owner makes: a dash is added where the name leaves room for it. */
+/** Returns the prefix of the names that a controller generates for its objects. A hyphen follows the owner's name if there is room. */
 export const prefixOf = (owner: string): string => (owner.length < 253 ? `${owner}-` : owner)
 
-/** The finalizer by which the garbage collector keeps an owner until its dependents are gone. */
+/** The finalizer with which the garbage collector keeps an owner until its dependents are deleted. */
 export const foregroundDeletion = "foregroundDeletion"
-/** The finalizer by which it keeps an owner until its dependents know of it no more. */
+/** The finalizer with which the garbage collector keeps an owner until its dependents no longer refer to it. */
 export const orphan = "orphan"
 
-/** The finalizer by which a CustomResourceDefinition stays until its objects are gone. */
+/** The finalizer that keeps a CustomResourceDefinition until its objects are deleted. */
 export const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 
-/** The metadata of an object that is being made. */
+/** Returns the metadata of a draft for writing. */
 export const draftOf = (draft: DraftObject): DraftObject => member(draft, "metadata")
 
-/** Forgets what only the server sets. */
+/** Removes the fields that only the server sets. */
 export const wipeSystemFields = (metadata: DraftObject): void => {
   for (const field of ["creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"]) {
     delete metadata[field]
   }
 }
 
-/** Puts an object where the request says. Throws a Failure (400) when the object says otherwise. */
+/** Sets the namespace of the request. Throws a Failure (400) if the object has another namespace. */
 export const ensureNamespace = (kind: Kind, metadata: DraftObject, namespace: string): void => {
   if (!kind.namespaced) delete metadata.namespace
   else if (metadata.namespace === undefined || metadata.namespace === "") metadata.namespace = namespace
@@ -140,7 +143,7 @@ export const ensureNamespace = (kind: Kind, metadata: DraftObject, namespace: st
   }
 }
 
-/** Whether the name of the object is that of the request. Throws a Failure (400) when it is not. */
+/** Throws a Failure (400) if the name of the object differs from that of the request. */
 export const checkName = (object: JsonObject, requested: string): void => {
   const own = nameOf(object)
   if (own === requested) return
@@ -151,7 +154,7 @@ export const checkName = (object: JsonObject, requested: string): void => {
   )
 }
 
-/** Names every owner once; says so if one was named twice, by the body or by what a patch has made of the object. */
+/** Removes duplicate owner references. Warns if the body, or with `patched` the patched object, contains duplicates. */
 export const dedupOwnerReferences = (metadata: DraftObject, warn: (text: string) => void, patched = false): void => {
   const owners = objects(metadata.ownerReferences)
   const kept = new Map<string, JsonObject>()
@@ -168,7 +171,7 @@ export const dedupOwnerReferences = (metadata: DraftObject, warn: (text: string)
   )
 }
 
-/** In the order in which Go's type has its fields. */
+/** Returns an owner reference with its fields in the order of the Go type. */
 export const ownerAsGo = ({ apiVersion, blockOwnerDeletion, controller, kind, name, uid }: JsonObject): JsonObject => ({
   apiVersion,
   kind,

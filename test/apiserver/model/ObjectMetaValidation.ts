@@ -1,5 +1,5 @@
 /**
- * The validation of names, labels, annotations, owners and finalizers, in the order and the words of apimachinery's
+ * Validates names, labels, annotations, owner references and finalizers, with the order and the messages of apimachinery's
  * `ValidateObjectMeta`.
  */
 
@@ -12,28 +12,28 @@ import type { Kind } from "./Kind.ts"
 import * as ObjectMeta from "./ObjectMeta.ts"
 import { quote } from "./Quote.ts"
 
-/** Throws a Failure (400) for a name in a path that would lead somewhere else. */
+/** Throws a Failure (400) if a name is not a valid path segment. */
 export const checkSegment = (name: string): void => {
   const errors = segment(name, false)
   if (errors.length === 0) return
   throw Failure.badRequest(`Name parameter invalid: ${quote(name)}: ${errors.join(";")}`)
 }
 
-/** What is wrong with the metadata of an object, new or changed. */
+/** Validates the metadata of an object by the rules of a create. Returns the errors. */
 export const validate = (kind: Named, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
   validateObjectMeta(kind, object, kind.validateName ?? subdomain)
 
-/** The same for an object that there is: its name was right when it was made, and only has to fit into a path. */
+/** Validates the metadata of an existing object. Its name was validated on create, so it only has to be a path segment. */
 export const validateExisting = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
   validateObjectMeta(kind, object, segment)
 
-/** The errors that some kinds find in the metadata of an object that there is, as if it were new. */
+/** Validates the metadata of an existing object by the rules of a create, for the kinds where kube-apiserver does so. */
 export const revalidate = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
   revalidated.has(`${kind.group}/${kind.kind}`) ? validate(kind, object) : []
 
 /**
- * The same for the metadata, at a path, of a resource inside of another, as Go reads it: it needs no name, and is in a
- * namespace if it says so.
+ * Validates the metadata of a resource embedded at `path` in another object, decoded as Go does. The metadata does not require
+ * a name, and may omit the namespace.
  */
 export const validateEmbedded = (metadata: Json.JsonObject, path: string): ReadonlyArray<FieldError.FieldError> =>
   [
@@ -43,10 +43,10 @@ export const validateEmbedded = (metadata: Json.JsonObject, path: string): Reado
     ...validateManagedFields(metadata.managedFields)
   ].map((error) => ({ ...error, field: error.field?.replace(/^metadata/, () => path) }))
 
-/** The parts of a kind that decide which names its objects may have. */
+/** The properties of a kind that determine the valid names of its objects. */
 type Named = Pick<Kind, "namespaced" | "validateName">
 
-/** Kinds whose update is validated like a creation, once more. ConfigMaps and Secrets are, too, after their own rules for updates. */
+/** The kinds whose update is also validated like a create. ConfigMaps and Secrets are too, but after their own update rules. */
 const revalidated: ReadonlySet<string> = new Set(["/ServiceAccount", "/Endpoints", "/PersistentVolume"])
 
 const validateObjectMeta = (
@@ -58,7 +58,7 @@ const validateObjectMeta = (
   return [...validateNames(names, metadata), ...validateNamespace(kind, metadata), ...validateCommon(metadata, true)]
 }
 
-/** What the built-in kinds say besides of finalizers: theirs are Kubernetes' own, or have a domain. */
+/** An additional check of built-in kinds: a finalizer must be one of Kubernetes' own or have a domain. */
 export const unqualifiedFinalizers = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
   kind.custom || kind.group === "apiextensions.k8s.io"
     ? []
@@ -77,14 +77,14 @@ export const unqualifiedFinalizers = (kind: Kind, object: Json.JsonObject): Read
 const isQualified = (finalizer: string): boolean =>
   finalizer.includes("/") || [ObjectMeta.orphan, ObjectMeta.foregroundDeletion, "kubernetes"].includes(finalizer)
 
-/** What is wrong with a change of metadata. */
+/** Validates an update of metadata. Returns the errors. */
 export const validateUpdate = (object: Json.JsonObject, old: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
   const metadata = Json.object(object.metadata)
   const before = Json.object(old.metadata)
   return [...newFinalizers(object, old), ...immutable(metadata, before), ...validateCommon(metadata, false)]
 }
 
-/** What is wrong with a name, or with the beginning of one. */
+/** Validates a name, or with `prefix` a generateName. Returns the errors. */
 type Names = (name: string, prefix: boolean) => ReadonlyArray<string>
 
 const validateNames = (validateName: Names, metadata: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
@@ -100,15 +100,15 @@ const validateNames = (validateName: Names, metadata: Json.JsonObject): Readonly
   ]
 }
 
-/** The name of most kinds. A beginning may end in what may not stand at the end of a name. */
+/** The name rules of most kinds. A generateName may end in a character that a name may not end in. */
 const subdomain = (name: string, prefix: boolean): ReadonlyArray<string> =>
   Format.dnsSubdomain(prefix ? maskTrailingDash(name) : name)
 
-/** A beginning that ends in a dash, as the name that it becomes. */
+/** Replaces a hyphen at the end of a generateName, because the generated name does not end there. */
 const maskTrailingDash = (prefix: string): string =>
   prefix.length > 1 && prefix.endsWith("-") ? `${prefix.slice(0, -2)}a` : prefix
 
-/** A name as a segment of a path. */
+/** The rules of a path segment. */
 const segment: Names = (name, prefix) =>
   !prefix && (name === "." || name === "..")
     ? [`may not be '${name}'`]
@@ -146,13 +146,13 @@ const validateLabels = (labels: Json.Json | undefined): ReadonlyArray<FieldError
     ...Format.labelValue(value).map((error) => FieldError.invalid("metadata.labels", value, error))
   ])
 
-/** What is wrong with labels, or with annotations, that a conversion has made. */
+/** Validates labels or annotations that a conversion returned. */
 export const validateTexts = (
   field: "labels" | "annotations",
   value: Json.Json | undefined
 ): ReadonlyArray<FieldError.FieldError> => (field === "labels" ? validateLabels(value) : validateAnnotations(value))
 
-/** As much as all annotations of an object may be in bytes. */
+/** The limit of all annotations of an object together, in bytes. */
 const mostAnnotations = 256 * 1024
 
 const validateAnnotations = (annotations: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
@@ -174,7 +174,10 @@ const validateAnnotations = (annotations: Json.Json | undefined): ReadonlyArray<
     : keys
 }
 
-/** Each error of a controller too many shows all owners: of thousands that would be more than fits anywhere. */
+/**
+ * The maximum number of reported errors about extra controllers. Each error shows all owners, so thousands of them would be
+ * too large.
+ */
 const mostControllers = 10
 
 const validateOwnerReferences = (owners: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
@@ -233,7 +236,7 @@ const validateFinalizers = (value: Json.Json | undefined): ReadonlyArray<FieldEr
     : names
 }
 
-/** As long as the name of a subresource may be, in bytes. */
+/** The maximum length of a subresource name, in bytes. */
 const longestSubresource = 256
 
 const validateManagedFields = (managers: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> =>

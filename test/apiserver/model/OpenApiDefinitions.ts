@@ -1,28 +1,31 @@
 /**
- * The schemas of the built-in kinds, as a kube-apiserver publishes them and `test/record/api.ts` records them.
+ * The schemas of the built-in kinds, as kube-apiserver publishes them and `test/record/api.ts` records them.
  *
- * They are parsed when the first of them is asked for, and linked kind by kind: a program that never serves a built-in kind
- * does not pay for them.
+ * The document is parsed on first use, and each kind is linked on first use. A program that never serves a built-in kind does
+ * not pay for the schemas.
  */
 import type { Json, JsonObject } from "./Json.ts"
 import * as J from "./Json.ts"
 import type { Schema } from "./Schema.ts"
 
-/** The definitions as they are published: with references, by their names in `components.schemas`. */
+/** Returns the published definitions with unresolved references, by their names in `components.schemas`. */
 export const definitions = (): JsonObject => {
-  // No import: parsing them is not to be part of starting a program. A bundler sees it as well.
+  // This is not an import, so that parsing is not part of the program's start. Bundlers recognize `require` as well.
   const read: JsonObject = parsed ?? require("./definitions.json")
   parsed = read
   return read
 }
 
-/** The schema of a kind, its references resolved; undefined where there is no such kind. Always the same value. */
+/**
+ * Returns the schema of a kind, its references resolved; undefined if the kind does not exist. Repeated calls return the same
+ * value.
+ */
 export const schemaOf = (group: string, version: string, kind: string): Schema | undefined => {
   const name = nameOfKind(group, version, kind)
   return name === undefined ? undefined : schemaNamed(name)
 }
 
-/** The schema of a definition, its references resolved: `io.k8s.api.core.v1.PodSpec`. */
+/** Returns the schema of a definition, its references resolved: `io.k8s.api.core.v1.PodSpec`. */
 export const schemaNamed = (name: string): Schema => {
   const found = linked.get(name)
   if (found !== undefined) return found
@@ -32,23 +35,23 @@ export const schemaNamed = (name: string): Schema => {
     ...link(Object.fromEntries(Object.entries(definition).filter(([member]) => member !== "properties"))),
     ...(definition.properties === undefined ? {} : { properties })
   }
-  // Known before its properties are: a definition may contain itself.
+  // The schema is cached before its properties are linked, because a definition may contain itself.
   linked.set(name, schema)
   names.set(schema, name)
   for (const [property, value] of Object.entries(J.object(definition.properties))) properties[property] = link(value)
   return schema
 }
 
-/** The name of the definition that a linked schema comes from: `io.k8s.api.core.v1.PodSpec`. Undefined for one without a name. */
+/** Returns the definition name of a linked schema: `io.k8s.api.core.v1.PodSpec`; undefined for a schema without a name. */
 export const definitionOf = (schema: Schema): string | undefined => names.get(schema)
 
-/** Gives a schema the name of a definition, which `definitionOf` returns. */
+/** Assigns a definition name to a schema, which `definitionOf` then returns. */
 export const named = (name: string, schema: Schema): Schema => {
   names.set(schema, name)
   return schema
 }
 
-/** The name in `components.schemas` of a built-in kind. */
+/** Returns the name of a built-in kind in `components.schemas`; undefined if the kind does not exist. */
 export const nameOfKind = (group: string, version: string, kind: string): string | undefined => {
   kinds ??= byKind()
   return kinds.get(`${group}/${version}/${kind}`)
@@ -68,7 +71,7 @@ const byKind = (): ReadonlyMap<string, string> =>
     )
   )
 
-/** Of `allOf: [{ $ref }]` and what stands beside it one schema: what stands beside it wins. */
+/** Merges `allOf: [{ $ref }]` and its sibling members into one schema. The siblings win. */
 const link = (value: Json | undefined): Schema => {
   const { $ref, allOf, ...own } = J.object(value)
   const reference = J.text($ref) ?? J.text(J.at(J.objects(allOf)[0], "$ref"))
@@ -84,7 +87,7 @@ const link = (value: Json | undefined): Schema => {
   return merged
 }
 
-/** A member of a schema, linked if it is one or holds some. */
+/** Links the schemas inside one member of a schema. */
 const inside = (member: string, value: Json | undefined): unknown => {
   switch (member) {
     case "items":

@@ -1,8 +1,8 @@
 /**
- * Amounts of resources: `500m`, `1Gi`, `2e3`, as apimachinery's `resource.Quantity` reads and writes them.
+ * Quantities of resources: `500m`, `1Gi`, `2e3`, parsed and formatted like apimachinery's `resource.Quantity`.
  */
 
-/** An amount, in billionths (the finest that Kubernetes keeps), and the way it is written. */
+/** A quantity in billionths (the finest unit of Kubernetes), and its format. */
 export interface Quantity {
   readonly nanos: bigint
   readonly format: Format
@@ -10,12 +10,12 @@ export interface Quantity {
 
 type Format = "DecimalSI" | "BinarySI" | "DecimalExponent"
 
-/** What Kubernetes says of a text that is no quantity. */
+/** The error of kube-apiserver for a malformed quantity. */
 export const wrongFormat = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-/** What Kubernetes says of a unit that there is none of. */
+/** The error of kube-apiserver for an unknown suffix. */
 export const wrongSuffix = "unable to parse quantity's suffix"
 
-/** The amount that a text says; otherwise why it says none. */
+/** Parses a quantity. Returns an error message if the text is malformed. */
 export const parse = (text: string): Quantity | string => {
   const match = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/.exec(text)
   if (match === null || !/[0-9]/.test(text)) return wrongFormat
@@ -27,7 +27,7 @@ export const parse = (text: string): Quantity | string => {
   return { nanos: sign === "-" ? -nanos : nanos, format }
 }
 
-/** More digits than any amount has that fits: of what has more only that matters. */
+/** More digits than any valid quantity has. The parser does not compute larger numbers exactly. */
 const mostDigits = 1000
 
 const nanosOf = (whole: string, fraction: string, [base, exponent]: Unit): bigint => {
@@ -40,13 +40,13 @@ const nanosOf = (whole: string, fraction: string, [base, exponent]: Unit): bigin
   return shifted(scaled, 9 + (base === 10 ? exponent : 0) - known.length)
 }
 
-/** The amount of a text that has been found to be one; 0 of any other. */
+/** Returns a validated quantity in billionths; 0 if the text is not a quantity. */
 export const amount = (text: string): bigint => {
   const parsed = parse(text)
   return typeof parsed === "string" ? 0n : parsed.nanos
 }
 
-/** The shortest text of the amount without a fraction. */
+/** Formats a quantity as the shortest text without a fraction. */
 export const format = ({ nanos, format }: Quantity): string => {
   if (nanos === 0n) return "0"
   const small = nanos > -1024n * one && nanos < 1024n * one
@@ -54,14 +54,14 @@ export const format = ({ nanos, format }: Quantity): string => {
   return decimal(nanos, format)
 }
 
-/** As the server writes a quantity that a client has written. */
+/** Formats a quantity as the server does when it encodes an object. Invalid text stays unchanged. */
 export const canonical = (text: string): string => {
   if (plain.test(text)) return text
   const parsed = parse(text)
   return typeof parsed === "string" ? text : format(parsed)
 }
 
-/** Rounded up to thousandths, which is all that amounts of resources in a list keep. */
+/** Rounds a quantity up to thousandths, the precision of a resource list. */
 export const milli = (text: string): string => {
   if (!/[nu]|\.\d{4}|e-/i.test(text)) return text
   const parsed = parse(text)
@@ -74,7 +74,7 @@ const one = 1_000_000_000n
 const largest = (2n ** 63n - 1n) * one
 const thousandth = 1_000_000n
 
-/** Texts that stay as they are: no zeros to be taken for a larger unit, and none that begin with one. */
+/** Common texts that are already canonical: without trailing zeros that would allow a larger unit, and without leading zeros. */
 const plain = /^(?:0|[1-9][0-9]{0,2}(?:[munkMGTPE]|)|[1-9](?:[0-9]?[1-9])?(?:Ki|Mi|Gi|Ti|Pi|Ei))$/
 
 const decimals = new Map([
@@ -102,7 +102,7 @@ const unitOf = (suffix: string): Unit | undefined => {
   return exponent === undefined ? undefined : [10, Number(exponent)]
 }
 
-/** Times a power of ten; what is smaller than the finest is rounded up. */
+/** Multiplies by a power of ten. A remainder below the finest unit is rounded up. */
 const shifted = (digits: bigint, by: number): bigint => {
   if (by >= 0) return digits * 10n ** BigInt(by)
   const divisor = 10n ** BigInt(-by)

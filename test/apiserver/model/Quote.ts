@@ -1,8 +1,8 @@
 /**
- * Text in quotes, as Go's `%q` writes it: what is not printable as an escape.
+ * Quotes text like Go's `%q`, which escapes characters that are not printable.
  */
 
-/** The text in quotes. */
+/** Returns the text in quotes. */
 export const quote = (text: string): string =>
   `"${text.toWellFormed().replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, escaped)}"`
 

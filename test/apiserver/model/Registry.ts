@@ -1,32 +1,32 @@
 /**
- * The kinds that are served, by where they are found. Custom kinds come and go with their definitions.
+ * The kinds that the server serves, indexed by path and by name. Custom kinds are added and removed with their CRDs.
  */
 import type { Kind } from "./Kind.ts"
 import { schemaOf } from "./OpenApiDefinitions.ts"
 
 /** The kinds of a server. */
 export interface Registry {
-  /** All, the built-in ones first, in the order they came. */
+  /** Returns all kinds: the built-in ones first, then the custom ones, in the order in which they were added. */
   readonly kinds: () => ReadonlyArray<Kind>
-  /** Grows with each change of the kinds, so that derived values are computed again. */
+  /** Returns a number that grows with each change of the kinds, so that derived values can be recomputed. */
   readonly generation: () => number
-  /** The kind of a resource in a version. */
+  /** Returns the kind of a resource in a version, or undefined if it is not served. */
   readonly find: (group: string, version: string, plural: string) => Kind | undefined
-  /** A kind by the name that objects say. */
+  /** Returns the kind with the `apiVersion` and `kind` of an object, or undefined if it is not served. */
   readonly named: (apiVersion: string, kind: string) => Kind | undefined
-  /** Whether a built-in kind is known by that name. */
+  /** Reports whether a built-in kind has this name. */
   readonly knows: (apiVersion: string, kind: string) => boolean
-  /** One kind per resource, whatever its versions: the first that was added. */
+  /** Returns one kind per resource, regardless of its versions: the first that was added. */
   readonly resources: () => ReadonlyArray<Kind>
-  /** Whether there are kinds of that group, or of one of its versions. */
+  /** Reports whether the group, or one version of it, has kinds. */
   readonly serves: (group: string, version?: string) => boolean
-  /** Serves these kinds as what that owner (a CRD) declares, instead of what it declared before. None: it declares nothing. */
+  /** Serves these kinds for an owner (a CRD), in place of the kinds that it declared before. An empty list removes them. */
   readonly declare: (owner: string, kinds: ReadonlyArray<Kind>) => void
-  /** Calls back when the kind is not served any more, or otherwise than it was, unless the returned function was called before. */
+  /** Calls the listener once the kind is removed or changed. The returned function cancels this. */
   readonly whenDropped: (kind: Kind, listener: () => void) => () => void
 }
 
-/** A registry with kinds that are always there. */
+/** Creates a registry with fixed built-in kinds. */
 export const make = (builtIn: ReadonlyArray<Kind>): Registry => {
   const declared = new Map<string, ReadonlyArray<Kind>>()
   const listeners = new Map<Kind, Set<() => void>>()
@@ -84,7 +84,10 @@ export const make = (builtIn: ReadonlyArray<Kind>): Registry => {
   }
 }
 
-/** Kinds that are part of Kubernetes though nothing serves them by themselves: Scale, Binding, kinds that are left out here. */
+/**
+ * Reports whether Kubernetes publishes a schema for the kind. This includes kinds that no resource here serves: Scale, Binding,
+ * and the kinds that this server omits.
+ */
 const schemaOfKind = (apiVersion: string, kind: string): boolean => {
   const [group = "", version] = apiVersion.split("/")
   return schemaOf(version === undefined ? "" : group, version ?? group, kind) !== undefined

@@ -1,10 +1,11 @@
 /**
- * What a kind's objects look like: an OpenAPI v3 schema with Kubernetes' extensions, its references resolved. A built-in kind
- * has it from a kube-apiserver's own document, a custom one from its CRD. A schema may contain itself (JSONSchemaProps).
+ * The OpenAPI v3 schema of a kind with the extensions of Kubernetes, its references resolved. The schema of a built-in kind
+ * comes from the document of kube-apiserver, that of a custom kind from its CRD. A schema may contain itself
+ * (JSONSchemaProps).
  */
 import type { Json } from "./Json.ts"
 
-/** A rule in CEL of `x-kubernetes-validations`. */
+/** A CEL rule of `x-kubernetes-validations`. */
 export interface Rule {
   readonly rule: string
   readonly message?: string
@@ -14,7 +15,7 @@ export interface Rule {
   readonly optionalOldSelf?: boolean
 }
 
-/** A schema. A value that it says nothing about (no type, no extension) may be anything. */
+/** A schema. Without a type and extensions, it allows any value. */
 export interface Schema {
   readonly type?: "string" | "integer" | "number" | "boolean" | "object" | "array"
   readonly format?: string

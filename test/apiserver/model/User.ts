@@ -1,18 +1,18 @@
 /**
- * The user of a request.
+ * The user of a request, and the names and groups of service accounts.
  */
 
 /** The user of a request. */
 export interface User {
   readonly name: string
   readonly groups: ReadonlyArray<string>
-  /** Absent: the user has none. */
+  /** Absent if the user has no uid. */
   readonly uid?: string | undefined
   /** Further attributes of the user, as in `extra` of a TokenReview. */
   readonly extra?: { readonly [key: string]: ReadonlyArray<string> } | undefined
 }
 
-/** A user as reviews and webhooks show it. */
+/** Returns the UserInfo that reviews and webhooks receive. */
 export const infoOf = ({ extra, groups, name, uid }: User) => ({
   username: name,
   ...(uid !== undefined && { uid }),
@@ -20,20 +20,20 @@ export const infoOf = ({ extra, groups, name, uid }: User) => ({
   ...(extra !== undefined && { extra: Object.fromEntries(Object.entries(extra).map(([key, all]) => [key, [...all]])) })
 })
 
-/** The user of all names of service accounts: `system:serviceaccount:NAMESPACE:NAME`. */
+/** The prefix of the user names of all service accounts: `system:serviceaccount:NAMESPACE:NAME`. */
 const serviceAccountPrefix = "system:serviceaccount:"
 
-/** The user name of a service account. */
+/** Returns the user name of a service account. */
 export const serviceAccountName = (namespace: string, name: string): string =>
   `${serviceAccountPrefix}${namespace}:${name}`
 
-/** The groups of a service account. */
+/** Returns the groups of a service account. */
 export const serviceAccountGroups = (namespace: string): ReadonlyArray<string> => [
   "system:serviceaccounts",
   `system:serviceaccounts:${namespace}`
 ]
 
-/** The service account with this user name; undefined for another user. */
+/** Returns the service account with this user name; undefined for any other user. */
 export const serviceAccountOf = (user: string): { readonly namespace: string; readonly name: string } | undefined => {
   if (!user.startsWith(serviceAccountPrefix)) return undefined
   const [namespace = "", name = "", ...rest] = user.slice(serviceAccountPrefix.length).split(":")
@@ -43,7 +43,7 @@ export const serviceAccountOf = (user: string): { readonly namespace: string; re
 /** The group of all users with credentials. */
 export const authenticated = "system:authenticated"
 
-/** A user with the groups that a kube-apiserver adds: of service accounts, and of all users with credentials. */
+/** Adds the groups that kube-apiserver adds: those of service accounts, and that of all authenticated users. */
 export const complete = (user: User): User => {
   if (user.name === anonymous.name) return { ...user, groups: union(user.groups, anonymous.groups) }
   const account = serviceAccountOf(user.name)
@@ -55,5 +55,5 @@ const union = (some: ReadonlyArray<string>, others: ReadonlyArray<string>): Read
   ...new Set([...some, ...others])
 ]
 
-/** A user without credentials. */
+/** The user of a request without credentials. */
 export const anonymous: User = { name: "system:anonymous", groups: ["system:unauthenticated"] }

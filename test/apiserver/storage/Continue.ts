@@ -1,25 +1,25 @@
 /**
- * Where a page of a list ends: the token that a client hands back for the next one, in Kubernetes' own form.
+ * The continue token of a list, which the client sends to get the next page. It has the encoding of Kubernetes.
  */
 import * as Failure from "../model/Failure.ts"
 import * as Json from "../model/Json.ts"
 
-/** The place of the next page. */
+/** The position of the next page. */
 export interface Continue {
-  /** The moment that all pages show; -1: the present one. */
+  /** The revision that all pages show; -1 for the latest one. */
   readonly revision: number
-  /** The first key that may be on it, without the namespace where the list is one of a namespace. */
+  /** The first key of the next page, without the namespace if the list is limited to one. */
   readonly start: string
 }
 
-/** What comes directly after a key. */
+/** Returns the smallest key after a key. */
 export const after = (key: string): string => `${key}\0`
 
-/** As text. */
+/** Encodes a position as a continue token. */
 export const encode = ({ revision, start }: Continue): string =>
   Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: revision, start })).toString("base64url")
 
-/** From text. Throws a Failure (400) for what no server has given. */
+/** Decodes a continue token. Throws a Failure (400) if it is invalid. */
 export const decode = (token: string): Continue => {
   const value = parsed(bytesOf(token))
   const version = Json.text(Json.at(value, "v")) ?? ""
@@ -51,7 +51,7 @@ const parsed = (bytes: Buffer): Json.Json => {
   }
 }
 
-/** A character as Go's JSON decoder shows it. */
+/** Formats a character like Go's JSON decoder does. */
 const quoted = (character: string): string => {
   const code = character.charCodeAt(0)
   if (character === "'") return "'\\''"

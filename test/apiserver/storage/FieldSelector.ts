@@ -1,22 +1,22 @@
 /**
- * Which fields an object must have: the text of `?fieldSelector=`, as apimachinery's `fields` reads it, against the fields
- * that a kind lets be selected, with the words that kube-apiserver refuses the others with.
+ * Parses and evaluates `?fieldSelector=`, with the syntax of apimachinery's `fields` and the errors of kube-apiserver. A
+ * selector may use only the fields that the kind makes selectable.
  */
 import * as Failure from "../model/Failure.ts"
 import * as Json from "../model/Json.ts"
 import type { Kind } from "../model/Kind.ts"
 
-/** One condition on one field. */
+/** A requirement on one field. */
 export interface Requirement {
   readonly field: string
   readonly equal: boolean
   readonly value: string
 }
 
-/** All of these conditions. */
+/** A selector: an object matches if it meets all requirements. */
 export type Selector = ReadonlyArray<Requirement>
 
-/** Reads a selector's text: `a=b,c==d,e!=f`, where a backslash takes `,`, `=` and itself as they are. Throws a Failure (400). */
+/** Parses a selector: `a=b,c==d,e!=f`. A backslash escapes `,`, `=` and itself. Throws a Failure (400) if it is malformed. */
 export const parse = (text: string): Selector =>
   (text.match(/(?:\\.|[^,\\])+\\?|\\/gs) ?? [])
     .sort()
@@ -26,10 +26,13 @@ export const parse = (text: string): Selector =>
       const [, field = "", operator, value = ""] = split
       return { field, equal: operator !== "!=", value: unescaped(value) }
     })
-    // Nothing of nothing is asked for.
+    // A requirement of an empty value for an empty field is ignored.
     .filter(({ field, value }) => field !== "" || value !== "")
 
-/** The selector for a kind: refuses (400) fields that the kind does not let be selected, and renames the old `spec.host`. */
+/**
+ * Parses the selector of a request for a kind, and renames the old `spec.host`. Throws a Failure (400) for a field that the
+ * kind does not support.
+ */
 export const of = (kind: Kind, text: string): Selector => {
   const own = Object.keys(kind.selectableFields({}))
   return parse(text).map((requirement) => {
@@ -43,14 +46,17 @@ export const of = (kind: Kind, text: string): Selector => {
   })
 }
 
-/** Whether the object is taken. */
+/** Reports whether the object matches. */
 export const matches = (selector: Selector, kind: Kind, object: Json.JsonObject): boolean => {
   if (selector.length === 0) return true
   const fields = fieldsOf(kind, object)
   return selector.every(({ equal, field, value }) => ((fields[field] ?? "") === value) === equal)
 }
 
-/** The value that the selector asks of a field, if it asks for just one: lists of one object need not look at the others. */
+/**
+ * Returns the value that the selector requires for a field, or undefined. A list that selects one name can then skip all other
+ * objects.
+ */
 export const exactly = (selector: Selector, field: string): string | undefined =>
   selector.find((requirement) => requirement.field === field && requirement.equal)?.value
 

@@ -1,25 +1,25 @@
 /**
- * Chance: the uids of objects, the ends of generated names. The same seed gives the same ones.
+ * Generates uids and name suffixes from a seed. The same seed results in the same values.
  */
 import { PCGRandom } from "effect/Utils"
 import * as Step from "./Step.ts"
 
-/** Makes what has to be unlike anything before. */
+/** Generates unique values. */
 export interface Identity {
-  /** A version 4 UUID. */
+  /** Returns a version 4 UUID. */
   readonly uid: () => string
-  /** The name that a `generateName` becomes: five more characters, 63 in all at most. */
+  /** Generates a name from a `generateName`: it appends five characters, and limits the name to 63. */
   readonly name: (base: string) => string
-  /** At least 0, less than 1. */
+  /** Returns a number of at least 0 and less than 1. */
   readonly fraction: () => number
 }
 
-/** Consonants and digits without those that make words or look alike, as apimachinery has them. */
+/** The alphabet of apimachinery: consonants and digits, without characters that form words or look alike. */
 const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 
 const longestBase = 63 - 5
 
-/** An identity from a seed. All runs of one step get the same. */
+/** Creates an identity from a seed. All runs of one step get the same values. */
 export const make = (seed: number): Identity => {
   const random = new PCGRandom(seed)
   const hex = (digits: number): string =>

@@ -1,6 +1,6 @@
 /**
- * Which labels an object must have: the text of `?labelSelector=` and the LabelSelector of objects, as apimachinery's
- * `labels` reads them, with its words for what is malformed.
+ * Parses and evaluates label selectors: the text of `?labelSelector=`, and the LabelSelector of objects. The syntax and the
+ * errors are those of apimachinery's `labels`.
  */
 
 import * as Failure from "../model/Failure.ts"
@@ -8,17 +8,17 @@ import * as FieldError from "../model/FieldError.ts"
 import * as Format from "../model/Format.ts"
 import * as Json from "../model/Json.ts"
 
-/** How a requirement compares. `gt` and `lt` are written `>` and `<`. */
+/** The operator of a requirement. `gt` and `lt` are written `>` and `<`. */
 export type Operator = "in" | "notin" | "=" | "==" | "!=" | "gt" | "lt" | "exists" | "!"
 
-/** One condition on one label. */
+/** A requirement on one label. */
 export interface Requirement {
   readonly key: string
   readonly operator: Operator
   readonly values: ReadonlyArray<string>
 }
 
-/** All of these conditions. */
+/** A selector: an object matches if it meets all requirements. */
 export type Selector = ReadonlyArray<Requirement>
 
 /** The labels of an object. */
@@ -26,10 +26,10 @@ export interface Labels {
   readonly [key: string]: string
 }
 
-/** Takes none: what a missing LabelSelector means. */
+/** Matches no object, like a missing LabelSelector. */
 export const nothing: Selector = [{ key: "", operator: "in", values: [] }]
 
-/** Reads a selector's text: `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1,m<2`. Throws a Failure (400) for what is malformed. */
+/** Parses a selector: `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1,m<2`. Throws a Failure (400) if it is malformed. */
 export const parse = (text: string): Selector => {
   const tokens = tokensOf(text)
   const requirements: Array<Requirement> = []
@@ -49,7 +49,7 @@ export const parse = (text: string): Selector => {
   return requirements
 }
 
-/** The selector of a LabelSelector object: an empty one takes everything, none at all nothing. Throws a Failure (400). */
+/** Converts a LabelSelector. An empty one matches every object, a missing one matches none. Throws a Failure (400) if it is invalid. */
 export const ofLabelSelector = (selector: Json.Json | undefined): Selector => {
   if (!Json.isObject(selector)) return nothing
   const ofLabels = Object.entries(Json.texts(selector.matchLabels)).map(([key, value]) => checked(key, "=", [value]))
@@ -63,19 +63,19 @@ export const ofLabelSelector = (selector: Json.Json | undefined): Selector => {
   return [...ofLabels, ...ofExpressions]
 }
 
-/** The selector of a plain map of labels, as Services and ReplicationControllers have it; none takes nothing. */
+/** Converts a map of labels, as in Services and ReplicationControllers. A missing map matches no object. */
 export const ofMap = (labels: Json.Json | undefined): Selector =>
   Json.isObject(labels)
     ? Object.entries(Json.texts(labels)).map(([key, value]) => ({ key, operator: "=", values: [value] }))
     : nothing
 
-/** Whether an object with these labels is taken. */
+/** Reports whether an object with these labels matches. */
 export const matches = (selector: Selector, labels: Labels): boolean =>
   selector.every((requirement) =>
     holds(requirement, Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined)
   )
 
-/** The selector as text, in the one form that Kubernetes writes: sorted by key, the values of a set sorted. */
+/** Formats a selector as Kubernetes does: sorted by key, with the values of each set sorted. */
 export const format = (selector: Selector): string =>
   selector
     .toSorted((one, other) => compare(one.key, other.key))
@@ -121,7 +121,7 @@ const holds = ({ operator, values }: Requirement, label: string | undefined): bo
   }
 }
 
-/** The tokens of a selector, looked at one ahead; `undefined` is the end. */
+/** The tokens of a selector, with one token of lookahead. `undefined` is the end. */
 interface Tokens {
   readonly next: () => string | undefined
   readonly take: () => string | undefined
@@ -135,7 +135,7 @@ const tokensOf = (text: string): Tokens => {
 
 const symbols: ReadonlySet<string | undefined> = new Set([")", ",", "!", "==", "=", ">", "<", "!=", "("])
 
-/** Whether it is a name or a value; `in` and `notin` are, too, where no operator can stand. */
+/** Reports whether the token is a name or a value. `in` and `notin` are names where an operator is not allowed. */
 const isIdentifier = (token: string | undefined): token is string => token !== undefined && !symbols.has(token)
 
 const requirement = (tokens: Tokens): Requirement => {
@@ -176,7 +176,7 @@ const exact = (tokens: Tokens): string => {
   return value
 }
 
-/** `(a,b)`; where a value is left out, it is the empty one. */
+/** Parses a set of values: `(a,b)`. An omitted value is the empty string. */
 const set = (tokens: Tokens): ReadonlyArray<string> => {
   const open = tokens.take()
   if (open !== "(") throw unparsable(`found '${open ?? ""}' expected: '('`)
@@ -217,7 +217,7 @@ const operatorOf = (operator: string): Operator => {
   }
 }
 
-/** The requirement, when its key and values may be what they are. */
+/** Validates the key and the values of a requirement, and returns the requirement. Throws a Failure (400) if they are invalid. */
 const checked = (
   key: string,
   operator: Operator,
@@ -266,14 +266,14 @@ const formatErrors = (format: Format.Format, field: string | undefined, value: s
 const invalid = (field: string | undefined, value: Json.Json, detail: string): string =>
   FieldError.sentence(FieldError.make("FieldValueInvalid", field, value, detail))
 
-/** An integer of 64 bits. */
+/** Parses a 64-bit integer; undefined if the text is not one. */
 const integer = (text: string | undefined): bigint | undefined => {
   if (text === undefined || !/^[+-]?[0-9]+$/.test(text)) return undefined
   const value = text.startsWith("-") ? -BigInt(text.slice(1)) : BigInt(text.replace("+", ""))
   return BigInt.asIntN(64, value) === value ? value : undefined
 }
 
-/** By code units; not by the customs of a language. */
+/** Compares by code units, independent of the locale. */
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 
 const malformed = (message: string): Failure.Failure => Failure.badRequest(message)

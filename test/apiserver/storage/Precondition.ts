@@ -1,10 +1,10 @@
 /**
- * What a write makes a condition of: that the object is the very one, in the very state, that the client means.
+ * The preconditions of a write: the uid and the resourceVersion that the client expects.
  */
 import * as Failure from "../model/Failure.ts"
 import type { Kind } from "../model/Kind.ts"
 
-/** The refusal (409) of the storage, where an object is not the one that was meant. */
+/** The error (409) of an object that does not meet a precondition. */
 export const failed = (
   kind: Kind,
   namespace: string,

@@ -1,5 +1,6 @@
 /**
- * The state of a server in a folder, so that it goes on where another one ended. The only place where the server does files.
+ * Saves the state of a server to a folder, so that a later server can continue from it. Only this module of the server uses
+ * files.
  */
 import { FileSystem, Path } from "@effect/platform"
 import type { PlatformError } from "@effect/platform/Error"
@@ -7,22 +8,22 @@ import { Data, Effect } from "effect"
 import * as Json from "../model/Json.ts"
 import type { Saved } from "./Store.ts"
 
-/** What is in the folder is no state of a server. */
+/** The error of a folder whose content is not a valid state. */
 export class Unreadable extends Data.TaggedError("Unreadable")<{ readonly path: string; readonly reason: string }> {
   override get message(): string {
     return `${this.path}: ${this.reason}`
   }
 }
 
-/** A state, and the time of its clock. */
+/** The state of a server and its clock. */
 export interface State extends Saved {
-  /** How far the clock was ahead of the real time, in milliseconds. Default: not at all. */
+  /** The offset of the server's clock from the real time, in milliseconds. Default: 0. */
   readonly ahead?: number | undefined
 }
 
 const fileName = "state.json"
 
-/** Writes the state; whoever reads sees the old one or the new one, never a part. The folder is made if it is missing. */
+/** Writes the state atomically: a reader sees the old state or the new one. Creates the folder if it is missing. */
 export const save = (
   server: { readonly saved: () => State },
   folder: string
@@ -36,7 +37,10 @@ export const save = (
     yield* files.rename(`${target}.new`, target)
   })
 
-/** Reads a state, for `make({ saved })`; undefined when there is none yet. */
+/**
+ * Reads a state for `make({ saved })`; undefined if the folder does not contain one yet. Fails with `Unreadable` if the state
+ * is invalid.
+ */
 export const load = (
   folder: string
 ): Effect.Effect<State | undefined, PlatformError | Unreadable, FileSystem.FileSystem | Path.Path> =>

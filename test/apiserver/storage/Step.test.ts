@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as Failure from "../model/Failure.ts"
 import * as Step from "./Step.ts"
 
-/** A call that notes its key, and answers with it in capitals. */
+/** Builds a call that records its key and answers with the key in upper case. */
 const caller = () => {
   const calls: Array<string> = []
   const ask = (key: string) =>

@@ -1,14 +1,14 @@
 /**
- * Steps of the server that need an answer from outside, of a webhook.
+ * Steps of the server that need a response from outside, such as that of a webhook.
  *
- * A step is synchronous. Where it needs such an answer it throws `Pending`; the runner of the step waits for the answer and runs the
- * step again, now with the answer. So a step asks for everything before it writes, and each run repeats the uids and names of the
- * run before (`once`). A step that asks nothing runs once, and at no cost.
+ * A step is synchronous. If it needs such a response, it throws `Pending`. Its runner waits for the response, and then runs
+ * the step again with that response. A step must therefore make all calls before it writes. Each run repeats the uids and
+ * names of the previous run (`once`). A step without calls runs once, without overhead.
  */
 import { Effect } from "effect"
 import * as Failure from "../model/Failure.ts"
 
-/** A step needs the result of a call, which never fails. */
+/** Thrown by a step that needs the result of a call. The call itself never fails. */
 export class Pending extends Error {
   readonly key: string
   readonly call: Effect.Effect<unknown>
@@ -20,25 +20,25 @@ export class Pending extends Error {
   }
 }
 
-/** What the runs of one step have in common. */
+/** The state that the runs of one step share. */
 export interface Step {
   readonly answers: Map<string, unknown>
   readonly made: Array<Made | undefined>
   next: number
 }
 
-/** The outcome of `once`, and where the run goes on behind it. */
+/** The outcome of `once`, and the position at which the run continues after it. */
 interface Made {
   readonly outcome: { readonly value: unknown } | { readonly error: unknown }
   readonly next: number
 }
 
-/** A step that has not run. */
+/** Creates a step that has not run yet. */
 export const make = (): Step => ({ answers: new Map(), made: [], next: 0 })
 
 let current: Step | undefined
 
-/** Runs a step, or goes on with it. Throws what `body` throws. */
+/** Runs a step once, from the start. Throws the errors of `body`. */
 export const attempt = <A>(step: Step, body: () => A): A => {
   const before = current
   current = step
@@ -51,8 +51,8 @@ export const attempt = <A>(step: Step, body: () => A): A => {
 }
 
 /**
- * The result of a call to the outside. Equal calls are made once, unless something happened `once` between them: a step that creates
- * two equal objects asks about each. Throws `Pending`.
+ * Returns the result of an outside call. Equal calls are made only once, unless a `once` lies between them: a step that
+ * creates two equal objects makes a call for each. Throws `Pending` if the result is not known yet.
  */
 export const ask = <A>(key: string, call: () => Effect.Effect<A>): A => {
   const position = `${current?.next ?? 0} ${key}`
@@ -60,7 +60,10 @@ export const ask = <A>(key: string, call: () => Effect.Effect<A>): A => {
   throw new Pending(position, call())
 }
 
-/** What `make` returned, or threw, in the first run of the step that came that far. Outside of steps: calls `make`. */
+/**
+ * Returns or throws the outcome of `make` in the first run of the step that reached this point. Outside a step, it calls
+ * `make` directly.
+ */
 export const once = <A>(make: () => A): A => {
   const step = current
   if (step === undefined) return make()
@@ -84,7 +87,7 @@ export const once = <A>(make: () => A): A => {
   }
 }
 
-/** Runs a step until it has all answers. Fails with what `body` throws besides `Pending`. */
+/** Runs a step until it has all responses. Fails with the errors of `body` except `Pending`. */
 export const run = <A>(step: Step, body: () => A): Effect.Effect<A, unknown> =>
   Effect.suspend(() => {
     try {
@@ -94,14 +97,14 @@ export const run = <A>(step: Step, body: () => A): Effect.Effect<A, unknown> =>
     }
   })
 
-/** Goes on with a step that has thrown `Pending`. */
+/** Waits for the call of a step that threw `Pending`, and continues the step. */
 export const answered = <A>(step: Step, { call, key }: Pending, body: () => A): Effect.Effect<A, unknown> =>
   Effect.flatMap(call, (answer) => {
     step.answers.set(key, answer)
     return run(step, body)
   })
 
-/** The Failure for an error. An unexpected error is an internal error of the server, without its stack. */
+/** Converts an error to a Failure. An unexpected error becomes an internal error (500) without its stack. */
 export const failureOf = (error: unknown): Failure.Failure => {
   if (error instanceof Failure.Failure) return error
   if (error instanceof RangeError) return Failure.badRequest("the request nests too deeply")

@@ -1,52 +1,52 @@
 /**
- * The objects, and the order in which they changed: one revision for all kinds, as etcd has it. Every write adds one to it
- * and becomes the resourceVersion of what was written. A bounded number of changes is kept, by which a watch goes on where
- * another ended, and by undoing which a list shows an earlier moment.
+ * The stored objects and the order of their changes. As in etcd, all kinds share one revision. Each write increments it, and
+ * the written object gets it as its resourceVersion. The store keeps a bounded history of changes: watches continue from it,
+ * and lists of an earlier revision undo its changes.
  *
- * Nothing that is stored is ever changed, so that whoever reads an object may keep it.
+ * Stored objects are immutable, so a reader may keep them.
  */
 import type { JsonObject } from "../model/Json.ts"
 import { equal, object, text } from "../model/Json.ts"
 import { keyOf, keyOfObject } from "../model/ObjectMeta.ts"
 
-/** One write. */
+/** A write of one object. */
 export interface Change {
   readonly revision: number
   readonly type: "ADDED" | "MODIFIED" | "DELETED"
   readonly storage: string
-  /** As it is now; of a deleted object its last state, with the revision of its end as resourceVersion. */
+  /** The object after the write. A deleted object has its last state, with the revision of the deletion as resourceVersion. */
   readonly object: JsonObject
-  /** As it was before; undefined of an object that is new. */
+  /** The object before the write; undefined for a new object. */
   readonly previous: JsonObject | undefined
 }
 
-/** Hears of a change when it has happened. It must not write. */
+/** Called synchronously after each change. A listener must not write. */
 export type Listener = (change: Change) => void
 
-/** A store. An empty namespace is that of kinds which have none. */
+/** A store of objects. The namespace of a cluster-scoped object is empty. */
 export interface Store {
-  /** The number of the last change. */
+  /** The revision of the last change. */
   readonly revision: number
-  /** The changes after this one are kept. */
+  /** The history contains the changes after this revision. */
   readonly oldest: number
   readonly get: (storage: string, namespace: string, name: string) => JsonObject | undefined
-  /** All objects, or those of one namespace, by namespace and name. */
+  /** Lists all objects or those of one namespace, sorted by namespace and name. */
   readonly list: (storage: string, namespace?: string) => ReadonlyArray<JsonObject>
-  /** The same as it was at a revision; undefined when that is further back than the history reaches. */
+  /** Lists the objects as of a revision; undefined if the history no longer contains the revision. */
   readonly listAt: (storage: string, revision: number, namespace?: string) => ReadonlyArray<JsonObject> | undefined
-  /** The changes after a revision; undefined if the history no longer has them. */
+  /** Returns the changes after a revision; undefined if the history no longer contains them. */
   readonly changes: (storage: string, after: number) => ReadonlyArray<Change> | undefined
-  /** Writes an object, new or not, at its namespace and name, and gives it as it is stored. */
+  /** Creates or replaces the object with its namespace and name. Returns the stored object. */
   readonly put: (storage: string, object: JsonObject) => JsonObject
-  /** Takes an object away and gives its last state; undefined when there is none. */
+  /** Deletes an object and returns its last state; undefined if the object does not exist. */
   readonly remove: (storage: string, namespace: string, name: string) => JsonObject | undefined
-  /** Hears of all changes, or of those of one storage, until the returned function is called. */
+  /** Calls the listener for all changes, or for those of one storage. The returned function unsubscribes. */
   readonly subscribe: (listener: Listener, storage?: string) => () => void
-  /** All there is, to be loaded again. Without history: watches from before the moment are too old. */
+  /** Returns all objects for a later `restore` or `make`. The history is not included: after a load, every older revision has expired. */
   readonly saved: () => Saved
   /**
-   * Writes and removes objects until the store has the saved ones again. Objects that have not changed keep their resourceVersion. The
-   * revision rises, so that watches continue with the differences.
+   * Writes and removes objects until the store equals the saved state. Unchanged objects keep their resourceVersion. The
+   * revision grows, so that watches continue with the differences.
    */
   readonly restore: (saved: Saved) => void
 }
@@ -57,24 +57,24 @@ export interface Saved {
   readonly storages: { readonly [storage: string]: ReadonlyArray<JsonObject> }
 }
 
-/** How a store is made. */
+/** The options of a store. */
 export interface Options {
-  /** How many changes are kept at least; default 10 000: minutes of a busy test, and some tens of megabytes. */
+  /** The minimum number of changes in the history. The default of 10,000 covers minutes of a busy test and some tens of megabytes. */
   readonly history?: number | undefined
   readonly saved?: Saved | undefined
 }
 
-/** Where the revisions of an empty store begin: higher than 1, so that a watch from 1 is one from before all history. */
+/** The first revision of an empty store. It is higher than 1, so that revision 1 is before the history. */
 const firstRevision = 100
 
-/** The objects of one storage, their keys in order, and who listens. */
+/** The objects of one storage, their sorted keys, and its listeners. */
 interface Shelf {
   readonly objects: Map<string, JsonObject>
   readonly keys: Array<string>
   readonly listeners: Set<Listener>
 }
 
-/** A store. */
+/** Creates a store. */
 export const make = (options: Options = {}): Store => {
   const history = options.history ?? 10_000
   const shelves = new Map<string, Shelf>()
@@ -103,7 +103,7 @@ export const make = (options: Options = {}): Store => {
 
   const record = (shelf: Shelf, change: Change): void => {
     log.push(change)
-    // Half of it at once, so that the cost per write stays constant.
+    // Half of the history is dropped at once, so that the cost per write stays constant.
     if (log.length >= 2 * history) {
       const dropped = log.splice(0, log.length - history)
       oldest = dropped.at(-1)?.revision ?? oldest
@@ -218,10 +218,10 @@ export const make = (options: Options = {}): Store => {
 
 const uidOf = (stored: JsonObject): string | undefined => text(object(stored.metadata).uid)
 
-/** Whether two states of an object differ in nothing but their resourceVersion. */
+/** Reports whether two states of an object differ only in their resourceVersion. */
 const isSame = (one: JsonObject, other: JsonObject): boolean => equal(at(0, one), at(0, other))
 
-/** An object as of a revision. */
+/** Returns the object with a revision as its resourceVersion. */
 const at = (revision: number, written: JsonObject): JsonObject => ({
   ...written,
   metadata: { ...object(written.metadata), resourceVersion: String(revision) }
@@ -229,14 +229,14 @@ const at = (revision: number, written: JsonObject): JsonObject => ({
 
 const byCode = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 
-/** Where a key is in the order, or would be. */
+/** Returns the index of a key in the sorted keys, or the index at which it would be inserted. */
 const indexOf = (keys: ReadonlyArray<string>, key: string): number =>
   lowest(keys.length, (index) => (keys[index] ?? "") >= key)
 
 const firstAfter = (log: ReadonlyArray<Change>, revision: number): number =>
   lowest(log.length, (index) => (log[index]?.revision ?? 0) > revision)
 
-/** The lowest index of which something is true that is true of all higher ones. */
+/** Returns the lowest index for which `holds` is true. `holds` must also be true for all higher indexes. */
 const lowest = (length: number, holds: (index: number) => boolean): number => {
   let low = 0
   let high = length
