@@ -40,7 +40,7 @@ interface Followed {
   readonly failed?: (failure: Failure) => ReadonlyArray<Write>
 }
 
-/** A POST. The error of a terminating namespace ends the write without a retry, as the write can never succeed. */
+/** A POST. An error because of a terminating namespace is ignored, as the write can never succeed. */
 export interface Create extends Followed {
   readonly verb: "create"
   readonly object: JsonObject
@@ -97,7 +97,7 @@ export type Write = Create | Update | Patch | Apply | Delete | Record
 /** The result of a pass. */
 export interface Pass {
   readonly writes: ReadonlyArray<Write>
-  /** After how many milliseconds to look again although nothing changes. */
+  /** Milliseconds until the next pass, even if no object changes. */
   readonly again?: number | undefined
   /** Input of the next pass of this key, if all writes succeed. Absent: the memory is cleared. */
   readonly memory?: Json | undefined
