@@ -123,7 +123,7 @@ interface Owners {
   readonly waiting: ReadonlyArray<JsonObject>
 }
 
-/** Undefined if the kind of an owner is not served. */
+/** Undefined if the kind of an owner is not served, or the owner is namespaced and the object is cluster-scoped. */
 const classified = (snapshot: Snapshot, object: JsonObject): Owners | undefined => {
   const solid: Array<JsonObject> = []
   const dangling: Array<JsonObject> = []

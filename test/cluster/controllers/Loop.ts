@@ -23,7 +23,7 @@ import * as Writer from "./Writer.ts"
 
 /** A running loop. */
 export interface Loop {
-  /** Waits until no key is due: until the controllers have done all that can be done now. */
+  /** Waits until no key is due, so that the controllers have done all current work. */
   readonly idle: Effect.Effect<void>
   /** Clears the state of all earlier passes, as after a restart. A restore of the store needs it, for example. */
   readonly restart: Effect.Effect<void>

@@ -49,9 +49,9 @@ export const usage = (pods: ReadonlyArray<JsonObject>): ReadonlyMap<string, Usag
 
 /** The resources that a pod lacks on a node. */
 export interface Lack {
-  /** `Insufficient cpu`. */
+  /** The reasons, such as `Insufficient cpu`. */
   readonly reasons: ReadonlyArray<string>
-  /** Not even an empty node would do. */
+  /** Whether the pod would not fit even on the empty node. */
   readonly isHopeless: boolean
 }
 
