@@ -12,11 +12,11 @@ export type Picture = ReadonlyMap<string, string>
 
 /** A difference of two pictures. */
 export interface Difference {
-  /** `Deployment default/shop`. */
+  /** For example `Deployment default/shop`. */
   readonly object: string
   /** The path of the field; empty for a whole object. */
   readonly path: string
-  /** The values as JSON; undefined where the field is absent. */
+  /** The values as JSON; undefined if the field is absent. */
   readonly expected: string | undefined
   readonly actual: string | undefined
 }
