@@ -1,7 +1,7 @@
 /**
  * CronJobs: a Job for each time of a schedule.
  *
- * A pass updates the active Jobs in the status, deletes finished Jobs beyond the history limits, and creates the Job of the latest time
+ * A pass updates the active Jobs in the status, and deletes finished Jobs beyond the history limits. It creates the Job of the latest time
  * that is due. The name of a Job contains the minute of its scheduled time, so that each time creates one Job only.
  */
 import { at, type Json, type JsonObject, number, object, objects, text } from "@homeostat/apiserver/model/Json"

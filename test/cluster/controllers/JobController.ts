@@ -4,7 +4,7 @@
  * A pass creates or deletes pods. It writes the status, which names the finished pods, and then removes their finalizers. The next pass
  * counts these pods. It reports the end when no pod is left.
  *
- * Not supported: `successPolicy`, `backoffLimitPerIndex` and `FailIndex`.
+ * Not supported, because no program on this server needs them: `successPolicy`, `backoffLimitPerIndex` and `FailIndex`.
  */
 
 import { at, equal, type Json, type JsonObject, object, text } from "@homeostat/apiserver/model/Json"

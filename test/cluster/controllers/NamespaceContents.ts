@@ -1,6 +1,6 @@
 /**
- * The objects that each namespace has, which the controllers recreate after a deletion: the ServiceAccount `default`, and the CA
- * certificates of the API server for pods.
+ * The objects that each namespace has: the ServiceAccount `default`, and the CA certificates of the API server for pods. The controllers
+ * recreate them after a deletion.
  */
 import { at, equal } from "@homeostat/apiserver/model/Json"
 import { annotationsOf, isDeleting, nameOf, namespaceOf, withMetadata } from "@homeostat/apiserver/model/ObjectMeta"

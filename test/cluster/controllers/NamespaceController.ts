@@ -1,6 +1,6 @@
 /**
  * Deletes the objects of a terminating namespace, the pods first. It reports the remaining objects, and finalizes the namespace when it is
- * empty. The real controller first waits five seconds for the other API servers of a cluster.
+ * empty. The real controller first waits five seconds for other API servers, which this cluster does not have.
  */
 
 import { at, equal, type JsonObject, list, objects, text } from "@homeostat/apiserver/model/Json"

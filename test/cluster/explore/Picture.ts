@@ -1,6 +1,6 @@
 /**
- * The state of a cluster without the parts that differ between two equal runs: uids, times, resourceVersions, addresses, generated
- * names, and the order of lists that are sets.
+ * The state of a cluster without the parts that differ between two equal runs. These are uids, times, resourceVersions, addresses,
+ * generated names, and the order of lists that are sets.
  */
 
 import * as Json from "@homeostat/apiserver/model/Json"

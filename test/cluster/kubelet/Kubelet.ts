@@ -1,7 +1,7 @@
 /**
  * A node without a container runtime. The node registers itself and runs the pods that are bound to it, over a client of any API server.
- * An image that is mapped to a program runs as a child process; the kubelet simulates all others. If another client writes the status of a
- * simulated pod, such as a restore of the API server, the kubelet continues the pod from that status.
+ * An image that is mapped to a program runs as a child process; the kubelet simulates all others. Another client, such as a
+ * restore of the API server, may write the status of a simulated pod. Then the kubelet continues the pod from that status.
  *
  * Permissions: nodes create, patch of nodes/status; pods list, watch, delete, patch of pods/status; secrets and configmaps get;
  * serviceaccounts/token and events create. The kubelet sends no heartbeats, because no node controller runs beside it.

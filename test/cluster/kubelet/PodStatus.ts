@@ -146,8 +146,8 @@ export const of = (known: Known): Status => {
 }
 
 /**
- * Returns the patch that writes a status to the pod with this uid. The patch merges conditions by type, as a real kubelet does, because
- * the eviction API may have added a condition that this kubelet has not seen yet.
+ * Returns the patch that writes a status to the pod with this uid. The patch merges conditions by type, as a real kubelet does. The
+ * eviction API may have added a condition that this kubelet has not seen yet.
  */
 export const patch = (uid: string, { conditions = [], ...status }: Status): Patch.Patch =>
   Patch.strategic({

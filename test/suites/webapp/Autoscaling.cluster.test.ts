@@ -110,7 +110,7 @@ describe.concurrent("an autoscaler of the WebApp", () => {
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop")
       yield* autoscale(scene, { apiVersion: "apps.kubedojo.io/v1beta1", kind: "WebApp" })
-      // The HPA controller sends the same request.
+      // The HPA controller also scales through the scale subresource.
       yield* Client.scale.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { replicas: 5 } }))
       yield* Scene.settled(scene, "shop")
       expect((yield* Client.scale.get(WebApp, scene.key("shop"))).status?.replicas).toBe(5)
