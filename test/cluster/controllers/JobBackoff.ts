@@ -34,7 +34,7 @@ export const after = (
 export const remaining = ({ failures, last }: Backoff, now: number): number =>
   failures === 0 ? 0 : Math.max(0, last + Math.min(10_000 * 2 ** (failures - 1), 600_000) - now)
 
-/** Returns when a pod finished: from its containers, otherwise from its conditions or times. */
+/** Returns when a pod finished: from its containers, otherwise from its condition Ready, its deletion or its creation. */
 const finishedAt = (pod: JsonObject): number => {
   const ends = objects(at(pod, "status", "containerStatuses")).map((status) =>
     millisOf(at(status, "state", "terminated", "finishedAt"))

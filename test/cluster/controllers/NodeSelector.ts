@@ -32,7 +32,7 @@ const takes = (term: JsonObject, node: JsonObject): boolean => {
 export const admits = (selector: Json | undefined, node: JsonObject): boolean =>
   selector === undefined || objects(at(selector, "nodeSelectorTerms")).some((term) => takes(term, node))
 
-/** Returns the only nodes that the terms allow by name; undefined if a term allows nodes by other fields. */
+/** Returns the only nodes that the terms allow by name; undefined if a term does not select nodes by name. */
 export const named = (selector: Json | undefined): ReadonlySet<string> | undefined => {
   const terms = objects(at(selector, "nodeSelectorTerms")).map((term) => {
     const fields = objects(term.matchFields).filter(({ key, operator }) => key === "metadata.name" && operator === "In")

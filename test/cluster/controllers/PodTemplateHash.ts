@@ -1,5 +1,5 @@
 /**
- * The hash of a pod template, which distinguishes the ReplicaSets of a Deployment. The real hash depends on Go's memory layout of the
+ * The hash of a pod template, which distinguishes the ReplicaSets of a Deployment. The real hash depends on Go's representation of the
  * template. This hash has another value, but it is as stable and has the same format.
  */
 import * as GoText from "@homeostat/apiserver/model/GoText"

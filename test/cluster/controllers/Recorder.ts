@@ -1,6 +1,6 @@
 /**
- * Records Events, as client-go's recorders do. A repeated Event increments a count. Of ten similar Events within ten minutes, only the
- * last is written. An object gets at most 25 Events at once.
+ * Records Events, as client-go's recorders do. A repeated Event increments a count. From the tenth similar Event within ten minutes on,
+ * similar Events are combined into one. An object gets at most 25 Events at once.
  *
  * kube-controller-manager writes Events of the core group, and kube-scheduler writes those of events.k8s.io.
  */

@@ -64,7 +64,7 @@ export const byAge = (sets: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject
 
 const byName = (one: JsonObject, other: JsonObject): number => (nameOf(one) < nameOf(other) ? -1 : 1)
 
-/** Scales down old ReplicaSets in a rolling update. Unavailable pods go first; without them, as many pods as the limit allows. */
+/** Scales down old ReplicaSets in a rolling update. Unavailable pods go first. If there are none, as many pods go as the limit allows. */
 export const scaleDown = (
   deployment: JsonObject,
   fresh: JsonObject,

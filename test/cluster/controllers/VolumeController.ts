@@ -1,5 +1,5 @@
 /**
- * Binds claims to volumes. A claim gets a matching volume, or a new one for any class. A claim with the class "" only gets existing
+ * Binds claims to volumes. A claim gets a matching volume or a new one, whatever its class. A claim with the class "" only gets existing
  * volumes. With a class of the mode WaitForFirstConsumer, a claim waits for a pod that uses it. The kubelet manages the contents of the
  * volumes.
  */

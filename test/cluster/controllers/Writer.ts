@@ -90,7 +90,7 @@ const deleteOptions = ({ object, propagation, unchanged }: Extract<Write, { verb
   ...(propagation === undefined ? {} : { propagationPolicy: propagation })
 })
 
-/** Returns the kind of a stored object. The kind may have no served version with its apiVersion. */
+/** Returns the kind of a stored object. The API server need not serve the stored version. */
 const kindOf = (registry: Registry, { apiVersion, kind }: JsonObject): Kind => {
   const named = registry.named(text(apiVersion) ?? "", text(kind) ?? "")
   const [group = ""] = (text(apiVersion) ?? "").includes("/") ? (text(apiVersion) ?? "").split("/") : [""]

@@ -27,7 +27,7 @@ export interface PathViolation extends Evidence {
 export interface StatesReport {
   /** The violations, one for each set of fields that differ. */
   readonly violations: ReadonlyArray<PathViolation>
-  /** The number of specs that a new object had. */
+  /** The number of specs that a new object got in the exploration. */
   readonly specs: number
   /** The number of sequences that ran to their end; 0 if the spec is immutable. */
   readonly sequences: number

@@ -23,7 +23,7 @@ export interface Running {
   readonly ended: Effect.Effect<Ended>
   /** Sends SIGTERM, and SIGKILL after the grace period. Returns when the container has exited. */
   readonly stop: (grace: Duration.Duration) => Effect.Effect<void>
-  /** Like `stop`, where the exit code is not reported any more. A simulated container does not wait. */
+  /** Like `stop`, for a caller that no longer reports the end. A simulated container does not wait. */
   readonly abandon: (grace: Duration.Duration) => Effect.Effect<void>
 }
 
@@ -134,7 +134,7 @@ export const prepare = (
       })
       // All callers share one promise, so that the resources of the program are released once.
       const exited = child.exited.then((exitCode) => {
-        // When the first process of a container exits, the system kills all others.
+        // In a real container, the exit of the first process kills all others.
         killGroup(child.pid)
         child.release()
         return exitCode

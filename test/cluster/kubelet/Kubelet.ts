@@ -56,7 +56,7 @@ export interface Options {
   readonly directory?: string | undefined
   /** Whether the kubelet writes Events. Default: true. */
   readonly events?: boolean | undefined
-  /** The times from the start of a simulated pod until it is ready, and until a completing container exits. */
+  /** The times of simulated pods: `startUp` until a pod is ready, and `run` until a completing container exits. */
   readonly startUp?: Duration.DurationInput | undefined
   readonly run?: Duration.DurationInput | undefined
   /** The behaviour of each simulated pod: how long it runs and how it ends, or why it does not start. */

@@ -37,7 +37,7 @@ export interface Node {
   /** Images that cannot be pulled. */
   readonly unpullable: ReadonlyArray<string>
   readonly times: SimulatedPods.Times
-  /** The behaviour of simulated pods; undefined: each simulated pod behaves by default. */
+  /** The behaviour of simulated pods; undefined: the default behaviour. */
   readonly pods: SimulatedPods.Pods | undefined
   /** Whether the kubelet writes Events. */
   readonly events: boolean

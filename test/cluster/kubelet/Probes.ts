@@ -103,8 +103,8 @@ export const http =
 
 /**
  * Probes a container that started at `since`, in epoch milliseconds, from its health `known` so far. Returns the failed probe because of
- * which the container must stop. While the container is healthy, `run` waits for `calm` before the next probe. The first probes of a
- * container that continues run at the times that its first start set.
+ * which the container must stop. While the container is healthy, `run` waits for `calm` before the next probe. For a
+ * container that continues, the first probes run at the times that they would have had without the interruption.
  */
 export const run = <R>(
   container: Container,

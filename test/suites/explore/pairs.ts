@@ -1,6 +1,6 @@
 /**
- * Runs schedules with two faults for the shipped controllers, and prints the violations by promise: `bun test/suites/explore/pairs.ts
- * [--count N] [--seed N] [WebApp|Backup|Restore...]`.
+ * Runs schedules with two faults for the shipped controllers, and prints the violations by promise:
+ * `bun test/suites/explore/pairs.ts [--count N] [--seed N] [WebApp|Backup|Restore...]`.
  */
 import { parseArgs } from "node:util"
 import type { Report } from "@homeostat/testkit/explore/Explorer"
