@@ -1,61 +1,61 @@
 /**
- * A controller of the server: a plain function from what there is to what shall be written. It keeps nothing, reads no
- * clock and sends nothing; the `Loop` calls it and makes the writes.
+ * A built-in controller: a pure function from a snapshot of the stored objects to writes. It keeps no state, reads no clock and sends no
+ * requests. The `Loop` calls the function and makes the writes.
  *
- * What one pass reads is what is stored: there is no cache that lags behind. So a pass makes the writes of which none depends
- * on another's answer, and whatever it changes brings the next pass, up to the one that has nothing to write.
+ * A pass reads the stored objects, not a cache that may be stale. No write of a pass depends on the response of another write. Each change
+ * triggers the next pass, until a pass has nothing to write.
  */
 import type { Failure } from "@homeostat/apiserver/model/Failure"
 import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import type { Kind } from "@homeostat/apiserver/model/Kind"
 import type { Change } from "@homeostat/apiserver/storage/Store"
 
-/** An object and where it is stored. */
+/** An object and its storage. */
 export interface Stored {
   readonly storage: string
   readonly object: JsonObject
 }
 
-/** All there is, as it is while a pass runs. */
+/** The stored objects during a pass. */
 export interface Snapshot {
   readonly get: (storage: string, namespace: string, name: string) => JsonObject | undefined
-  /** By namespace and name. */
+  /** Sorted by namespace and name. */
   readonly list: (storage: string, namespace?: string) => ReadonlyArray<JsonObject>
-  /** What names this uid as an owner. */
+  /** Returns the objects with an owner reference to this uid. */
   readonly dependents: (uid: string) => ReadonlyArray<Stored>
-  /** The objects of a namespace that no controller owns. */
+  /** Returns the objects of a namespace without a controller reference. */
   readonly orphans: (storage: string, namespace: string) => ReadonlyArray<JsonObject>
   readonly byUid: (uid: string) => Stored | undefined
-  /** One kind per resource that is served. */
+  /** Returns one kind per served resource. */
   readonly resources: () => ReadonlyArray<Kind>
-  /** The kind that an apiVersion and a kind name. */
+  /** Returns the kind with this apiVersion and kind. */
   readonly named: (apiVersion: string, kind: string) => Kind | undefined
 }
 
-/** What follows a write. */
+/** Follow-up writes. */
 interface Followed {
-  /** More to write when it is made; given what was written. */
+  /** Returns further writes after the write succeeded; `written` is the stored object. */
   readonly done?: (written: JsonObject) => ReadonlyArray<Write>
-  /** What to write when it is refused. What is left of the pass is not written then, and the key is tried again. */
+  /** Returns the writes after an error. The rest of the pass is then skipped, and the loop retries the key. */
   readonly failed?: (failure: Failure) => ReadonlyArray<Write>
 }
 
-/** A POST. Where the namespace is terminating it is left out, as it can never succeed. */
+/** A POST. An error because of a terminating namespace is ignored, as the write can never succeed. */
 export interface Create extends Followed {
   readonly verb: "create"
   readonly object: JsonObject
-  /** A part of the object that is made instead: a Binding. The object says what it is a part of. */
+  /** The subresource to create instead, such as a Binding. The object names its parent. */
   readonly subresource?: string
 }
 
-/** A PUT of the object as it was read, changed: it conflicts with what was written meanwhile. */
+/** A PUT of the changed object with the resourceVersion that was read. A later change causes a conflict. */
 export interface Update extends Followed {
   readonly verb: "update"
   readonly object: JsonObject
   readonly subresource?: string
 }
 
-/** A JSON merge patch of the object, as it was read. An object that is gone needs none. */
+/** A JSON merge patch of an object that was read. A missing object is not an error. */
 export interface Patch extends Followed {
   readonly verb: "patch"
   readonly object: JsonObject
@@ -63,63 +63,63 @@ export interface Patch extends Followed {
   readonly subresource?: string
 }
 
-/** A server-side apply that takes the fields of other managers. An object that is gone needs none. */
+/** A server-side apply that takes fields from other managers. A missing object is not an error. */
 export interface Apply extends Followed {
   readonly verb: "apply"
   readonly object: JsonObject
   readonly manager: string
 }
 
-/** A DELETE of exactly this object (its uid is a precondition). An object that is gone needs none. */
+/** A DELETE of this object, with its uid as a precondition. A missing object is not an error. */
 export interface Delete extends Followed {
   readonly verb: "delete"
   readonly object: JsonObject
-  /** Absent: what the kind has by default. */
+  /** Default: the default of the kind. */
   readonly propagation?: "Background" | "Foreground" | "Orphan"
-  /** Whether it has to be in the very version that was read. */
+  /** Whether the resourceVersion that was read is a precondition. */
   readonly unchanged?: boolean
 }
 
-/** An Event about an object. It is said, not needed: one that cannot be written is forgotten. */
+/** An Event about an object. A failed write loses the Event. */
 export interface Record {
   readonly verb: "record"
   readonly about: JsonObject
   readonly type: "Normal" | "Warning"
   readonly reason: string
   readonly message: string
-  /** What was being done, for Events of events.k8s.io. */
+  /** The action, for Events of events.k8s.io. */
   readonly action?: string
 }
 
-/** A write. */
+/** A write of a controller. */
 export type Write = Create | Update | Patch | Apply | Delete | Record
 
-/** What a pass comes to. */
+/** The result of a pass. */
 export interface Pass {
   readonly writes: ReadonlyArray<Write>
-  /** After how many milliseconds to look again although nothing changes. */
+  /** Milliseconds until the next pass, even if no object changes. */
   readonly again?: number | undefined
-  /** What the next pass of this key is given, if all is written. Absent: nothing. */
+  /** Input of the next pass of this key, if all writes succeed. Absent: the memory is cleared. */
   readonly memory?: Json | undefined
 }
 
-/** A pass that leaves all as it is. */
+/** A pass without writes. */
 export const nothing: Pass = { writes: [] }
 
-/** A controller. */
+/** A controller of the server. */
 export interface BuiltInController {
-  /** As `--controllers` names it. */
+  /** The name, as in `--controllers`. */
   readonly name: string
-  /** Who writes, in managedFields. */
+  /** The manager in managedFields. */
   readonly manager: "kube-controller-manager" | "kube-scheduler"
-  /** Who reports its Events. */
+  /** The component that reports the Events. */
   readonly component: string
-  /** How long a key waits after its first refused pass; twice as long after each further one. Default: 5 ms up to 1000 s. */
+  /** The back-off of a key after a failed pass, which doubles with each further failure. Default: 5 ms up to 1000 s. */
   readonly retry?: { readonly firstMillis: number; readonly lastMillis: number }
-  /** The storages whose changes it hears of; undefined: all. */
+  /** The storages that the controller watches; undefined: all. */
   readonly storages: ReadonlyArray<string> | undefined
-  /** The keys that a change concerns. The snapshot is of the moment after it. */
+  /** Returns the keys to reconcile after a change. The snapshot contains the change. */
   readonly keys: (change: Change, snapshot: Snapshot) => ReadonlyArray<string>
-  /** A pass of one key. `now` in milliseconds since 1970. */
+  /** Reconciles one key. `now` is in milliseconds since 1970. */
   readonly reconcile: (snapshot: Snapshot, key: string, now: number, memory: Json | undefined) => Pass
 }

@@ -1,6 +1,6 @@
 /**
- * Which objects are an owner's: those it controls and still selects, and those without a controller that it selects, which it
- * adopts. What it controls and no longer selects, it lets go.
+ * Claims the objects of an owner. The owner keeps the objects that it controls and selects, and adopts selected objects without a
+ * controller. It releases objects that it controls and no longer selects.
  */
 import { type JsonObject, object } from "@homeostat/apiserver/model/Json"
 import {
@@ -17,14 +17,16 @@ import {
 import { matches, type Selector } from "@homeostat/apiserver/storage/LabelSelector"
 import type { Patch, Snapshot } from "./BuiltInController.ts"
 
-/** What an owner has. */
+/** The objects of an owner. */
 export interface Claimed {
   readonly objects: ReadonlyArray<JsonObject>
-  /** What makes it so. A pass with such patches makes no others: what they change brings the next. */
+  /**
+   * The patches that adopt and release objects. A pass with such patches makes no other writes, because the patches trigger the next pass.
+   */
   readonly patches: ReadonlyArray<Patch>
 }
 
-/** What that owner has in a storage. `finalizer`: what its objects are to carry. */
+/** Returns the objects of an owner in a storage. Claimed objects carry the `finalizer`. */
 export const claim = (
   snapshot: Snapshot,
   storage: string,

@@ -1,6 +1,4 @@
-/**
- * ClusterRoles with an aggregationRule: they have the rules of all ClusterRoles that their selectors choose.
- */
+/** ClusterRoles with an aggregationRule: they get the rules of all ClusterRoles that their selectors match. */
 import { at, equal, type JsonObject, objects } from "@homeostat/apiserver/model/Json"
 import { labelsOf, nameOf } from "@homeostat/apiserver/model/ObjectMeta"
 import { matches, ofLabelSelector } from "@homeostat/apiserver/storage/LabelSelector"
@@ -20,7 +18,7 @@ const reconcile = (snapshot: Snapshot, key: string): Pass => {
 
 const aggregates = ({ aggregationRule }: JsonObject): boolean => aggregationRule != null
 
-/** The rules of the chosen roles in the order of their names, each once. */
+/** Returns the rules of the selected roles without duplicates, sorted by the names of the roles. */
 const rulesOf = (role: JsonObject, all: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> => {
   const rules: Array<JsonObject> = []
   for (const selector of objects(at(role.aggregationRule, "clusterRoleSelectors"))) {

@@ -1,6 +1,4 @@
-/**
- * The controllers of kube-controller-manager and the scheduler that this server has.
- */
+/** The built-in controllers of kube-controller-manager and kube-scheduler on this server. */
 import type { BuiltInController } from "./BuiltInController.ts"
 import { clusterRoleAggregation } from "./ClusterRoleAggregation.ts"
 import { cronJobController } from "./CronJobController.ts"
@@ -21,13 +19,13 @@ import { scheduler } from "./Scheduler.ts"
 import { statefulSetController } from "./StatefulSetController.ts"
 import { volumeController } from "./VolumeController.ts"
 
-/** What the controllers have to be told. */
+/** The options of the controllers. */
 export interface Options {
-  /** The certificates (PEM) by which the API server is known, for the ConfigMap in each namespace; default: none. */
+  /** The CA certificates (PEM) of the API server for the ConfigMap in each namespace; default: none. */
   readonly certificates?: string | undefined
 }
 
-/** All of them; a server may run some, chosen by name. */
+/** Returns all controllers. */
 export const all = ({ certificates = "" }: Options = {}): ReadonlyArray<BuiltInController> => [
   garbageCollector,
   podGarbageCollector,
@@ -52,8 +50,8 @@ export const all = ({ certificates = "" }: Options = {}): ReadonlyArray<BuiltInC
 ]
 
 /**
- * The controllers with these names; absent: all. A name that is not one of theirs is a mistake of the caller, because no controller
- * would run and no object would change: throws an Error that lists the names.
+ * Returns the controllers with these names; undefined `chosen`: all. Throws an Error that lists the accepted names if a name is unknown,
+ * because no controller would run and no object would change.
  */
 export const named = (
   chosen: ReadonlyArray<string> | undefined,

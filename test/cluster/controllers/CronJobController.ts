@@ -1,8 +1,8 @@
 /**
- * CronJobs: a Job at each time of a schedule.
+ * CronJobs: a Job for each time of a schedule.
  *
- * A pass updates the active Jobs in the status, deletes finished Jobs beyond the limits of the history, and creates the Job of
- * the latest time that is due. The name of a Job contains the minute of its time, so that no time makes two Jobs.
+ * A pass updates the active Jobs in the status, and deletes finished Jobs beyond the history limits. It creates the Job of the latest time
+ * that is due. The name of a Job contains the minute of its scheduled time, so that each time creates one Job only.
  */
 import { at, type Json, type JsonObject, number, object, objects, text } from "@homeostat/apiserver/model/Json"
 import {
@@ -25,10 +25,10 @@ import * as CronSchedule from "./CronSchedule.ts"
 import * as JobOutcome from "./JobOutcome.ts"
 import * as Storages from "./Storages.ts"
 
-/** The annotation of a Job with the time for which it was made. */
+/** The annotation of a Job with its scheduled time. */
 const scheduledAnnotation = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
-/** The real controller looks this long after each time, because clocks differ. */
+/** The delay in milliseconds after each scheduled time. The real controller waits because clocks differ. */
 const delta = 100
 
 const event = (about: JsonObject, type: "Normal" | "Warning", reason: string, message: string): Write => ({
@@ -64,13 +64,13 @@ const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | 
   return { writes: [...writes, ...(end.length > 0 ? end : stored)], again, memory: scheduleOf(cronJob) }
 }
 
-/** The state of a pass, and its writes. The status is another object if it changes. */
+/** The intermediate result of a pass. `status` is a new object if the status changes. */
 interface Found {
   readonly cronJob: JsonObject
   readonly status: JsonObject
   readonly writes: ReadonlyArray<Write>
   readonly again?: number | undefined
-  /** The last writes, among them the status. */
+  /** The last writes, which include the status. */
   readonly end?: ReadonlyArray<Write>
 }
 
@@ -95,7 +95,7 @@ const removed = (cronJob: JsonObject, job: JsonObject): Write => ({
   failed: ({ message }) => [event(cronJob, "Warning", "FailedDelete", `Deleted job: ${message}`)]
 })
 
-/** Deletes the oldest finished Jobs beyond the limits. */
+/** Deletes the oldest finished Jobs beyond the history limits. */
 const cleanup = (cronJob: JsonObject, jobs: ReadonlyArray<JsonObject>): Omit<Found, "cronJob"> => {
   const beyond = (end: string, limit: string): ReadonlyArray<JsonObject> => {
     const most = number(at(cronJob, "spec", limit))
@@ -122,7 +122,7 @@ const byStart = (one: JsonObject, other: JsonObject): number => {
   return (left ?? 0) < (right ?? 0) ? -1 : 1
 }
 
-/** Removes finished and missing Jobs from the active ones, and notes the last success. */
+/** Removes finished and missing Jobs from the active Jobs, and sets the last successful time. */
 const observed = (snapshot: Snapshot, { cronJob, ...found }: Found, jobs: ReadonlyArray<JsonObject>): Found => {
   let status = found.status
   const writes = [...found.writes]
@@ -179,7 +179,7 @@ const started = (snapshot: Snapshot, found: Found, now: number, memory: Json | u
     writes: [...writes, event(cronJob, type, reason, message)],
     again
   })
-  // A changed schedule counts from its next time.
+  // After a change of the schedule, the CronJob starts with the next time.
   const old = object(memory)
   if (memory !== undefined && (old.schedule !== at(cronJob, "spec", "schedule") || (old.timeZone ?? "") !== zoneName)) {
     return { ...found, again }
@@ -259,7 +259,7 @@ const started = (snapshot: Snapshot, found: Found, now: number, memory: Json | u
   return { cronJob, status, writes: before, end: [create], again: wake }
 }
 
-/** The Job of a time. */
+/** Returns the Job of a scheduled time. */
 const jobOf = (cronJob: JsonObject, name: string, scheduled: number, offset: number, zoneName: string): JsonObject => {
   const template = object(at(cronJob, "spec", "jobTemplate"))
   const { annotations, labels } = object(template.metadata)
@@ -277,7 +277,7 @@ const jobOf = (cronJob: JsonObject, name: string, scheduled: number, offset: num
   }
 }
 
-/** A time as RFC 3339 writes it in a zone: `2026-11-21T11:00:00+01:00`. */
+/** Formats a time as RFC 3339 in a time zone: `2026-11-21T11:00:00+01:00`. */
 const localTime = (millis: number, offset: number, zoneName: string): string => {
   if (zoneName === "" || zoneName === "UTC") return timestamp(millis)
   const local = timestamp(millis + offset)
@@ -290,7 +290,7 @@ const localTime = (millis: number, offset: number, zoneName: string): string => 
 const earliestOf = (cronJob: JsonObject): number =>
   millisOf(at(cronJob, "status", "lastScheduleTime")) ?? createdAt(cronJob)
 
-/** The milliseconds until the next time. */
+/** Returns the milliseconds until the next scheduled time. */
 const untilNext = (
   cronJob: JsonObject,
   schedule: CronSchedule.CronSchedule,

@@ -13,11 +13,11 @@ interface Fields {
   readonly days: ReadonlySet<number>
   readonly months: ReadonlySet<number>
   readonly weekdays: ReadonlySet<number>
-  /** One list of days is a star, so that a day must match both. */
+  /** Whether a day must match both lists of days, because one of them is a star. */
   readonly bothDays: boolean
 }
 
-/** The offset of the local time from UTC in milliseconds, at a time. */
+/** Returns the offset of the local time from UTC at a time; both in milliseconds. */
 export type TimeZone = (at: number) => number
 
 const second = 1000
@@ -25,7 +25,7 @@ const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
-/** As far as robfig/cron searches. */
+/** The years that robfig/cron searches. */
 const yearsAhead = 5
 
 const nicknames: { readonly [nickname: string]: string } = {
@@ -70,7 +70,7 @@ export const parse = (schedule: string): CronSchedule => {
   }
 }
 
-/** A star with a step is not a star to robfig/cron. */
+/** Whether a field is a star. For robfig/cron, a star with a step is not a star. */
 const isStar = (text: string): boolean => text.split(",").some((part) => /^[*?](?:\/1)?$/.test(part))
 
 const field = (text: string, least: number, most: number, names: ReadonlyArray<string> = []): ReadonlySet<number> => {
@@ -91,7 +91,7 @@ const field = (text: string, least: number, most: number, names: ReadonlyArray<s
   return found
 }
 
-/** The time zone with a name of the IANA database; undefined if the database does not have it. */
+/** Returns the time zone with a name of the IANA database; undefined if the database does not have it. */
 export const zone = (name: string): TimeZone | undefined => {
   if (name === "" || name === "UTC") return () => 0
   try {
@@ -121,7 +121,7 @@ const offset = (format: Intl.DateTimeFormat, at: number): number => {
   return Date.UTC(year, month - 1, day, hour, minute, seconds) - whole
 }
 
-/** The first time after `after`, in milliseconds since 1970; undefined if none is within five years. */
+/** Returns the first time after `after`, in milliseconds since 1970; undefined if no time is within five years. */
 export const next = (schedule: CronSchedule, offsetAt: TimeZone, after: number): number | undefined => {
   if (typeof schedule === "number") return Math.floor(after / second) * second + schedule
   const from = Math.floor(after / minute) * minute + minute
@@ -144,12 +144,12 @@ const matches = ({ bothDays, days, months, weekdays }: Fields, date: Date): bool
   return bothDays ? month && week : month || week
 }
 
-/** The first time of a local date that is not before `from`. */
+/** Returns the first time of a local date that is not before `from`. */
 const firstOf = (fields: Fields, offsetAt: TimeZone, date: number, from: number): number | undefined => {
   for (let at = Math.max(startOf(offsetAt, date), from - hour); localDay(offsetAt, at) === date; ) {
     const before = offsetAt(at)
     const local = new Date(at + before)
-    // An hour in which the clock does not change is decided at once.
+    // If the clock does not change within an hour, the whole hour is skipped at once.
     const rest = hour - local.getUTCMinutes() * minute
     if (!fields.hours.has(local.getUTCHours()) && offsetAt(at + rest - minute) === before) {
       at += rest
@@ -161,7 +161,7 @@ const firstOf = (fields: Fields, offsetAt: TimeZone, date: number, from: number)
   return undefined
 }
 
-/** The first minute of a local date. Offsets and their changes are multiples of 15 minutes. */
+/** Returns the first minute of a local date. Offsets and their changes are multiples of 15 minutes. */
 const startOf = (offsetAt: TimeZone, date: number): number => {
   let at = date * day - offsetAt(date * day - day)
   while (localDay(offsetAt, at) >= date) at -= 15 * minute
@@ -169,22 +169,22 @@ const startOf = (offsetAt: TimeZone, date: number): number => {
   return at
 }
 
-/** The runs that a CronJob has missed before the latest one: none, a few, or more than a hundred. */
+/** The number of missed runs before the latest one: none, a few, or more than a hundred. */
 export type Missed = "none" | "few" | "many"
 
 /** The latest time that is due. */
 export interface Recent {
-  /** Undefined: none is due. */
+  /** Undefined: no time is due. */
   readonly at: number | undefined
   readonly missed: Missed
-  /** The schedule has no two different times. */
+  /** Whether the schedule has fewer than two different times. */
   readonly isInvalid: boolean
 }
 
-/** The time of a schedule that never occurs, as Go's zero time. */
+/** The time of a schedule that never runs, as Go's zero time. */
 const never = Date.UTC(1, 0, 1) - 1970 * 365 * day
 
-/** The latest time after `earliest` and not after `now`, estimated as the real controller does. */
+/** Returns the latest time after `earliest` and not after `now`, estimated as the real controller does. */
 export const mostRecent = (schedule: CronSchedule, offsetAt: TimeZone, earliest: number, now: number): Recent => {
   const following = (at: number) => next(schedule, offsetAt, at) ?? never
   const first = following(earliest)

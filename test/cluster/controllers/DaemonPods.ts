@@ -1,6 +1,4 @@
-/**
- * The pods of a DaemonSet: on which nodes they run, and how they are created and deleted.
- */
+/** The pods of a DaemonSet: their nodes, their creation and their deletion. */
 import { at, copy, type Json, type JsonObject, object, objects, text, texts } from "@homeostat/apiserver/model/Json"
 import {
   annotationsOf,
@@ -18,7 +16,7 @@ import { isTolerated } from "./Scheduler.ts"
 
 const generationLabel = "pod-template-generation"
 
-/** The node that the affinity of a pod names. */
+/** The node that the affinity of a pod requires. */
 const wantedNode = (pod: JsonObject): string | undefined => {
   const path = ["nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"]
   for (const term of objects(at(pod, "spec", "affinity", ...path))) {
@@ -29,7 +27,7 @@ const wantedNode = (pod: JsonObject): string | undefined => {
   return undefined
 }
 
-/** The pods by the names of their nodes, without those that have ended and are being deleted. */
+/** Groups the pods by the names of their nodes. Ended pods that are being deleted are left out. */
 export const byNode = (pods: ReadonlyArray<JsonObject>): ReadonlyMap<string, ReadonlyArray<JsonObject>> => {
   const nodes = new Map<string, Array<JsonObject>>()
   for (const pod of pods) {
@@ -40,7 +38,7 @@ export const byNode = (pods: ReadonlyArray<JsonObject>): ReadonlyMap<string, Rea
   return nodes
 }
 
-/** The pods with a node first, then the oldest. */
+/** Sorts the pods: those with a node first, then the oldest. */
 export const sorted = (pods: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> =>
   pods.toSorted(
     (one, other) =>
@@ -49,7 +47,7 @@ export const sorted = (pods: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObjec
       (nameOf(one) < nameOf(other) ? -1 : 1)
   )
 
-/** Whether a pod has the template with a hash. */
+/** Whether a pod has the template with this hash. */
 export const isUpdated = (set: JsonObject, pod: JsonObject, hash: string): boolean => {
   const generation = annotationsOf(set)["deprecated.daemonset.template.generation"]
   const labels = labelsOf(pod)
@@ -65,7 +63,7 @@ const added: ReadonlyArray<readonly [key: string, effect: string]> = [
   ["unschedulable", "NoSchedule"]
 ]
 
-/** The tolerations of the template, and those that each pod of a DaemonSet has. */
+/** The tolerations of the template, and those that every pod of a DaemonSet gets. */
 const tolerationsOf = (spec: JsonObject): ReadonlyArray<JsonObject> => {
   const all = [...objects(spec.tolerations)]
   const more = spec.hostNetwork === true ? [...added, ["network-unavailable", "NoSchedule"] as const] : added
@@ -81,7 +79,7 @@ const tolerationsOf = (spec: JsonObject): ReadonlyArray<JsonObject> => {
   return all
 }
 
-/** Whether a node shall have a pod, and whether it may keep one. */
+/** Whether a node should run a pod, and whether a running pod may stay there. */
 export const shouldRun = (
   set: JsonObject,
   node: JsonObject
@@ -101,7 +99,7 @@ export const shouldRun = (
   return { runs: isFree("NoExecute", "NoSchedule"), continues: isFree("NoExecute") }
 }
 
-/** An affinity that allows one node only. */
+/** Returns an affinity that allows one node only. */
 const pinned = (affinity: Json | undefined, node: string): JsonObject => ({
   ...object(affinity),
   nodeAffinity: {
@@ -120,7 +118,7 @@ const event = (set: JsonObject, type: "Normal" | "Warning", reason: string, mess
   message
 })
 
-/** Creates the pod of a node. `orElse` is written if that is refused. */
+/** Creates the pod of a node. `orElse` is written if the creation fails. */
 export const create = (set: JsonObject, node: string, hash: string, orElse: ReadonlyArray<Write>): Write => {
   const pod = fromTemplate(object(at(set, "spec", "template")), set)
   const spec = object(pod.spec)
@@ -152,7 +150,7 @@ export const remove = (set: JsonObject, pod: JsonObject): Write => ({
   failed: ({ message }) => [event(set, "Warning", "FailedDelete", `Error deleting: ${message}`)]
 })
 
-/** Reports a pod that has ended, before its deletion. */
+/** Reports an ended pod before its deletion. */
 export const ended = (set: JsonObject, pod: JsonObject, node: string): Write => {
   const which = `daemon pod ${text(at(pod, "metadata", "namespace"))}/${nameOf(pod)} on node ${node}`
   return at(pod, "status", "phase") === "Failed"

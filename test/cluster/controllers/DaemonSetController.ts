@@ -23,11 +23,11 @@ import { hashOf } from "./PodTemplateHash.ts"
 import * as Revisions from "./Revisions.ts"
 import * as Storages from "./Storages.ts"
 
-/** The wait before a failed pod of a node is deleted: 1 s after the first, twice as long after each further one. */
+/** The back-off before the deletion of a failed pod of a node: 1 s at first, doubled with each further failure. In milliseconds. */
 const firstBackoff = 1_000
 const longestBackoff = 900_000
 
-/** How many pods are created or deleted in one pass. */
+/** The maximum number of pods that one pass creates or deletes. */
 const burst = 250
 
 const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | undefined): Pass => {
@@ -40,7 +40,7 @@ const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | 
   if (claims.length > 0) return { writes: claims, memory }
   const history = historyOf(snapshot, set, Revisions.sorted(revisions.objects))
   if (history === undefined) {
-    // Another template has the hash.
+    // Another template already has this hash.
     const collisionCount = (number(at(set, "status", "collisionCount")) ?? 0) + 1
     const status = { ...object(set.status), collisionCount }
     return { writes: [{ verb: "update", subresource: "status", object: { ...set, status } }], memory }
@@ -85,7 +85,7 @@ interface History {
   readonly writes: ReadonlyArray<Write>
 }
 
-/** Undefined: another template has the hash of this one. */
+/** Returns the revisions; undefined if another template already has the hash of this one. */
 const historyOf = (snapshot: Snapshot, set: JsonObject, revisions: ReadonlyArray<JsonObject>): History | undefined => {
   const same = revisions.findLast((one) => Revisions.isOf(one, set))
   const old = revisions.filter((one) => !Revisions.isOf(one, set))
@@ -102,11 +102,11 @@ const historyOf = (snapshot: Snapshot, set: JsonObject, revisions: ReadonlyArray
     : undefined
 }
 
-/** The changes that bring a pod to each node, one only. */
+/** The changes that bring exactly one pod to each node. */
 interface Managed extends DaemonSetRollout.Changes {
   readonly reports: ReadonlyArray<Write>
   readonly again: number | undefined
-  /** By node: when a failed pod was deleted last, and how long the next one waits. */
+  /** By node: the time of the last deletion of a failed pod, and the next back-off. */
   readonly memory: JsonObject
 }
 
@@ -152,7 +152,7 @@ const manage = (state: DaemonSetRollout.State, memory: JsonObject): Managed => {
     else if (running.length === 0 && runs) create.push(name)
     else if (running.length > 1) remove.push(...surplus(state, running))
   }
-  // Pods that wait for a node that is gone.
+  // Deletes pods that wait for a missing node.
   const names = new Set(nodes.map(nameOf))
   for (const [name, all] of pods) {
     if (!names.has(name)) remove.push(...all.filter((pod) => nodeOf(pod) === "" && !isDeleting(pod)))
@@ -160,7 +160,7 @@ const manage = (state: DaemonSetRollout.State, memory: JsonObject): Managed => {
   return { create, remove, reports, again: soonest(waits), memory: backoffs }
 }
 
-/** The pods of a node that go, so that at most one of the newest template and an older one that serves remain. */
+/** Returns the pods of a node to delete. At most one pod of the newest template and one older available pod remain. */
 const surplus = (
   { hash, now, set }: DaemonSetRollout.State,
   running: ReadonlyArray<JsonObject>
@@ -174,7 +174,7 @@ const surplus = (
   return isReplaced && old !== undefined ? [...others, old] : others
 }
 
-/** Deletes the oldest revisions without pods, beyond the limit. */
+/** Deletes the oldest revisions without pods beyond the limit. */
 const truncated = (
   set: JsonObject,
   old: ReadonlyArray<JsonObject>,
@@ -188,7 +188,7 @@ const truncated = (
     .map((one) => ({ verb: "delete", object: one }))
 }
 
-/** The status, if it changes. */
+/** Writes the status if it has changed. */
 const statusWrites = ({ hash, nodes, now, pods, set }: DaemonSetRollout.State): ReadonlyArray<Write> => {
   const running = nodes.filter((node) => DaemonPods.shouldRun(set, node).runs)
   const first = running
@@ -226,7 +226,7 @@ const statusWrites = ({ hash, nodes, now, pods, set }: DaemonSetRollout.State): 
 const keys = ({ object, previous, storage, type }: Change, snapshot: Snapshot): ReadonlyArray<string> => {
   if (storage === Storages.daemonSets) return type === "DELETED" ? [] : [keyOfObject(object)]
   if (storage === Storages.nodes) {
-    // A node that reports that it is alive changes nothing.
+    // A heartbeat of a node changes nothing.
     const isSame =
       previous !== undefined && equal(object.spec, previous.spec) && equal(labelsOf(object), labelsOf(previous))
     return isSame ? [] : snapshot.list(Storages.daemonSets).map(keyOfObject)

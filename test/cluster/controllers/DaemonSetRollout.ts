@@ -1,6 +1,4 @@
-/**
- * How a DaemonSet replaces the pods of old templates: it deletes a few old pods, or starts a few new ones beside them.
- */
+/** The rolling update of a DaemonSet. It deletes some old pods, or creates some new pods beside them. */
 import { at, type Json, type JsonObject, number } from "@homeostat/apiserver/model/Json"
 import { isDeleting, nameOf } from "@homeostat/apiserver/model/ObjectMeta"
 import * as DaemonPods from "./DaemonPods.ts"
@@ -16,7 +14,7 @@ export interface State {
   readonly now: number
 }
 
-/** The nodes that get a pod, and the pods that end. */
+/** The nodes that get a pod, and the pods to delete. */
 export interface Changes {
   readonly create: ReadonlyArray<string>
   readonly remove: ReadonlyArray<JsonObject>
@@ -30,14 +28,14 @@ const parameter = (set: JsonObject, name: "maxSurge" | "maxUnavailable", nodes: 
     ? scaled(at(set, "spec", "updateStrategy", "rollingUpdate", name), nodes)
     : 0
 
-/** Whether a node may have a new pod beside the old one. */
+/** Whether a node may run a new pod beside the old one. */
 export const allowsSurge = (set: JsonObject): boolean => parameter(set, "maxSurge", 1) > 0
 
-/** Whether a pod has been ready for long enough. */
+/** Whether a pod has been ready for `minReadySeconds`. */
 export const isAvailable = (set: JsonObject, pod: JsonObject, now: number): boolean =>
   untilAvailable(pod, number(at(set, "spec", "minReadySeconds")) ?? 0, now) === 0
 
-/** The pods of a node by their template; undefined where it has several of one. */
+/** Splits the pods of a node by their template; undefined if the node has several pods of one template. */
 const split = (
   { hash, set }: State,
   pods: ReadonlyArray<JsonObject>
@@ -48,7 +46,7 @@ const split = (
   return others.length > 0 || more.length > 0 ? undefined : { fresh, old }
 }
 
-/** The next step of a rollout. */
+/** Returns the next step of a rolling update. */
 export const step = (state: State): Changes => {
   const { nodes, set } = state
   const running = nodes.filter((node) => DaemonPods.shouldRun(set, node).runs)
@@ -62,7 +60,7 @@ export const step = (state: State): Changes => {
 
 type Pods = ReadonlyMap<string, ReadonlyArray<JsonObject>>
 
-/** The old pods to be deleted, so that at most so many nodes are without an available pod. */
+/** Returns the old pods to delete, so that at most `most` nodes are without an available pod. */
 const replaced = (state: State, pods: Pods, most: number): ReadonlyArray<JsonObject> => {
   const { now, set } = state
   const allowed: Array<JsonObject> = []
@@ -80,7 +78,7 @@ const replaced = (state: State, pods: Pods, most: number): ReadonlyArray<JsonObj
   return [...allowed, ...candidates.slice(0, Math.max(0, most - unavailable))]
 }
 
-/** The nodes that get a new pod beside their old one, and the old pods whose successor is available. */
+/** Returns the nodes that get a new pod beside the old one, and the old pods whose new pod is available. */
 const surged = (state: State, pods: Pods, most: number, desired: number): Changes => {
   const { now, set } = state
   const byName = new Map(state.nodes.map((node) => [nameOf(node), node]))

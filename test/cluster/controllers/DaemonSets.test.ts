@@ -32,7 +32,7 @@ const pods = (running: Running.Running) => running.store.list("/pods")
 
 const placed = (running: Running.Running) => pods(running).map((pod) => at(pod, "spec", "nodeName"))
 
-/** Runs the pods, until they are ready, and ends those that are deleted. */
+/** Sets the pods to ready, and removes those that are being deleted. */
 const kubelet = (running: Running.Running) =>
   Effect.suspend(() => {
     const ready = { type: "Ready", status: "True", lastTransitionTime: "2026-11-21T10:00:00Z" }

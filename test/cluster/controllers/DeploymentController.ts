@@ -1,9 +1,13 @@
 /**
- * Deployments: a ReplicaSet per template, and pods moved from the old ones to the new one.
+ * Deployments: a ReplicaSet per template, and a rollout from the old ReplicaSets to the new one.
  *
- * A pass does the first of these that there is something to do for, and tells the status: adopt and let go ReplicaSets; say
- * that it is paused or resumed; make the new ReplicaSet or bring its annotations up to date; follow a change of the number of
- * replicas; scale up the new ReplicaSet, scale down the old ones; clean up the history.
+ * A pass does the first pending step of this list, and updates the status:
+ * - adopt and release ReplicaSets
+ * - report that the Deployment is paused or resumed
+ * - create the new ReplicaSet or update its annotations
+ * - scale the ReplicaSets after a change of `replicas`
+ * - scale up the new ReplicaSet, and scale down the old ones
+ * - clean up the history
  */
 import { at, type JsonObject, number, object } from "@homeostat/apiserver/model/Json"
 import {
@@ -51,7 +55,7 @@ const reconcile = (snapshot: Snapshot, key: string, now: number): Pass => {
 
 const status = (deployment: JsonObject): Write => ({ verb: "update", subresource: "status", object: deployment })
 
-/** The status as it should be, if it is not. */
+/** Writes the status if it has changed. */
 const told = (deployment: JsonObject, next: JsonObject): ReadonlyArray<Write> =>
   Status.isToldBy(deployment, next) ? [] : [status({ ...deployment, status: next })]
 
@@ -60,7 +64,7 @@ const settled = (deployment: JsonObject, { fresh, old }: NewReplicaSet.Sets, now
   writes: told(deployment, Status.calculated(deployment, fresh, old, now))
 })
 
-/** Ends a pass of a rollout: when nothing changes any more, it is looked at again at the deadline. */
+/** Ends a pass of a rollout. If nothing changes, the next pass runs at the progress deadline. */
 const inRollout = (
   deployment: JsonObject,
   { fresh, old }: NewReplicaSet.Sets,
@@ -74,7 +78,7 @@ const inRollout = (
   return { writes: [...writes, ...last], again: left === 0 ? undefined : left }
 }
 
-/** The Deployment with the condition that tells of its being paused or resumed; undefined where it is told. */
+/** Returns the Deployment with the condition for paused or resumed; undefined if the condition is up to date. */
 const pauseChanged = (deployment: JsonObject, now: number): JsonObject | undefined => {
   const reason = Status.progressing(deployment)?.reason
   if (Status.deadlineOf(deployment) === undefined || reason === "ProgressDeadlineExceeded") return undefined
@@ -86,7 +90,10 @@ const pauseChanged = (deployment: JsonObject, now: number): JsonObject | undefin
   return Status.withCondition(deployment, Status.condition("Progressing", "Unknown", said, message, now))
 }
 
-/** The pass that numbers the new ReplicaSet, and the Deployment by it; undefined where that is done, or there is none. */
+/**
+ * Returns the pass that sets the revisions of the new ReplicaSet and of the Deployment. Undefined if both are up to date, or the new
+ * ReplicaSet does not exist.
+ */
 const known = (deployment: JsonObject, { fresh, old }: NewReplicaSet.Sets, now: number): Pass | undefined => {
   if (fresh === undefined) return undefined
   const updated = NewReplicaSet.updated(deployment, fresh, old)
@@ -115,7 +122,7 @@ const withRevision = (deployment: JsonObject, revision: number): JsonObject => {
       })
 }
 
-/** The pass that makes the new ReplicaSet. */
+/** Returns the pass that creates the new ReplicaSet. */
 const created = (snapshot: Snapshot, deployment: JsonObject, old: ReadonlyArray<JsonObject>, now: number): Pass => {
   const made = NewReplicaSet.made(deployment, old)
   const name = nameOf(made)
@@ -166,7 +173,7 @@ const scaling = (deployment: JsonObject, message: string): Write => ({
   message
 })
 
-/** Gives ReplicaSets other sizes. */
+/** Scales ReplicaSets. */
 const resize = (deployment: JsonObject, steps: ReadonlyArray<Rollout.Step>): ReadonlyArray<Write> =>
   steps.flatMap(([set, replicas]) => {
     const resized = NewReplicaSet.resized(deployment, set, replicas)
@@ -179,14 +186,14 @@ const resize = (deployment: JsonObject, steps: ReadonlyArray<Rollout.Step>): Rea
     return resized === undefined ? [] : [{ verb: "update" as const, object: resized, done }]
   })
 
-/** Whether the number of replicas was changed since its ReplicaSets were last scaled. */
+/** Whether `replicas` has changed since the ReplicaSets were last scaled. */
 const isScaled = (deployment: JsonObject, { fresh, old }: NewReplicaSet.Sets): boolean =>
   Rollout.active(fresh === undefined ? old : [...old, fresh]).some((set) => {
     const desired = Rollout.count(annotationsOf(set)[Rollout.desiredAnnotation])
     return desired !== undefined && desired !== Rollout.wanted(deployment)
   })
 
-/** The pass that follows a change of the number of replicas. */
+/** Returns the pass after a change of `replicas`. */
 const scaled = (deployment: JsonObject, sets: NewReplicaSet.Sets, now: number): Pass => {
   const { writes } = settled(deployment, sets, now)
   const paused = at(deployment, "spec", "paused") === true
@@ -211,7 +218,7 @@ const scalingSteps = (deployment: JsonObject, { fresh, old }: NewReplicaSet.Sets
   return Rollout.isRolling(deployment) ? Rollout.proportionally(deployment, all) : []
 }
 
-/** Whether the new ReplicaSet has all pods, and they serve. */
+/** Whether the new ReplicaSet has all its pods, and all of them are available. */
 const isSaturated = (deployment: JsonObject, fresh: JsonObject): boolean => {
   const replicas = Rollout.wanted(deployment)
   return (
@@ -221,7 +228,7 @@ const isSaturated = (deployment: JsonObject, fresh: JsonObject): boolean => {
   )
 }
 
-/** A pass of a rolling update. */
+/** Returns a pass of a rolling update. */
 const rolled = (snapshot: Snapshot, deployment: JsonObject, sets: NewReplicaSet.Sets, now: number): Pass => {
   const { fresh, old } = sets
   if (fresh === undefined) return created(snapshot, deployment, old, now)
@@ -235,7 +242,7 @@ const rolled = (snapshot: Snapshot, deployment: JsonObject, sets: NewReplicaSet.
   return inRollout(deployment, sets, now, steps.length > 0 ? resize(deployment, steps) : finished(deployment, old))
 }
 
-/** A pass of a rollout that ends all old pods first. */
+/** Returns a pass of the strategy Recreate, which stops all old pods first. */
 const recreated = (snapshot: Snapshot, deployment: JsonObject, sets: NewReplicaSet.Sets, now: number): Pass => {
   const { fresh, old } = sets
   const first = known(deployment, sets, now)
@@ -254,7 +261,7 @@ const recreated = (snapshot: Snapshot, deployment: JsonObject, sets: NewReplicaS
   return inRollout(deployment, sets, now, [...up, ...finished(deployment, old)])
 }
 
-/** Whether a pod of a ReplicaSet still runs, or ends. */
+/** Whether a pod of a ReplicaSet is running or terminating. */
 const hasPods = (snapshot: Snapshot, set: JsonObject): boolean =>
   snapshot
     .dependents(uidOf(set))
@@ -266,7 +273,7 @@ const hasPods = (snapshot: Snapshot, set: JsonObject): boolean =>
 const finished = (deployment: JsonObject, old: ReadonlyArray<JsonObject>): ReadonlyArray<Write> =>
   Status.isComplete(deployment, object(deployment.status)) ? cleanUp(deployment, old) : []
 
-/** Deletes the oldest of the ReplicaSets that are kept to roll back to. */
+/** Deletes the oldest ReplicaSets beyond `revisionHistoryLimit`. */
 const cleanUp = (deployment: JsonObject, old: ReadonlyArray<JsonObject>): ReadonlyArray<Write> => {
   const limit = number(at(deployment, "spec", "revisionHistoryLimit"))
   const kept = old
@@ -299,7 +306,7 @@ const ownersOfSet = (set: JsonObject): ReadonlyArray<string> => {
   return key === undefined ? [] : [key]
 }
 
-/** The Deployment controller. The rollback annotation of the API of old is not heeded: kubectl rolls back by itself. */
+/** The Deployment controller. It ignores the deprecated rollback annotation, because kubectl rolls back by itself. */
 export const deploymentController: BuiltInController = {
   name: "deployment-controller",
   manager: "kube-controller-manager",

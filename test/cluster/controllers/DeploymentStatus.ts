@@ -1,7 +1,4 @@
-/**
- * What a Deployment says about itself: how many pods there are of each sort, whether enough of them serve, and whether its
- * rollout gets on.
- */
+/** The status of a Deployment: its counts of pods, and its conditions Available and Progressing. */
 
 import { at, equal, type JsonObject, number, object, objects } from "@homeostat/apiserver/model/Json"
 import { millisOf, nameOf } from "@homeostat/apiserver/model/ObjectMeta"
@@ -9,7 +6,7 @@ import { timestamp } from "@homeostat/apiserver/model/Timestamp"
 import { counted, countedOfAll, maxUnavailable, wanted, wantedByAll } from "./Rollout.ts"
 import * as Conditions from "./WorkloadConditions.ts"
 
-/** A condition of a Deployment that holds now. */
+/** Returns a condition of a Deployment with `now` as its times. */
 export const condition = (
   type: "Available" | "Progressing",
   status: Conditions.Status,
@@ -25,26 +22,26 @@ export const condition = (
   message
 })
 
-/** The conditions it has. */
+/** The conditions of a Deployment. */
 const conditionsOf = (deployment: JsonObject): Conditions.Conditions => objects(at(deployment, "status", "conditions"))
 
-/** Its condition `Progressing`. */
+/** Returns the condition `Progressing`. */
 export const progressing = (deployment: JsonObject): JsonObject | undefined =>
   Conditions.find(conditionsOf(deployment), "Progressing")
 
-/** In how many seconds a rollout has to get on; undefined: it may take for ever. */
+/** Returns the progress deadline of a rollout in seconds; undefined: no deadline. */
 export const deadlineOf = (deployment: JsonObject): number | undefined => {
   const seconds = number(at(deployment, "spec", "progressDeadlineSeconds"))
   return seconds === 2_147_483_647 ? undefined : seconds
 }
 
-/** The status with another condition. */
+/** Returns the Deployment with this condition in its status. */
 export const withCondition = (deployment: JsonObject, changed: JsonObject): JsonObject => ({
   ...deployment,
   status: { ...object(deployment.status), conditions: Conditions.set(conditionsOf(deployment), changed) }
 })
 
-/** The status by its ReplicaSets, without a word about the rollout. */
+/** Returns the status from the ReplicaSets, without the progress of the rollout. */
 export const calculated = (
   deployment: JsonObject,
   fresh: JsonObject | undefined,
@@ -80,23 +77,23 @@ export const calculated = (
   }
 }
 
-/** Nothing is told while a ReplicaSet has not told its own. */
+/** Undefined while a ReplicaSet has not reported its terminating pods. */
 const terminating = (sets: ReadonlyArray<JsonObject>): number | undefined =>
   sets.some((set) => counted(set, "observedGeneration") !== 0 && at(set, "status", "terminatingReplicas") === undefined)
     ? undefined
     : countedOfAll(sets, "terminatingReplicas")
 
-/** Kubernetes leaves out what is 0. */
+/** Kubernetes omits counts of 0. */
 const present = (numbers: { readonly [name: string]: number }): JsonObject =>
   Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== 0))
 
-/** Whether all pods are new and serve, by a status. */
+/** Whether a status reports that all pods are updated and available. */
 export const isComplete = (deployment: JsonObject, status: JsonObject): boolean =>
   ["updatedReplicas", "replicas", "availableReplicas"].every(
     (field) => (number(status[field]) ?? 0) === wanted(deployment)
   ) && (number(status.observedGeneration) ?? 0) >= (number(at(deployment, "metadata", "generation")) ?? 0)
 
-/** The status during a rollout: with what its progress, or the lack of it, and the failures of its ReplicaSets come to. */
+/** Returns the status during a rollout, with the condition Progressing and the failures of the ReplicaSets. */
 export const ofRollout = (
   deployment: JsonObject,
   fresh: JsonObject | undefined,
@@ -136,7 +133,7 @@ const progressed = (
     )
   }
   if (getsOn(deployment, status)) {
-    // Said anew although nothing else changes: the deadline counts from the last progress.
+    // The condition is updated although nothing else changes, because the deadline counts from the last progress.
     const made = condition("Progressing", "True", "ReplicaSetUpdated", `${who} is progressing.`, now)
     const since = current?.status === "True" ? current.lastTransitionTime : made.lastTransitionTime
     return [...Conditions.without(conditions, "Progressing"), { ...made, lastTransitionTime: since }]
@@ -152,7 +149,7 @@ const progressed = (
 
 const quoted = (object: JsonObject): string => JSON.stringify(nameOf(object))
 
-/** Whether there are more new pods, fewer old ones, or more that serve. */
+/** Whether there are more updated pods, fewer old pods, or more available pods. */
 const getsOn = (deployment: JsonObject, status: JsonObject): boolean => {
   const [before, after] = [object(deployment.status), status].map((one) => {
     const value = (field: string) => number(one[field]) ?? 0
@@ -173,16 +170,16 @@ const getsOn = (deployment: JsonObject, status: JsonObject): boolean => {
   )
 }
 
-/** The milliseconds until a rollout that does not get on has failed; undefined: that is not to be expected. */
+/** Returns the milliseconds until a rollout without progress fails; undefined: the rollout has no deadline or is complete. */
 export const untilTimedOut = (deployment: JsonObject, now: number): number | undefined => {
   const deadline = deadlineOf(deployment)
   const current = progressing(deployment)
   if (deadline === undefined || current === undefined || current.reason === "NewReplicaSetAvailable") return undefined
   if (current.reason === "ProgressDeadlineExceeded") return 0
-  // A moment more: it is over when more than the deadline has passed.
+  // One millisecond is added, because the rollout fails only after more than the deadline.
   return Math.max(0, (millisOf(current.lastUpdateTime) ?? now) + deadline * 1000 + 1 - now)
 }
 
-/** Whether a status is the one that the Deployment has. */
+/** Whether the Deployment already has this status. */
 export const isToldBy = (deployment: JsonObject, status: JsonObject): boolean =>
   equal(at(deployment, "status") ?? {}, status)

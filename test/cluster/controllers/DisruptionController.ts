@@ -1,7 +1,7 @@
 /**
- * PodDisruptionBudgets: how many of the pods that one selects are healthy, how many have to be, and how many may go.
+ * PodDisruptionBudgets: the healthy, desired and expected pods of a budget, and the allowed disruptions.
  *
- * How many there should be is asked of the ReplicaSets that own the pods; other pods count for nothing there.
+ * The expected number comes from the ReplicaSets that own the pods. Pods without a ReplicaSet do not count there.
  */
 
 import { at, equal, type Json, type JsonObject, list, number, object, objects } from "@homeostat/apiserver/model/Json"
@@ -20,7 +20,7 @@ import { type BuiltInController, nothing, type Pass, type Snapshot, type Write }
 import { isFinished, isReady } from "./ManagedPods.ts"
 import * as Storages from "./Storages.ts"
 
-/** `memory` is the version of the budget for which an Event says that it has no pods. */
+/** Reconciles a budget. `memory` is the resourceVersion for which an Event has reported that no pod matches. */
 const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | undefined): Pass => {
   const budget = snapshot.get(Storages.budgets, ...ofKey(key))
   if (budget === undefined) return nothing
@@ -49,7 +49,7 @@ const noPods = (about: JsonObject): Write => ({
 const selects = (budget: JsonObject, pod: JsonObject): boolean =>
   !isFinished(pod) && matches(ofLabelSelector(at(budget, "spec", "selector")), labelsOf(pod))
 
-/** How many pods there should be, by those that own them. */
+/** Returns the expected number of pods, from the ReplicaSets that own them. */
 const expectedOf = (snapshot: Snapshot, pods: ReadonlyArray<JsonObject>): number => {
   const owners = new Map<Json | undefined, number>()
   for (const pod of pods) {
@@ -60,13 +60,13 @@ const expectedOf = (snapshot: Snapshot, pods: ReadonlyArray<JsonObject>): number
   return [...owners.values()].reduce((sum, replicas) => sum + replicas, 0)
 }
 
-/** A number, or a percentage of one, rounded up. */
+/** Resolves a number, or a percentage of `total`, rounded up. */
 const scaled = (value: Json | undefined, total: number): number =>
   typeof value === "string" ? Math.ceil((Number.parseInt(value, 10) * total) / 100) : (number(value) ?? 0)
 
 const statusOf = (budget: JsonObject, pods: ReadonlyArray<JsonObject>, expected: number, now: number): JsonObject => {
   const { maxUnavailable, minAvailable } = object(budget.spec)
-  // An absolute minimum asks for nothing but the pods that are there.
+  // With an absolute minimum, only the existing pods count.
   const expectedPods = maxUnavailable === undefined && typeof minAvailable === "number" ? pods.length : expected
   const desiredHealthy =
     maxUnavailable === undefined

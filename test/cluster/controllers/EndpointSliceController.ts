@@ -1,6 +1,6 @@
 /**
- * EndpointSlices: the pods behind a Service, at most a hundred to a slice. An endpoint stays in its slice; what is new goes to
- * the first slice with room. Left out: hints.
+ * EndpointSlices: the pods of a Service, at most a hundred per slice. An endpoint stays in its slice. New endpoints go to the first slice
+ * with room. Topology hints are not supported.
  */
 import { at, copy, equal, type Json, type JsonObject, list, objects, text } from "@homeostat/apiserver/model/Json"
 import {
@@ -35,12 +35,12 @@ const serviceLabel = "kubernetes.io/service-name"
 const managedBy = "endpointslice.kubernetes.io/managed-by"
 const manager = "endpointslice-controller.k8s.io"
 
-/** How many endpoints a slice has at most. */
+/** The maximum number of endpoints in a slice. */
 const capacity = 100
 
 const reconcile = (snapshot: Snapshot, key: string, before: Json | undefined): Pass => {
   const service = snapshot.get(Storages.services, ...ofKey(key))
-  // The slices of a Service that is gone are the garbage collector's.
+  // The garbage collector deletes the slices of a missing Service.
   if (service === undefined || isDeleting(service) || !hasSelector(service)) return nothing
   const existing = snapshot
     .dependents(uidOf(service))
@@ -66,7 +66,7 @@ const reconcile = (snapshot: Snapshot, key: string, before: Json | undefined): P
   }
 }
 
-/** A slice that would be deleted becomes one that would be created. */
+/** Reuses slices: an update of a slice replaces a deletion and a creation. */
 const reusing = (service: JsonObject, writes: ReadonlyArray<Write>): ReadonlyArray<Write> => {
   const fresh = writes.filter((write) => write.verb === "create")
   const spare = writes.filter((write) => write.verb === "delete")
@@ -83,7 +83,7 @@ const reusing = (service: JsonObject, writes: ReadonlyArray<Write>): ReadonlyArr
 
 const remove = (slice: JsonObject): Write => ({ verb: "delete", object: slice })
 
-/** Endpoints that are reached at the same ports. */
+/** Endpoints with the same ports. */
 interface Group {
   readonly ports: ReadonlyArray<JsonObject>
   readonly endpoints: Array<JsonObject>
@@ -123,7 +123,7 @@ const keyOf = (ports: ReadonlyArray<JsonObject>): string =>
     ports.map(({ appProtocol, name, port, protocol }) => [name ?? "", port, protocol, appProtocol ?? null]).sort()
   )
 
-/** Puts the endpoints of a group into slices. */
+/** Distributes the endpoints of a group to slices. */
 const placed = (
   service: JsonObject,
   type: string,

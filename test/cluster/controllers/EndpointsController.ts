@@ -1,4 +1,4 @@
-/** Endpoints: the addresses of the pods behind a Service, as clients of old read them. */
+/** Endpoints: the addresses of the pods of a Service, for clients that do not read EndpointSlices. */
 import {
   at,
   copy,
@@ -52,7 +52,7 @@ const reconcile = (snapshot: Snapshot, key: string, before: Json | undefined): P
   return { writes: [{ verb: "update", object: annotated({ ...others, ...filled }) }], memory }
 }
 
-/** The addresses by their ports. */
+/** Groups the addresses by their ports. */
 const subsetsOf = (snapshot: Snapshot, service: JsonObject): ReadonlyArray<JsonObject> => {
   const subsets = new Map<
     string,
@@ -89,7 +89,7 @@ const byAddress = (one: JsonObject, other: JsonObject): number =>
 const compare = (one: Json | undefined, other: Json | undefined): number =>
   one === other ? 0 : (text(one) ?? "") < (text(other) ?? "") ? -1 : 1
 
-/** Without empty lists. */
+/** Removes empty lists. */
 const withoutEmpty = (subset: JsonObject): JsonObject =>
   object(Object.fromEntries(Object.entries(subset).filter(([, value]) => !(isList(value) && value.length === 0))))
 

@@ -1,14 +1,15 @@
 /**
- * The garbage collector: what has owners goes when they are gone.
+ * The garbage collector deletes objects whose owners are gone.
  *
- * - Background: when the last owner is gone, its dependents are deleted, and lose a reference that dangles when another
- *   owner is left.
- * - Foreground: an owner with the finalizer `foregroundDeletion` waits until no dependent blocks it; its dependents are
- *   deleted at once, in the foreground if they have dependents of their own.
- * - Orphan: an owner with the finalizer `orphan` is taken out of its dependents first.
+ * - Background: when the last owner is gone, the collector deletes the dependents. While another owner exists, it only removes the
+ * dangling references.
+ * - Foreground: an owner with the finalizer `foregroundDeletion` waits until no dependent blocks it. The collector deletes its dependents
+ * at once, in the foreground if they have dependents of their own.
+ * - Orphan: the collector first removes an owner with the finalizer `orphan` from the references of its dependents.
  *
- * An owner is what has the uid, the kind and the name of the reference, in the namespace of the dependent or in none. What is
- * in no namespace and names an owner in one is left alone. So is what has an owner of a kind that is not served, until it is.
+ * An owner must match the uid, kind and name of the reference. It must be cluster-scoped or in the namespace of the dependent. The
+ * collector ignores a cluster-scoped object with a namespaced owner. It also ignores an object whose owner has a kind that is not served,
+ * until that kind is served.
  */
 import { at, type JsonObject, text } from "@homeostat/apiserver/model/Json"
 import type { Kind } from "@homeostat/apiserver/model/Kind"
@@ -43,7 +44,7 @@ const waitsFor = (object: JsonObject, finalizer: string): boolean =>
 
 const keyOf = ({ object, storage }: Stored): string => `${storage} ${keyOfObject(object)}`
 
-/** What has to do with owners: nothing else is the collector's business. */
+/** Whether the collector handles an object, by its owner references and finalizers. */
 const concerns = (object: JsonObject): boolean =>
   ownersOf(object).length > 0 || waitsFor(object, foreground) || waitsFor(object, orphan)
 
@@ -54,7 +55,7 @@ const keys = (change: Change, snapshot: Snapshot): ReadonlyArray<string> => {
   if (type === "DELETED" || (waitsFor(object, foreground) && !(previous && waitsFor(previous, foreground)))) {
     for (const dependent of snapshot.dependents(uidOf(object))) found.add(keyOf(dependent))
   }
-  // An owner may have waited for this one to go, or to be let go.
+  // An owner may have waited for the deletion or release of this object.
   for (const { uid } of previous === undefined ? [] : ownersOf(previous)) {
     const owner = snapshot.byUid(text(uid) ?? "")
     if (owner !== undefined && waitsFor(owner.object, foreground)) found.add(keyOf(owner))
@@ -63,7 +64,7 @@ const keys = (change: Change, snapshot: Snapshot): ReadonlyArray<string> => {
   return [...found]
 }
 
-/** The objects with an owner of the kind that a definition declares: now it may be known. */
+/** Returns the objects with an owner of the kind that a CRD defines, because that kind may be served now. */
 const ownedByKind = (definition: JsonObject, snapshot: Snapshot): ReadonlyArray<string> => {
   const group = text(at(definition, "spec", "group"))
   const kind = text(at(definition, "spec", "names", "kind"))
@@ -115,14 +116,14 @@ const strip = (object: JsonObject, uids: ReadonlySet<unknown>): Write => ({
   )
 })
 
-/** The owners of an object: there, gone, or waiting for it to go. */
+/** The owners of an object: existing, missing, or waiting for the deletion of the object. */
 interface Owners {
   readonly solid: ReadonlyArray<JsonObject>
   readonly dangling: ReadonlyArray<JsonObject>
   readonly waiting: ReadonlyArray<JsonObject>
 }
 
-/** Undefined where it cannot be told. */
+/** Undefined if the kind of an owner is not served, or the owner is namespaced and the object is cluster-scoped. */
 const classified = (snapshot: Snapshot, object: JsonObject): Owners | undefined => {
   const solid: Array<JsonObject> = []
   const dangling: Array<JsonObject> = []
@@ -173,7 +174,7 @@ const remove = (object: JsonObject, propagation: NonNullable<Delete["propagation
   unchanged
 })
 
-/** It and what it owns wait for each other: it shall not keep its owners waiting. */
+/** Removes the block on the owners, because the object and its dependents wait for each other. */
 const unblock = (object: JsonObject): Write => ({
   verb: "patch",
   object,
@@ -183,7 +184,7 @@ const unblock = (object: JsonObject): Write => ({
   )
 })
 
-/** Tells of an owner that is in another namespace, which counts as none. */
+/** Reports an owner in another namespace, which counts as missing. */
 const misplaced = (snapshot: Snapshot, object: JsonObject, reference: JsonObject): ReadonlyArray<Write> => {
   const owner = snapshot.byUid(text(reference.uid) ?? "")
   if (owner === undefined || namespaceOf(owner.object) === namespaceOf(object)) return []

@@ -1,6 +1,4 @@
-/**
- * What controllers look up besides names: who is owned by whom, and who has no controller. Kept up to date with each change.
- */
+/** The indexes of the controllers: dependents by owner, and objects without a controller. Each change updates the indexes. */
 import { type JsonObject, text } from "@homeostat/apiserver/model/Json"
 import { controllerOf, keyOfObject, namespaceOf, ownersOf, uidOf } from "@homeostat/apiserver/model/ObjectMeta"
 import type { Registry } from "@homeostat/apiserver/model/Registry"
@@ -13,7 +11,7 @@ export interface Index {
   readonly apply: (change: Change) => void
 }
 
-/** Objects by a key, each at its place. */
+/** Objects by key and place. */
 class Shelves {
   private readonly shelves = new Map<string, Map<string, Stored>>()
 
@@ -29,7 +27,7 @@ class Shelves {
     if (shelf?.size === 0) this.shelves.delete(key)
   }
 
-  /** In the order of their places, so that nothing depends on who was written last. */
+  /** Returns the objects sorted by place, so that the result does not depend on the order of the writes. */
   list(key: string): ReadonlyArray<Stored> {
     return [...(this.shelves.get(key) ?? [])]
       .sort(([one], [other]) => (one < other ? -1 : 1))
@@ -37,7 +35,7 @@ class Shelves {
   }
 }
 
-/** The index of what is in a store now. */
+/** Makes an index of the objects in a store. */
 export const make = (store: Store, registry: Registry): Index => {
   const byOwner = new Shelves()
   const withoutController = new Shelves()

@@ -1,23 +1,21 @@
-/**
- * The indexes of an Indexed Job, and how its status writes them: `0,2-4`.
- */
+/** The completed indexes of an Indexed Job, in the format of its status: `0,2-4`. */
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { annotationsOf } from "@homeostat/apiserver/model/ObjectMeta"
 
-/** On the pods of an Indexed Job. */
+/** The annotation of the pods of an Indexed Job. */
 export const annotation = "batch.kubernetes.io/job-completion-index"
 
-/** The index of a pod; undefined where it has none below that number. */
+/** Returns the index of a pod; undefined if it has no index below `completions`. */
 export const indexOf = (pod: JsonObject, completions: number): number | undefined => {
   const text = annotationsOf(pod)[annotation] ?? ""
   return /^\d+$/.test(text) && Number(text) < completions ? Number(text) : undefined
 }
 
-/** The indexes of pods, those below that number. */
+/** Returns the indexes of pods that are below `completions`. */
 export const indexesOf = (pods: ReadonlyArray<JsonObject>, completions: number): ReadonlyArray<number> =>
   pods.map((pod) => indexOf(pod, completions)).filter((index) => index !== undefined)
 
-/** The indexes that a text names, those below that number. */
+/** Parses a list of indexes, and returns those below `completions`. */
 export const parse = (text: string, completions: number): ReadonlyArray<number> =>
   (text === "" ? [] : text.split(",")).flatMap((part) => {
     const [first = 0, last = first] = part.split("-").map(Number)
@@ -25,7 +23,7 @@ export const parse = (text: string, completions: number): ReadonlyArray<number> 
     return Array.from({ length: Math.max(0, count) || 0 }, (_, offset) => first + offset)
   })
 
-/** The text that names these indexes; three or more in a row are written as a range. */
+/** Formats indexes. Three or more consecutive indexes become a range. */
 export const format = (indexes: Iterable<number>): string => {
   const sorted = [...new Set(indexes)].sort((one, other) => one - other)
   const ranges: Array<[first: number, last: number]> = []

@@ -1,12 +1,9 @@
-/**
- * How long a Job waits before it replaces a failed pod: 10 seconds, and twice as long after each further failure in a row, up
- * to 10 minutes.
- */
+/** The back-off of a Job before it replaces a failed pod: 10 seconds, doubled with each further failure in a row, up to 10 minutes. */
 import { at, type Json, type JsonObject, number, objects } from "@homeostat/apiserver/model/Json"
 import { createdAt, millisOf } from "@homeostat/apiserver/model/ObjectMeta"
 import { conditionOf } from "./ManagedPods.ts"
 
-/** How often pods failed since one last succeeded, and when the last of them did. */
+/** The number of failures since the last success, and the time of the last failure in milliseconds since 1970. */
 export interface Backoff {
   readonly failures: number
   readonly last: number
@@ -14,14 +11,14 @@ export interface Backoff {
 
 const none: Backoff = { failures: 0, last: 0 }
 
-/** What a pass remembered. */
+/** Reads the back-off from the memory of the last pass. */
 export const remembered = (memory: Json | undefined): Backoff => {
   const failures = number(at(memory, "failures"))
   const last = number(at(memory, "last"))
   return failures === undefined || last === undefined ? none : { failures, last }
 }
 
-/** With pods that have finished since. */
+/** Adds pods that have finished since. */
 export const after = (
   before: Backoff,
   succeeded: ReadonlyArray<JsonObject>,
@@ -33,11 +30,11 @@ export const after = (
   return since.length === 0 ? start : { failures: start.failures + since.length, last: Math.max(...since) }
 }
 
-/** The milliseconds until the next pod may be made. */
+/** Returns the milliseconds until the Job may create the next pod. */
 export const remaining = ({ failures, last }: Backoff, now: number): number =>
   failures === 0 ? 0 : Math.max(0, last + Math.min(10_000 * 2 ** (failures - 1), 600_000) - now)
 
-/** When a pod finished: by its containers, else by what else tells it. */
+/** Returns when a pod finished: from its containers, otherwise from its condition Ready, its deletion or its creation. */
 const finishedAt = (pod: JsonObject): number => {
   const ends = objects(at(pod, "status", "containerStatuses")).map((status) =>
     millisOf(at(status, "state", "terminated", "finishedAt"))

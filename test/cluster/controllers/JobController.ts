@@ -1,10 +1,10 @@
 /**
- * Jobs: pods until enough of them have succeeded, or too many failed.
+ * Jobs: run pods until enough of them have succeeded, or too many have failed.
  *
- * A pass makes or deletes pods; writes the status, which names the pods that have finished; and takes their finalizers. What
- * that changes brings the next pass, which counts them, and when no pod is left tells the end.
+ * A pass creates or deletes pods. It writes the status, which names the finished pods, and then removes their finalizers. The next pass
+ * counts these pods. It reports the end when no pod is left.
  *
- * Left out, as nothing that is built on this server needs it: `successPolicy`, `backoffLimitPerIndex` and with it `FailIndex`.
+ * Not supported, because no program on this server needs them: `successPolicy`, `backoffLimitPerIndex` and `FailIndex`.
  */
 
 import { at, equal, type Json, type JsonObject, object, text } from "@homeostat/apiserver/model/Json"
@@ -68,9 +68,9 @@ const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | 
   const told = { ...state.job, status }
   const waits = [managed.again, JobOutcome.untilDeadline(told, now)].filter((wait) => wait !== undefined && wait > 0)
   const again = outcome !== undefined || waits.length === 0 ? undefined : Math.min(...waits.map(Number))
-  // What is certain has to be stored before the pods that make it so may go.
+  // The outcome must be stored before the pods that cause it are released.
   if (!equal(status, stored.status)) {
-    // That it has started is told even if its pods are refused: its deadline counts from then.
+    // The start is reported even if the creation of the pods fails, because the deadline counts from the start.
     const unmanned = statusOf(state.job, state, { ...managed, active: state.active.length }, [], undefined)
     const start: ReadonlyArray<Write> =
       at(stored, "status", "startTime") === undefined
@@ -91,17 +91,17 @@ const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | 
   return { writes: [...managed.writes, ...tracked.map(JobPods.untrack), ...end], again, memory: { ...before } }
 }
 
-/** A write, and what else is written if it is refused. */
+/** Returns a creation that writes `others` if it fails. */
 const orElse = (write: Write, others: ReadonlyArray<Write>): Write =>
   write.verb === "create" ? { ...write, failed: (failure) => [...(write.failed?.(failure) ?? []), ...others] } : write
 
-/** The Job with the time of its start. */
+/** Returns the Job with its start time. */
 const started = (job: JsonObject, now: number): JsonObject =>
   at(job, "status", "startTime") !== undefined || isSuspended(job)
     ? job
     : { ...job, status: { ...object(job.status), startTime: timestamp(now) } }
 
-/** The Job with the condition that tells of its being suspended or resumed; undefined where it is told. */
+/** Returns the Job with the condition Suspended; undefined if the condition is up to date. */
 const suspended = (
   job: JsonObject,
   now: number
@@ -128,11 +128,11 @@ const suspended = (
   }
 }
 
-/** Whether nothing has to be learnt from a pod any more. */
+/** Whether a pod can be released, because its result is known or not needed. */
 const canGo = ({ job }: JobState, pod: JsonObject, outcome: JsonObject | undefined): boolean =>
   isDeleting(job) || outcome !== undefined || phaseOf(pod) === "Succeeded" || hasFailed(pod, job)
 
-/** The status after a pass: `tracked` are the pods that it lets go. */
+/** Returns the status after a pass, which releases the `tracked` pods. */
 const statusOf = (
   job: JsonObject,
   state: JobState,
@@ -170,12 +170,12 @@ const statusOf = (
   })
 }
 
-/** Whether a failed pod is one of the failures. */
+/** Whether a failed pod counts as a failure of the Job. */
 const counts = (job: JsonObject, pod: JsonObject): boolean =>
   verdictOn(job, pod).counts &&
   (!isIndexed(job) || Indexes.indexOf(pod, specified(job, "completions") ?? 0) !== undefined)
 
-/** Kubernetes leaves out what is 0 or empty, but for what can be unknown. */
+/** Kubernetes omits counts of 0 and empty fields, apart from fields that can be unknown. */
 const defined = (status: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(status).filter(
@@ -187,7 +187,7 @@ const defined = (status: JsonObject): JsonObject =>
     )
   )
 
-/** Tells the end, when no pod is left to be waited for. */
+/** Reports the end when no pod is left. */
 const ended = (job: JsonObject, outcome: JsonObject, terminating: number, now: number): ReadonlyArray<Write> => {
   const uncounted = object(at(job, "status", "uncountedTerminatedPods"))
   if (terminating > 0 || uncounted.succeeded !== undefined || uncounted.failed !== undefined) return []

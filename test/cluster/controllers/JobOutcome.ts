@@ -1,8 +1,8 @@
 /**
- * Whether a Job has come to its end: by its pods, by their failures, by its deadline.
+ * Whether a Job has succeeded or failed, by its pods, its back-off limit or its deadline.
  *
- * An end is told twice: first that it is certain (SuccessCriteriaMet, FailureTarget), and when no pod is left, that it is
- * reached (Complete, Failed).
+ * The status reports an end in two steps. First the outcome is certain (SuccessCriteriaMet, FailureTarget). When no pod is left, the Job
+ * has finished (Complete, Failed).
  */
 
 import { at, type JsonObject, number, objects } from "@homeostat/apiserver/model/Json"
@@ -13,7 +13,7 @@ import { phaseOf } from "./ManagedPods.ts"
 import { verdictOn } from "./PodFailurePolicy.ts"
 import * as Conditions from "./WorkloadConditions.ts"
 
-/** A condition of a Job that holds now. */
+/** Returns a condition of a Job with `now` as its times. */
 export const condition = (type: string, reason: string, message: string, now: number, status = "True"): JsonObject => ({
   type,
   status,
@@ -23,16 +23,16 @@ export const condition = (type: string, reason: string, message: string, now: nu
   message
 })
 
-/** The conditions that it has. */
+/** The conditions of a Job. */
 export const conditionsOf = (job: JsonObject): Conditions.Conditions => objects(at(job, "status", "conditions"))
 
-/** The end that is certain already; undefined: none is. */
+/** Returns the outcome that is already certain; undefined if it is open. */
 export const decided = (job: JsonObject): JsonObject | undefined =>
   ["SuccessCriteriaMet", "FailureTarget"]
     .map((type) => Conditions.find(conditionsOf(job), type))
     .find((found) => found?.status === "True")
 
-/** The failure that its pods or the time make certain; undefined: none. */
+/** Returns the failure from the pods or the deadline; undefined if the Job has not failed. */
 export const failure = (state: JobState, now: number): JsonObject | undefined => {
   const { job, pods } = state
   const fails = pods
@@ -51,7 +51,7 @@ export const failure = (state: JobState, now: number): JsonObject | undefined =>
 
 const backoffLimit = (job: JsonObject): number => specified(job, "backoffLimit") ?? 6
 
-/** Containers that are started again in their pods count, too. */
+/** Restarts of containers count as failures, too. */
 const hasRestartedTooOften = ({ job, pods }: JobState): boolean => {
   if (at(job, "spec", "template", "spec", "restartPolicy") !== "OnFailure") return false
   const restarts = pods
@@ -64,7 +64,7 @@ const hasRestartedTooOften = ({ job, pods }: JobState): boolean => {
   return backoffLimit(job) === 0 ? restarts > 0 : restarts >= backoffLimit(job)
 }
 
-/** The milliseconds that are left; undefined: there is no deadline, or its time does not run. */
+/** Returns the milliseconds until the deadline; undefined if the Job has no deadline or is suspended. */
 export const untilDeadline = (job: JsonObject, now: number): number | undefined => {
   const seconds = specified(job, "activeDeadlineSeconds")
   if (seconds === undefined || isSuspended(job)) return undefined
@@ -72,7 +72,7 @@ export const untilDeadline = (job: JsonObject, now: number): number | undefined 
   return Math.max(0, start + seconds * 1000 - now)
 }
 
-/** The success that its pods make certain, when none is active any more; undefined: none. */
+/** Returns the success, when enough pods have succeeded and no pod is active; undefined otherwise. */
 export const success = ({ job, succeeded }: JobState, active: number, now: number): JsonObject | undefined => {
   const isReached = succeeded >= (specified(job, "completions") ?? 1)
   return isReached && active === 0
@@ -80,11 +80,11 @@ export const success = ({ job, succeeded }: JobState, active: number, now: numbe
     : undefined
 }
 
-/** The end itself. */
+/** Returns the condition Complete or Failed for an outcome. */
 export const end = ({ message, reason, type }: JsonObject, now: number): JsonObject =>
   condition(type === "FailureTarget" ? "Failed" : "Complete", String(reason), String(message), now)
 
-/** The Event that tells of the end. */
+/** Returns the Event of the end. */
 export const event = (job: JsonObject, ended: JsonObject) => ({
   verb: "record" as const,
   about: job,
@@ -93,6 +93,6 @@ export const event = (job: JsonObject, ended: JsonObject) => ({
     : { type: "Warning" as const, reason: String(ended.reason), message: String(ended.message) })
 })
 
-/** Whether more pods have succeeded than were wanted. */
+/** Whether more pods have succeeded than `completions`. */
 export const hasTooMany = (job: JsonObject): boolean =>
   counter(job, "succeeded") > (specified(job, "completions") ?? Number.MAX_SAFE_INTEGER)

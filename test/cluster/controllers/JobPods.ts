@@ -1,6 +1,4 @@
-/**
- * The pods that a Job makes and deletes while it has not come to its end.
- */
+/** The pods that a Job creates and deletes until it has finished. */
 import {
   at,
   copy,
@@ -19,21 +17,21 @@ import * as JobBackoff from "./JobBackoff.ts"
 import { isIndexed, isSuspended, isTracked, type JobState, specified, tracking, waitsForEnd } from "./JobState.ts"
 import { fromTemplate, isReady, isTerminating, mostExpendable } from "./ManagedPods.ts"
 
-/** How many pods are made or deleted in one pass. */
+/** The maximum number of pods that one pass creates or deletes. */
 const burst = 500
 
-/** What comes of the pods. */
+/** The result of managing the pods. */
 export interface Managed {
   readonly writes: ReadonlyArray<Write>
-  /** How many are active, ready and terminating after it. */
+  /** The numbers of active, ready and terminating pods after the writes. */
   readonly active: number
   readonly ready: number
   readonly terminating: number
-  /** After how many milliseconds the next pod may be made. */
+  /** Milliseconds until the Job may create the next pod. */
   readonly again?: number
 }
 
-/** Deletes pods. */
+/** Returns the result of deleting pods. */
 export const deleted = (
   { active, job, terminating }: JobState,
   pods: ReadonlyArray<JsonObject>,
@@ -45,7 +43,7 @@ export const deleted = (
   terminating: terminating + pods.length
 })
 
-/** Deletes a pod that counts as failed by that. */
+/** Deletes a pod, which then counts as failed. */
 export const remove = (job: JsonObject, pod: JsonObject): ReadonlyArray<Write> => [
   {
     verb: "delete",
@@ -55,13 +53,13 @@ export const remove = (job: JsonObject, pod: JsonObject): ReadonlyArray<Write> =
   }
 ]
 
-/** Deletes a pod that shall not be counted. */
+/** Deletes a pod that does not count. */
 const discard = (job: JsonObject, pod: JsonObject): ReadonlyArray<Write> => [
   ...(isTracked(pod) ? [untrack(pod)] : []),
   ...remove(job, pod)
 ]
 
-/** Lets a pod go that is counted. */
+/** Removes the finalizer of a counted pod. */
 export const untrack = (pod: JsonObject): Write => ({
   verb: "patch",
   object: pod,
@@ -76,7 +74,7 @@ const event = (about: JsonObject, type: "Normal" | "Warning", reason: string, me
   message
 })
 
-/** Makes or deletes pods, so that there are as many as wanted. */
+/** Creates or deletes pods to reach the wanted number. */
 export const managed = (state: JobState, backoff: JobBackoff.Backoff, now: number): Managed => {
   const { active, job, terminating } = state
   const surplus = isSuspended(job) ? active : tooMany(state, now).slice(0, burst)
@@ -96,14 +94,14 @@ export const managed = (state: JobState, backoff: JobBackoff.Backoff, now: numbe
 const wantedActive = ({ active, job, succeeded }: JobState): number => {
   const parallelism = specified(job, "parallelism") ?? 1
   const completions = specified(job, "completions")
-  // Without a number to reach, the first success ends it: no more are started then.
+  // Without `completions`, the first success ends the Job, and it creates no more pods.
   if (completions === undefined) return succeeded > 0 ? active.length : parallelism
   return Math.max(0, Math.min(completions - succeeded, parallelism))
 }
 
 const completionsOf = (job: JsonObject): number => specified(job, "completions") ?? 0
 
-/** The pods to delete: those with an index that is no one's or another's, and then the most expendable. */
+/** Returns the pods to delete: those with an invalid or duplicate index, and then the most expendable. */
 const tooMany = (state: JobState, now: number): ReadonlyArray<JsonObject> => {
   const { active, job } = state
   const seen = new Set<number>()
@@ -122,7 +120,7 @@ const tooMany = (state: JobState, now: number): ReadonlyArray<JsonObject> => {
   return [...wrong, ...mostExpendable(others, now, () => 0).slice(0, more)]
 }
 
-/** The lowest indexes for which there is no pod and no success. */
+/** Returns the lowest indexes without a pod and without a success. */
 const pendingIndexes = ({ active, completed, job, pods }: JobState): ReadonlyArray<number> => {
   const completions = completionsOf(job)
   const waiting = waitsForEnd(job) ? pods.filter(isTerminating) : []
@@ -143,7 +141,7 @@ const create = (job: JsonObject, index: number | undefined): Write => {
   }
 }
 
-/** Gives a pod its index: as label and annotation, in its name and host name, and in the environment of its containers. */
+/** Sets the index of a pod in its label, annotation, name, host name and the environment of its containers. */
 const number = (pod: DraftObject, job: string, index: number): void => {
   const metadata = member(pod, "metadata")
   member(metadata, "labels")[Indexes.annotation] = String(index)

@@ -1,7 +1,4 @@
-/**
- * What Jobs leave behind: pods that carry the finalizer of a Job that is gone or has ended, and Jobs that have been finished
- * for as long as they were to be kept.
- */
+/** Cleans up after Jobs: releases pods with the finalizer of a missing or finished Job, and deletes finished Jobs after their TTL. */
 import { at, type JsonObject, text } from "@homeostat/apiserver/model/Json"
 import {
   controllerOf,
@@ -19,7 +16,7 @@ import { untrack } from "./JobPods.ts"
 import { isFinished, isTracked, specified } from "./JobState.ts"
 import * as Storages from "./Storages.ts"
 
-/** Lets pods go that no Job counts any more. */
+/** Removes the finalizer of pods that no Job counts any more. */
 export const orphanPods: BuiltInController = {
   name: "job-controller",
   manager: "kube-controller-manager",
@@ -47,7 +44,7 @@ const isOrphan = (snapshot: Snapshot, pod: JsonObject): boolean => {
   return job === undefined || uidOf(job) !== owner.uid || isFinished(job)
 }
 
-/** Deletes Jobs, and their pods before them, a time after they have finished. */
+/** Deletes Jobs, and their pods before them, when `ttlSecondsAfterFinished` has passed. */
 export const ttlAfterFinished: BuiltInController = {
   name: "ttl-after-finished-controller",
   manager: "kube-controller-manager",

@@ -1,8 +1,8 @@
 /**
- * What there is of a Job: its pods by what has become of them, and how many of them are counted already.
+ * The state of a Job: its pods by their phases, and the counts in its status.
  *
- * A pod is counted once, whatever happens to it: it carries a finalizer until the Job's status names its uid; then the
- * finalizer goes, and with it the uid, for the counter.
+ * Each pod counts exactly once. A pod carries a finalizer until the status of the Job names its uid. Then the controller removes the
+ * finalizer, and moves the uid to the counter.
  */
 import { at, type JsonObject, list, number, objects, text } from "@homeostat/apiserver/model/Json"
 import { finalizersOf, isDeleting, uidOf } from "@homeostat/apiserver/model/ObjectMeta"
@@ -10,7 +10,7 @@ import * as Indexes from "./Indexes.ts"
 import { isActive, isTerminating, phaseOf } from "./ManagedPods.ts"
 import { verdictOn } from "./PodFailurePolicy.ts"
 
-/** The finalizer by which pods are counted. */
+/** The finalizer of pods that are not counted yet. */
 export const tracking = "batch.kubernetes.io/job-tracking"
 
 /** A Job and its pods. */
@@ -19,47 +19,47 @@ export interface JobState {
   readonly pods: ReadonlyArray<JsonObject>
   readonly active: ReadonlyArray<JsonObject>
   readonly terminating: number
-  /** The uids that its status names: they count, though no counter says so yet. */
+  /** The uids in the status. These pods count, although no counter includes them yet. */
   readonly uncounted: { readonly succeeded: ReadonlyArray<string>; readonly failed: ReadonlyArray<string> }
-  /** Those that have finished and are not counted. */
+  /** The finished pods that are not counted yet. */
   readonly newSucceeded: ReadonlyArray<JsonObject>
   readonly newFailed: ReadonlyArray<JsonObject>
-  /** How many have succeeded and failed in all. */
+  /** The total numbers of succeeded and failed pods. */
   readonly succeeded: number
   readonly failed: number
-  /** The indexes that are done; of a Job that has no indexes: none. */
+  /** The completed indexes; empty for a Job without indexes. */
   readonly completed: ReadonlySet<number>
 }
 
-/** A number of its spec. */
+/** Returns a number of the Job's spec. */
 export const specified = (job: JsonObject, field: string): number | undefined => number(at(job, "spec", field))
 
-/** A number of its status; 0 where there is none. */
+/** Returns a number of the Job's status; default 0. */
 export const counter = (job: JsonObject, field: string): number => number(at(job, "status", field)) ?? 0
 
-/** Whether its pods have indexes. */
+/** Whether the pods of the Job have indexes. */
 export const isIndexed = (job: JsonObject): boolean => at(job, "spec", "completionMode") === "Indexed"
 
-/** Whether it shall have no pods for now. */
+/** Whether the Job is suspended. */
 export const isSuspended = (job: JsonObject): boolean => at(job, "spec", "suspend") === true
 
-/** Whether a pod is only replaced when it has ended. */
+/** Whether the Job replaces a pod only after its end. */
 export const waitsForEnd = (job: JsonObject): boolean => at(job, "spec", "podReplacementPolicy") === "Failed"
 
-/** Whether it has come to its end, one way or the other. */
+/** Whether the Job is Complete or Failed. */
 export const isFinished = (job: JsonObject): boolean =>
   objects(at(job, "status", "conditions")).some(
     ({ status, type }) => status === "True" && (type === "Complete" || type === "Failed")
   )
 
-/** Whether a pod waits for being counted. */
+/** Whether a pod is not counted yet. */
 export const isTracked = (pod: JsonObject): boolean => finalizersOf(pod).includes(tracking)
 
-/** Whether a pod counts as failed. One that is deleted does, unless its end has to be waited for. */
+/** Whether a pod counts as failed. A pod that is being deleted counts as failed, unless the Job waits for its end. */
 export const hasFailed = (pod: JsonObject, job: JsonObject): boolean =>
   phaseOf(pod) === "Failed" || (!waitsForEnd(job) && isDeleting(pod) && phaseOf(pod) !== "Succeeded")
 
-/** What there is of a Job. */
+/** Computes the state of a Job. */
 export const stateOf = (job: JsonObject, pods: ReadonlyArray<JsonObject>): JobState => {
   const uids = (field: string) =>
     list(at(job, "status", "uncountedTerminatedPods", field)).map((uid) => text(uid) ?? "")

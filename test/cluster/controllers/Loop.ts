@@ -1,11 +1,13 @@
 /**
- * Runs the controllers of a server: each change of the store becomes the keys that it concerns, and each key a pass of its
- * controller, in the order they came.
+ * Runs the controllers of a server. Each change of the store yields keys, and the loop runs a pass of a controller for each key in their
+ * order.
  *
- * Guarantees: a pass sees what is stored, and its writes are made before anything else is read or written. A key is looked at
- * once for all changes since its last pass. A pass that is refused, or fails, is tried again, later each time; it never ends
- * the loop. Time is the Clock's: nothing happens while it stands still, but what is due. While a write waits for a webhook, no other
- * pass is made.
+ * Guarantees:
+ * - A pass sees the stored objects, and its writes are made before any other read or write.
+ * - One pass handles all changes of a key since its last pass.
+ * - A pass that fails is retried with a growing back-off. A failure never ends the loop.
+ * - Time comes from the Clock: while the Clock stands still, only due keys run.
+ * - While a write waits for a webhook, no other pass runs.
  */
 
 import type { Failure } from "@homeostat/apiserver/model/Failure"
@@ -21,25 +23,25 @@ import * as Writer from "./Writer.ts"
 
 /** A running loop. */
 export interface Loop {
-  /** Waits until no key is due: until the controllers have done all that can be done now. */
+  /** Waits until no key is due, so that the controllers have done all current work. */
   readonly idle: Effect.Effect<void>
-  /** Forgets all earlier passes, as at a new start: after a restore, for example. */
+  /** Clears the state of all earlier passes, as after a restart. A restore of the store needs it, for example. */
   readonly restart: Effect.Effect<void>
 }
 
-/** How controllers run. */
+/** The options of the loop. */
 export interface Options {
-  /** Whether they write Events. Default: they do. */
+  /** Whether the controllers write Events. Default: true. */
   readonly events?: boolean | undefined
 }
 
-/** How long a refused key waits by default: as client-go's queues have it. */
+/** The default back-off of a failed key, as in client-go's queues. */
 const defaultRetry = { firstMillis: 5, lastMillis: 1_000_000 }
 
-/** How many passes are made before others have their turn: some milliseconds. */
+/** The number of passes before other fibers run. They take some milliseconds. */
 const turn = 16
 
-/** Runs controllers until the end of the Scope. What is stored already is to them as if it had just been made. */
+/** Runs controllers until the end of the Scope. For them, each stored object counts as added. */
 export const start = (
   target: Writer.Target,
   controllers: ReadonlyArray<BuiltInController>,
@@ -88,7 +90,7 @@ export const start = (
       const done = (refused: Failure | undefined): void => {
         if (refused !== undefined) {
           retry(item, id, now)
-          // What is due by then is due whatever is refused.
+          // A delayed pass stays due even if a write fails.
           if (again !== undefined) queue.add(item, now + again)
           return
         }
@@ -106,7 +108,7 @@ export const start = (
       }
     }
 
-    /** Makes the passes that are due, and says whether there are more. */
+    /** Runs due passes, and returns whether more are due. */
     const work = (now: number) =>
       Effect.gen(function* () {
         for (let count = 0; count < turn; count++) {
@@ -159,7 +161,7 @@ export const start = (
     }
   })
 
-/** What is in the store, as changes. */
+/** Returns the objects of the store as changes. */
 const whatIsThere = ({ registry, store }: Writer.Target): ReadonlyArray<Change> =>
   [...new Set(registry.resources().map(({ storage }) => storage))].flatMap((storage) =>
     store.list(storage).map((object) => ({

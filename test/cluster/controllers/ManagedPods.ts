@@ -1,6 +1,4 @@
-/**
- * What controllers know about pods: their state, making them from a template, and which to take away first.
- */
+/** Pods of controllers: their states, their creation from a template, and the order of their deletion. */
 import {
   at,
   copy,
@@ -23,33 +21,33 @@ import {
   uidOf
 } from "@homeostat/apiserver/model/ObjectMeta"
 
-/** Pending, Running, … */
+/** Returns the phase of a pod: Pending, Running, … */
 export const phaseOf = (pod: JsonObject): string => text(at(pod, "status", "phase")) ?? ""
 
-/** The node it is on; empty: none yet. */
+/** Returns the node of a pod; empty if the pod is not scheduled. */
 export const nodeOf = (pod: JsonObject): string => text(at(pod, "spec", "nodeName")) ?? ""
 
-/** Whether it has ended, for better or worse. */
+/** Whether a pod has succeeded or failed. */
 export const isFinished = (pod: JsonObject): boolean => ["Succeeded", "Failed"].includes(phaseOf(pod))
 
-/** Whether it counts as a replica: it has not ended and is not about to. */
+/** Whether a pod counts as a replica: it has not ended, and is not being deleted. */
 export const isActive = (pod: JsonObject): boolean => !isFinished(pod) && !isDeleting(pod)
 
-/** Whether it is being deleted and still runs. */
+/** Whether a pod is being deleted and has not ended. */
 export const isTerminating = (pod: JsonObject): boolean => !isFinished(pod) && isDeleting(pod)
 
-/** One of its conditions. */
+/** Returns a condition of a pod. */
 export const conditionOf = (pod: JsonObject, type: string): JsonObject | undefined =>
   objects(at(pod, "status", "conditions")).find((condition) => condition.type === type)
 
-/** Whether it serves. */
+/** Whether a pod is Ready. */
 export const isReady = (pod: JsonObject): boolean => conditionOf(pod, "Ready")?.status === "True"
 
-/** When it became ready. */
+/** Returns the time in milliseconds at which a pod became Ready. */
 const readySince = (pod: JsonObject): number | undefined =>
   isReady(pod) ? millisOf(conditionOf(pod, "Ready")?.lastTransitionTime) : undefined
 
-/** How many milliseconds are left until it has been ready for that long; 0: it has; undefined: it is not ready. */
+/** Returns the milliseconds until a pod has been ready for `minReadySeconds`; 0 if it has; undefined if it is not ready. */
 export const untilAvailable = (pod: JsonObject, minReadySeconds: number, now: number): number | undefined => {
   if (!isReady(pod)) return undefined
   if (minReadySeconds === 0) return 0
@@ -57,7 +55,7 @@ export const untilAvailable = (pod: JsonObject, minReadySeconds: number, now: nu
   return since === undefined ? undefined : Math.max(0, since + minReadySeconds * 1000 - now)
 }
 
-/** A pod of a template, to be made for its owner. Its metadata are there to be added to. */
+/** Returns a pod from a template for an owner. The caller may add to its metadata. */
 export const fromTemplate = (template: JsonObject, owner: JsonObject): DraftObject => {
   const { annotations, finalizers, labels } = object(template.metadata)
   return copy({
@@ -83,11 +81,11 @@ const deletionCost = (pod: JsonObject): number =>
 const restarts = (pod: JsonObject): number =>
   Math.max(0, ...objects(at(pod, "status", "containerStatuses")).map(({ restartCount }) => number(restartCount) ?? 0))
 
-/** The order of magnitude of an age: what differs by less counts as equally old. An unknown age is the youngest. */
+/** The magnitude of an age. Ages of the same magnitude count as equal. An unknown age counts as the youngest. */
 const magnitude = (since: number | undefined, now: number): number =>
   since !== undefined && now > since ? Math.trunc(Math.log2((now - since) * 1e6)) : -1
 
-/** The younger first, roughly; among those of an age the uid decides, which is as good as chance. */
+/** Compares pods by the magnitude of their age, the younger first. For equal ages, the uid decides, as a random order would. */
 const byAge = (
   one: JsonObject,
   other: JsonObject,
@@ -98,9 +96,7 @@ const byAge = (
   return magnitude(since(one), now) - magnitude(since(other), now) || (uidOf(one) < uidOf(other) ? -1 : 1)
 }
 
-/**
- * Which pods to take away first: those that serve least. `crowd` says how many pods of the same kind share a pod's node.
- */
+/** Sorts the pods for deletion, the least useful first. `crowd` returns how many related pods run on the node of a pod. */
 export const mostExpendable = (
   pods: ReadonlyArray<JsonObject>,
   now: number,

@@ -1,6 +1,6 @@
 /**
- * What each namespace has from the beginning, and gets again when it is deleted: the ServiceAccount `default`, and the
- * certificates by which pods know the API server.
+ * The objects that each namespace has: the ServiceAccount `default`, and the CA certificates of the API server for pods. The controllers
+ * recreate them after a deletion.
  */
 import { at, equal } from "@homeostat/apiserver/model/Json"
 import { annotationsOf, isDeleting, nameOf, namespaceOf, withMetadata } from "@homeostat/apiserver/model/ObjectMeta"
@@ -8,7 +8,7 @@ import type { Change } from "@homeostat/apiserver/storage/Store"
 import { type BuiltInController, nothing, type Snapshot } from "./BuiltInController.ts"
 import * as Storages from "./Storages.ts"
 
-/** The namespace that a change concerns: of itself, or of the object of that name in it. */
+/** Returns the namespace of a change of the namespace itself, or of the named object in it. */
 const namespaceFor =
   (contents: string, name: string) =>
   ({ object, storage }: Change): ReadonlyArray<string> =>
@@ -19,7 +19,7 @@ const isActive = (snapshot: Snapshot, name: string): boolean => {
   return namespace !== undefined && !isDeleting(namespace)
 }
 
-/** Makes the ServiceAccount `default`. */
+/** Creates the ServiceAccount `default`. */
 export const serviceAccountController: BuiltInController = {
   name: "serviceaccount-controller",
   manager: "kube-controller-manager",
@@ -46,7 +46,7 @@ const annotations = {
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
 }
 
-/** Publishes certificates (PEM). */
+/** Publishes the CA certificates (PEM) in a ConfigMap. */
 export const rootCertificates = (certificates: string): BuiltInController => {
   const data = { "ca.crt": certificates }
   return {

@@ -1,6 +1,6 @@
 /**
- * Ends namespaces: deletes all that is in one that terminates, its pods first, tells what is left, and finalizes it when
- * nothing is. The real one waits five seconds first, for the other servers of a cluster; this one is alone.
+ * Deletes the objects of a terminating namespace, the pods first. It reports the remaining objects, and finalizes the namespace when it is
+ * empty. The real controller first waits five seconds for other API servers, which this cluster does not have.
  */
 
 import { at, equal, type JsonObject, list, objects, text } from "@homeostat/apiserver/model/Json"
@@ -10,7 +10,7 @@ import { timestamp } from "@homeostat/apiserver/model/Timestamp"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import * as Storages from "./Storages.ts"
 
-/** What is left of one kind. */
+/** The remaining objects of one kind. */
 interface Left {
   readonly kind: Kind
   readonly objects: ReadonlyArray<JsonObject>
@@ -23,7 +23,7 @@ const reconcile = (snapshot: Snapshot, key: string, now: number): Pass => {
   if (!finalizers.includes("kubernetes")) return nothing
   const left = leftIn(snapshot, key)
   const kept = left.flatMap((one) => one.objects).filter((object) => !isDeleting(object))
-  // Their deletion is a change of the namespace, which brings the next pass.
+  // The deletion of these objects changes the namespace, which triggers the next pass.
   if (kept.length > 0) return { writes: kept.map(remove) }
   const conditions = conditionsOf(left, namespace, now)
   const told: ReadonlyArray<Write> = equal(conditions, at(namespace, "status", "conditions"))
@@ -42,9 +42,9 @@ const reconcile = (snapshot: Snapshot, key: string, now: number): Pass => {
   }
 }
 
-/** What has to go next: the pods, and when there is none, all else. */
+/** Returns the objects to delete next: the pods, or all others when no pod is left. */
 const leftIn = (snapshot: Snapshot, namespace: string): ReadonlyArray<Left> => {
-  // Kinds that show the same objects count once.
+  // Kinds that share a storage count once.
   const byStorage = new Map<string, Kind>()
   for (const kind of snapshot.resources()) {
     if (kind.namespaced && kind.verbs.includes("delete") && !byStorage.has(kind.storage))

@@ -1,6 +1,5 @@
 /**
- * The ReplicaSets of a Deployment: which of them has its template, the one to be made when none has, and the annotations
- * by which they are numbered.
+ * The ReplicaSets of a Deployment: the one with its current template, the creation of a new one, and the annotations with their revisions.
  */
 import { at, equal, type JsonObject, number, object, texts } from "@homeostat/apiserver/model/Json"
 import {
@@ -13,14 +12,14 @@ import {
 import { hashOf } from "./PodTemplateHash.ts"
 import { byAge, count, desiredAnnotation, maxAnnotation, maxSurge, newReplicas, wanted } from "./Rollout.ts"
 
-/** The label by which the pods of one ReplicaSet differ from those of another. */
+/** The label that distinguishes the pods of the ReplicaSets. */
 const hashLabel = "pod-template-hash"
 
-/** The number of a rollout, on the Deployment and its ReplicaSets; and the numbers that a ReplicaSet had before. */
+/** The annotations with the revision of a rollout, and with the earlier revisions of a ReplicaSet. */
 export const revisionAnnotation = "deployment.kubernetes.io/revision"
 const historyAnnotation = "deployment.kubernetes.io/revision-history"
 
-/** What is a Deployment's own and not for its ReplicaSets. */
+/** The annotations of a Deployment that its ReplicaSets do not get. */
 const own = new Set([
   "kubectl.kubernetes.io/last-applied-configuration",
   revisionAnnotation,
@@ -30,28 +29,28 @@ const own = new Set([
   "deprecated.deployment.rollback.to"
 ])
 
-/** How long the history of one ReplicaSet may be, in characters. */
+/** The maximum length of the revision history, in characters. */
 const longestHistory = 2000
 
-/** The number of a ReplicaSet's rollout; 0: none. */
+/** Returns the revision of a ReplicaSet; 0 if it has none. */
 export const revisionOf = (set: JsonObject): number => count(annotationsOf(set)[revisionAnnotation]) ?? 0
 
 /** The ReplicaSets of a Deployment. */
 export interface Sets {
-  /** The one with its template: the oldest, if there are several. */
+  /** The ReplicaSet with the current template; the oldest if there are several. */
   readonly fresh: JsonObject | undefined
-  /** The others, by age. */
+  /** The other ReplicaSets, the oldest first. */
   readonly old: ReadonlyArray<JsonObject>
 }
 
-/** Tells the new one from the old ones. */
+/** Separates the new ReplicaSet from the old ones. */
 export const sorted = (deployment: JsonObject, sets: ReadonlyArray<JsonObject>): Sets => {
   const all = byAge(sets)
   const fresh = all.find((set) => equal(withoutHash(set), withoutHash(deployment)))
   return { fresh, old: all.filter((set) => set !== fresh) }
 }
 
-/** The template of a Deployment or ReplicaSet as both have it. */
+/** Returns the template of a Deployment or ReplicaSet without its hash label, so that templates can be compared. */
 const withoutHash = (of: JsonObject): JsonObject => {
   const template = object(at(of, "spec", "template"))
   const { creationTimestamp: _, labels, ...metadata } = object(template.metadata)
@@ -61,7 +60,7 @@ const withoutHash = (of: JsonObject): JsonObject => {
 
 const nextRevision = (old: ReadonlyArray<JsonObject>): number => Math.max(0, ...old.map(revisionOf)) + 1
 
-/** The annotations of the new ReplicaSet, given those it has. */
+/** Returns the annotations of the new ReplicaSet from its current ones. */
 const annotated = (
   deployment: JsonObject,
   before: { readonly [name: string]: string },
@@ -86,7 +85,7 @@ const extended = (history: string | undefined, revision: string): string => {
   return revisions.join()
 }
 
-/** The new ReplicaSet as it should be annotated; undefined where it is. */
+/** Returns the new ReplicaSet with its annotations; undefined if they are up to date. */
 export const updated = (
   deployment: JsonObject,
   fresh: JsonObject,
@@ -99,7 +98,7 @@ export const updated = (
   return { ...withMetadata(fresh, { annotations }), spec: { ...object(fresh.spec), minReadySeconds: seconds } }
 }
 
-/** The ReplicaSet to be made for the template of a Deployment. */
+/** Returns the ReplicaSet to create for the template of a Deployment. */
 export const made = (deployment: JsonObject, old: ReadonlyArray<JsonObject>): JsonObject => {
   const template = object(at(deployment, "spec", "template"))
   const hash = hashOf(template, number(at(deployment, "status", "collisionCount")) ?? 0)
@@ -125,13 +124,13 @@ export const made = (deployment: JsonObject, old: ReadonlyArray<JsonObject>): Js
   }
 }
 
-/** What tells a scaling from a rollout. */
+/** The annotations that distinguish scaling from a rollout. */
 const replicasAnnotations = (deployment: JsonObject): { readonly [name: string]: string } => ({
   [desiredAnnotation]: String(wanted(deployment)),
   [maxAnnotation]: String(wanted(deployment) + maxSurge(deployment))
 })
 
-/** A ReplicaSet of another size; undefined where nothing changes. */
+/** Returns a ReplicaSet with another size; undefined if nothing changes. */
 export const resized = (deployment: JsonObject, set: JsonObject, replicas: number): JsonObject | undefined => {
   const annotations = { ...annotationsOf(set), ...replicasAnnotations(deployment) }
   if (wanted(set) === replicas && equal(annotations, annotationsOf(set))) return undefined

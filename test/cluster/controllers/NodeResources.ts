@@ -1,6 +1,4 @@
-/**
- * The resources of nodes: what pods request of them, and what a pod lacks on a node.
- */
+/** The resources of nodes: the requests of their pods, and the resources that a pod lacks on a node. */
 import * as PodResources from "@homeostat/apiserver/kinds/pods/PodResources"
 import { at, type Json, type JsonObject } from "@homeostat/apiserver/model/Json"
 import { isFinished, nodeOf } from "./ManagedPods.ts"
@@ -20,7 +18,7 @@ const add = (sum: Map<string, bigint>, more: Amounts): Map<string, bigint> => {
 
 const known = new WeakMap<JsonObject, Amounts>()
 
-/** The requests of a pod with its overhead. */
+/** Returns the requests of a pod, including its overhead. */
 export const requestsOf = (pod: JsonObject): Amounts => {
   const before = known.get(pod)
   if (before !== undefined) return before
@@ -29,13 +27,13 @@ export const requestsOf = (pod: JsonObject): Amounts => {
   return sum
 }
 
-/** The resources that the pods of a node use. */
+/** The resources in use on a node. */
 export interface Usage {
   readonly pods: number
   readonly requests: Amounts
 }
 
-/** The usage of each node, by name. */
+/** Returns the usage of each node, by name. */
 export const usage = (pods: ReadonlyArray<JsonObject>): ReadonlyMap<string, Usage> => {
   const nodes = new Map<string, { pods: number; requests: Map<string, bigint> }>()
   for (const pod of pods) {
@@ -49,17 +47,17 @@ export const usage = (pods: ReadonlyArray<JsonObject>): ReadonlyMap<string, Usag
   return nodes
 }
 
-/** A resource that a pod lacks on a node. */
+/** The resources that a pod lacks on a node. */
 export interface Lack {
-  /** `Insufficient cpu`. */
+  /** The reasons, such as `Insufficient cpu`. */
   readonly reasons: ReadonlyArray<string>
-  /** Not even an empty node would do. */
+  /** Whether the pod would not fit even on the empty node. */
   readonly isHopeless: boolean
 }
 
 const first = ["cpu", "memory", "ephemeral-storage"]
 
-/** The resources that a pod lacks on a node with this usage; undefined: none. */
+/** Returns the resources that a pod lacks on a node with this usage; undefined if it fits. */
 export const lack = (pod: JsonObject, node: JsonObject, used: Usage | undefined): Lack | undefined => {
   const allocatable = amounts(at(node, "status", "allocatable"))
   const reasons: Array<string> = []

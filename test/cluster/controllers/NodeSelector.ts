@@ -1,6 +1,4 @@
-/**
- * Which nodes a NodeSelector takes: the required affinity of pods and of volumes.
- */
+/** Matches nodes against a NodeSelector: the required affinity of pods and volumes. */
 import { at, type Json, type JsonObject, list, objects, text } from "@homeostat/apiserver/model/Json"
 import { labelsOf, nameOf } from "@homeostat/apiserver/model/ObjectMeta"
 import { type Labels, matches, type Operator } from "@homeostat/apiserver/storage/LabelSelector"
@@ -20,7 +18,7 @@ const holds = (expression: JsonObject, labels: Labels): boolean => {
   return operator !== undefined && matches([{ key: text(expression.key) ?? "", operator, values }], labels)
 }
 
-/** A term that asks for nothing takes no node. */
+/** An empty term matches no node. */
 const takes = (term: JsonObject, node: JsonObject): boolean => {
   const [expressions, fields] = [objects(term.matchExpressions), objects(term.matchFields)]
   return (
@@ -30,11 +28,11 @@ const takes = (term: JsonObject, node: JsonObject): boolean => {
   )
 }
 
-/** Whether one of its terms takes the node; none at all takes every node. */
+/** Whether at least one term matches the node. An undefined selector matches every node. */
 export const admits = (selector: Json | undefined, node: JsonObject): boolean =>
   selector === undefined || objects(at(selector, "nodeSelectorTerms")).some((term) => takes(term, node))
 
-/** The only nodes that each of its terms names; undefined: one of them names none. */
+/** Returns the only nodes that the terms allow by name; undefined if a term does not select nodes by name. */
 export const named = (selector: Json | undefined): ReadonlySet<string> | undefined => {
   const terms = objects(at(selector, "nodeSelectorTerms")).map((term) => {
     const fields = objects(term.matchFields).filter(({ key, operator }) => key === "metadata.name" && operator === "In")

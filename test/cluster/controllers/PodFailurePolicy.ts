@@ -1,20 +1,18 @@
-/**
- * What a Job makes of a failed pod: the first rule of its policy that matches decides.
- */
+/** The podFailurePolicy of a Job: the first matching rule decides about a failed pod. */
 import { at, type JsonObject, list, number, objects, text } from "@homeostat/apiserver/model/Json"
 import { nameOf, namespaceOf } from "@homeostat/apiserver/model/ObjectMeta"
 
-/** What comes of a failed pod. */
+/** The effect of a failed pod on its Job. */
 export interface Verdict {
-  /** Whether it counts towards the limit. */
+  /** Whether the failure counts towards `backoffLimit`. */
   readonly counts: boolean
-  /** Why the Job fails by it; undefined: it does not. */
+  /** The message if the pod fails the Job; undefined: the Job continues. */
   readonly fails: string | undefined
 }
 
 const counted: Verdict = { counts: true, fails: undefined }
 
-/** What a Job's policy says of a failed pod. */
+/** Applies the policy of a Job to a failed pod. */
 export const verdictOn = (job: JsonObject, pod: JsonObject): Verdict => {
   for (const [index, rule] of objects(at(job, "spec", "podFailurePolicy", "rules")).entries()) {
     const matched = rule.onExitCodes === undefined ? byCondition(rule, pod) : byExitCode(rule, pod)
@@ -26,7 +24,7 @@ export const verdictOn = (job: JsonObject, pod: JsonObject): Verdict => {
   return counted
 }
 
-/** What of the pod a rule about exit codes matches. */
+/** Returns the message if a rule for exit codes matches the pod; undefined otherwise. */
 const byExitCode = (rule: JsonObject, pod: JsonObject): string | undefined => {
   const container = text(at(rule, "onExitCodes", "containerName"))
   const values = list(at(rule, "onExitCodes", "values"))
@@ -45,7 +43,7 @@ const byExitCode = (rule: JsonObject, pod: JsonObject): string | undefined => {
   return undefined
 }
 
-/** What of the pod a rule about conditions matches. */
+/** Returns the message if a rule for conditions matches the pod; undefined otherwise. */
 const byCondition = (rule: JsonObject, pod: JsonObject): string | undefined => {
   const patterns = objects(rule.onPodConditions)
   const found = objects(at(pod, "status", "conditions")).find((condition) =>

@@ -1,6 +1,6 @@
 /**
- * The garbage collector of pods: it deletes pods whose node is gone, pods that are deleted before they have a node, and the oldest
- * ended pods beyond 12,500.
+ * The garbage collector of pods. It deletes pods of missing nodes, unscheduled pods that are being deleted, and the oldest ended pods
+ * beyond 12,500.
  */
 import { at, type Json, type JsonObject, number, object, objects } from "@homeostat/apiserver/model/Json"
 import { createdAt, isDeleting, keyOfObject, nameOf, ofKey, uidOf } from "@homeostat/apiserver/model/ObjectMeta"
@@ -10,16 +10,16 @@ import { type BuiltInController, nothing, type Pass, type Snapshot, type Write }
 import { isFinished, nodeOf } from "./ManagedPods.ts"
 import * as Storages from "./Storages.ts"
 
-/** How long a node may be missing before its pods are deleted. */
+/** The time in milliseconds that a node may be missing before its pods are deleted. */
 const quarantine = 40_000
 
-/** How often ended pods are counted. */
+/** The interval in milliseconds between counts of ended pods. */
 const period = 20_000
 
-/** How many ended pods are kept: `--terminated-pod-gc-threshold`. */
+/** The number of ended pods to keep: `--terminated-pod-gc-threshold`. */
 const threshold = 12_500
 
-/** The key of the pass that counts ended pods; no pod has it. */
+/** The key of the pass that counts ended pods, which is never the key of a pod. */
 const ended = "ended"
 
 const isLost = (snapshot: Snapshot, pod: JsonObject): boolean =>
@@ -41,7 +41,7 @@ const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | 
   return isDeleting(pod) && nodeOf(pod) === "" ? { writes: removed(pod, now) } : nothing
 }
 
-/** The ended pods beyond the threshold: evicted ones first, then the oldest. */
+/** Returns the ended pods beyond the threshold: evicted ones first, then the oldest. */
 const surplus = (snapshot: Snapshot): ReadonlyArray<JsonObject> => {
   const finished = snapshot.list(Storages.pods).filter(isFinished)
   if (finished.length <= threshold) return []

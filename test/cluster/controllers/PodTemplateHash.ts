@@ -1,13 +1,13 @@
 /**
- * The hash that tells the ReplicaSets of a Deployment apart. It is not the real one's, which is made of Go's memory of a pod
- * template; it is as stable, and looks the same.
+ * The hash of a pod template, which distinguishes the ReplicaSets of a Deployment. The real hash depends on Go's representation of the
+ * template. This hash has another value, but it is as stable and has the same format.
  */
 import * as GoText from "@homeostat/apiserver/model/GoText"
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 
 const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 
-/** The hash of a template. `collisions`: how often it was found to be taken. */
+/** Returns the hash of a template. `collisions` is the number of collisions so far. */
 export const hashOf = (template: JsonObject, collisions: number): string => {
   let hash = 0x811c9dc5
   for (const character of `${GoText.json(template)}${collisions === 0 ? "" : collisions}`) {
@@ -16,6 +16,6 @@ export const hashOf = (template: JsonObject, collisions: number): string => {
   return safe(hash)
 }
 
-/** A number in letters that make no words. */
+/** Encodes a number in letters that form no words. */
 export const safe = (hash: number): string =>
   [...String(hash)].map((digit) => alphabet[digit.charCodeAt(0) % alphabet.length]).join("")

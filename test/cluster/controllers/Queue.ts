@@ -1,6 +1,6 @@
 /**
- * The keys that controllers have to look at: each once, in the order they came; those that have to wait, by their time. It
- * reads no clock.
+ * The work queue of the controllers. Each key is queued once, in the order of arrival; a delayed key is queued at its time. The queue does
+ * not read a clock.
  */
 
 /** A key of a controller. */
@@ -11,12 +11,12 @@ export interface Item {
 
 /** A queue. */
 export interface Queue {
-  /** Has it looked at now, or not before a time. Of several times the earliest counts. */
+  /** Queues a key now, or not before `at`. The earliest of several times counts. */
   readonly add: (item: Item, at?: number) => void
-  /** The next one that is due; undefined: none is. */
+  /** Returns the next due key; undefined if no key is due. */
   readonly take: (now: number) => Item | undefined
   readonly isDue: (now: number) => boolean
-  /** When the next of those that wait is due. */
+  /** Returns the time at which the next delayed key is due. */
   readonly next: () => number | undefined
 }
 
@@ -41,7 +41,7 @@ export const make = (): Queue => {
     }
     return found
   }
-  /** When the next one is due. Kept, as it is asked for much more often than it changes. */
+  /** The time at which the next delayed key is due. It is cached, because it is read much more often than it changes. */
   let soonest: number | undefined
   const ripen = (now: number): void => {
     while (soonest !== undefined && soonest <= now) {
@@ -59,7 +59,7 @@ export const make = (): Queue => {
       const id = idOf(item)
       if (ready.has(id)) return
       if (at === undefined) {
-        // Not taken from those that wait: what it waits for stays to be looked at in its time.
+        // The delayed entry stays, so that the key is also queued at its time.
         ready.set(id, item)
         return
       }

@@ -1,8 +1,8 @@
 /**
- * Events, as client-go's recorders make them of what controllers tell: said again, an Event counts; of ten similar ones within
- * ten minutes only the last is shown; and one object is not spoken of more than 25 times at once.
+ * Records Events, as client-go's recorders do. A repeated Event increments a count. From the tenth similar Event within ten minutes on,
+ * similar Events are combined into one. An object gets at most 25 Events at once.
  *
- * kube-controller-manager writes Events of the core group, kube-scheduler those of events.k8s.io.
+ * kube-controller-manager writes Events of the core group, and kube-scheduler writes those of events.k8s.io.
  */
 
 import { at, type JsonObject, text } from "@homeostat/apiserver/model/Json"
@@ -10,23 +10,23 @@ import { nameOf, namespaceOf, uidOf } from "@homeostat/apiserver/model/ObjectMet
 import { timestamp } from "@homeostat/apiserver/model/Timestamp"
 import type { Record } from "./BuiltInController.ts"
 
-/** What is written for an Event. */
+/** The write of an Event. */
 export type Written =
   | { readonly verb: "create"; readonly event: JsonObject }
   | { readonly verb: "patch"; readonly namespace: string; readonly name: string; readonly patch: JsonObject }
 
 /** A recorder. */
 export interface Recorder {
-  /** What to write for what a component of a program tells; undefined: nothing. */
+  /** Returns the write for a record of a component; undefined if the recorder drops the Event. */
   readonly written: (record: Record, component: string, isScheduler: boolean, now: number) => Written | undefined
-  /** Forgets all Events. Their names are not used again. */
+  /** Clears all recorded Events. Their names are not reused. */
   readonly forget: () => void
 }
 
-/** How many objects and messages are remembered: those of which nothing was heard for longest are forgotten. */
+/** The maximum number of cached objects and messages. The least recently used entries are dropped. */
 const remembered = 4096
 
-/** A memory of bounded size. */
+/** An LRU cache. */
 class Memory<A> {
   private readonly entries = new Map<string, A>()
 
@@ -49,10 +49,10 @@ class Memory<A> {
   }
 }
 
-/** How many different messages of one sort are told within a time. */
+/** The maximum number of different messages of similar Events within a time. */
 const similar = { messages: 10, millis: 600_000 }
 
-/** How many Events of one object are written at once, and how long it takes until there may be one more. */
+/** The burst of Events per object, and the time until one more Event is allowed. */
 const spam = { burst: 25, millis: 300_000 }
 
 interface Said {
@@ -64,14 +64,14 @@ interface Said {
 /** A recorder that writes nothing. */
 export const silent: Recorder = { written: () => undefined, forget: () => {} }
 
-/** A recorder. */
+/** Makes a recorder. */
 export const make = (): Recorder => {
   const said = new Memory<Said>()
   const sorts = new Memory<{ readonly messages: Set<string>; readonly last: number }>()
   const spoken = new Memory<{ readonly tokens: number; readonly at: number }>()
   let number = 0
 
-  /** The message as it is told: of too many similar ones all count as one. */
+  /** Returns the message to write. Too many similar messages count as one. */
   const aggregated = (
     sort: string,
     message: string,
@@ -96,7 +96,7 @@ export const make = (): Recorder => {
     return tokens >= 1
   }
 
-  /** A name that no other Event has: the time in nanoseconds, of which those that the clock does not tell are counted. */
+  /** Returns a unique name for an Event: the time in nanoseconds. A counter fills the digits below a millisecond. */
   const named = (about: JsonObject, now: number): string =>
     `${nameOf(about)}.${(BigInt(now) * 1_000_000n + BigInt(number++ % 1_000_000)).toString(16)}`
 
@@ -105,7 +105,7 @@ export const make = (): Recorder => {
     const regarding = reference(about)
     const key = JSON.stringify([regarding, type, reason, action, message])
     const before = said.get(key)
-    // Only that there is a series is told at once; the real one tells its length every six minutes.
+    // Only the start of a series is written. The real recorder updates its count every six minutes.
     if (before !== undefined && before.count > 1) return undefined
     if (before !== undefined) {
       said.set(key, { ...before, count: 2 })
@@ -162,7 +162,7 @@ export const make = (): Recorder => {
         count,
         type,
         eventTime: null,
-        // An Event that stands for similar ones does not name its reporter.
+        // An aggregated Event does not name its reporter.
         reportingComponent: message === told ? component : "",
         reportingInstance: ""
       }
@@ -180,7 +180,7 @@ export const make = (): Recorder => {
   }
 }
 
-/** Events about what is in no namespace are in `default`. */
+/** Events about cluster-scoped objects are in `default`. */
 const namespaceFor = (about: JsonObject): string => namespaceOf(about) || "default"
 
 const reference = (about: JsonObject): JsonObject => ({
@@ -192,5 +192,5 @@ const reference = (about: JsonObject): JsonObject => ({
   resourceVersion: text(at(about, "metadata", "resourceVersion"))
 })
 
-/** A time with its microseconds. */
+/** Formats a time with microseconds. */
 const micros = (now: number): string => new Date(now).toISOString().replace("Z", "000Z")

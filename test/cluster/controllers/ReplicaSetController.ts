@@ -1,6 +1,4 @@
-/**
- * ReplicaSets: as many pods as wanted.
- */
+/** ReplicaSets: create and delete pods to reach `replicas`. */
 
 import { at, equal, type JsonObject, number, object, objects } from "@homeostat/apiserver/model/Json"
 import {
@@ -30,7 +28,7 @@ import {
 import * as Storages from "./Storages.ts"
 import * as Conditions from "./WorkloadConditions.ts"
 
-/** How many pods are made or deleted in one pass. */
+/** The maximum number of pods that one pass creates or deletes. */
 const burst = 500
 
 const reconcile = (snapshot: Snapshot, key: string, now: number): Pass => {
@@ -38,7 +36,7 @@ const reconcile = (snapshot: Snapshot, key: string, now: number): Pass => {
   if (set === undefined) return nothing
   const selector = ofLabelSelector(at(set, "spec", "selector"))
   const { objects: pods, patches } = claim(snapshot, Storages.pods, set, selector)
-  // A pod that has ended stays whose it is, and is not adopted.
+  // An ended pod keeps its owner, and is not adopted.
   const claims = patches.filter(({ object }) => isActive(object))
   if (claims.length > 0) return { writes: claims }
   const active = pods.filter(isActive)
@@ -49,7 +47,7 @@ const reconcile = (snapshot: Snapshot, key: string, now: number): Pass => {
   }
 }
 
-/** The pods to make or to delete. */
+/** Creates or deletes pods. */
 const managed = (
   snapshot: Snapshot,
   set: JsonObject,
@@ -90,7 +88,7 @@ const event = (about: JsonObject, type: "Normal" | "Warning", reason: string, me
   message
 })
 
-/** How many pods of the ReplicaSets of the same owner are on the node of a pod. */
+/** Returns a function that counts the pods of related ReplicaSets on the node of a pod. Related ReplicaSets have the same owner. */
 const crowdOf = (snapshot: Snapshot, set: JsonObject): ((pod: JsonObject) => number) => {
   const owner = controllerOf(set)?.uid
   const namespace = namespaceOf(set)
@@ -108,13 +106,13 @@ const crowdOf = (snapshot: Snapshot, set: JsonObject): ((pod: JsonObject) => num
 
 const minReadySeconds = (set: JsonObject): number => number(at(set, "spec", "minReadySeconds")) ?? 0
 
-/** The milliseconds until the next pod has been ready for long enough. */
+/** Returns the milliseconds until the next pod has been ready for `minReadySeconds`. */
 const untilNextAvailable = (set: JsonObject, active: ReadonlyArray<JsonObject>, now: number): number | undefined => {
   const waits = active.map((pod) => untilAvailable(pod, minReadySeconds(set), now) ?? 0).filter((wait) => wait > 0)
   return waits.length === 0 ? undefined : Math.min(...waits)
 }
 
-/** The status as it should be, if it is not. `failure`: why there are not as many pods as there should be. */
+/** Writes the status if it has changed. `failure` is the error of the creation or deletion of pods. */
 const told = (
   set: JsonObject,
   pods: ReadonlyArray<JsonObject>,
@@ -139,7 +137,7 @@ const told = (
   return equal(status, set.status) ? [] : [{ verb: "update", subresource: "status", object: { ...set, status } }]
 }
 
-/** Kubernetes leaves out what is 0. */
+/** Kubernetes omits counts of 0. */
 const positive = (counts: { readonly [name: string]: number }): JsonObject =>
   Object.fromEntries(Object.entries(counts).filter(([, value]) => value > 0))
 

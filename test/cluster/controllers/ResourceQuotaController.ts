@@ -10,7 +10,7 @@ const storage = "/resourcequotas"
 
 const zero: Quantity.Quantity = { nanos: 0n, format: "DecimalSI" }
 
-/** The usage of each name that some resource of the cluster counts. */
+/** Returns the usage of each name that a resource of the cluster counts. */
 const usageOf = (snapshot: Snapshot, quota: JsonObject, names: ReadonlyArray<string>, now: number) => {
   const used = new Map<string, Quantity.Quantity>()
   for (const resource of snapshot.resources()) {

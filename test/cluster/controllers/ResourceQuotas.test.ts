@@ -1,4 +1,4 @@
-/** The usage in the status of ResourceQuotas. */
+/** Tests of the usage in the status of ResourceQuotas. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { ConfigMap, ResourceQuota } from "@homeostat/runtime/resource/BuiltIn"
@@ -21,7 +21,7 @@ test("a deletion frees the quota for another object", () =>
     })
     const count = (configmaps: string) =>
       eventually(`the usage is ${configmaps}`, used, (found) => Bun.deepEquals(found, { configmaps }))
-    // The certificates of the cluster are in a ConfigMap, too.
+    // The CA certificates of the cluster are in another ConfigMap.
     yield* count("2")
     yield* Client.create(ConfigMap, { metadata: named("last") })
     yield* count("3")

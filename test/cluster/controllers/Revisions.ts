@@ -1,6 +1,4 @@
-/**
- * ControllerRevisions: the templates that a StatefulSet or DaemonSet had, so that it can distinguish its pods and roll back.
- */
+/** ControllerRevisions: the earlier templates of a StatefulSet or DaemonSet, which distinguish its pods and allow a rollback. */
 import * as GoText from "@homeostat/apiserver/model/GoText"
 import { at, equal, type JsonObject, number, object, texts } from "@homeostat/apiserver/model/Json"
 import {
@@ -15,7 +13,7 @@ import { safe } from "./PodTemplateHash.ts"
 /** The label of a pod with its revision. */
 export const podLabel = "controller-revision-hash"
 
-/** The data of the revision with the template of an owner: a strategic merge patch. */
+/** Returns the data of the revision for the template of an owner: a strategic merge patch. */
 export const dataOf = (owner: JsonObject): JsonObject => ({
   spec: { template: { ...object(at(owner, "spec", "template")), $patch: "replace" } }
 })
@@ -23,23 +21,23 @@ export const dataOf = (owner: JsonObject): JsonObject => ({
 /** Whether a revision has the template of an owner. */
 export const isOf = (revision: JsonObject, owner: JsonObject): boolean => equal(revision.data, dataOf(owner))
 
-/** The template of a revision. */
+/** Returns the template of a revision. */
 export const templateOf = (revision: JsonObject): JsonObject => {
   const { $patch: _, ...template } = object(at(revision, "data", "spec", "template"))
   return template
 }
 
-/** Its number: a higher one is newer. */
+/** Returns the number of a revision; a higher number is newer. */
 export const revisionOf = (revision: JsonObject): number => number(revision.revision) ?? 0
 
-/** The revisions, the oldest first. */
+/** Sorts the revisions, the oldest first. */
 export const sorted = (revisions: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> =>
   revisions.toSorted(
     (one, other) =>
       revisionOf(one) - revisionOf(other) || createdAt(one) - createdAt(other) || (nameOf(one) < nameOf(other) ? -1 : 1)
   )
 
-/** The hash of a revision's data, as a real StatefulSet computes it. */
+/** Returns the hash of a revision's data, as a real StatefulSet computes it. */
 export const hashOf = (data: JsonObject, collisions: number): string => {
   let hash = 0x811c9dc5
   for (const byte of new TextEncoder().encode(`${GoText.json(data)}${collisions}`)) {
@@ -48,7 +46,7 @@ export const hashOf = (data: JsonObject, collisions: number): string => {
   return safe(hash)
 }
 
-/** The revision to be created for the template of an owner, with this hash and number. */
+/** Returns the revision to create for the template of an owner, with this hash and number. */
 export const made = (owner: JsonObject, hash: string, label: string, revision: number): JsonObject => ({
   apiVersion: "apps/v1",
   kind: "ControllerRevision",

@@ -84,7 +84,7 @@ describe("a change of the number of replicas in the middle of a rollout", () => 
 })
 
 describe("A rolling update takes pods", () => {
-  // The length of a name is the second in which `set` creates it.
+  // The length of a name is the second in which `set` creates the ReplicaSet.
   const [older, newer] = [set("b", 2), set("aaa", 2)]
   test.each([[[older, newer]], [[newer, older]]])(
     "from the older ReplicaSet first, in whatever order they come",

@@ -1,37 +1,35 @@
-/**
- * The arithmetic of rollouts: how many pods a Deployment may have and lack, and how its ReplicaSets share them.
- */
+/** The arithmetic of rollouts: the limits on surplus and unavailable pods, and the replicas of each ReplicaSet. */
 import { at, type Json, type JsonObject, number } from "@homeostat/apiserver/model/Json"
 import { annotationsOf, createdAt, nameOf } from "@homeostat/apiserver/model/ObjectMeta"
 
-/** On the ReplicaSets of a Deployment: how many pods it wanted when it was last scaled. */
+/** The annotation of a ReplicaSet with the replicas of its Deployment at the last scaling. */
 export const desiredAnnotation = "deployment.kubernetes.io/desired-replicas"
 
-/** How many it could have then. */
+/** The annotation of a ReplicaSet with the maximum number of pods at the last scaling. */
 export const maxAnnotation = "deployment.kubernetes.io/max-replicas"
 
-/** The replicas that are asked for. */
+/** Returns `spec.replicas`; default 0. */
 export const wanted = (object: JsonObject): number => number(at(object, "spec", "replicas")) ?? 0
 
-/** A number of its status; 0 where there is none. */
+/** Returns a number of the status; default 0. */
 export const counted = (object: JsonObject, field: string): number => number(at(object, "status", field)) ?? 0
 
-/** The sum of what is asked for. */
+/** Returns the sum of `spec.replicas`. */
 export const wantedByAll = (sets: ReadonlyArray<JsonObject>): number => sum(sets.map(wanted))
 
-/** The sum of a number of their status. */
+/** Returns the sum of a number of the statuses. */
 export const countedOfAll = (sets: ReadonlyArray<JsonObject>, field: string): number =>
   sum(sets.map((set) => counted(set, field)))
 
-/** Those that are to have pods. */
+/** Returns the ReplicaSets with `spec.replicas` above 0. */
 export const active = (sets: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> =>
   sets.filter((set) => wanted(set) > 0)
 
-/** Whether old pods make room for new ones step by step. */
+/** Whether the strategy is RollingUpdate. */
 export const isRolling = (deployment: JsonObject): boolean =>
   at(deployment, "spec", "strategy", "type") === "RollingUpdate"
 
-/** How many pods more, and how many fewer there may be than wanted. Both can't be none. */
+/** Returns the allowed numbers of surplus and unavailable pods. At least one of them is above 0. */
 const fenceposts = (deployment: JsonObject): { readonly surge: number; readonly unavailable: number } => {
   const parameter = (name: string) => at(deployment, "spec", "strategy", "rollingUpdate", name)
   const surge = scaled(parameter("maxSurge"), wanted(deployment), Math.ceil)
@@ -42,17 +40,17 @@ const fenceposts = (deployment: JsonObject): { readonly surge: number; readonly 
 const scaled = (value: Json | undefined, total: number, round: (value: number) => number): number =>
   typeof value === "string" ? round((Number.parseInt(value, 10) * total) / 100) : (number(value) ?? 0)
 
-/** How many pods more than wanted there may be. */
+/** Returns the number of pods that are allowed beyond `replicas`. */
 export const maxSurge = (deployment: JsonObject): number => (isRolling(deployment) ? fenceposts(deployment).surge : 0)
 
-/** How many pods fewer than wanted there may be. */
+/** Returns the number of pods that may be unavailable. */
 export const maxUnavailable = (deployment: JsonObject): number =>
   isRolling(deployment) ? Math.min(fenceposts(deployment).unavailable, wanted(deployment)) : 0
 
-/** A ReplicaSet and how many replicas it shall have. */
+/** A ReplicaSet and its next number of replicas. */
 export type Step = readonly [set: JsonObject, replicas: number]
 
-/** How many replicas the new ReplicaSet may have now, besides these old ones. */
+/** Returns the replicas that the new ReplicaSet may have now, beside the old ones. */
 export const newReplicas = (deployment: JsonObject, old: ReadonlyArray<JsonObject>, now: number): number => {
   const total = wanted(deployment)
   if (!isRolling(deployment)) return total
@@ -60,16 +58,13 @@ export const newReplicas = (deployment: JsonObject, old: ReadonlyArray<JsonObjec
   return room <= 0 ? now : now + Math.min(room, total - now)
 }
 
-/** The older first. */
+/** Sorts ReplicaSets, the oldest first. */
 export const byAge = (sets: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> =>
   sets.toSorted((one, other) => createdAt(one) - createdAt(other) || byName(one, other))
 
 const byName = (one: JsonObject, other: JsonObject): number => (nameOf(one) < nameOf(other) ? -1 : 1)
 
-/**
- * Which old ReplicaSets to make smaller in a rolling update: first by their pods that don't serve anyway, and when there are
- * none of these, by as many as can be spared.
- */
+/** Scales down old ReplicaSets in a rolling update. Unavailable pods go first. If there are none, as many pods go as the limit allows. */
 export const scaleDown = (
   deployment: JsonObject,
   fresh: JsonObject,
@@ -79,7 +74,7 @@ export const scaleDown = (
   const available = (set: JsonObject) => counted(set, "availableReplicas")
   const minAvailable = wanted(deployment) - maxUnavailable(deployment)
   const room = wantedByAll(sets) + available(fresh) - minAvailable
-  // One that has more than it shall have was made smaller a moment ago: what it says of itself is not true any more.
+  // A ReplicaSet with surplus available pods was just scaled down, and its status is stale.
   if (room <= 0 || sets.some((set) => available(set) > wanted(set))) return []
   const lame = taken(sets, room, (set) => wanted(set) - available(set))
   return lame.length > 0
@@ -87,7 +82,7 @@ export const scaleDown = (
     : taken(sets, countedOfAll([...sets, fresh], "availableReplicas") - minAvailable, wanted)
 }
 
-/** Takes that many from the first ones, as many as each has to give. */
+/** Takes `total` replicas from the ReplicaSets in order. `has` returns the limit of each one. */
 const taken = (
   sets: ReadonlyArray<JsonObject>,
   total: number,
@@ -101,7 +96,7 @@ const taken = (
   })
 }
 
-/** How to follow a change of the number of replicas while the pods are of several ReplicaSets: each by its share. */
+/** Scales several ReplicaSets in proportion to their sizes after a change of `replicas`. */
 export const proportionally = (deployment: JsonObject, all: ReadonlyArray<JsonObject>): ReadonlyArray<Step> => {
   const total = wanted(deployment)
   const toAdd = (total > 0 ? total + maxSurge(deployment) : 0) - wantedByAll(all)
@@ -119,7 +114,7 @@ export const proportionally = (deployment: JsonObject, all: ReadonlyArray<JsonOb
   })
 }
 
-/** The larger first; of the same size the newer or the older. */
+/** Sorts by size, the largest first. For the same size, the newer or the older first. */
 const bySize = (sets: ReadonlyArray<JsonObject>, newer: boolean): ReadonlyArray<JsonObject> =>
   sets.toSorted(
     (one, other) =>
@@ -128,7 +123,7 @@ const bySize = (sets: ReadonlyArray<JsonObject>, newer: boolean): ReadonlyArray<
       (newer ? byName(other, one) : byName(one, other))
   )
 
-/** By how much a ReplicaSet has to change to keep its share. */
+/** Returns the change of a ReplicaSet's replicas that keeps its proportion. */
 const fraction = (set: JsonObject, deployment: JsonObject): number => {
   if (wanted(deployment) === 0) return -wanted(set)
   const before = count(annotationsOf(set)[maxAnnotation]) || counted(deployment, "replicas")
@@ -136,7 +131,7 @@ const fraction = (set: JsonObject, deployment: JsonObject): number => {
   return Math.round((wanted(set) * (wanted(deployment) + maxSurge(deployment))) / before) - wanted(set)
 }
 
-/** A number in an annotation; undefined where there is none. */
+/** Returns the number in an annotation; undefined if the annotation is missing or not a number. */
 export const count = (annotation: string | undefined): number | undefined =>
   annotation !== undefined && /^\d+$/.test(annotation) ? Number(annotation) : undefined
 

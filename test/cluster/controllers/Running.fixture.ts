@@ -1,6 +1,4 @@
-/**
- * A server with its controllers in virtual time, for their tests.
- */
+/** A server with its controllers in virtual time, for the tests of the controllers. */
 
 import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
 import { Failure } from "@homeostat/apiserver/model/Failure"
@@ -11,22 +9,22 @@ import type { BuiltInController } from "./BuiltInController.ts"
 import * as Controllers from "./Controllers.ts"
 import * as Loop from "./Loop.ts"
 
-/** When tests begin. */
+/** The start time of the tests. */
 export const now = Date.parse("2026-11-21T10:00:00Z")
 
-/** What a test does with it. */
+/** The running server, with shortcuts for tests. */
 export interface Running extends Loop.Loop, ApiServer.ApiServer {
-  /** Makes an object of a built-in or custom kind, and gives it. */
+  /** Creates an object of a built-in or custom kind, and returns the stored object. */
   readonly make: (object: JsonObject, namespace?: string) => JsonObject
   readonly find: (apiVersion: string, kind: string, name: string, namespace?: string) => JsonObject | undefined
   readonly remove: (apiVersion: string, kind: string, name: string, options?: JsonObject) => void
   readonly merge: (apiVersion: string, kind: string, name: string, patch: JsonObject, subresource?: string) => void
 }
 
-/** The namespace of a test. */
+/** The namespace of the tests. */
 export const namespace = "default"
 
-/** Starts one; the namespaces that a cluster has are there. */
+/** Starts a server with the namespaces of a cluster. */
 export const start = (controllers: ReadonlyArray<BuiltInController> = Controllers.all(), seed = 1) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(now)

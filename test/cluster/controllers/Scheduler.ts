@@ -1,11 +1,9 @@
 /**
- * The scheduler: gives pods to nodes that are ready, not cordoned, not tainted, and have the labels that the pod asks for; of
- * several to the one with the fewest pods. What it requires by affinity, of its own or of its volumes, counts as well. A pod whose
- * claims are not bound waits for that.
+ * The scheduler assigns pods to nodes. A node must be ready, and must not be cordoned or have a taint that the pod does not tolerate. The
+ * labels of the node must match the pod, including the required affinity of the pod and of its volumes. The node must have the requested
+ * resources. Among several nodes, the scheduler chooses the one with the fewest pods. A pod with unbound claims waits for them.
  *
- * A node has to have the resources that the pod requests.
- *
- * Left out: what is only preferred, affinity to other pods, ports, preemption.
+ * Not supported: preferences, affinity to other pods, host ports, preemption.
  */
 
 import { at, equal, type JsonObject, list, number, objects, text, texts } from "@homeostat/apiserver/model/Json"
@@ -28,7 +26,7 @@ import * as Storages from "./Storages.ts"
 
 const schedulerName = "default-scheduler"
 
-/** Whether a pod waits for a node from this scheduler. */
+/** Whether a pod waits for this scheduler. */
 const isWaiting = (pod: JsonObject): boolean =>
   nodeOf(pod) === "" &&
   !isDeleting(pod) &&
@@ -73,14 +71,14 @@ const bind = (pod: JsonObject, node: string): ReadonlyArray<Write> => [
   }
 ]
 
-/** A pod, and what matters for it of what else there is. */
+/** A pod with the objects that matter for its node. */
 interface Wanted {
   readonly pod: JsonObject
-  /** The volumes that are bound to its claims. */
+  /** The volumes that are bound to the claims of the pod. */
   readonly volumes: ReadonlyArray<JsonObject>
-  /** Another pod has a claim that only one may have. */
+  /** Whether another pod uses a claim that only one pod may use. */
   readonly isTaken: boolean
-  /** What the other pods of each node use. */
+  /** The usage of the other pods by node. */
   readonly usage: ReadonlyMap<string, NodeResources.Usage>
 }
 
@@ -109,14 +107,14 @@ const wantedOf = (snapshot: Snapshot, pod: JsonObject): Wanted => {
 const taken =
   "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 
-/** Why a node is not for a pod. */
+/** Why a node does not fit a pod. */
 interface Misfit {
   readonly reasons: ReadonlyArray<string>
-  /** The end of another pod could change it. */
+  /** Whether the end of another pod could make the node fit. */
   readonly isResolvable: boolean
 }
 
-/** Why a node is not for a pod, by the first test of the real scheduler that fails; undefined: it is. */
+/** Returns the first failed filter of the real scheduler; undefined if the node fits the pod. */
 const misfit = (wanted: Wanted, node: JsonObject): Misfit | undefined => {
   const refused = placement(wanted, node)
   if (refused !== undefined) return { reasons: [refused], isResolvable: false }
@@ -128,7 +126,7 @@ const misfit = (wanted: Wanted, node: JsonObject): Misfit | undefined => {
     : { reasons: ["node(s) didn't match PersistentVolume's node affinity"], isResolvable: false }
 }
 
-/** Why the spec and the labels of a node exclude a pod. */
+/** Returns why the spec and the labels of a node exclude a pod; undefined if they do not. */
 const placement = ({ pod }: Wanted, node: JsonObject): string | undefined => {
   const affinity = at(pod, "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
   if (NodeSelector.named(affinity)?.has(nameOf(node)) === false)
@@ -146,7 +144,7 @@ const placement = ({ pod }: Wanted, node: JsonObject): string | undefined => {
     : "node(s) didn't match Pod's node affinity/selector"
 }
 
-/** What the node lifecycle controller would put on a node that is not ready. */
+/** The taint that the node lifecycle controller would set on a node that is not ready. */
 const notReady: JsonObject = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }
 
 /** The taint of a cordoned node. */
@@ -173,7 +171,7 @@ const leastCrowded = (snapshot: Snapshot, nodes: ReadonlyArray<JsonObject>): Jso
 const noneFits = (wanted: Wanted, nodes: ReadonlyArray<JsonObject>): string => {
   const misfits = nodes.map((node) => misfit(wanted, node)).filter((one) => one !== undefined)
   const reasons = misfits.flatMap((one) => one.reasons)
-  // No pod is ended for another one.
+  // The scheduler preempts no pods.
   const hopes = misfits.map(({ isResolvable }) =>
     isResolvable ? "No preemption victims found for incoming pod." : "Preemption is not helpful for scheduling."
   )
@@ -187,7 +185,7 @@ const counted = (reasons: ReadonlyArray<string>): string =>
     .sort()
     .join(", ")
 
-/** What is said of a pod with a claim that no volume is bound to; undefined: there is none. */
+/** Returns the message for a pod with an unbound claim; undefined if all claims are bound. */
 const unbound = (snapshot: Snapshot, pod: JsonObject, nodes: number): string | undefined => {
   for (const name of claimsOf(pod)) {
     const claim = snapshot.get(Storages.claims, namespaceOf(pod), name)
@@ -201,13 +199,13 @@ const unbound = (snapshot: Snapshot, pod: JsonObject, nodes: number): string | u
   return undefined
 }
 
-/** The claims that a pod uses. */
+/** Returns the names of the claims of a pod. */
 export const claimsOf = (pod: JsonObject): ReadonlyArray<string> =>
   objects(at(pod, "spec", "volumes"))
     .map((volume) => text(at(volume, "persistentVolumeClaim", "claimName")))
     .filter((name) => name !== undefined)
 
-/** Tells why there is no node, unless it is told. */
+/** Reports why no node fits, if the pod does not report it yet. */
 const unschedulable = (pod: JsonObject, message: string, now: number): ReadonlyArray<Write> => {
   const before = objects(at(pod, "status", "conditions"))
   const old = before.find(({ type }) => type === "PodScheduled")
@@ -239,15 +237,15 @@ const unschedulable = (pod: JsonObject, message: string, now: number): ReadonlyA
 const keys = ({ object, previous, storage, type }: Change, snapshot: Snapshot): ReadonlyArray<string> => {
   if (storage === Storages.pods) {
     if (type !== "DELETED" && isWaiting(object)) return [keyOfObject(object)]
-    // The resources of a pod that has ended are free.
+    // An ended pod frees its resources.
     const isFreed = nodeOf(object) !== "" && (type === "DELETED" || (isFinished(object) && !isFinished(previous ?? {})))
     return isFreed ? snapshot.list(Storages.pods).filter(isWaiting).map(keyOfObject) : []
   }
   const isSame = (...path: ReadonlyArray<string>) => equal(at(object, ...path), at(previous, ...path))
   if (storage === Storages.nodes) {
-    // Where there is one less, nothing becomes possible.
+    // A deleted node does not help a waiting pod.
     if (type === "DELETED") return []
-    // A node tells that it lives every few seconds.
+    // A node sends a heartbeat every few seconds.
     const asBefore = previous !== undefined && isReady(previous) === isReady(object)
     const isUnchanged = isSame("spec") && isSame("metadata", "labels") && isSame("status", "allocatable")
     if (type === "MODIFIED" && asBefore && isUnchanged) return []

@@ -1,6 +1,4 @@
-/**
- * The pods behind a Service: which they are, and the ports at which they are reached.
- */
+/** The pods of a Service, and the ports at which they are reachable. */
 import { at, copy, type Json, type JsonObject, number, object, objects, text } from "@homeostat/apiserver/model/Json"
 import {
   annotationsOf,
@@ -16,14 +14,14 @@ import type { Snapshot } from "./BuiltInController.ts"
 import { conditionOf, isFinished } from "./ManagedPods.ts"
 import * as Storages from "./Storages.ts"
 
-/** Whether its endpoints are for a controller to find. */
+/** Whether the controllers maintain the endpoints of a Service. */
 export const hasSelector = (service: JsonObject): boolean =>
   at(service, "spec", "selector") !== undefined && at(service, "spec", "type") !== "ExternalName"
 
-/** Whether it has no address of its own. */
+/** Whether a Service has no cluster IP. */
 export const isHeadless = (service: JsonObject): boolean => at(service, "spec", "clusterIP") === "None"
 
-/** The label of what belongs to a Service without an address. */
+/** Returns the label of the endpoints of a headless Service. */
 export const headlessLabel = (service: JsonObject): { readonly [name: string]: string } =>
   isHeadless(service) ? { "service.kubernetes.io/headless": "" } : {}
 
@@ -36,27 +34,27 @@ const selects = (service: JsonObject, pod: JsonObject): boolean =>
 const selected = (snapshot: Snapshot, service: JsonObject): ReadonlyArray<JsonObject> =>
   snapshot.list(Storages.pods, namespaceOf(service)).filter((pod) => selects(service, pod))
 
-/** The pods behind a Service that have an address and have not ended. */
+/** Returns the pods of a Service that have an address and have not ended. */
 export const podsOf = (snapshot: Snapshot, service: JsonObject): ReadonlyArray<JsonObject> =>
   selected(snapshot, service).filter((pod) => !isFinished(pod) && addressesOf(pod).length > 0)
 
 const annotation = "endpoints.kubernetes.io/last-change-trigger-time"
 
-/** What a pass for a Service remembers: the times of the changes that it has seen. */
+/** The trigger time of a pass. Its memory holds the times of the changes so far. */
 export interface Trigger {
-  /** Gives what is written for the Service the time of the first change since the last pass, if there was one. */
+  /** Adds the time of the first change since the last pass to the object that is written, if there was a change. */
   readonly annotated: (written: JsonObject) => JsonObject
   readonly memory: Json
 }
 
-/** The changes since the pass that left `memory`: pods that became ready or not, and the creation of the Service. */
+/** Returns the changes since the pass that left `memory`: pods whose readiness changed, and the creation of the Service. */
 export const triggerOf = (snapshot: Snapshot, service: JsonObject, memory: Json | undefined): Trigger => {
   const before = object(memory)
   const now = {
     ...Object.fromEntries(
       selected(snapshot, service).map((pod) => [nameOf(pod), conditionOf(pod, "Ready")?.lastTransitionTime])
     ),
-    // No pod has the empty name.
+    // The empty name is never the name of a pod.
     "": at(service, "metadata", "creationTimestamp")
   }
   const changes = Object.entries(now).flatMap(([name, time]) =>
@@ -88,7 +86,7 @@ export interface Port {
   readonly appProtocol: string | undefined
 }
 
-/** The ports at which a pod is reached. */
+/** Returns the ports at which a pod is reachable. */
 export const portsOf = (service: JsonObject, pod: JsonObject): ReadonlyArray<Port> =>
   objects(at(service, "spec", "ports")).flatMap((port): ReadonlyArray<Port> => {
     const protocol = text(port.protocol) ?? "TCP"
@@ -107,11 +105,11 @@ const portIn = (pod: JsonObject, target: unknown, protocol: string): number | un
           .find((port) => port.name === target && (port.protocol ?? "TCP") === protocol)?.containerPort
       )
 
-/** The name by which DNS knows a pod of a Service. */
+/** Returns the host name of a pod of a Service in DNS; undefined if the pod has none. */
 export const hostnameOf = (service: JsonObject, pod: JsonObject): string | undefined =>
   at(pod, "spec", "subdomain") === nameOf(service) ? text(at(pod, "spec", "hostname")) : undefined
 
-/** The Services that a change of a pod, or of one of them, concerns. */
+/** Returns the Services that a change of a pod or Service concerns. */
 export const servicesOf = (
   { object: changed, previous, storage }: Change,
   snapshot: Snapshot
@@ -123,7 +121,7 @@ export const servicesOf = (
     .map(keyOfObject)
 }
 
-/** What an endpoint says it is. */
+/** Returns the targetRef of an endpoint. */
 export const targetOf = (pod: JsonObject): JsonObject => ({
   kind: "Pod",
   namespace: namespaceOf(pod),

@@ -1,5 +1,6 @@
 /**
- * The PersistentVolumeClaims of a StatefulSet's pods. The retention policy decides who owns a claim, and with whom it is deleted.
+ * The PersistentVolumeClaims of a StatefulSet's pods. The retention policy decides which object owns a claim, and when the claim is
+ * deleted.
  */
 import { at, copy, type JsonObject, number, object, objects, text, texts } from "@homeostat/apiserver/model/Json"
 import {
@@ -16,13 +17,13 @@ import * as Storages from "./Storages.ts"
 
 /** A claim of a pod. */
 export interface Claim {
-  /** The name of the volume and of the template. */
+  /** The name of the volume and of the claim template. */
   readonly volume: string
   readonly name: string
   readonly template: JsonObject
 }
 
-/** The claims of the pod with an ordinal. */
+/** Returns the claims of the pod with this ordinal. */
 export const of = (set: JsonObject, ordinal: number): ReadonlyArray<Claim> =>
   objects(at(set, "spec", "volumeClaimTemplates")).map((template) => ({
     volume: nameOf(template),
@@ -30,7 +31,7 @@ export const of = (set: JsonObject, ordinal: number): ReadonlyArray<Claim> =>
     template
   }))
 
-/** Creates the claims of a pod that are missing. `orElse` is written if one is refused. */
+/** Creates the missing claims of a pod. `orElse` is written if a creation fails. */
 export const create = (
   snapshot: Snapshot,
   set: JsonObject,
@@ -72,7 +73,7 @@ export const create = (
 const policyOf = (set: JsonObject, when: "whenDeleted" | "whenScaled"): string =>
   text(at(set, "spec", "persistentVolumeClaimRetentionPolicy", when)) ?? "Retain"
 
-/** The lowest and the highest ordinal of a StatefulSet. */
+/** Returns the lowest and the highest ordinal of a StatefulSet. */
 export const range = (set: JsonObject): { readonly start: number; readonly end: number } => {
   const start = number(at(set, "spec", "ordinals", "start")) ?? 0
   return { start, end: start + (number(at(set, "spec", "replicas")) ?? 0) - 1 }
@@ -81,13 +82,13 @@ export const range = (set: JsonObject): { readonly start: number; readonly end: 
 const isOwner = (reference: JsonObject, owner: JsonObject): boolean =>
   reference.apiVersion === owner.apiVersion && reference.kind === owner.kind && reference.name === nameOf(owner)
 
-/** Whether a claim has an owner with the name of this one, which is gone. */
+/** Whether a claim belongs to a deleted owner with the name of this one. */
 const isStale = (claim: JsonObject, owner: JsonObject): boolean => {
   const reference = ownersOf(claim).find((one) => isOwner(one, owner))
   return reference !== undefined && reference.uid !== uidOf(owner)
 }
 
-/** Whether a pod cannot be created yet, because a claim of its name goes with the pod before it. */
+/** Whether the creation of a pod must wait, because a claim of the previous pod with its name is deleted with that pod. */
 export const areStale = (snapshot: Snapshot, set: JsonObject, ordinal: number): boolean =>
   policyOf(set, "whenScaled") === "Delete" &&
   of(set, ordinal).some(({ name }) => {
@@ -103,7 +104,7 @@ export const areDeleting = (snapshot: Snapshot, set: JsonObject, ordinal: number
     return claim !== undefined && isDeleting(claim)
   })
 
-/** Gives the claims of a pod the owners of the retention policy. */
+/** Sets the owners of the claims of a pod by the retention policy. */
 export const own = (snapshot: Snapshot, set: JsonObject, pod: JsonObject): ReadonlyArray<Write> => {
   const ordinal = Number(nameOf(pod).slice(nameOf(pod).lastIndexOf("-") + 1))
   return of(set, ordinal).flatMap(({ name }): ReadonlyArray<Write> => {

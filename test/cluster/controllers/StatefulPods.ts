@@ -1,6 +1,4 @@
-/**
- * The pods of a StatefulSet: each has a name with an ordinal, which it keeps, and claims of its own.
- */
+/** The pods of a StatefulSet. Each pod has a stable name with an ordinal, and its own claims. */
 import { at, copy, type JsonObject, number, object, objects, text } from "@homeostat/apiserver/model/Json"
 import { isDeleting, labelsOf, nameOf, withMetadata } from "@homeostat/apiserver/model/ObjectMeta"
 import type { Snapshot, Write } from "./BuiltInController.ts"
@@ -11,7 +9,7 @@ import * as StatefulClaims from "./StatefulClaims.ts"
 const nameLabel = "statefulset.kubernetes.io/pod-name"
 const indexLabel = "apps.kubernetes.io/pod-index"
 
-/** The place of a pod: the StatefulSet's name and an ordinal. */
+/** Returns the two parts of a pod's name: the name of the StatefulSet and an ordinal. */
 const placeOf = (pod: JsonObject): { readonly parent: string; readonly ordinal: number } | undefined => {
   const name = nameOf(pod)
   const dash = name.lastIndexOf("-")
@@ -19,23 +17,23 @@ const placeOf = (pod: JsonObject): { readonly parent: string; readonly ordinal: 
   return dash < 0 || !/^\d{1,10}$/.test(digits) ? undefined : { parent: name.slice(0, dash), ordinal: Number(digits) }
 }
 
-/** The ordinal in the name of a pod. */
+/** Returns the ordinal in the name of a pod; -1 if there is no ordinal. */
 export const ordinalOf = (pod: JsonObject): number => placeOf(pod)?.ordinal ?? -1
 
-/** Whether a pod has a name that the StatefulSet gives. */
+/** Whether a pod has a name of the StatefulSet. */
 export const isMember = (set: JsonObject, pod: JsonObject): boolean => placeOf(pod)?.parent === nameOf(set)
 
 /** The revision of a pod. */
 export const revisionOf = (pod: JsonObject): string => labelsOf(pod)[Revisions.podLabel] ?? ""
 
-/** Whether a pod runs and is ready. */
+/** Whether a pod is Running and Ready. */
 export const isRunningAndReady = (pod: JsonObject): boolean => phaseOf(pod) === "Running" && isReady(pod)
 
-/** Whether a pod has been ready for long enough. */
+/** Whether a pod has been ready for `minReadySeconds`. */
 export const isAvailable = (set: JsonObject, pod: JsonObject, now: number): boolean =>
   untilAvailable(pod, number(at(set, "spec", "minReadySeconds")) ?? 0, now) === 0
 
-/** Whether a pod does not serve, or is about to end. */
+/** Whether a pod is missing, not available or being deleted. */
 export const isUnavailable = (set: JsonObject, pod: JsonObject | undefined, now: number): boolean =>
   pod === undefined || !isAvailable(set, pod, now) || isDeleting(pod)
 
@@ -54,7 +52,7 @@ const identity = (set: JsonObject, ordinal: number): JsonObject => ({
   [indexLabel]: String(ordinal)
 })
 
-/** The volumes of a pod: its claims, and others of its template. */
+/** Returns the volumes of a pod: its claims, and the other volumes of the template. */
 const volumes = (set: JsonObject, ordinal: number, others: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> => {
   const claims = StatefulClaims.of(set, ordinal)
   const names = new Set(claims.map(({ volume }) => volume))
@@ -64,7 +62,7 @@ const volumes = (set: JsonObject, ordinal: number, others: ReadonlyArray<JsonObj
   ]
 }
 
-/** The pod of an ordinal with the template of a revision. */
+/** Returns the pod of an ordinal with the template of a revision. */
 const made = (set: JsonObject, revision: JsonObject, ordinal: number): JsonObject => {
   const pod = fromTemplate(Revisions.templateOf(revision), set)
   const spec = object(pod.spec)
@@ -84,7 +82,7 @@ const made = (set: JsonObject, revision: JsonObject, ordinal: number): JsonObjec
   )
 }
 
-/** Creates the pod of an ordinal, and its claims first. `orElse` is written if that is refused. */
+/** Creates the claims and then the pod of an ordinal. `orElse` is written if a creation fails. */
 export const create = (
   snapshot: Snapshot,
   set: JsonObject,
@@ -112,7 +110,7 @@ export const remove = (set: JsonObject, pod: JsonObject): Write => ({
   failed: ({ message }) => [event(set, "Delete", nameOf(pod), message)]
 })
 
-/** Gives an adopted pod its identity and its volumes, and its claims their owners. */
+/** Sets the identity and the volumes of an adopted pod, and the owners of its claims. */
 export const conform = (snapshot: Snapshot, set: JsonObject, pod: JsonObject): ReadonlyArray<Write> => {
   const ordinal = ordinalOf(pod)
   const claims = StatefulClaims.own(snapshot, set, pod)

@@ -1,7 +1,7 @@
 /**
- * StatefulSets: pods with ordinals, each with claims of its own, made, updated and deleted in order.
+ * StatefulSets: create, update and delete pods with ordinals and their claims in order.
  *
- * Left out: the strategy Recreate, which kube-apiserver 1.37 does not have by default.
+ * Not supported: the strategy Recreate, which kube-apiserver 1.37 does not enable by default.
  */
 import { at, type JsonObject, number, object, objects, text } from "@homeostat/apiserver/model/Json"
 import {
@@ -157,7 +157,7 @@ const managed = (state: State, orElse: ReadonlyArray<Write>): Managed => {
   return { writes: [...writes, ...outdated.map((pod) => StatefulPods.remove(set, pod))], deleted: outdated.length }
 }
 
-/** The writes for an ordinal, and whether the later ordinals wait for it. */
+/** Returns the writes for an ordinal, and whether the later ordinals wait for it. */
 const replica = (
   state: State,
   place: number,
@@ -181,11 +181,11 @@ const replica = (
       : []
   const isHealthy = StatefulPods.isRunningAndReady(pod) && StatefulPods.isAvailable(set, pod, now)
   if (!state.isParallel && (isDeleting(pod) || !isHealthy)) return { writes: claims, stops: true }
-  // The next pass handles everything besides the claims of the pod.
+  // The next pass handles everything except the claims of the pod.
   return { writes: claims.length > 0 ? claims : StatefulPods.conform(snapshot, set, pod), stops: false }
 }
 
-/** The pods to be deleted, so that others of the newest revision take their places. */
+/** Returns the pods to delete, so that pods of the newest revision replace them. */
 const toUpdate = ({ history, isParallel, now, replicas, set }: State): ReadonlyArray<JsonObject> => {
   const parameters = object(at(set, "spec", "updateStrategy", "rollingUpdate"))
   const most = maxUnavailable(parameters.maxUnavailable, replicas.length)
@@ -207,7 +207,7 @@ const maxUnavailable = (value: JsonObject[string], replicas: number): number => 
   return Math.max(1, number(percent) ?? 1)
 }
 
-/** The status, if it changes. `deleted`: how many pods this pass deletes for their update. */
+/** Writes the status if it has changed. `deleted` is the number of pods that this pass deletes for their update. */
 const statusWrites = ({ condemned, history, now, replicas, set }: State, deleted: number): ReadonlyArray<Write> => {
   const pods = [...replicas, ...condemned].filter((pod) => pod !== undefined)
   const count = (holds: (pod: JsonObject) => boolean) => pods.filter(holds).length
@@ -248,7 +248,7 @@ const statusWrites = ({ condemned, history, now, replicas, set }: State, deleted
   return [{ verb: "update", subresource: "status", object: { ...set, status } }]
 }
 
-/** Deletes the oldest revisions without pods, beyond the limit. */
+/** Deletes the oldest revisions without pods beyond the limit. */
 const truncated = (
   set: JsonObject,
   { current, update }: History,
@@ -271,7 +271,7 @@ const keys = ({ object, previous, storage, type }: Change, snapshot: Snapshot): 
   if (storage === Storages.statefulSets) return type === "DELETED" ? [] : [keyOfObject(object)]
   const sets = () => snapshot.list(Storages.statefulSets, namespaceOf(object))
   if (storage === Storages.claims) {
-    // A pod may wait for the end of a claim with its name.
+    // A pod may wait for the deletion of a claim with its name.
     if (type !== "DELETED") return []
     const isTemplate = (set: JsonObject) =>
       objects(at(set, "spec", "volumeClaimTemplates")).some((template) =>

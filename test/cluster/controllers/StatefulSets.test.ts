@@ -19,7 +19,7 @@ const set = (spec: JsonObject): JsonObject => ({
 
 const pods = (running: Running.Running) => running.store.list("/pods")
 
-/** Runs the pods, until they are ready. */
+/** Sets the pods to ready. */
 const kubelet = (running: Running.Running) =>
   Effect.suspend(() => {
     const ready = { type: "Ready", status: "True", lastTransitionTime: "2026-11-21T10:00:00Z" }

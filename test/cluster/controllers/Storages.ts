@@ -1,6 +1,4 @@
-/**
- * Where the kinds that the controllers know are stored: `group/plural`, the core group's name being empty.
- */
+/** The storages of the kinds that the controllers use: `group/plural`, with an empty name for the core group. */
 
 /** Pods. */
 export const pods = "/pods"

@@ -1,7 +1,7 @@
 /**
- * Claims get volumes: one that is there and fits, else one that is made for them, whatever the class they ask for. Only a claim
- * that asks for the class "" takes what is there and nothing else. Of a class that binds at the first use, a claim waits for a
- * pod that uses it. What is in a volume is for the kubelet to know.
+ * Binds claims to volumes. A claim gets a matching volume or a new one, whatever its class. A claim with the class "" only gets existing
+ * volumes. With a class of the mode WaitForFirstConsumer, a claim waits for a pod that uses it. The kubelet manages the contents of the
+ * volumes.
  */
 
 import { at, type Json, type JsonObject, list, object, objects, text } from "@homeostat/apiserver/model/Json"
@@ -52,7 +52,7 @@ const ofClaim = (snapshot: Snapshot, key: string, now: number, memory: Json | un
   }
 }
 
-/** Lets an object go that is not in use. */
+/** Removes the protection finalizer of an object that is not in use. */
 const released = (of: JsonObject, finalizer: string, isInUse: boolean): ReadonlyArray<Write> =>
   finalizersOf(of).includes(finalizer) && !isInUse
     ? [{ verb: "patch", object: of, patch: finalizerPatch(of, finalizer) }]
@@ -63,7 +63,7 @@ const isUsed = (snapshot: Snapshot, claim: JsonObject): boolean =>
     .list(Storages.pods, namespaceOf(claim))
     .some((pod) => claimsOf(pod).includes(nameOf(claim)) && !isFinished(pod))
 
-/** Says in the status of a bound claim whether a pod uses it. */
+/** Reports in the status of a bound claim whether a pod uses it. */
 const usage = (snapshot: Snapshot, claim: JsonObject, now: number): ReadonlyArray<Write> => {
   const [status, reason, message] = isUsed(snapshot, claim)
     ? ["False", "PodUsingPVC", "A pod is currently referencing this PVC"]
@@ -77,7 +77,7 @@ const usage = (snapshot: Snapshot, claim: JsonObject, now: number): ReadonlyArra
   return [{ verb: "update", subresource: "status", object: told }]
 }
 
-/** The volume that is meant for a claim, or the smallest free one that fits. */
+/** Returns the volume that is reserved for a claim, or the smallest free one that fits. */
 const volumeFor = (snapshot: Snapshot, claim: JsonObject): JsonObject | undefined => {
   const all = snapshot.list(Storages.volumes).filter((volume) => !isDeleting(volume))
   const meant = all.find((volume) => at(volume, "spec", "claimRef", "uid") === uidOf(claim))
@@ -107,13 +107,13 @@ const requested = (claim: JsonObject): number => bytes(at(claim, "spec", "resour
 const units: { readonly [unit: string]: number } = { "": 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12 }
 const binaryUnits: { readonly [unit: string]: number } = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 }
 
-/** The bytes of a quantity. */
+/** Returns the bytes of a quantity. */
 const bytes = (quantity: Json | undefined): number => {
   const [, digits = "0", unit = ""] = /^([\d.]+)([A-Za-z]*)$/.exec(String(quantity)) ?? []
   return Number(digits) * (units[unit] ?? binaryUnits[unit] ?? 1)
 }
 
-/** Makes a volume for a claim, if it is time. `memory` is the version of the claim for which an Event says why it waits. */
+/** Provisions a volume for a claim, if the claim does not wait. `memory` is the resourceVersion for which an Event reports the wait. */
 const provisioned = (snapshot: Snapshot, claim: JsonObject, memory: Json | undefined): Pass => {
   const version = at(claim, "metadata", "resourceVersion")
   const waiting = (reason: string, message: string): Pass => ({
@@ -171,7 +171,7 @@ const referenceTo = (claim: JsonObject): JsonObject => ({
   resourceVersion: text(at(claim, "metadata", "resourceVersion"))
 })
 
-/** Gives a free volume to a claim. */
+/** Reserves a free volume for a claim. */
 const reserve = (volume: JsonObject, claim: JsonObject): Write => ({
   verb: "update",
   object: {
@@ -180,7 +180,7 @@ const reserve = (volume: JsonObject, claim: JsonObject): Write => ({
   }
 })
 
-/** Has a claim know its volume. */
+/** Sets the volume of a claim. */
 const bind = (claim: JsonObject, volume: JsonObject): Write => {
   const byController = at(claim, "spec", "volumeName") === undefined ? { [boundByController]: "yes" } : {}
   const annotations = { ...annotationsOf(claim), [bindCompleted]: "yes", ...byController }
@@ -242,7 +242,7 @@ const pending = (snapshot: Snapshot): ReadonlyArray<string> =>
     .filter((claim) => at(claim, "status", "phase") !== "Bound")
     .map(keyOfObject)
 
-/** The volume controller, with the protection of what is in use. */
+/** The volume controller, including the protection of objects in use. */
 export const volumeController: BuiltInController = {
   name: "persistentvolume-binder-controller",
   manager: "kube-controller-manager",

@@ -1,24 +1,24 @@
 /**
- * Conditions as the controllers of workloads keep them: one that comes to another status or reason goes to the end of the
- * list, and keeps the time of its last transition where its status stays.
+ * Conditions of workloads. A condition with a new status or reason moves to the end of the list. It keeps its transition time if the
+ * status is unchanged.
  */
 import { type JsonObject, text } from "@homeostat/apiserver/model/Json"
 
-/** Whether it holds. */
+/** The status of a condition. */
 export type Status = "True" | "False" | "Unknown"
 
 /** A list of conditions. */
 export type Conditions = ReadonlyArray<JsonObject>
 
-/** The condition of that type. */
+/** Returns the condition of a type. */
 export const find = (conditions: Conditions, type: string): JsonObject | undefined =>
   conditions.find((condition) => condition.type === type)
 
-/** The list without it. */
+/** Returns the list without the condition of a type. */
 export const without = (conditions: Conditions, type: string): Conditions =>
   conditions.filter((condition) => condition.type !== type)
 
-/** The list with this condition last, unless it says the same already. */
+/** Returns the list with this condition last. An equal status and reason leave the list unchanged. */
 export const set = (conditions: Conditions, condition: JsonObject): Conditions => {
   const type = text(condition.type) ?? ""
   const old = find(conditions, type)

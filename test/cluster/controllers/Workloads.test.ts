@@ -5,10 +5,10 @@ import { Effect, TestClock } from "effect"
 import { effect } from "../Test.ts"
 import { now, type Running, start } from "./Running.fixture.ts"
 
-/** What a test does besides, as the kubelet would. */
+/** The shortcuts of a test, which replace the kubelet. */
 interface Scene extends Running {
   readonly pods: () => ReadonlyArray<JsonObject>
-  /** Tells of all pods, or of some, what they have come to. */
+  /** Writes a status to all pods, or to the selected ones. */
   readonly tell: (status: JsonObject, which?: (pod: JsonObject) => boolean) => Effect.Effect<void>
 }
 

@@ -1,6 +1,4 @@
-/**
- * Makes the writes of controllers, with the verbs of the server.
- */
+/** Makes the writes of controllers with the verbs of the server. */
 import { Failure } from "@homeostat/apiserver/model/Failure"
 import { at, type JsonObject, text } from "@homeostat/apiserver/model/Json"
 import type { Kind } from "@homeostat/apiserver/model/Kind"
@@ -12,14 +10,14 @@ import type { Store } from "@homeostat/apiserver/storage/Store"
 import type { BuiltInController, Record, Write } from "./BuiltInController.ts"
 import type { Recorder } from "./Recorder.ts"
 
-/** What writes go to. */
+/** The target of the writes. */
 export interface Target {
   readonly store: Store
   readonly registry: Registry
   readonly verbs: Verbs
 }
 
-/** Who writes, and when. */
+/** The writer and the time of a pass. */
 interface Writing extends Target {
   readonly recorder: Recorder
   readonly controller: BuiltInController
@@ -27,8 +25,8 @@ interface Writing extends Target {
 }
 
 /**
- * Makes the writes of a pass, one after the other, and gives the refusal that ended it; undefined: all are made. In a step that
- * waits for a webhook, what is written already is not written again.
+ * Makes the writes of a pass in order. Returns the error that ended the pass; undefined if all writes succeeded. In a step that waits for
+ * a webhook, finished writes are not repeated.
  */
 export const write = (writing: Writing, writes: ReadonlyArray<Write>): Failure | undefined => {
   for (const one of writes) {
@@ -51,7 +49,7 @@ const attempt = (writing: Writing, one: Write): Failure | undefined => {
   }
 }
 
-/** Whether a refusal says that there is nothing more to do: what is gone needs no change, and what ends gets nothing new. */
+/** Whether an error can be ignored, because the object is gone or the namespace is terminating. */
 const isPointless = ({ verb }: Exclude<Write, Record>, { code, details }: Failure): boolean =>
   verb === "create"
     ? details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true
@@ -92,7 +90,7 @@ const deleteOptions = ({ object, propagation, unchanged }: Extract<Write, { verb
   ...(propagation === undefined ? {} : { propagationPolicy: propagation })
 })
 
-/** The kind of an object as it is stored; the version in which that is need not be served. */
+/** Returns the kind of a stored object. The API server need not serve the stored version. */
 const kindOf = (registry: Registry, { apiVersion, kind }: JsonObject): Kind => {
   const named = registry.named(text(apiVersion) ?? "", text(kind) ?? "")
   const [group = ""] = (text(apiVersion) ?? "").includes("/") ? (text(apiVersion) ?? "").split("/") : [""]
@@ -101,7 +99,7 @@ const kindOf = (registry: Registry, { apiVersion, kind }: JsonObject): Kind => {
   return found
 }
 
-/** Events are told as far as it goes: they never keep a pass from going on. */
+/** Writes an Event. A failed Event never stops a pass. */
 const record = ({ controller, now, recorder, registry, verbs }: Writing, one: Record): undefined => {
   const { component, manager } = controller
   const isScheduler = manager === "kube-scheduler"

@@ -1,4 +1,4 @@
-/** At rest, a restarted manager has nothing to write. */
+/** Checks that a restarted manager writes nothing while the cluster is at rest. */
 
 import type * as Store from "@homeostat/apiserver/storage/Store"
 import type { Transport } from "@homeostat/runtime/client/Transport"
@@ -27,7 +27,7 @@ export class NotAtRest extends Data.TaggedError("NotAtRest")<{
   }
 }
 
-/** How long the cluster may take to come to rest, and how long it must be quiet, in seconds. */
+/** The time that the cluster may take to come to rest, and the time that it must be quiet, in seconds. */
 const longest = 60
 const quiet = 5
 
@@ -36,11 +36,11 @@ export interface Parts<E> {
   readonly time: VirtualTime
   readonly store: Store.Store
   readonly transport: Layer.Layer<Transport>
-  /** The program. */
+  /** The program under test. */
   readonly manager: Effect.Effect<unknown, E, Transport | Scope.Scope>
   /** The pending retries of the running program. */
   readonly retries: Retries.Retries
-  /** How long an event of a watch may still be on its way, in milliseconds. */
+  /** The maximum delay of a watch event, in milliseconds. */
   readonly lag: number
   /** Stops the running program. */
   readonly stop: Effect.Effect<void>

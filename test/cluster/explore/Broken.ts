@@ -1,9 +1,9 @@
-/** A promise that a course broke. */
+/** A promise that a run broke. */
 
-/** A promise and how it was broken. */
+/** A broken promise, and the message of its violation. */
 export interface Broken {
   readonly oracle: string
   readonly message: string
-  /** The objects that the message names, `namespace/name` each. Default: all. */
+  /** The objects in the message, each as `namespace/name`. Default: all. */
   readonly objects?: ReadonlyArray<string> | undefined
 }

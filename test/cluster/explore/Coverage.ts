@@ -1,4 +1,4 @@
-/** What an exploration covered, as Markdown. */
+/** The coverage of an exploration, as Markdown. */
 import type { Report } from "./Explorer.ts"
 import type { Fault } from "./Fault.ts"
 import type { StatesReport } from "./States.ts"
@@ -13,7 +13,7 @@ const columns: ReadonlyArray<readonly [Fault["_tag"], string]> = [
   ["Missed", "missed"]
 ]
 
-/** The table of an exploration: the number of schedules for each kind of request, for each watch, and for each fault. */
+/** Returns the table of an exploration: the number of schedules for each kind of request, for each watch, and for each fault. */
 export const table = ({ tried }: Report): string => {
   const titles = ["", ...columns.map(([, title]) => title)]
   const rows = [...tried]
@@ -30,7 +30,7 @@ export const table = ({ tried }: Report): string => {
   return [row(titles), row(rule), ...rows.map(row)].join("\n")
 }
 
-/** The numbers of an exploration in a sentence. */
+/** Returns a sentence with the numbers of an exploration. */
 export const summary = ({ pruned, schedules, tried, unreached, violations }: Report): string =>
   [
     `${schedules} schedules at ${tried.size} places, ${violations.length} violations.`,
@@ -38,7 +38,7 @@ export const summary = ({ pruned, schedules, tried, unreached, violations }: Rep
     ...(unreached.length === 0 ? [] : [`In ${unreached.length}, the event of the fault did not come.`])
   ].join(" ")
 
-/** The numbers of an exploration of specs, and the fields that varied. */
+/** Returns the numbers of an exploration of specs, and the fields that varied. */
 export const fields = ({ fields, rejected, sequences, specs, violations }: StatesReport): string =>
   [
     `${specs} specs and ${sequences} sequences of two or three of them, ${violations.length} violations.`,

@@ -1,12 +1,12 @@
-/** The requests and attempts that a violation shows. */
+/** The requests and attempts in the message of a violation. */
 
-/** What happened before a violation. */
+/** The requests and attempts before a violation. */
 export interface Evidence {
   /** The requests and attempts of the objects in the order of their times, a line each. Equal lines are folded. */
   readonly trace: ReadonlyArray<string>
-  /** The last attempts of the objects, as `why` shows them. Empty without an attempt. */
+  /** The last attempts of the objects, as `homeostat why` shows them. Empty without an attempt. */
   readonly why: string
 }
 
-/** The evidence about objects, `namespace/name` each. Without objects: about all. */
+/** Returns the evidence for objects, each as `namespace/name`; undefined `objects`: for all. */
 export type Witness = (objects?: ReadonlyArray<string>) => Evidence

@@ -1,4 +1,4 @@
-/** Plays the schedules of a story, and compares each end with that of the run without faults. */
+/** Runs the schedules of a story, and compares each end state with that of the run without faults. */
 
 import { createHash } from "node:crypto"
 import type * as Store from "@homeostat/apiserver/storage/Store"
@@ -39,25 +39,25 @@ export interface Report {
   readonly unreached: ReadonlyArray<Schedule>
   /** The numbers of tries of each fault, by the kind of request (`PATCH apps/v1/deployments`) or the watch. */
   readonly tried: ReadonlyMap<string, ReadonlyMap<string, number>>
-  /** The requests and attempts of the only schedule, a line each. Empty without one. */
+  /** The requests and attempts of the selected schedule, a line each. Empty if no schedule was selected. */
   readonly trace: ReadonlyArray<string>
 }
 
-/** The story does not have the schedule. */
+/** The story does not have the selected schedule. */
 export class ScheduleNotFound extends Data.TaggedError("ScheduleNotFound")<{ readonly schedule: string }> {
   override get message(): string {
     return `schedule not found: ${JSON.stringify(this.schedule)} (it must be one of this story)`
   }
 }
 
-/** The schedule with an identifier. */
+/** Returns the schedule with an identifier. Fails with ScheduleNotFound if the story does not have it. */
 export const find = (known: Reference, schedule: string): Effect.Effect<Schedule, ScheduleNotFound> =>
   Effect.suspend(() => {
     const found = Schedules.find(known, schedule)
     return found === undefined ? new ScheduleNotFound({ schedule }) : Effect.succeed(found)
   })
 
-/** The selection of schedules. */
+/** Selects the schedules. */
 export interface Options {
   readonly isTried: (fault: Fault) => boolean
   readonly depth: 1 | 2
@@ -68,7 +68,7 @@ export interface Options {
   readonly only?: string | undefined
 }
 
-/** The end of a schedule. */
+/** The result of one schedule. */
 export interface Ended {
   readonly rested: boolean
   readonly fired: boolean
@@ -85,7 +85,7 @@ export interface Ended {
   readonly witness: Witness
 }
 
-/** The parts of an end that the world does not know. */
+/** The parts of a result that the world does not know. */
 export interface Played {
   readonly rested: boolean
   /** The requests before the world began. */
@@ -95,7 +95,7 @@ export interface Played {
   readonly witness: Witness
 }
 
-/** The end of a schedule in a world. */
+/** Returns the result of a schedule in a world. */
 export const ended = (
   world: World.World,
   { faults, step }: Schedule,
@@ -121,7 +121,7 @@ export const ended = (
     }
   })
 
-/** Plays one schedule to its end. */
+/** Runs one schedule to its end. */
 const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: number): Effect.Effect<Ended> => {
   const { faults, step } = schedule
   const course = steps[step]
@@ -136,7 +136,7 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
   if (fork !== undefined && first !== undefined) {
     const { passes = 0 } = story.steps[step] ?? {}
     const until = course.actedAt + Duration.toMillis(passes)
-    // The uids of the first part exist already.
+    // The seed differs, because the uids of the first part already exist.
     return World.run(story, { from: fork.moment, seed: seed + 1000 + first.point.at }, (world) =>
       Effect.gen(function* () {
         world.director.arm(others)
@@ -165,19 +165,19 @@ const play = (story: Story, { steps }: Reference, schedule: Schedule, seed: numb
 
 const showChanges = (changes: string): string => (changes === "" ? "nothing" : changes)
 
-/** The ends of the steps without faults. */
+/** The end states of the steps without faults. */
 export interface Expected {
   readonly steps: { readonly [step: number]: Pick<Reference["steps"][number], "changes" | "picture"> | undefined }
   readonly view: Picture.View
 }
 
-/** The promises that the end of a schedule broke. */
+/** Returns the promises that a schedule broke. */
 export const judge = (story: Story, { steps, view }: Expected, end: Ended): ReadonlyArray<Violations.Violation> => {
   const { schedule } = end
   const course = steps[schedule.step]
   const broken = [...end.seen, ...end.unreported, ...end.undone, ...restless(end.rested, end.seen)]
   const { hows } = end
-  // The name belongs to another client, so the end cannot be the same.
+  // Another owner took the name of the object, so the end states cannot be equal.
   if (course !== undefined && !hows.includes("taken")) {
     const differences = Picture.differences(course.picture, Picture.of(end.saved, view), story.ignore)
     if (differences.length > 0) {
@@ -196,7 +196,7 @@ export const judge = (story: Story, { steps, view }: Expected, end: Ended): Read
   return Violations.of(schedule, broken, end.witness)
 }
 
-/** The digest of a state with all its fields: thousands of states as text would not fit into memory. */
+/** Returns the digest of a state with all its fields. The texts of thousands of states would not fit into memory. */
 const strictly = (saved: Store.Saved, view: Picture.View): string =>
   createHash("sha256")
     .update(JSON.stringify([...Picture.of(saved, { ...view, strict: true })]))
@@ -209,7 +209,7 @@ interface Restart {
 
 const harmless: Restart = { broken: [], witness: () => ({ trace: [], why: "" }) }
 
-/** Plays schedules and judges them. It restarts the manager once in each state. */
+/** Runs schedules and checks their promises. Restarts the manager once in each state. */
 const judgeOf = (story: Story, known: Reference, seed: number) => {
   const restarts = new Map(known.steps.map(({ end }) => [strictly(end.saved, known.view), harmless]))
   const restartAt = ({ moment, saved }: Ended): Effect.Effect<Restart> =>
@@ -235,7 +235,7 @@ const judgeOf = (story: Story, known: Reference, seed: number) => {
     })
 }
 
-/** Explores a story. Fails if the only schedule does not exist. */
+/** Explores a story. Fails with ScheduleNotFound if the selected schedule does not exist. */
 export const explore = (story: Story, options: Options): Effect.Effect<Report, ScheduleNotFound> =>
   Effect.gen(function* () {
     const { depth, isTried, only, pairs, seed } = options
@@ -252,7 +252,7 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report, S
     const states = new Set<string>()
     const judged = judgeOf(story, known, seed)
     const alone = new Map<string, ReadonlyArray<Violations.Violation>>()
-    /** The violations, each by a single fault if that breaks the same promise. */
+    /** Simplifies the violations. A schedule with one fault replaces a schedule with two, if it breaks the same promise. */
     const simplest = (schedule: Schedule, found: ReadonlyArray<Violations.Violation>) =>
       Effect.gen(function* () {
         const simple = new Map<string, ReadonlyArray<Violations.Violation>>()

@@ -1,31 +1,31 @@
-/** The faults of a schedule, and the points of a story where they happen. */
+/** The faults of a schedule, and the points of a story at which they occur. */
 
 /** A fault. */
 export type Fault =
-  /** The process dies, and a new one starts. */
+  /** The process dies, and a new process starts. */
   | { readonly _tag: "Crash"; readonly when: "before" | "after" }
-  /** The API server does what the request says, and its answer is lost. */
+  /** The API server handles the request, and its response is lost. */
   | { readonly _tag: "LostAnswer" }
   /** The API server rejects the request once. */
   | { readonly _tag: "Refused"; readonly status: RefusedStatus }
   /** Another client changes the object directly before the request. */
   | { readonly _tag: "ForeignWrite"; readonly how: ForeignWrite }
-  /** The leader is suspended after the request, until another process leads. */
+  /** The leader is suspended after the request, until another process becomes the leader. */
   | { readonly _tag: "SecondLeader" }
-  /** A watch is late, from this event on. */
+  /** A watch is delayed from this event on. */
   | { readonly _tag: "Lag" }
-  /** A watch gets no event from this one on until the cluster is at rest. Then its resourceVersion has expired. */
+  /** A watch gets no events from this one on, until the cluster is at rest. Then its resourceVersion has expired. */
   | { readonly _tag: "Missed" }
 
-/** The status codes of refused requests. */
+/** The status codes of rejected requests. */
 export type RefusedStatus = 409 | 429 | 500 | 403
 
 /**
  * The writes of other clients:
- * - `other field`: an annotation that the controller does not know.
- * - `same field`: a field that the request sets, with another value.
- * - `deleted`: the object is deleted.
- * - `taken`: an object of that name exists, which belongs to another owner.
+ * - `other field`: sets an annotation that the controller does not know.
+ * - `same field`: sets another value in a field of the request.
+ * - `deleted`: deletes the object.
+ * - `taken`: creates an object of the same name, which belongs to another owner.
  */
 export type ForeignWrite = "other field" | "same field" | "deleted" | "taken"
 
@@ -34,9 +34,9 @@ export type Point =
   | {
       readonly _tag: "Request"
       readonly at: number
-      /** `PATCH apps/v1/deployments/default/shop`. */
+      /** For example `PATCH apps/v1/deployments/default/shop`. */
       readonly text: string
-      /** `PATCH apps/v1/deployments`. */
+      /** For example `PATCH apps/v1/deployments`. */
       readonly site: string
       /** The number of earlier requests at the same site. */
       readonly nth?: number | undefined
@@ -49,9 +49,9 @@ export interface Planned {
   readonly point: Point
 }
 
-/** The faults of one step of a story, in their order. */
+/** The faults of one step of a story, in order. */
 export interface Schedule {
-  /** The number of the step. */
+  /** The index of the step. */
   readonly step: number
   readonly faults: ReadonlyArray<Planned>
 }
@@ -74,7 +74,7 @@ const short = (fault: Fault): string => {
 }
 
 /**
- * The identifier of a fault at a point: `r7.crash-after`.
+ * Returns the identifier of a fault at a point: `r7.crash-after`.
  *
  * @internal
  */
@@ -84,7 +84,7 @@ export const part = ({ fault, point }: Planned): string =>
     : `${point.watch.split("/").at(-1)}.e${point.at}.${short(fault)}`
 
 /**
- * The identifier of a schedule, which selects it on the command line: `2/r7.crash-after`.
+ * Returns the identifier of a schedule, which selects the schedule on the command line: `2/r7.crash-after`.
  *
  * @internal
  */
@@ -115,8 +115,8 @@ const sentence = (fault: Fault): string => {
 }
 
 /**
- * A fault in words: `PATCH apps/v1/…/deployments/shop (request 7): the process dies after it`. The point of a second fault counts from the
- * first one.
+ * Describes a fault: `PATCH apps/v1/…/deployments/shop (request 7): the process dies after it`. The point of a second fault counts from
+ * the first one.
  *
  * @internal
  */

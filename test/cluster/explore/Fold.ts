@@ -1,18 +1,18 @@
-/** Lines with their times. Repeated lines are folded into a count. */
+/** Formats lines with their times, and folds repeated lines into a count. */
 
-/** A line. */
+/** A line with its time. */
 export interface Line {
-  /** Its time, in epoch milliseconds. */
+  /** The time in epoch milliseconds. */
   readonly at: number
-  /** Two lines with the same text here are equal. */
+  /** Two lines with the same value here count as equal. */
   readonly same: string
   readonly text: string
 }
 
-/** The largest number of lines that repeat together. */
+/** The maximum number of lines in a repeated block. */
 const longestBlock = 12
 
-/** The smallest number of equal blocks that are folded. */
+/** The minimum number of equal blocks to fold. */
 const fewest = 3
 
 const clock = (millis: number): string => {
@@ -20,14 +20,14 @@ const clock = (millis: number): string => {
   return `${String(Math.floor(seconds / 60)).padStart(2, "0")}:${(seconds % 60).toFixed(3).padStart(6, "0")}`
 }
 
-/** How often the block of this length at an index follows itself, including the first. */
+/** Returns the number of repetitions of the block of this length at an index, including the first. */
 const timesOf = (lines: ReadonlyArray<Line>, at: number, length: number): number => {
   let end = at + length
   while (end < lines.length && lines[end]?.same === lines[end - length]?.same) end++
   return Math.floor((end - at) / length)
 }
 
-/** The lines with their times since a moment: `00:01.500 PATCH …`, and `… 12 times until 00:09.000` after lines that repeat. */
+/** Formats lines with their times since `since`: `00:01.500 PATCH …`. Repeated lines are followed by `… 12 times until 00:09.000`. */
 export const of = (lines: ReadonlyArray<Line>, since: number): ReadonlyArray<string> => {
   const shown: Array<string> = []
   for (let at = 0; at < lines.length; ) {

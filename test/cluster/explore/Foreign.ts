@@ -16,7 +16,7 @@ export interface Written {
   readonly how: ForeignWrite
   /** The path of the object. */
   readonly path: string
-  /** The object after the write; undefined if it is deleted. */
+  /** The object after the write; undefined if the write deleted it. */
   readonly object: Json.JsonObject | undefined
 }
 
@@ -33,7 +33,7 @@ const parsed = (text: string | undefined): Json.JsonObject => {
   }
 }
 
-/** Another value of the same type. */
+/** Returns another value of the same type. */
 const other = (value: Json.Json): Json.Json | undefined =>
   typeof value === "number"
     ? value + 1
@@ -43,7 +43,7 @@ const other = (value: Json.Json): Json.Json | undefined =>
         ? `${value}x`
         : undefined
 
-/** Patches that each set one field of the body to another value. */
+/** Returns patches that each set one field of the body to another value. */
 const alterations = (body: Json.JsonObject, depth = 0): ReadonlyArray<Json.JsonObject> =>
   Object.entries(body).flatMap(([name, value]) => {
     if (value === undefined || (depth === 0 && ["apiVersion", "kind", "metadata"].includes(name))) return []
@@ -52,7 +52,7 @@ const alterations = (body: Json.JsonObject, depth = 0): ReadonlyArray<Json.JsonO
     return altered === undefined ? [] : [{ [name]: altered }]
   })
 
-/** Whether another client may write that: users alone change the specs of the reconciled objects, and delete these. */
+/** Whether another client may make this write. Only users change the specs of the reconciled objects, and delete these objects. */
 export const isPossible = (how: ForeignWrite, { asked, body }: Sent, roots: ReadonlySet<string>): boolean => {
   const isRoot = roots.has(asked.collection)
   if (asked.verb === "delete") return false
@@ -60,7 +60,7 @@ export const isPossible = (how: ForeignWrite, { asked, body }: Sent, roots: Read
   return how !== "deleted" || !isRoot
 }
 
-/** Makes a write of another client. Returns the objects that it wrote: none if the API server rejected it. */
+/** Makes a write of another client. Returns the written objects, or an empty list if the API server rejected the write. */
 export const write = (
   transport: Layer.Layer<Transport.Transport>,
   how: ForeignWrite,
@@ -122,7 +122,7 @@ export const write = (
     Effect.orElseSucceed(() => [])
   )
 
-/** The promise that other clients keep what they wrote, if it is broken. */
+/** Returns the broken promise if the program reverted the write of another client; otherwise an empty list. */
 export const undone = (written: Written, stored: Json.JsonObject | undefined): ReadonlyArray<Broken> => {
   const message = undoing(written, stored)
   const { name = "", namespace } = Json.texts(written.object?.metadata)
@@ -148,7 +148,7 @@ const undoing = (written: Written, stored: Json.JsonObject | undefined): string 
   }
 }
 
-/** The stored object at the path of a write. */
+/** Returns the stored object at the path of a write. */
 export const stored = (saved: Store.Saved, { object }: Written): Json.JsonObject | undefined => {
   const { name } = Json.texts(object?.metadata)
   const uid = Json.at(object, "metadata", "uid")

@@ -1,4 +1,4 @@
-/** The ground of a world: the embedded cluster in virtual time, or a real cluster. */
+/** The cluster of a world: the embedded cluster in virtual time, or a real cluster. */
 
 import * as Json from "@homeostat/apiserver/model/Json"
 import type * as Store from "@homeostat/apiserver/storage/Store"
@@ -15,19 +15,19 @@ import type { Story } from "./Story.ts"
 import * as Views from "./Views.ts"
 import type * as Wire from "./Wire.ts"
 
-/** The time of a world. */
+/** The clock of a world. */
 export interface Time extends Pick<VirtualTime.VirtualTime, "pass" | "during" | "process" | "within"> {
   readonly clock: Clock.Clock
 }
 
-/** The path of the collection of a kind: `/apis/apps/v1/deployments`. */
+/** Returns the path of the collection of a kind: `/apis/apps/v1/deployments`. */
 export const collectionOf = ({ group, plural, version }: Pick<Resource.Any, "group" | "plural" | "version">): string =>
   group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`
 
-/** The storages whose changes do not matter for the rest: a leader renews its Lease. */
+/** The storages whose changes do not prevent rest. A leader renews its Lease, for example. */
 const ignored = new Set(["coordination.k8s.io/leases", "/events", "events.k8s.io/events"])
 
-/** Whether a cluster in which objects of this storage change is not at rest. */
+/** Whether a change in this storage means that the cluster is not at rest. */
 export const matters = (storage: string): boolean => !ignored.has(storage)
 
 /** The Lease of the program. */
@@ -36,39 +36,42 @@ export const lease = { namespace: "default", name: "explored" }
 /** The cluster of a world. */
 export interface Ground {
   readonly time: Time
-  /** How far the watches are behind: always not at all on a real cluster, which does not tell. */
+  /** The delays of the watches. On a real cluster, they are unknown and always empty. */
   readonly views: Views.Views
-  /** The way of its users to it. */
+  /** The transport of the users. */
   readonly transport: Layer.Layer<Transport.Transport>
   readonly client: Layer.Layer<Client.Client>
-  /** The way of the program to it. The program may do what its roles allow. */
+  /** The transport of the program, with the permissions of its roles. */
   readonly own: Effect.Effect<Layer.Layer<Transport.Transport>>
   /** Creates objects. */
   readonly create: (objects: ReadonlyArray<object>) => Effect.Effect<void>
   readonly saved: Effect.Effect<Store.Saved>
-  /** Another value after each change of an object that matters for the rest. */
+  /** Returns a new value after each change of an object that prevents rest. */
   readonly changes: Effect.Effect<number | string>
-  /** Another value after each change of the object of a request. */
+  /** Returns a new value after each change of the object of a request. */
   readonly revision: Wire.Hooks["revision"]
-  /** The holder of the program's Lease; undefined without one. */
+  /** The holder of the program's Lease; undefined if the Lease has no holder. */
   readonly leader: Effect.Effect<string | undefined>
-  /** The same value as long as no time passes. */
+  /** Returns the same value as long as no time passes. */
   readonly instant: () => number
-  /** Whether the requests do not end. */
+  /** Whether the program sends requests without end. */
   readonly isRestless: () => boolean
 }
 
-/** The holder of a Lease; undefined without one. */
+/** Returns the holder of a Lease; undefined if it has none. */
 export const holderOf = (lease: Json.JsonObject | undefined): string | undefined =>
   Json.text(Json.at(lease, "spec", "holderIdentity"))
 
-/** Where a world begins. */
+/** The start of a world. */
 export interface Beginning {
   readonly saved?: Store.Saved | undefined
   readonly seed: number
 }
 
-/** Whether the program may read Events. Otherwise nothing depends on them, and most clusters write more Events than other objects. */
+/**
+ * Whether the roles let the program read Events. Otherwise the cluster leaves Events out, because most clusters write more Events than
+ * other objects.
+ */
 const readsEvents = ({ roles }: Story): boolean => {
   const rules = Json.objects(JSON.parse(JSON.stringify(roles))).flatMap((role) => Json.objects(role.rules))
   const names = (rule: Json.JsonObject, member: string, wanted: ReadonlyArray<string>) =>
@@ -78,7 +81,7 @@ const readsEvents = ({ roles }: Story): boolean => {
   )
 }
 
-/** The embedded cluster, new or from a saved state. */
+/** Starts the embedded cluster, new or from a saved state. */
 export const embedded = (
   story: Story,
   { saved, seed }: Beginning,

@@ -7,17 +7,17 @@ import type { Violation } from "./Violations.ts"
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`
 
-/** How many lines of a trace a message shows: the first and the last. */
+/** The numbers of first and last lines of a trace that a message shows. */
 const firstLines = 10
 const lastLines = 8
 
-/** How many violations a message shows in full. */
+/** The maximum number of violations that a message shows in full. */
 const mostViolations = 5
 
-/** How many other schedules with the same violation a message names. */
+/** The maximum number of other schedules with the same violation in a message. */
 const mostOthers = 3
 
-/** The lines without their middle. */
+/** Removes the middle of the lines. */
 const ends = (lines: ReadonlyArray<string>): ReadonlyArray<string> => {
   const left = lines.length - firstLines - lastLines
   return left <= 1 ? lines : [...lines.slice(0, firstLines), `… ${left} more lines`, ...lines.slice(-lastLines)]
@@ -26,10 +26,10 @@ const ends = (lines: ReadonlyArray<string>): ReadonlyArray<string> => {
 const part = (prefix: string, text: string): ReadonlyArray<string> =>
   text === "" ? [] : text.split("\n").map((line) => `${prefix}${line}`)
 
-/** The same promise, broken with the same message by several schedules. */
+/** Violations of the same promise with the same message, from several schedules. */
 type Group = readonly [Violation, ...ReadonlyArray<Violation>]
 
-/** The groups, each with its simplest schedule first. */
+/** Groups the violations, each group with its simplest schedule first. */
 const groupsOf = (violations: ReadonlyArray<Violation>): ReadonlyArray<Group> => {
   const groups = new Map<string, Group>()
   for (const one of violations) {
@@ -62,7 +62,7 @@ const violation = (story: Story, [first, ...others]: Group, command: (schedule: 
   ].join("\n")
 }
 
-/** The violations in words. `command` runs a schedule alone. */
+/** Returns the text of the violations. `command` returns the command that runs one schedule. */
 export const of = (
   story: Story,
   { schedules, violations }: Pick<Report, "schedules" | "violations">,
@@ -76,7 +76,7 @@ export const of = (
   ].join("\n\n")
 }
 
-/** The violations of an exploration of specs. */
+/** Returns the text of the violations of an exploration of specs. */
 export const ofStates = ({ sequences, specs, violations }: StatesReport): string =>
   [
     `${count(violations.length, "violation")} in ${count(specs, "spec")} and ${count(sequences, "sequence")} of specs`,

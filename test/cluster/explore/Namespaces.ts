@@ -1,6 +1,6 @@
 /**
- * Namespaces of one user of a shared cluster: each has a suffix in the cluster that the user does not see. The user does not see other
- * namespaces and their objects either.
+ * The namespaces of one user of a shared cluster. Each has a suffix in the cluster that the user does not see. Other namespaces and their
+ * objects are hidden from the user.
  */
 import * as Json from "@homeostat/apiserver/model/Json"
 import type { Request } from "@homeostat/runtime/client/Request"
@@ -11,7 +11,7 @@ import { askedOf } from "../RequestMatch.ts"
 
 const collection = "/api/v1/namespaces"
 
-/** `/api/v1/namespaces/NAME` and `/apis/GROUP/VERSION/namespaces/NAME`. */
+/** Matches `/api/v1/namespaces/NAME` and `/apis/GROUP/VERSION/namespaces/NAME`. */
 const within = /^(\/api\/v1|\/apis\/[^/]+\/[^/]+)\/namespaces\/([^/?]+)/
 
 const parsed = (text: string): Json.Json | undefined => {
@@ -22,7 +22,7 @@ const parsed = (text: string): Json.Json | undefined => {
   }
 }
 
-/** All members `namespace` of a body, and the name of a Namespace, with the suffix. */
+/** Adds the suffix to all members `namespace` of a body, and to the name of a Namespace. */
 const suffixed = (value: Json.Json, suffix: string): Json.Json => {
   if (Json.isList(value)) return value.map((item) => suffixed(item, suffix))
   if (!Json.isObject(value)) return value
@@ -43,7 +43,7 @@ const isSeen = (object: Json.Json | undefined, at: string, suffix: string): bool
   return at === collection ? name.endsWith(suffix) : namespace === undefined || namespace.endsWith(suffix)
 }
 
-/** The lines of a stream, each with its end. */
+/** Splits a stream into lines with their line ends. */
 const lines = (next: Streaming["next"]): Streaming["next"] => {
   const decoder = new TextDecoder()
   const encoder = new TextEncoder()
@@ -67,7 +67,7 @@ const lines = (next: Streaming["next"]): Streaming["next"] => {
   return line
 }
 
-/** A transport to the namespaces with this suffix. */
+/** Returns a transport to the namespaces with this suffix. */
 export const over = (suffix: string, next: Transport.Transport["Type"]): Transport.Transport["Type"] => {
   const asked = (request: Request): Request => {
     const { body, headers, path } = request

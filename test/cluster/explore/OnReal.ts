@@ -1,4 +1,4 @@
-/** Plays one schedule of a story on a real cluster, and the same steps without its faults beside it. */
+/** Runs one schedule of a story on a real cluster, and compares it with the same steps without faults. */
 import * as Kinds from "@homeostat/runtime/command/Kinds"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as Effect from "effect/Effect"
@@ -20,7 +20,7 @@ import * as World from "./World.ts"
 /** The result of a schedule on a real cluster. */
 export interface RealReport {
   readonly violations: ReadonlyArray<Violations.Violation>
-  /** Whether all faults happened. */
+  /** Whether all faults occurred. */
   readonly reached: boolean
   /** The requests and attempts of the step, a line each. */
   readonly trace: ReadonlyArray<string>
@@ -32,14 +32,14 @@ interface Course {
   /** The requests of the earlier steps. */
   readonly earlier: ReadonlyArray<Wire.Sent>
   readonly sent: ReadonlyArray<Wire.Sent>
-  /** The writes of a manager that was restarted before the step, and after its end. */
+  /** The writes of a manager that was restarted before the step, and of one after its end. */
   readonly restarts: readonly [before: ReadonlyArray<Wire.Sent>, after: ReadonlyArray<Wire.Sent>]
   readonly refused: boolean
 }
 
 const seed = 1
 
-/** Plays the steps up to that of a schedule, and this one with the faults. */
+/** Runs the steps up to that of a schedule, and this step with the faults. */
 const course = (story: Story, { faults, step }: Schedule, real: ControlPlane): Effect.Effect<Course> =>
   World.run(story, { real, seed }, (world) =>
     Effect.gen(function* () {
@@ -79,7 +79,7 @@ const course = (story: Story, { faults, step }: Schedule, real: ControlPlane): E
     })
   )
 
-/** Plays a schedule. Installs the CRDs of the story first, if the cluster does not have them. */
+/** Runs a schedule. Installs the CRDs of the story first, if the cluster does not have them. */
 export const play = (story: Story, schedule: Schedule, real: ControlPlane): Effect.Effect<RealReport> =>
   Effect.gen(function* () {
     const { step } = schedule
@@ -114,13 +114,13 @@ export const play = (story: Story, schedule: Schedule, real: ControlPlane): Effe
     return { violations, reached: end.fired, trace: end.witness().trace }
   })
 
-/** Whether the variable `HOMEOSTAT_SERVER` asks for a real kube-apiserver. */
+/** Whether the variable `HOMEOSTAT_SERVER` selects a real kube-apiserver. */
 export const isWanted = (): boolean => process.env.HOMEOSTAT_SERVER === "real"
 
-/** A real cluster with the controllers of the embedded one, and with pods that kwok pretends. */
+/** Starts a real cluster with the controllers of the embedded cluster. Kwok simulates its pods. */
 const start = ({ cluster: { controllers, kubelet } }: Story) =>
   Effect.gen(function* () {
-    // An exploration without a real cluster does not wait for these modules.
+    // The import is delayed, because an exploration without a real cluster does not need these modules.
     const Envtest = yield* Effect.promise(() => import("../envtest/Envtest.ts"))
     const hasPods = kubelet !== false
     return yield* Envtest.start({
@@ -130,7 +130,7 @@ const start = ({ cluster: { controllers, kubelet } }: Story) =>
     })
   }).pipe(Effect.orDie)
 
-/** Plays the schedule with this identifier on a real cluster of its own. */
+/** Runs the schedule with this identifier on its own real cluster. */
 export const alone = (story: Story, schedule: string): Effect.Effect<Report, ScheduleNotFound> =>
   Effect.gen(function* () {
     const known = yield* playReference(story, seed)

@@ -7,10 +7,10 @@ import * as Picture from "./Picture.ts"
 import type { Story } from "./Story.ts"
 import * as World from "./World.ts"
 
-/** The oracle. */
+/** The promise that this module checks. */
 export const oracle = "the end follows from the specs, not from the past"
 
-/** The reconciled objects and those with an owner: other objects belong to users. */
+/** Returns the reconciled objects and those with an owner. All other objects belong to users. */
 const own = (saved: Store.Saved, roots: ReadonlySet<string>): Store.Saved => ({
   ...saved,
   storages: Object.fromEntries(
@@ -23,7 +23,7 @@ const own = (saved: Store.Saved, roots: ReadonlySet<string>): Store.Saved => ({
   )
 })
 
-/** The parts of an object that a user writes. */
+/** Returns the parts of an object that users write. */
 const written = ({ apiVersion, kind, metadata, spec }: Json.JsonObject): Json.JsonObject => {
   const { annotations, labels, name, namespace } = Json.object(metadata)
   return { apiVersion, kind, metadata: { name, namespace, labels, annotations }, spec }
@@ -34,7 +34,7 @@ interface Options extends Pick<World.Options, "real" | "seed"> {
   readonly view: Picture.View
 }
 
-/** The differences between the end of a step and the end of a cluster that begins with its specs. */
+/** Returns the differences between the end of a step and the end of a cluster that starts with its specs. */
 export const differences = (
   story: Story,
   base: World.Moment,

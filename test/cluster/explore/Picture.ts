@@ -1,6 +1,6 @@
 /**
- * The state of a cluster without the parts that differ between two equal runs: uids, times, resourceVersions, addresses, generated
- * names, and the order of lists that are sets.
+ * The state of a cluster without the parts that differ between two equal runs. These are uids, times, resourceVersions, addresses,
+ * generated names, and the order of lists that are sets.
  */
 
 import * as Json from "@homeostat/apiserver/model/Json"
@@ -12,28 +12,28 @@ export type Picture = ReadonlyMap<string, string>
 
 /** A difference of two pictures. */
 export interface Difference {
-  /** `Deployment default/shop`. */
+  /** For example `Deployment default/shop`. */
   readonly object: string
   /** The path of the field; empty for a whole object. */
   readonly path: string
-  /** The values as JSON; undefined where the field is absent. */
+  /** The values as JSON; undefined if the field is absent. */
   readonly expected: string | undefined
   readonly actual: string | undefined
 }
 
 /** The part of a state that a picture shows. */
 export interface View {
-  /** The state before the story, whose objects do not belong to the picture. */
+  /** The state before the story. Its objects are not part of the picture. */
   readonly base: Store.Saved
   /** The storages of the kinds that the program writes. */
   readonly storages: ReadonlySet<string>
-  /** The storages of the reconciled kinds, whose specs belong to users. */
+  /** The storages of the reconciled kinds. Their specs belong to users. */
   readonly roots: ReadonlySet<string>
-  /** Also the fields that differ after different writes with the same result: field managers and hashes. Default: without them. */
+  /** Whether the picture includes the fields that depend on the order of the writes: field managers and hashes. Default: false. */
   readonly strict?: boolean | undefined
 }
 
-/** Members that differ between equal runs, by the part of an object in which they are. */
+/** The fields that differ between equal runs, by the part of an object that contains them. */
 const volatile: { readonly [part: string]: ReadonlySet<string> } = {
   metadata: new Set([
     "uid",
@@ -50,23 +50,23 @@ const volatile: { readonly [part: string]: ReadonlySet<string> } = {
   status: new Set(["podIP", "podIPs", "hostIP", "hostIPs", "containerID", "addresses"])
 }
 
-/** Addresses in the spec of a Service. */
+/** The fields of a Service with addresses. */
 const ofServices = new Set(["clusterIP", "clusterIPs", "nodePort"])
 
-/** Metadata that depends on the course and not on the result. */
+/** The metadata that depends on the course of the writes, not on their result. */
 const lax = new Set(["managedFields", "homeostat.dev/intent"])
 
-/** Times: RFC 3339, and seconds or milliseconds since 1970 in this decade. */
+/** Matches times: RFC 3339, and seconds or milliseconds since 1970 in this decade. */
 const moment = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|(?<!\d)1[789]\d{8}(\d{3})?(?!\d)/g
-/** Hashes of uids, as programs put them into names and labels. */
+/** Matches hashes of uids in names and labels. */
 const hash = /(?<![0-9a-z])[0-9a-f]{8}(?![0-9a-z])/g
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 
 interface Names {
-  /** Generated names, and the text that stands for each. */
+  /** The generated names, and the placeholder of each. */
   readonly generated: ReadonlyMap<string, string>
   readonly pattern: RegExp | undefined
-  /** Texts in the specs of users that look like times and hashes. */
+  /** Texts in the specs of users that look like times or hashes. */
   readonly literal: ReadonlySet<string>
 }
 
@@ -95,7 +95,7 @@ const textOf = (text: string, { generated, literal, pattern }: Names): string =>
   return named.replace(moment, masked("<time>")).replace(hash, masked("<hash>"))
 }
 
-/** Lists whose order has no meaning: conditions, owners, finalizers. */
+/** Whether the order of a list has no meaning: conditions, owner references, finalizers. */
 const isSet = (name: string, items: ReadonlyArray<Json.Json>): boolean =>
   name === "finalizers" ||
   name === "ownerReferences" ||
@@ -121,7 +121,7 @@ const normal = (value: Json.Json, name: string, course: Course, part = ""): Json
   for (const member of Object.keys(value).sort()) {
     const inner = value[member]
     if (inner === undefined || course.without(member, part)) continue
-    // Whether the status is of the newest spec matters; the number does not.
+    // The picture shows whether the status has observed the newest spec, but not the generation.
     const isNewest = member === "observedGeneration" && inner === course.generation
     const made = isNewest ? "newest" : normal(inner, member, course, part === "" ? member : part)
     const isEmpty = Json.isList(made)
@@ -132,7 +132,7 @@ const normal = (value: Json.Json, name: string, course: Course, part = ""): Json
   return Object.fromEntries(members)
 }
 
-/** The objects of a saved state that are not in the base, or differ from it. */
+/** Returns the objects of a saved state that are not in the base, or differ from it. */
 const changed = (saved: Store.Saved, { base, storages }: View): ReadonlyArray<Json.JsonObject> =>
   Object.entries(saved.storages).flatMap(([storage, objects]) => {
     if (!storages.has(storage)) return []
@@ -140,7 +140,7 @@ const changed = (saved: Store.Saved, { base, storages }: View): ReadonlyArray<Js
     return objects.filter((object) => !known.has(object))
   })
 
-/** The picture of a saved state. */
+/** Returns the picture of a saved state. */
 export const of = (saved: Store.Saved, view: View): Picture => {
   const objects = changed(saved, view)
   const roots = [...view.roots].flatMap((storage) => saved.storages[storage] ?? [])
@@ -186,7 +186,7 @@ const fieldsOf = (text: string | undefined): ReadonlyMap<string, string> => {
   return fields
 }
 
-/** The differences, without ignored fields. */
+/** Returns the differences without the ignored fields. */
 export const differences = (
   expected: Picture,
   actual: Picture,
@@ -212,15 +212,15 @@ export const differences = (
   return found
 }
 
-/** The keys of the objects that differ: `default/shop`. */
+/** Returns the keys of the objects that differ: `default/shop`. */
 export const objectsOf = (differences: ReadonlyArray<Difference>): ReadonlyArray<string> => [
   ...new Set(differences.map(({ object }) => object.split(" ", 2)[1] ?? ""))
 ]
 
-/** How many differences a text shows. */
+/** The maximum number of differences in a text. */
 const mostDifferences = 5
 
-/** The first differences in words, a line each. */
+/** Returns the first differences as text, a line each. */
 export const show = (differences: ReadonlyArray<Difference>): string =>
   differences
     .slice(0, mostDifferences)

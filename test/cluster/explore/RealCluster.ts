@@ -1,6 +1,6 @@
 /**
- * A real cluster as the ground of a world. Each world has namespaces of its own, so that many worlds share the cluster. It deletes them
- * and its cluster-scoped objects at its end.
+ * A real cluster for a world. Each world has its own namespaces, so that many worlds can share the cluster. At its end, the world deletes
+ * its namespaces and its cluster-scoped objects.
  */
 import * as Json from "@homeostat/apiserver/model/Json"
 import type * as Store from "@homeostat/apiserver/storage/Store"
@@ -24,16 +24,19 @@ import type { Story } from "./Story.ts"
 import * as Views from "./Views.ts"
 import * as Wire from "./Wire.ts"
 
-/** The namespaces that a world begins with. */
+/** The initial namespaces of a world. */
 const namespaces = ["default", "kube-system"]
 
-/** How long nothing must change, in milliseconds: the garbage collector deletes some milliseconds after the owner. */
+/**
+ * The time without a change in milliseconds after which the cluster is quiet. The garbage collector deletes dependents some milliseconds
+ * after the owner.
+ */
 const quietMillis = 400
 
-/** How long changes may follow each other, and the garbage collector may take, in milliseconds. */
+/** The maximum time in milliseconds for consecutive changes and for the garbage collector. */
 const longestGarbage = 15_000
 
-/** How long a role may take to be effective, in milliseconds. */
+/** The maximum time until a role takes effect, in milliseconds. */
 const longestRole = 10_000
 
 const sleep = (millis: number): Effect.Effect<void> => Effect.promise(() => Bun.sleep(millis))
@@ -47,7 +50,7 @@ const known: ReadonlyArray<Kind> = [
   BuiltIn.RoleBinding
 ]
 
-/** Roles and bindings whose names have a suffix. */
+/** Adds a suffix to the names of roles and bindings. */
 const renamed = (roles: ReadonlyArray<Json.JsonObject>, suffix: string): ReadonlyArray<object> => {
   const named = (part: Json.Json | undefined): Json.JsonObject => ({
     ...Json.object(part),
@@ -60,7 +63,7 @@ const renamed = (roles: ReadonlyArray<Json.JsonObject>, suffix: string): Readonl
   }))
 }
 
-/** Requests as another user, whom the administrator may impersonate. */
+/** Sends requests as another user, by impersonation as the administrator. */
 const impersonating = (user: string, next: Transport.Transport["Type"]): Transport.Transport["Type"] => {
   const as = (request: Request): Request => ({
     ...request,
@@ -73,7 +76,7 @@ const impersonating = (user: string, next: Transport.Transport["Type"]): Transpo
   })
 }
 
-/** What the first rule of a role permits, as the attributes of a review. */
+/** Returns the permission of the first rule of a role, as the attributes of an access review. */
 const permitted = (role: Json.JsonObject): Json.JsonObject | undefined => {
   const [rule] = Json.objects(role.rules)
   if (rule === undefined) return undefined
@@ -83,7 +86,7 @@ const permitted = (role: Json.JsonObject): Json.JsonObject | undefined => {
   return { group: first("apiGroups"), resource, subresource, verb: first("verbs"), namespace }
 }
 
-/** Whether the garbage collector has work: an object without its owners, or one that waits for its dependents. */
+/** Whether the garbage collector has work: an object with missing owners, or one that waits for its dependents. */
 const hasGarbage = ({ storages }: Store.Saved): boolean => {
   const objects = Object.values(storages).flat()
   const kinds = new Set(objects.map(({ kind }) => kind))
@@ -106,7 +109,7 @@ const hasGarbage = ({ storages }: Store.Saved): boolean => {
   })
 }
 
-/** A part of a real cluster for one world. */
+/** Returns a part of a real cluster for one world. */
 export const make = (
   story: Story,
   { admin }: ControlPlane,
@@ -198,7 +201,7 @@ export const make = (
         .filter((collection) => isStored({ collection }))
     )
 
-    /** An unchanged object is the same in two states. */
+    /** Reuses unchanged objects, so that they are the same in two states. */
     const objects = new Map<string, Json.JsonObject>()
     const listed = (collection: string) =>
       Effect.map(text(collection), (body) => {

@@ -1,6 +1,6 @@
 /**
- * Time for a program on a real cluster. The clock leaps over the waits of the program, such as a back-off of some seconds, as soon as
- * its connections are calm. The cluster itself keeps the real time.
+ * The clock of a program on a real cluster. The clock skips the waits of the program, such as a back-off of some seconds, as soon as its
+ * connections are calm. The cluster itself uses real time.
  */
 import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Effect from "effect/Effect"
@@ -9,33 +9,36 @@ import * as Eventually from "../Eventually.ts"
 import * as VirtualTime from "../VirtualTime.ts"
 import type { Ground, Time } from "./Ground.ts"
 
-/** The time of a program on a real cluster. */
+/** The clock of a program on a real cluster. */
 export interface RealTime extends Time, Pick<Ground, "instant" | "isRestless"> {
   /** The number of requests and events so far. */
   readonly activity: () => number
-  /** A transport whose requests and events the time waits for. */
+  /** Wraps a transport, so that the clock waits for its requests and events. */
   readonly over: (transport: Transport.Transport["Type"]) => Layer.Layer<Transport.Transport>
 }
 
-/** How long connections without a new request or event are calm, in milliseconds: an event arrives some milliseconds after its write. */
+/**
+ * The time in milliseconds without a request or event after which connections are calm. An event arrives some milliseconds after its
+ * write.
+ */
 const calmMillis = 80
 
-/** How long the fibers that a leap has woken may take to send a request, in milliseconds. */
+/** The time in milliseconds that fibers may take to send a request after a skip. */
 const wakeMillis = 10
 
-/** How long an answer takes at most, in milliseconds. After that, its process is suspended or dead. */
+/** The maximum time of a response, in milliseconds. After that, the process counts as suspended or dead. */
 const longestAnswer = 3000
 
-/** How long requests may follow each other without a calm, in milliseconds. */
+/** The maximum time of consecutive requests without a calm, in milliseconds. */
 const longestBusy = 15_000
 
-/** Time that begins now. */
+/** Makes a clock that starts now. */
 export const make = (): RealTime => {
   let calms = 0
   let isRestless = false
   let last = 0
   let activity = 0
-  /** When the requests without an answer were sent. */
+  /** The send times of the requests without a response. */
   const pending = new Set<number>()
   const now = () => performance.now()
   const note = Effect.sync(() => {
@@ -56,7 +59,7 @@ export const make = (): RealTime => {
 
   const timed = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.suspend(() => {
-      // Two requests may be sent at the same time.
+      // The key must be unique, because two requests may be sent at the same time.
       let since = now()
       while (pending.has(since)) since += 0.001
       pending.add(since)

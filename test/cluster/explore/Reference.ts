@@ -1,4 +1,4 @@
-/** The run of a story without faults, from which schedules are derived and with which they are compared. */
+/** The run of a story without faults. Explore derives schedules from it, and compares their results with it. */
 import * as Effect from "effect/Effect"
 import type { Broken } from "./Broken.ts"
 import type { Witness } from "./Evidence.ts"
@@ -27,15 +27,15 @@ export interface Course {
   readonly events: ReadonlyMap<string, number>
   readonly moments: ReadonlyArray<WriteMoment>
   readonly end: World.Moment
-  /** Whether the API server refused the last writes for an object. */
+  /** Whether the API server rejected the last writes for an object. */
   readonly refused: boolean
-  /** What happened in it. */
+  /** The evidence of the step. */
   readonly witness: Witness
 }
 
 /** The run without faults. */
 export interface Reference {
-  /** Whether every step came to rest. The story ends at the first one that did not. */
+  /** Whether the cluster came to rest after each step. The story ends at the first step after which it did not. */
   readonly rested: boolean
   readonly view: Picture.View
   readonly roots: ReadonlySet<string>
@@ -43,7 +43,7 @@ export interface Reference {
   readonly violations: ReadonlyArray<Violations.Violation>
 }
 
-/** Creations and deletions by object. */
+/** Lists the creations and deletions by object. */
 export const changesOf = (sent: ReadonlyArray<Wire.Sent>): string =>
   sent
     .flatMap((one) => {
@@ -61,7 +61,7 @@ export const changesOf = (sent: ReadonlyArray<Wire.Sent>): string =>
     .sort()
     .join(", ")
 
-/** Acts as the user of a step does, with these faults, and waits until the cluster is at rest. */
+/** Runs the action of a step with these faults, and waits until the cluster is at rest. */
 export const playStep = (world: World.World, story: Story, step: number, faults: ReadonlyArray<Planned>) =>
   Effect.gen(function* () {
     const { act, passes = 0 } = story.steps[step] ?? { act: Effect.void }
@@ -72,7 +72,7 @@ export const playStep = (world: World.World, story: Story, step: number, faults:
     return { rested: yield* world.settle(passes), during }
   })
 
-/** The writes of a program that starts in a state at rest. */
+/** Returns the writes of a program that starts while the cluster is at rest. */
 export const restarted = (story: Story, from: World.Moment, seed: number) =>
   World.run(story, { from, seed }, (world) =>
     Effect.gen(function* () {
@@ -84,32 +84,32 @@ export const restarted = (story: Story, from: World.Moment, seed: number) =>
     })
   )
 
-/** The message about writes at rest. */
+/** Returns the message about writes at rest. */
 export const restartMessage = (sent: ReadonlyArray<Wire.Sent>): string =>
   `a restarted manager wrote: ${sent
     .slice(0, 3)
     .map((one) => `${Wire.textOf(one)} ${one.body ?? ""}`.slice(0, 400))
     .join("; ")}`
 
-/** The broken promise of a cluster that does not come to rest, unless the world saw the reason. */
+/** Returns the broken promise of a cluster that does not come to rest, unless the world has already reported the reason. */
 export const restless = (rested: boolean, seen: ReadonlyArray<Broken>): ReadonlyArray<Broken> =>
   rested || seen.some(({ oracle }) => oracle === atRest)
     ? []
     : [{ oracle: atRest, message: "the cluster does not come to rest" }]
 
-/** The broken promise about writes at rest: none without a write. */
+/** Returns the broken promise about writes at rest; empty without a write. */
 export const restartBroken = (sent: ReadonlyArray<Wire.Sent>): ReadonlyArray<Broken> =>
   sent.length === 0
     ? []
     : [{ oracle: atRest, message: restartMessage(sent), objects: sent.map(({ asked }) => Trace.keyOf(asked)) }]
 
-/** The promise that nothing is written at rest. */
+/** The promise that a program at rest does not write. */
 export const { atRest } = World
 
-/** The seed of the worlds that play a step. They have the same uids until they differ. */
+/** The seed of the worlds for a step. With the same seed, worlds create the same uids until they differ. */
 export const seedOf = (seed: number, step: number): number => seed + 1 + step
 
-/** Plays a step without faults, from the end of the step before. */
+/** Runs a step without faults, from the end of the previous step. */
 const undisturbed = (story: Story, step: number, from: World.Moment, seed: number) =>
   Effect.suspend(() => {
     const moments: Array<Omit<WriteMoment, "request">> = []
@@ -139,23 +139,23 @@ const undisturbed = (story: Story, step: number, from: World.Moment, seed: numbe
           actedAt,
           sent,
           events,
-          // A write has two moments.
+          // Each write has two moments.
           moments: moments
             .map((one, index) => ({ ...one, request: ofWrites[index >> 1] ?? 0 }))
-            // The user of a fork from an earlier moment would not end the step.
+            // A fork from an earlier moment would lack the rest of the user's action.
             .filter(({ request }) => request >= during),
           end,
           refused: Refused.last(world.attempts).length > 0,
           witness
         }
-        // A world sees the fibers that it leaves only at its end.
+        // A world reports leaked fibers only at its end.
         const violations = () => [...former, ...Violations.of(schedule, [...broken, ...world.seen], witness)]
         return { course, rested, violations }
       })
     )
   })
 
-/** Plays the story without faults. */
+/** Runs the story without faults. */
 export const play = (story: Story, seed: number): Effect.Effect<Reference> =>
   Effect.gen(function* () {
     let from = yield* World.run(story, { seed }, (world) =>

@@ -1,28 +1,28 @@
-/** Requests that the API server rejects for good: the object must say so. */
+/** Requests that the API server rejects permanently. The program must report the error on the object. */
 
 import * as Json from "@homeostat/apiserver/model/Json"
 import type * as Store from "@homeostat/apiserver/storage/Store"
 import type { Attempt } from "@homeostat/runtime/controller/Attempt"
 import type { Broken } from "./Broken.ts"
 
-/** The oracle. */
+/** The promise that this module checks. */
 export const oracle = "a refused spec is reported on the object"
 
 const pathOf = (path: string): string => path.split("?", 1)[0] ?? ""
 
-/** The last request of an attempt that was rejected with 403 or 422, and did not succeed later. */
+/** Returns the last request of an attempt that failed with 403 or 422 without a later success. */
 const refusalOf = ({ exchanges }: Attempt) =>
   exchanges.findLast(
     ({ error, request }, at) =>
       (error === "Forbidden" || error === "Invalid") &&
-      // A JSON patch fails with 422 if another write came first.
+      // A JSON patch also fails with 422 after a conflicting write.
       !(request.headers["content-type"] ?? "").startsWith("application/json-patch") &&
       !exchanges
         .slice(at)
         .some((later) => later.error === undefined && pathOf(later.request.path) === pathOf(request.path))
   )
 
-/** Whether the status has a condition of this generation that is False, or Stalled; or names the error. */
+/** Whether the status reports the error: a condition of this generation is False or Stalled, or the status contains the error. */
 const isReported = (object: Json.JsonObject, error: string): boolean => {
   const status = Json.object(object.status)
   const generation = Json.at(object, "metadata", "generation")
@@ -37,7 +37,7 @@ const isReported = (object: Json.JsonObject, error: string): boolean => {
   )
 }
 
-/** The attempts for each object that began last and were refused. A suspended process may end an older attempt after them. */
+/** Returns the newest rejected attempt of each object, by start time. A suspended process may end an older attempt later. */
 export const last = (attempts: ReadonlyArray<Attempt>) => {
   const newest = new Map(
     attempts
@@ -52,7 +52,7 @@ export const last = (attempts: ReadonlyArray<Attempt>) => {
   })
 }
 
-/** The objects whose last attempt was refused and whose status does not say so. */
+/** Returns the objects whose last attempt was rejected, and whose status does not report the error. */
 export const unreported = (attempts: ReadonlyArray<Attempt>, saved: Store.Saved): ReadonlyArray<Broken> => {
   const objects = Object.values(saved.storages).flat()
   return last(attempts).flatMap(({ attempt: { key, kind, uid }, error, refusal: { request, status } }) => {

@@ -1,4 +1,4 @@
-/** Plays one schedule of a test alone: the variable `HOMEOSTAT_SCHEDULE` names it. */
+/** Runs one schedule of a test. The variable `HOMEOSTAT_SCHEDULE` selects it. */
 
 import { relative } from "node:path"
 import * as Console from "effect/Console"
@@ -12,7 +12,7 @@ const quoted = (text: string): string => (/^[\w./=:-]+$/.test(text) ? text : `'$
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 
 /**
- * The command that runs one schedule of a test in the test file that runs now.
+ * Returns the command that runs one schedule of a test in the current test file.
  *
  * @internal
  */
@@ -25,8 +25,8 @@ export const command =
   }
 
 /**
- * The body of a test: explores, and dies with the violations. With the variable, it plays the one schedule, prints its trace, and returns
- * undefined. It also returns undefined if the story does not have the schedule, which belongs to another test then.
+ * The body of a test: explores, and dies with the violations. With the variable, it runs the selected schedule, prints its trace, and
+ * returns undefined. It also returns undefined if the story does not have the schedule, because another test has it.
  *
  * @internal
  */

@@ -1,17 +1,17 @@
-/** The retries of failed attempts that are due later. */
+/** The pending retries of failed attempts. */
 import type { Attempt } from "@homeostat/runtime/controller/Attempt"
 
 /** The pending retries of a process. */
 export interface Retries {
-  /** Notes the end of an attempt. */
+  /** Records the end of an attempt. */
   readonly ended: (attempt: Attempt) => void
-  /** When the last pending retry is due, in epoch milliseconds; undefined without one. */
+  /** Returns when the last pending retry is due, in epoch milliseconds; undefined if no retry is pending. */
   readonly until: () => number | undefined
-  /** Forgets all retries: the process has died. */
+  /** Clears all retries after the death of the process. */
   readonly clear: () => void
 }
 
-/** No retries yet. */
+/** Makes an empty set of retries. */
 export const make = (): Retries => {
   const due = new Map<string, number>()
   return {

@@ -15,7 +15,7 @@ import * as Wire from "./Wire.ts"
 
 const statuses: ReadonlyArray<RefusedStatus> = [409, 429, 500, 403]
 
-/** The faults of a request. */
+/** Returns the possible faults of a request. */
 const faultsOf = (sent: Wire.Sent, roots: ReadonlySet<string>): ReadonlyArray<Fault> => {
   const { asked, status } = sent
   const refused = statuses
@@ -41,7 +41,7 @@ const faultsOf = (sent: Wire.Sent, roots: ReadonlySet<string>): ReadonlyArray<Fa
   ]
 }
 
-/** All schedules with one fault. */
+/** Returns all schedules with one fault. */
 export const single = ({ roots, steps }: Reference): ReadonlyArray<Schedule> =>
   steps.flatMap(({ events, sent }, step) => [
     ...sent.flatMap((one, at) => {
@@ -59,7 +59,7 @@ export const single = ({ roots, steps }: Reference): ReadonlyArray<Schedule> =>
     )
   ])
 
-/** How many points like the second one are left after the first. */
+/** Returns the number of points like the second one that remain after the first. */
 const leftAfter = ({ steps }: Reference, step: number, first: Point, second: Point): number => {
   const { events, sent } = steps[step] ?? { events: new Map<string, number>(), sent: [] }
   const all = second._tag === "Request" ? sent.length : (events.get(second.watch) ?? 0)
@@ -69,7 +69,7 @@ const leftAfter = ({ steps }: Reference, step: number, first: Point, second: Poi
   return isLike ? all - first.at : all
 }
 
-/** Schedules with two faults, chosen by a seed. */
+/** Returns random schedules with two faults, by a seed. */
 export const pairs = (
   known: Reference,
   all: ReadonlyArray<Schedule>,
@@ -93,7 +93,7 @@ export const pairs = (
   return [...made.values()]
 }
 
-/** The state that a crash leaves, for schedules with one crash. */
+/** Returns the state after a crash; undefined for schedules without exactly one crash. */
 export const stateOf = ({ steps }: Reference, { faults, step }: Schedule): string | undefined => {
   const [one] = faults
   if (faults.length !== 1 || one?.fault._tag !== "Crash") return undefined
@@ -102,10 +102,10 @@ export const stateOf = ({ steps }: Reference, { faults, step }: Schedule): strin
   return found === undefined ? undefined : `${step} ${found.moment.saved.revision}`
 }
 
-/** The number in the identifier of a fault. */
+/** Matches the number in the identifier of a fault. */
 const numberIn = /(?:^|\.)[re](\d+)\./
 
-/** The schedule with an identifier: any of one or two faults, or a step without a fault. Undefined if the story does not have it. */
+/** Returns the schedule with an identifier: one or two faults, or a step without a fault. Undefined if the story does not have it. */
 export const find = (known: Reference, identifier: string): Schedule | undefined => {
   const [first = "", ...parts] = identifier.split("/")
   const step = Number(first)
@@ -123,10 +123,10 @@ export const find = (known: Reference, identifier: string): Schedule | undefined
   return faults.length === parts.length ? { step, faults } : undefined
 }
 
-/** How many schedules with the second fault alone are tried. */
+/** The maximum number of schedules with the second fault only. */
 const mostAlone = 3
 
-/** Schedules that each have one of the faults of a schedule: the first, and the others at the points that look the same. */
+/** Returns schedules with one fault of a schedule each: the first fault, and the other faults at points that look the same. */
 export const alone = (known: Reference, { faults: [first, ...others], step }: Schedule): ReadonlyArray<Schedule> => {
   const all = single(known).filter((one) => one.step === step)
   const isLike = (planned: Planned) => (one: Schedule) =>

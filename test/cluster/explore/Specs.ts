@@ -1,4 +1,4 @@
-/** Specs of a custom kind, generated from its structural schema. */
+/** Generates specs of a custom kind from its structural schema. */
 
 import * as Json from "@homeostat/apiserver/model/Json"
 import type { Any as CustomResource } from "@homeostat/runtime/resource/CustomResource"
@@ -6,27 +6,27 @@ import * as FastCheck from "effect/FastCheck"
 
 type Arbitrary = FastCheck.Arbitrary<Json.Json>
 
-/** Good specs and values of a kind, from its user. */
+/** Valid specs and values of a kind. */
 export interface Seeds {
-  /** A spec that the API server accepts. Each generated spec is this one with some other fields. Default: specs from the schema alone. */
+  /** A spec that the API server accepts. Each generated spec changes some fields of this one. Default: specs from the schema alone. */
   readonly spec?: Json.JsonObject | undefined
-  /** Values of fields, by path without the indices of lists: `{ schedule: ["0 2 * * *"], "env.name": ["A"] }`. */
+  /** Values of fields, by path without list indices: `{ schedule: ["0 2 * * *"], "env.name": ["A"] }`. */
   readonly values?: { readonly [path: string]: ReadonlyArray<Json.Json> } | undefined
 }
 
 type Values = NonNullable<Seeds["values"]>
 
-/** How many fields of the seed another spec replaces. */
+/** The maximum number of fields of the seed that a generated spec replaces. */
 const mostReplaced = 3
 
-/** Quantities and IntOrString values. */
+/** Values for quantities and IntOrString. */
 const amounts: ReadonlyArray<string | number> = ["100m", "250m", "1", "2", "64Mi", "1Gi", "1500m", 1, 8080]
 
-/** Lists and strings are not longer than that, so that a spec stays readable. */
+/** The maximum lengths of lists and strings, so that a spec stays readable. */
 const most = 3
 const longest = 12
 
-/** Large numbers make a test slow: a hundred replicas are a hundred pods. */
+/** The maximum number, because large numbers make a test slow: a hundred replicas are a hundred pods. */
 const largest = 4
 
 const joined = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`)
@@ -56,12 +56,12 @@ const texts = (schema: Json.JsonObject, path: string): Arbitrary => {
     const matching = matches(pattern)
     if (matching !== undefined) return matching.filter((text) => text.length >= minLength)
   }
-  // The names of other objects are DNS labels, which few random strings are.
+  // Names of other objects are DNS labels, which random strings rarely match.
   if (/name$|key$|ref$/i.test(path)) return FastCheck.constantFrom("a", "b", "shop")
   return FastCheck.string({ minLength, maxLength })
 }
 
-/** Undefined for a pattern that FastCheck does not generate. */
+/** Undefined for a pattern that FastCheck does not support. */
 const matches = (pattern: string): FastCheck.Arbitrary<string> | undefined => {
   try {
     return FastCheck.stringMatching(new RegExp(pattern), { size: "small" })
@@ -116,7 +116,7 @@ const ofSchema = (schema: Json.JsonObject, path: string, values: Values): Arbitr
   }
 }
 
-/** Generates specs that the schema permits. Rules in CEL may reject some. */
+/** Generates specs that the schema allows. CEL rules may reject some of them. */
 const of = ({ definition }: CustomResource, { spec, values = {} }: Seeds): FastCheck.Arbitrary<Json.JsonObject> => {
   const schema = Json.object(Json.at(JSON.parse(JSON.stringify(definition.schema)), "properties", "spec"))
   const properties = Json.object(schema.properties)
@@ -129,7 +129,7 @@ const of = ({ definition }: CustomResource, { spec, values = {} }: Seeds): FastC
     .map((others) => ({ ...spec, ...others }))
 }
 
-/** A spec, and the simpler ones that FastCheck derives from it. */
+/** A spec with the simpler specs that FastCheck derives from it. */
 export interface Generated {
   readonly spec: Json.JsonObject
   readonly simpler: Iterable<Generated>
@@ -145,7 +145,7 @@ const generated = (
   }
 })
 
-/** Values with their contexts, which a sample does not have. */
+/** Generates values with their shrink contexts, which `FastCheck.sample` does not return. */
 class InContext<A> extends FastCheck.Arbitrary<FastCheck.Value<A>> {
   private readonly inner: FastCheck.Arbitrary<A>
   constructor(inner: FastCheck.Arbitrary<A>) {
@@ -163,7 +163,7 @@ class InContext<A> extends FastCheck.Arbitrary<FastCheck.Value<A>> {
   }
 }
 
-/** Generates specs that the schema permits, the same for the same seed of the random numbers. */
+/** Generates specs that the schema allows. The same seed generates the same specs. */
 export const sample = (
   kind: CustomResource,
   { count, seed, seeds }: { readonly count: number; readonly seed: number; readonly seeds: Seeds }

@@ -1,6 +1,6 @@
 /**
- * Explores the specs of a kind: the state after S1 and then S2 must be that of a new object with S2, and the state after S1, S2 and S1 that
- * of S1.
+ * Explores the specs of a kind. The state after S1 and then S2 must equal that of a new object with S2. The state after S1, S2 and S1 must
+ * equal that of a new object with S1.
  */
 
 import type * as Json from "@homeostat/apiserver/model/Json"
@@ -27,17 +27,17 @@ export interface PathViolation extends Evidence {
 export interface StatesReport {
   /** The violations, one for each set of fields that differ. */
   readonly violations: ReadonlyArray<PathViolation>
-  /** The number of specs that a new object had. */
+  /** The number of specs that a new object got in the exploration. */
   readonly specs: number
-  /** The number of sequences that ran to their end: none if the spec is immutable. */
+  /** The number of sequences that ran to their end; 0 if the spec is immutable. */
   readonly sequences: number
   /** The number of specs that the API server rejected. */
   readonly rejected: number
-  /** The paths of the fields that did not have the same value in all specs. */
+  /** The paths of the fields with different values in the specs. */
   readonly fields: ReadonlySet<string>
 }
 
-/** The specs to try. */
+/** Selects the specs. */
 export interface Options {
   /** The number of pairs of specs. */
   readonly runs: number
@@ -47,28 +47,28 @@ export interface Options {
   readonly passes: Duration.DurationInput
 }
 
-/** How many simpler sequences the search tries. */
+/** The maximum number of simpler sequences that the search tries. */
 const mostTries = 40
 
-/** How many specs are generated for each one that is needed: the API server may reject most. */
+/** The number of generated specs for each needed one, because the API server may reject most of them. */
 const candidates = 16
 
-/** The condition Ready of an object that is not ready, in a picture. */
+/** Matches the condition Ready of an object that is not ready, in a picture. */
 const notReady = /"status":"(False|Unknown)","type":"Ready"/
 
-/** An end: a picture, or another broken promise. */
+/** An end: a picture, or the message of another broken promise. */
 type End = "rejected" | { readonly result: Picture.Picture | string; readonly witness: Witness }
 
 /** A broken promise of a sequence. */
 interface Difference {
   readonly specs: ReadonlyArray<Json.JsonObject>
   readonly message: string
-  /** What is broken, without values. */
+  /** The broken promise without values. */
   readonly subject: string
   readonly witness: Witness
 }
 
-/** The end of an object that gets these specs one after the other. */
+/** Returns the end of an object that gets these specs one after the other. */
 const end = (
   story: Story,
   kind: CustomResource,
@@ -108,7 +108,7 @@ const end = (
     })
   )
 
-/** The values of each field in the specs, by its path. */
+/** Collects the values of each field of the specs, by path. */
 const valuesOf = (value: Json.Json | undefined, path: string, found: Map<string, Set<string>>): void => {
   if (Array.isArray(value)) for (const item of value) valuesOf(item, `${path}[]`, found)
   else if (typeof value === "object" && value !== null) {
@@ -116,7 +116,7 @@ const valuesOf = (value: Json.Json | undefined, path: string, found: Map<string,
   } else if (value !== undefined) found.set(path, (found.get(path) ?? new Set()).add(JSON.stringify(value)))
 }
 
-/** The fields that do not have the same value in all specs. */
+/** Returns the fields with different values in the specs. */
 const varied = (specs: ReadonlyArray<Json.JsonObject>): ReadonlySet<string> => {
   const all = new Map<string, Set<string>>()
   const counts = new Map<string, number>()
@@ -131,7 +131,7 @@ const varied = (specs: ReadonlyArray<Json.JsonObject>): ReadonlySet<string> => {
   )
 }
 
-/** The generated specs that the API server accepts for a new object, and the number of the others. */
+/** Returns the generated specs that the API server accepts for a new object, and the number of rejected ones. */
 const accepted = (
   story: Story,
   kind: CustomResource,
@@ -180,7 +180,9 @@ export const explore = (
         fresh.set(text, known)
         return known
       })
-    /** The difference of a sequence from its last spec alone; undefined without one, `rejected` if a spec is invalid. */
+    /**
+     * Returns the difference between a sequence and its last spec alone. Undefined without a difference; `rejected` if a spec is invalid.
+     */
     const compare = (specs: ReadonlyArray<Json.JsonObject>): Effect.Effect<Difference | "rejected" | undefined> =>
       Effect.gen(function* () {
         const last = specs.at(-1) ?? {}
@@ -193,7 +195,7 @@ export const explore = (
         if (typeof actual.result === "string") {
           return { specs, message: actual.result, subject: actual.result, witness: actual.witness }
         }
-        // While a roll-out can't end, old pods serve on, so the status depends on the path.
+        // While a rollout cannot finish, old pods keep running, so the status depends on the path.
         const isHealthy = ![...result.values()].some((text) => notReady.test(text))
         const differences = Picture.differences(result, actual.result, story.ignore).filter(
           ({ path }) => isHealthy || !path.startsWith("status")
@@ -207,7 +209,7 @@ export const explore = (
               witness: actual.witness
             }
       })
-    /** The simplest sequence that FastCheck finds. */
+    /** Returns the simplest sequence that FastCheck finds. */
     const simplest = (
       path: (typeof paths)[number],
       pair: readonly [Specs.Generated, Specs.Generated],

@@ -1,4 +1,4 @@
-/** The story of an exploration: the program, and what its users do. */
+/** The story of an exploration: the program, and the actions of its users. */
 import type * as Client from "@homeostat/runtime/client/Client"
 import type { Transport } from "@homeostat/runtime/client/Transport"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
@@ -8,19 +8,19 @@ import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as EmbeddedCluster from "../EmbeddedCluster.ts"
 
-/** A step of a story. Before the next step, the cluster comes to rest. */
+/** A step of a story. The cluster comes to rest before the next step. */
 export interface Step {
   readonly name: string
   /** The requests of a user. */
   readonly act: Effect.Effect<unknown, unknown, Client.Client | Scope.Scope>
-  /** The time that passes afterwards, besides the time until the cluster is at rest. Default: none. */
+  /** Additional time after the step, besides the time until the cluster is at rest. Default: none. */
   readonly passes?: Duration.DurationInput | undefined
 }
 
 /** The settings of a manager in an exploration. */
 export type ManagerSettings = Pick<Manager.Settings, "leaderElection"> & { readonly instance: string }
 
-/** A program and what happens to it. */
+/** A program, and the steps of its users. */
 export interface Story {
   readonly controllers: ReadonlyArray<Controller<unknown>>
   /** Starts the program. Default: `Manager.launch(controllers, settings)`. */
@@ -31,13 +31,13 @@ export interface Story {
   readonly before: Effect.Effect<unknown, unknown, Client.Client | Scope.Scope> | undefined
   /** The roles and bindings of the program. */
   readonly roles: ReadonlyArray<object>
-  /** When the story begins, in epoch milliseconds. */
+  /** The start time of the story, in epoch milliseconds. */
   readonly begin: number
   /** Fields that may differ at the end, as `kind: path`: `WebApp: status.lastProbe`. */
   readonly ignore: ReadonlyArray<string>
   /**
-   * Whether the state at rest follows from the specs alone, for a program without a memory of the past. Then each step must end as a new
-   * cluster with the same specs does, except while the API server refuses a spec. Default: false.
+   * Whether the state at rest depends on the specs only, because the program keeps no memory of the past. Then each step must end like a
+   * new cluster with the same specs, except while the API server rejects a spec. Default: false.
    */
   readonly fromSpecs: boolean
 }

@@ -8,14 +8,14 @@ import * as Fold from "./Fold.ts"
 import * as Wire from "./Wire.ts"
 import type * as World from "./World.ts"
 
-/** How much of a request's body a line shows. */
+/** The maximum length of a request body in a line. */
 const longestBody = 160
 
-/** The key of the object of a request: `default/shop`. */
+/** Returns the key of the object of a request: `default/shop`. */
 export const keyOf = ({ name, namespace }: Wire.Sent["asked"]): string =>
   namespace === "" ? name : `${namespace}/${name}`
 
-/** Whether a key has the name of an object, and not a mask for a generated name. */
+/** Whether a key is the name of one object, and not a mask for generated names. */
 const exact = (object: string): boolean => !/[*<]/.test(object)
 
 const lineOf = (sent: Wire.Sent): Fold.Line => {
@@ -36,7 +36,7 @@ const lineOfAttempt = ({ controller, finishedAt, key, outcome, resourceVersion, 
 const isIn = ({ finishedAt, startedAt }: Attempt, paths: ReadonlySet<string>, { at, path }: Wire.Sent): boolean =>
   at >= startedAt && at <= finishedAt && paths.has(path)
 
-/** What a trace shows. */
+/** The input of a trace. */
 export interface Course {
   /** The requests since the start of the step. */
   readonly sent: ReadonlyArray<Wire.Sent>
@@ -45,7 +45,7 @@ export interface Course {
   readonly requestsBefore: (attempt: Attempt) => number
 }
 
-/** The evidence of a course since a time, in epoch milliseconds. */
+/** Returns the evidence of a course since a time, in epoch milliseconds. */
 export const ofCourse =
   ({ attempts, requestsBefore, sent }: Course, since: number): Witness =>
   (objects = []) => {
@@ -71,15 +71,15 @@ export const ofCourse =
     return { trace: Fold.of(lines, since), why: journal.describe(undefined, now) }
   }
 
-/** The evidence of a world since a time, in epoch milliseconds. */
+/** Returns the evidence of a world since a time, in epoch milliseconds. */
 export const of = ({ attempts, director, requestsBefore }: World.World, since: number): Witness =>
   ofCourse({ attempts, requestsBefore, sent: director.sent }, since)
 
-/** The evidence of the requests before a crash. */
+/** Returns the evidence of the requests before a crash. */
 export const untilCrash = (sent: ReadonlyArray<Wire.Sent>, since: number): Witness =>
   ofCourse({ attempts: [], requestsBefore: () => 0, sent }, since)
 
-/** The evidence of two courses, with a line between them. */
+/** Joins the evidence of two courses, with a line between them. */
 export const joined =
   (before: Witness, line: string, after: Witness): Witness =>
   (objects) => {

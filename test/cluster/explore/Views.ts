@@ -1,4 +1,4 @@
-/** How far the watches of each process are behind the store, to show the stale reads of a failure. */
+/** The delay of each process's watches behind the store, so that a violation can show stale reads. */
 
 import * as Json from "@homeostat/apiserver/model/Json"
 import type { Change } from "@homeostat/apiserver/storage/Store"
@@ -7,19 +7,19 @@ import type { Change } from "@homeostat/apiserver/storage/Store"
 export interface View {
   readonly process: string
   readonly storage: string
-  /** A part of the watch has arrived. */
+  /** Records a part of the watch that has arrived. */
   readonly arrived: (part: Uint8Array) => void
 }
 
 /** The watches of all processes. */
 export interface Views {
-  /** An object has changed. */
+  /** Records a change of an object. */
   readonly changed: (change: Pick<Change, "object" | "revision" | "storage">) => void
-  /** The process knows all changes of a storage after a revision: it made them. */
+  /** Records that a process knows all changes of a storage after a revision, because it made them. */
   readonly wrote: (process: string, storage: string, after: number) => void
-  /** A watch from this path begins. */
+  /** Records the start of a watch of this path. */
   readonly opened: (process: string, storage: string, path: string) => View
-  /** The objects whose last change has not arrived at the process: `configmaps default/shop`. */
+  /** Returns the objects whose last change has not reached the process: `configmaps default/shop`. */
   readonly stale: (process: string) => ReadonlyArray<string>
 }
 
@@ -34,13 +34,13 @@ const versions = /"resourceVersion":"(\d+)"/g
 
 const decoder = new TextDecoder()
 
-/** The newest resourceVersion in a part of a watch. */
+/** Returns the newest resourceVersion in a part of a watch. */
 const newestIn = (part: Uint8Array): number =>
   Math.max(0, ...Array.from(decoder.decode(part).matchAll(versions), ([, version]) => Number(version)))
 
 const nothing: ReadonlyArray<string> = []
 
-/** No watches yet. */
+/** Makes an empty set of watches. */
 export const make = (): Views => {
   const storages = new Map<string, { newest: number; readonly objects: Map<string, Latest> }>()
   const seen = new Map<string, Map<string, () => number>>()
@@ -67,7 +67,7 @@ export const make = (): Views => {
         pending = undefined
         return newest
       }
-      // A watch of some objects does not show the changes of others.
+      // A watch with a selector or a namespace does not show the changes of other objects.
       const isWhole = !query.has("labelSelector") && !query.has("fieldSelector") && !path.includes("/namespaces/")
       const own = seen.get(process) ?? new Map<string, () => number>()
       seen.set(process, own)

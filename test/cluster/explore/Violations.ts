@@ -1,4 +1,4 @@
-/** The promises that a schedule broke, each once. */
+/** The promises that a schedule broke, without repetitions. */
 
 import type { Broken } from "./Broken.ts"
 import type { Evidence, Witness } from "./Evidence.ts"
@@ -9,11 +9,11 @@ export interface Violation extends Evidence {
   readonly schedule: Schedule
   readonly oracle: string
   readonly message: string
-  /** How often the schedule broke it with this message. */
+  /** The number of times that the schedule broke it with this message. */
   readonly times: number
 }
 
-/** The violations of a schedule. Equal ones are counted. */
+/** Returns the violations of a schedule. Equal ones are counted. */
 export const of = (schedule: Schedule, broken: ReadonlyArray<Broken>, witness: Witness): ReadonlyArray<Violation> => {
   const counts = new Map<string, { readonly first: Broken; times: number }>()
   for (const one of broken) {

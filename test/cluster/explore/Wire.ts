@@ -1,6 +1,6 @@
 /**
- * The connection between a process and the API server in an exploration. It counts the requests and the events of watches, and makes
- * the faults of a schedule happen at their points.
+ * The connection between a process and the API server in an exploration. It counts the requests and watch events, and injects the faults
+ * of a schedule at their points.
  */
 import type * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Disconnect from "@homeostat/runtime/client/Disconnect"
@@ -16,10 +16,10 @@ import { type Asked, askedOf } from "../RequestMatch.ts"
 import type { Fault, ForeignWrite, Planned, Point } from "./Fault.ts"
 import * as Views from "./Views.ts"
 
-/** How long a late event takes. */
+/** The delay of a late event. */
 export const lag = "20 seconds"
 
-/** A request that was counted. */
+/** A counted request. */
 export interface Sent {
   readonly asked: Asked
   readonly method: string
@@ -27,22 +27,22 @@ export interface Sent {
   readonly body: string | undefined
   /** The name of the process. */
   readonly process: string
-  /** When it was sent, in epoch milliseconds. */
+  /** The send time in epoch milliseconds. */
   readonly at: number
-  /** The status of the answer, also of a lost one; undefined before that. */
+  /** The status of the response, even of a lost response; undefined before the response. */
   status: number | undefined
-  /** Whether the store changed: a request may be accepted without a change. */
+  /** Whether the request changed the store. An accepted request may change nothing. */
   changed: boolean
-  /** The objects whose last change had not arrived at the process: `configmaps default/shop`. */
+  /** The objects whose last change had not reached the process: `configmaps default/shop`. */
   readonly stale: ReadonlyArray<string>
 }
 
-/** The process behind a wire. */
+/** The process of a wire. */
 export interface Owner {
   readonly name: string
-  /** Whether it has died. Its requests no longer arrive. */
+  /** Whether the process has died. Its requests no longer reach the API server. */
   dead: boolean
-  /** Whether the exploration of this world has ended. All requests fail. */
+  /** Whether the exploration of this world has ended. All requests then fail. */
   closed: boolean
   readonly suspend: () => void
 }
@@ -53,37 +53,37 @@ export interface Director {
   readonly sent: ReadonlyArray<Sent>
   /** The number of events of each watch since the last `arm`. */
   readonly events: ReadonlyMap<string, number>
-  /** The faults that have happened, each at its real point. */
+  /** The faults that occurred, each at its real point. */
   readonly fired: () => ReadonlyArray<Planned>
-  /** Starts to count, with these faults. */
+  /** Resets the counts, and sets these faults. */
   readonly arm: (faults: ReadonlyArray<Planned>) => void
-  /** The number of late events that have not arrived at a living process. */
+  /** Returns the number of late events that have not reached a living process. */
   readonly late: () => number
-  /** Ends the loss of events: the watch has expired. Returns whether there was one. */
+  /** Ends the loss of events: the resourceVersion of the watch has expired. Returns whether a watch lost events. */
   readonly expire: () => boolean
-  /** The transport of a process. */
+  /** Returns the transport of a process. */
   readonly over: (owner: Owner, transport: Layer.Layer<Transport.Transport>) => Layer.Layer<Transport.Transport>
 }
 
-/** What a world does at a fault. */
+/** The callbacks of a world for faults. */
 export interface Hooks {
-  /** How far the watches are behind. */
+  /** The delays of the watches. */
   readonly views: Views.Views
-  /** Whether the cluster is a real one, which may change the order of requests at different sites. */
+  /** Whether the cluster is a real one, which may reorder requests at different sites. */
   readonly isReal?: boolean | undefined
-  /** The time in epoch milliseconds. */
+  /** Returns the time in epoch milliseconds. */
   readonly now: () => number
-  /** Another value after each change of the object of a request. */
+  /** Returns a new value after each change of the object of a request. */
   readonly revision: (sent: Sent) => Effect.Effect<number | string>
-  /** The process dies now. */
+  /** Kills the process. */
   readonly crash: (owner: Owner) => void
-  /** The process is suspended now. */
+  /** Suspends the process. */
   readonly suspended: (owner: Owner) => void
-  /** Another client writes. */
+  /** Makes a write of another client. */
   readonly foreign: (how: ForeignWrite, sent: Sent) => Effect.Effect<void>
-  /** Whether the process no longer gets answers, because it sends requests in a loop without a pause. Called for each request. */
+  /** Whether the process no longer gets responses, because it sends requests in a loop without a pause. Runs for each request. */
   readonly isEndless: (owner: Owner) => boolean
-  /** Before and after a write reaches the API server. */
+  /** Runs before and after a write reaches the API server. */
   readonly write: (sent: Sent, when: "before" | "after") => Effect.Effect<void>
 }
 
@@ -93,25 +93,25 @@ const uncounted = new Set(["/api/v1/events", "/apis/events.k8s.io/v1/events", "/
 export const counts = ({ collection, verb }: Asked): boolean =>
   verb !== "watch" && verb !== "list" && !uncounted.has(collection) && !collection.includes("/selfsubject")
 
-/** Whether the request writes. */
+/** Whether the request is a write. */
 export const writes = ({ asked }: Sent): boolean => asked.verb !== "get"
 
-/** The storage of a collection: `apps/deployments` for `/apis/apps/v1/deployments`. */
+/** Returns the storage of a collection: `apps/deployments` for `/apis/apps/v1/deployments`. */
 export const storageOf = (collection: string): string => {
   const parts = collection.split("/")
   return parts[1] === "api" ? `/${parts[3]}` : `${parts[2]}/${parts[4]}`
 }
 
-/** A collection without the root of its path: `apps/v1/deployments`. */
+/** Returns a collection without the root of its path: `apps/v1/deployments`. */
 export const resourceOf = (collection: string): string => collection.replace(/^\/(api\/v1|apis)\//, "")
 
 const joined = (...parts: ReadonlyArray<string>): string => parts.filter((part) => part !== "").join("/")
 
-/** A request in messages: `PATCH apps/v1/deployments/default/shop`. */
+/** Formats a request for messages: `PATCH apps/v1/deployments/default/shop`. */
 export const textOf = ({ asked: { collection, name, namespace, subresource }, method }: Sent): string =>
   `${method} ${joined(resourceOf(collection), namespace, name, subresource)}`
 
-/** The kind of a request: `PATCH apps/v1/deployments`. */
+/** Returns the kind of a request: `PATCH apps/v1/deployments`. */
 export const siteOf = ({ asked: { collection, subresource }, method }: Sent): string =>
   `${method} ${joined(resourceOf(collection), subresource)}`
 
@@ -148,12 +148,12 @@ const answer = (status: number): Response => ({
 
 const bookmark = new TextEncoder().encode('{"type":"BOOKMARK"')
 
-/** Whether a part of a watch is a bookmark, which changes no view. */
+/** Whether a part of a watch is a bookmark, which changes no object. */
 const isBookmark = (part: Uint8Array): boolean => bookmark.every((byte, index) => part[index] === byte)
 
 const expired = new TextEncoder().encode(`${JSON.stringify({ type: "ERROR", object: statusOf(410) })}\n`)
 
-/** Counts without faults. */
+/** Returns a director that counts, but injects no faults. */
 export const observing = ({ now, revision }: Pick<Hooks, "now" | "revision">): Director =>
   make({
     now,
@@ -166,7 +166,7 @@ export const observing = ({ now, revision }: Pick<Hooks, "now" | "revision">): D
     write: () => Effect.void
   })
 
-/** No faults yet. */
+/** Makes a director without faults. */
 export const make = (hooks: Hooks): Director => {
   let sent: Array<Sent> = []
   let events = new Map<string, number>()
@@ -257,7 +257,7 @@ export const make = (hooks: Hooks): Director => {
           })
         )
         const written = Effect.gen(function* () {
-          // The request counts as sent, also if its process aborts it from now on.
+          // The request counts as sent, even if its process aborts it from now on.
           yield* Effect.uninterruptible(hooks.write(entry, "before"))
           const revision = yield* hooks.revision(entry)
           const response = yield* answered

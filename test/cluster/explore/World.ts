@@ -1,4 +1,4 @@
-/** One course of a story: a cluster in virtual time, from its beginning or a saved moment, with the processes of the program. */
+/** One run of a story: a cluster in virtual time, from the start or a saved moment, with the processes of the program. */
 
 import type * as Store from "@homeostat/apiserver/storage/Store"
 import type * as Client from "@homeostat/runtime/client/Client"
@@ -40,10 +40,10 @@ export interface Moment {
   readonly at: number
 }
 
-/** A violation that the world itself saw. */
+/** A violation that the world itself detected. */
 export type Seen = Broken
 
-/** A course. */
+/** A run of a story. */
 export interface World {
   readonly time: Ground.Time
   readonly client: Layer.Layer<Client.Client>
@@ -52,53 +52,53 @@ export interface World {
   readonly director: Wire.Director
   /** Starts a process of the program. */
   readonly start: Effect.Effect<void>
-  /** Whether processes take part in an election from now on. */
+  /** Sets whether new processes take part in a leader election. */
   readonly elect: (isElected: boolean) => void
   /** Kills all processes of the program, as SIGKILL does. */
   readonly kill: Effect.Effect<void>
-  /** Runs an effect of a user. */
+  /** Runs the action of a user. */
   readonly act: (
     effect: Effect.Effect<unknown, unknown, Client.Client | Scope.Scope>,
     step?: string
   ) => Effect.Effect<void>
   /**
-   * Passes time until the cluster is at rest: five seconds without a write and without a retry that is due. Replaces dead processes, and
-   * then passes the time of the step again. False if the cluster is not at rest after ten minutes more.
+   * Lets time pass until the cluster is at rest: five seconds without a write and without a due retry. Replaces dead processes, and then
+   * lets the time of the step pass again. Returns false if the cluster is not at rest after ten more minutes.
    */
   readonly settle: (passes?: Duration.DurationInput) => Effect.Effect<boolean>
   readonly moment: Effect.Effect<Moment>
   /** The objects that other clients wrote. */
   readonly foreign: ReadonlyArray<Foreign.Written>
-  /** What went wrong so far, besides the end state. */
+  /** The violations so far, apart from those of the end state. */
   readonly seen: ReadonlyArray<Seen>
   /** The attempts so far. */
   readonly attempts: ReadonlyArray<Attempt.Attempt>
-  /** The number of requests that the director had counted at the end of an attempt. */
+  /** Returns the number of requests that the director had counted at the end of an attempt. */
   readonly requestsBefore: (attempt: Attempt.Attempt) => number
 }
 
-/** How long the cluster must be without a write to be at rest. */
+/** The time without a write after which the cluster is at rest. */
 const quiet = "5 seconds"
 
-/** How long it may take to come to rest, in milliseconds. */
+/** The maximum time until the cluster is at rest, in milliseconds. */
 const longest = 600_000
 
-/** Retries without any change, after which a failing object counts as at rest. */
+/** The number of retries without any change after which a failing object counts as at rest. */
 const mostRetries = 4
 
-/** How often a cluster without a leader counts as not at rest: longer than a Lease. */
+/** How often in a row a cluster without a leader counts as not at rest. The time is longer than a Lease. */
 const mostLeaderless = 24
 
-/** The requests at one moment of virtual time after which a process counts as endless. */
+/** The number of requests at one moment of virtual time after which a process counts as endless. */
 const mostAtOnce = 500
 
-/** The oracle of the rest. */
+/** The promise about the cluster at rest. */
 export const atRest = "at rest, nothing is written, also by a restarted manager"
 
-/** How long a leader is suspended: longer than its Lease. */
+/** The suspension of a leader, which is longer than its Lease. */
 const suspension = "40 seconds"
 
-/** The leader renews its Lease ten times more seldom than by default, because a renewal costs as much as other requests. */
+/** The leader renews its Lease ten times less often than by default, because a renewal costs as much as another request. */
 const election = {
   ...Ground.lease,
   leaseDuration: "30 seconds",
@@ -106,17 +106,17 @@ const election = {
   retryPeriod: "20 seconds"
 } as const
 
-/** The options of a course. */
+/** The options of a run. */
 export interface Options {
   readonly from?: Moment | undefined
   readonly seed: number
-  /** Two processes in an election instead of one without. */
+  /** Whether two processes take part in an election. Default: one process without an election. */
   readonly elected?: boolean | undefined
-  /** Hears of each write of the program, before and after it reaches the API server. */
+  /** Runs for each write of the program, before and after it reaches the API server. */
   readonly write?:
     | ((sent: Wire.Sent, when: "before" | "after", moment: Effect.Effect<Moment>) => Effect.Effect<void>)
     | undefined
-  /** The real cluster. Default: an embedded one. */
+  /** The real cluster. Default: an embedded cluster. */
   readonly real?: ControlPlane | undefined
 }
 
@@ -139,7 +139,7 @@ const make = (
     let { elected = false } = options
     const { time } = ground
     if (from === undefined) {
-      // Elected and other processes then create the same objects, and these have the same uids.
+      // Runs with and without an election then create the same objects, with the same uids.
       const spec = { holderIdentity: "" }
       yield* ground.create([{ apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: lease, spec }])
     }
@@ -201,7 +201,7 @@ const make = (
         ),
       write: (sent, when) =>
         Effect.gen(function* () {
-          // What was sent before the suspension may arrive after it.
+          // A write that was sent before the suspension may arrive after it.
           if (when === "before" && elected) {
             const holder = yield* ground.leader
             if (holder !== undefined && holder !== sent.process) {
@@ -257,7 +257,7 @@ const make = (
       let isDisturbed = false
       while (time.clock.unsafeCurrentTimeMillis() < end) {
         const before = yield* ground.changes
-        // An event that arrives in this time may have just arrived.
+        // An event that arrives during this time may have just arrived.
         const late = director.late()
         yield* time.pass(quiet)
         if (hasEndless || ground.isRestless()) return false
@@ -331,25 +331,25 @@ const make = (
     }
   })
 
-/** The fibers without a parent that run in a time. */
+/** Returns the fibers without a parent that use a clock. */
 const rootsIn = (time: Ground.Time) =>
   Fiber.unsafeRoots().filter(
     (fiber) => Context.get(fiber.getFiberRef(DefaultServices.currentServices), Clock.Clock) === time.clock
   )
 
-/** Turns of the event loop until the fibers of a closed world have ended. */
+/** Waits some turns of the event loop, until the fibers of a closed world have ended. */
 const turns = Effect.replicateEffect(
   Effect.promise(() => new Promise((resume) => setImmediate(resume))),
   3
 )
 
-/** The same for connections to a real cluster. */
+/** Waits longer, for connections to a real cluster. */
 const longTurns = Effect.replicateEffect(
   Effect.promise(() => Bun.sleep(10)),
   30
 )
 
-/** Runs a course from its beginning or a moment to the end of the effect. Afterwards the world also saw fibers that did not end. */
+/** Runs `course` in a world from the start or a moment. After it, the world also reports fibers that did not end. */
 export const run = <A>(story: Story, options: Options, course: (world: World) => Effect.Effect<A>): Effect.Effect<A> =>
   Effect.suspend(() => {
     const { from, real, seed } = options

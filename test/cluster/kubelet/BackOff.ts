@@ -1,25 +1,25 @@
-/** The wait before a container starts again after its end. */
+/** The delay before a container restarts. */
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Events from "./Events.ts"
 
-/** How long a container with this number of restarts waits: not at all, 10 s, 20 s, … 5 min. */
+/** Returns the delay of a container with this number of restarts: none, 10 s, 20 s, … up to 5 min. */
 export const delay = (restarts: number): Duration.Duration =>
   restarts === 0 ? Duration.zero : Duration.seconds(Math.min(10 * 2 ** (restarts - 1), 300))
 
-/** The end of a container that starts again. */
+/** The end of a container that will restart. */
 export interface Ended {
   readonly pod: Pod
   readonly container: string
   readonly restarts: number
-  /** The time since the end. */
+  /** The time since the end of the container. */
   readonly spent: Duration.Duration
-  /** Whether an earlier kubelet has reported the wait. */
+  /** Whether an earlier kubelet has reported the back-off. */
   readonly isReported: boolean
 }
 
-/** Waits for the rest of the delay, and reports the wait. `say` sets the reason why the container waits. */
+/** Waits for the rest of the delay, and reports the back-off. `say` sets the waiting reason and message of the container. */
 export const wait = <R, R2>(
   { container, isReported, pod: { metadata }, restarts, spent }: Ended,
   say: (reason: string, message: string) => Effect.Effect<void, never, R>,

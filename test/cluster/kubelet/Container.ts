@@ -1,6 +1,4 @@
-/**
- * A container at work: a child process, or what is pretended of one. Either ends by itself or is stopped, and says how.
- */
+/** A running container: a child process, or a simulated one. It exits by itself or the kubelet stops it. */
 import * as NodePath from "node:path"
 import * as FileSystem from "@effect/platform/FileSystem"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
@@ -13,31 +11,31 @@ import * as Volumes from "./PodVolumes.ts"
 import type { Program } from "./Program.ts"
 import type * as SimulatedPods from "./SimulatedPods.ts"
 
-/** How a container ended. */
+/** The result of a container that has exited. */
 export interface Ended {
   readonly exitCode: number
-  /** What it left as its termination message. */
+  /** The termination message. */
   readonly message: string
 }
 
-/** A container that runs. */
+/** A running container. */
 export interface Running {
   readonly ended: Effect.Effect<Ended>
-  /** Asks it to end, and makes it end when the grace is over. */
+  /** Sends SIGTERM, and SIGKILL after the grace period. Returns when the container has exited. */
   readonly stop: (grace: Duration.Duration) => Effect.Effect<void>
-  /** The same when there is nobody left to be told how it ended: of one that is only pretended, nothing is waited for. */
+  /** Like `stop`, for a caller that no longer reports the end. A simulated container does not wait. */
   readonly abandon: (grace: Duration.Duration) => Effect.Effect<void>
 }
 
-/** The most that a termination message can be, and a log that stands for one. */
+/** The size limits, in bytes, of a termination message and of a log that serves as one. */
 const largestMessage = 4096
 const largestFallback = { bytes: 2048, lines: 80 }
 
-/** How a program ends that does not listen to SIGTERM, and one that is killed. */
+/** The exit of a program that does not handle SIGTERM, and of one that SIGKILL ends. */
 const terminated: SimulatedPods.End = { after: 0, exitCode: 143 }
 const killed: Ended = { exitCode: 137, message: "" }
 
-/** Starts one that is only pretended, or goes on with it after it has run for a time. */
+/** Starts a simulated container, or continues one that has already run for the time `spent`. */
 export const pretend = (
   { ends, stopped = terminated }: SimulatedPods.Plan,
   spent: Duration.Duration = Duration.zero
@@ -50,7 +48,7 @@ export const pretend = (
     const asTold = Effect.flatMap(Deferred.await(told), (grace) =>
       Effect.raceFirst(come(stopped), Effect.as(Effect.sleep(grace), killed))
     )
-    // One end for all who ask.
+    // All callers share one exit.
     const ended = yield* Effect.cached(Effect.raceFirst(byItself, asTold))
     return {
       ended,
@@ -59,11 +57,11 @@ export const pretend = (
     }
   })
 
-/** The file with what a container writes. */
+/** Returns the path of the file with the output of a container. */
 export const logOf = (places: Volumes.Places, uid: string, container: string): string =>
   NodePath.join(places.pod(uid), "logs", `${container}.log`)
 
-/** The end of what is longer, as a kubelet reads it; a character that is cut through is left out. */
+/** Decodes the last `count` bytes, as a kubelet does, without a leading partial character. */
 const lastBytes = (bytes: Uint8Array, count: number): string => {
   const start = Math.max(0, bytes.length - count)
   const isInside = (at: number) => ((bytes[at] ?? 0) & 0xc0) === 0x80
@@ -74,10 +72,10 @@ const lastBytes = (bytes: Uint8Array, count: number): string => {
 const lastWords = (log: Uint8Array): string =>
   lastBytes(log, largestFallback.bytes).split("\n").slice(-largestFallback.lines).join("\n")
 
-/** To the program alone, as to the first process of a container: what it has started is for it to end. */
+/** Sends SIGTERM to the program only, as to the first process of a container. The program must end its own children. */
 const terminate = (pid: number): Effect.Effect<void> => Effect.ignore(Effect.try(() => process.kill(pid, "SIGTERM")))
 
-/** All that a program has started; false: it leads no group, not yet or no more. */
+/** Sends SIGKILL to the process group of a program. Returns false if the program leads no group, not yet or no longer. */
 const killGroup = (pid: number): boolean => {
   try {
     return process.kill(-pid, "SIGKILL")
@@ -86,14 +84,16 @@ const killGroup = (pid: number): boolean => {
   }
 }
 
-/** To the program with all that it has started, as a container ends with its first process. */
+/** Sends SIGKILL to the program and its children, as a container ends with its first process. */
 const kill = (pid: number): Effect.Effect<void> =>
   Effect.ignore(Effect.try(() => killGroup(pid) || process.kill(pid, "SIGKILL")))
 
-/** How long the end of what was killed is waited for: a node ends, whatever the system does with its processes. */
+/** The time to wait for a killed process, so that a node ends even if the system keeps the process. */
 const burial = "10 seconds"
 
-/** Prepares its start, which is one synchronous step; fails while something that it needs is not there. */
+/**
+ * Prepares the start of a program. The returned start is one synchronous step. Fails while an object that the container needs is missing.
+ */
 export const prepare = (
   program: Program,
   { environment, places }: { readonly environment: Environment.Variables; readonly places: Volumes.Places },
@@ -132,9 +132,9 @@ export const prepare = (
         workingDirectory,
         log
       })
-      // One promise for all who wait: what the program has left is released once.
+      // All callers share one promise, so that the resources of the program are released once.
       const exited = child.exited.then((exitCode) => {
-        // With the first process of a container all others end, unasked.
+        // In a real container, the exit of the first process kills all others.
         killGroup(child.pid)
         child.release()
         return exitCode
@@ -142,7 +142,7 @@ export const prepare = (
       const exit = Effect.promise(() => exited)
       const stop = (grace: Duration.Duration) =>
         terminate(child.pid).pipe(
-          // Interruptible, as a finalizer is not, and a limit on what cannot be interrupted is none.
+          // A finalizer cannot be interrupted, and a timeout needs an interruptible effect.
           Effect.zipRight(Effect.timeoutOption(Effect.interruptible(exit), grace)),
           Effect.flatMap((within) =>
             within._tag === "Some"

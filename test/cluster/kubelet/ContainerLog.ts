@@ -1,7 +1,7 @@
-/** The log of a container, as it is read: its end, or all that is yet to come. */
+/** Reads the log of a container: its last lines, or each further piece. */
 import * as Effect from "effect/Effect"
 
-/** The last lines of it; `undefined`: all of them. */
+/** Returns the last lines of a log; `undefined` lines: the whole log. */
 export const tail = (log: string, lines: number | undefined): string => {
   if (lines === undefined) return log
   return lines === 0
@@ -12,12 +12,12 @@ export const tail = (log: string, lines: number | undefined): string => {
         .join("")
 }
 
-/** Between two looks at a log that is followed. */
+/** The time between two reads of a followed log. */
 const pause = "100 millis"
 
 /**
- * What there is of it, and then what is added to it: each time the next piece, and `undefined` at the end, when the container has
- * ended and all that it wrote was given.
+ * Returns an effect that yields the current log first, and then each further piece. It yields `undefined` when the container has ended and
+ * its whole log was returned.
  */
 export const follow = (
   read: Effect.Effect<string>,
@@ -26,7 +26,7 @@ export const follow = (
 ): Effect.Effect<string | undefined> => {
   let given: number | undefined
   const next: Effect.Effect<string | undefined> = Effect.gen(function* () {
-    // Asked first: nothing is added after the end.
+    // `hasEnded` runs before the read, because a container writes nothing after its end.
     const ended = yield* hasEnded
     const log = yield* read
     const piece = given === undefined ? tail(log, lines) : log.slice(given)

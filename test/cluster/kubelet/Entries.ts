@@ -1,10 +1,13 @@
-/** What Secrets and ConfigMaps hold. One that a pod names and that is not there (yet) is waited for, as on a real node. */
+/**
+ * The entries of Secrets and ConfigMaps. The kubelet waits for an object that a pod refers to and that does not exist yet, as a real node
+ * does.
+ */
 import * as Client from "@homeostat/runtime/client/Client"
 import { ConfigMap, Secret } from "@homeostat/runtime/resource/BuiltIn"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 
-/** A container can't be made as long as this is so. */
+/** A container cannot start because an object or a key is missing. */
 export class Missing extends Data.TaggedError("Missing")<{ readonly message: string }> {}
 
 type Entries = ReadonlyMap<string, Uint8Array>
@@ -18,7 +21,7 @@ const absent = (kind: string, name: string, optional: boolean | undefined) => (e
       ? Effect.fail(new Missing({ message: `${kind} ${JSON.stringify(name)} not found` }))
       : Effect.fail(new Missing({ message: `${kind} ${JSON.stringify(name)} can't be read: ${error._tag}` }))
 
-/** The entries of a Secret; none where it is missing and optional. */
+/** Returns the entries of a Secret; no entries if the Secret is missing and optional. */
 export const secret = (namespace: string, name: string, optional?: boolean) =>
   Client.get(Secret, { namespace, name }).pipe(
     Effect.map(
@@ -28,7 +31,7 @@ export const secret = (namespace: string, name: string, optional?: boolean) =>
     Effect.catchAll(absent("secret", name, optional))
   )
 
-/** The entries of a ConfigMap; none where it is missing and optional. */
+/** Returns the entries of a ConfigMap; no entries if the ConfigMap is missing and optional. */
 export const configMap = (namespace: string, name: string, optional?: boolean) =>
   Client.get(ConfigMap, { namespace, name }).pipe(
     Effect.map(

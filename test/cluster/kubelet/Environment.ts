@@ -1,6 +1,4 @@
-/**
- * The environment of a container: `envFrom`, then `env`, each of whose values may use what stands before it.
- */
+/** The environment of a container: `envFrom`, then `env`. Each value of `env` may refer to the variables before it. */
 
 import * as Quantity from "@homeostat/apiserver/model/Quantity"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
@@ -15,13 +13,13 @@ export interface Variables {
   readonly [name: string]: string
 }
 
-/** `$(NAME)` becomes the variable's value, where there is one; `$$(NAME)` stays as `$(NAME)`. */
+/** Replaces `$(NAME)` by the value of the variable, if it exists. `$$(NAME)` stays as `$(NAME)`. */
 export const expand = (text: string, env: Variables): string =>
   text.replace(/\$\$|\$\(([^()]+)\)/g, (whole, name: string | undefined) =>
     name === undefined ? "$" : Object.hasOwn(env, name) ? (env[name] ?? whole) : whole
   )
 
-/** A field of the pod, as the downward API names it. */
+/** Returns a field of the pod by its path in the downward API. */
 export const fieldOf = (pod: Pod, path: string): string | undefined => {
   const key = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path)
   if (key?.[1] === "labels") return pod.metadata.labels?.[key[2] ?? ""] ?? ""
@@ -40,7 +38,10 @@ export const fieldOf = (pod: Pod, path: string): string | undefined => {
 
 const one = 1_000_000_000n
 
-/** A limit or request of the container such as `limits.memory`, in whole units of `divisor`, rounded up; `undefined` if it has none. */
+/**
+ * Returns a limit or request of the container such as `limits.memory`, in whole units of `divisor`, rounded up; `undefined` if it has
+ * none.
+ */
 export const resourceOf = ({ resources }: Container, resource: string, divisor = "0"): string | undefined => {
   const [part, name = ""] = resource.split(".", 2)
   const text = (part === "limits" ? resources?.limits : resources?.requests)?.[name]
@@ -78,7 +79,7 @@ const entry = (
       )
 }
 
-/** All variables of a container, those that every one has first; fails while something that it needs is missing. */
+/** Returns all variables of a container, `everyones` first. Fails while an object that a variable needs is missing. */
 export const of = (pod: Pod, container: Container, everyones: Variables = {}) =>
   Effect.gen(function* () {
     const namespace = pod.metadata.namespace ?? "default"

@@ -1,4 +1,4 @@
-/** Events of a cluster. */
+/** Tests of the Events of a cluster. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Pod } from "@homeostat/runtime/resource/BuiltIn"
@@ -7,7 +7,7 @@ import * as EmbeddedCluster from "../EmbeddedCluster.ts"
 import { live } from "../Test.ts"
 import * as VirtualTime from "../VirtualTime.ts"
 
-/** The reasons of the Events about a pod that runs. */
+/** Returns the reasons of the Events about a running pod. */
 const reasons = (events?: boolean) => {
   const time = VirtualTime.make()
   return time.within(

@@ -1,4 +1,4 @@
-/** What a kubelet tells about a pod, as `kubectl describe pod` shows it. */
+/** The Events of a kubelet about a pod, as `kubectl describe pod` shows them. */
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
@@ -8,7 +8,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 
-/** `v1` Event: kubelets still write these, and not those of `events.k8s.io`. */
+/** `v1` Event. Kubelets still write these instead of those of `events.k8s.io`. */
 interface CoreEvent extends KubernetesObject {
   readonly involvedObject: { readonly [field: string]: string }
   readonly type: "Normal" | "Warning"
@@ -22,10 +22,10 @@ interface CoreEvent extends KubernetesObject {
 
 const CoreEvent = Resource.make<CoreEvent>({ group: "", version: "v1", kind: "Event", plural: "events" })
 
-/** How a kubelet tries again what the API server did not take. */
+/** The schedule on which a kubelet retries a request that failed. */
 export const calm = Schedule.spaced("1 second")
 
-/** What happened to a pod, or to one of its containers. */
+/** An Event of a pod, or of one of its containers. */
 export interface Told {
   /** Default `Normal`. */
   readonly type?: "Normal" | "Warning" | undefined
@@ -34,13 +34,13 @@ export interface Told {
   readonly container?: string | undefined
 }
 
-/** Writes the nth Event about a pod. One that cannot be written is lost, as a kubelet's is. */
+/** Writes the nth Event about a pod. A failed write loses the Event, as in a real kubelet. */
 export const tell = (node: string, pod: Pod, count: number, { container, message, reason, type = "Normal" }: Told) =>
   Effect.gen(function* () {
     const { name, namespace = "default", resourceVersion, uid } = pod.metadata
     const millis = yield* Clock.currentTimeMillis
     const now = Time.seconds(millis)
-    // Client-go has the nanoseconds here; events of one millisecond are told apart by their number.
+    // Client-go uses nanoseconds here. The number distinguishes the Events of one millisecond.
     const suffix = (BigInt(millis) * 1_000_000n + BigInt(count)).toString(16)
     yield* Client.create(CoreEvent, {
       metadata: { namespace, name: `${name}.${suffix}` },

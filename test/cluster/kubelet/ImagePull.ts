@@ -1,6 +1,4 @@
-/**
- * Images that no registry has: the kubelet says why, and waits.
- */
+/** Images that cannot be pulled. The kubelet reports the error, and the containers wait. */
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Effect from "effect/Effect"
 import type * as Events from "./Events.ts"
@@ -11,11 +9,11 @@ export interface Refusal {
   readonly image: string
   /** The message of the first attempt; undefined: the kubelet has already tried. */
   readonly first: string | undefined
-  /** The end of the message of later attempts. */
+  /** The suffix of the message of later attempts. */
   readonly last: string
 }
 
-/** The first image of a pod that cannot be pulled. */
+/** Returns the first image of a pod that cannot be pulled; undefined if every image can be pulled. */
 export const refused = (pod: Pod, unpullable: ReadonlyArray<string>): Refusal | undefined => {
   const containers = pod.spec?.containers ?? []
   const said = pod.metadata.annotations?.[SimulatedPods.imagePullError]
@@ -29,7 +27,7 @@ export const refused = (pod: Pod, unpullable: ReadonlyArray<string>): Refusal | 
   return { image, first, last: `: ErrImagePull: ${first}` }
 }
 
-/** Reports the attempts, and does not end. `say` sets the reason why the containers of the image wait. */
+/** Reports the failed attempts, and does not end. `say` sets the waiting reason and message of the containers with this image. */
 export const report = <R, R2>(
   { first, image, last }: Refusal,
   say: (reason: string, message: string) => Effect.Effect<void, never, R>,

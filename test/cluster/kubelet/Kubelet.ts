@@ -1,14 +1,15 @@
 /**
- * A node without a container runtime. It registers itself and runs the pods that are bound to it, over the client and any API server. An
- * image that is mapped to a program runs as a child process; the kubelet pretends all others. If another client writes the status of a
- * pretended pod, such as a restore of the API server, the kubelet continues the pod from that status.
+ * A node without a container runtime. The node registers itself and runs the pods that are bound to it, over a client of any API server.
+ * An image that is mapped to a program runs as a child process; the kubelet simulates all others. Another client, such as a
+ * restore of the API server, may write the status of a simulated pod. Then the kubelet continues the pod from that status.
  *
  * Permissions: nodes create, patch of nodes/status; pods list, watch, delete, patch of pods/status; secrets and configmaps get;
  * serviceaccounts/token and events create. The kubelet sends no heartbeats, because no node controller runs beside it.
  *
- * A program runs as the user of the tests and sees the machine. The kubelet does not enforce `securityContext` (users, capabilities, a
- * read-only root file system), resource limits and read-only mounts. It rewrites paths in the environment and arguments to the places of
- * the volumes (see `Program.command`). It probes programs over HTTP only. Tokens of ServiceAccounts are real and valid for an hour.
+ * A program runs as the user of the tests and has access to the machine. The kubelet does not enforce `securityContext` (users,
+ * capabilities, a read-only root file system), resource limits and read-only mounts. It rewrites paths in the environment and arguments to
+ * the folders of the volumes (see `Program.command`). It probes programs over HTTP only. The tokens of ServiceAccounts are real and valid
+ * for an hour.
  */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -35,51 +36,51 @@ import * as PodWorker from "./PodWorker.ts"
 import type * as Program from "./Program.ts"
 import * as SimulatedPods from "./SimulatedPods.ts"
 
-/** A log was asked for that is not there. */
+/** The requested log does not exist. The message has the words of kubectl. */
 export class NoLog extends Data.TaggedError("NoLog")<{ readonly message: string }> {}
 
-/** The properties of a node. */
+/** The options of a node. */
 export interface Options {
-  /** Its name; default `node`. */
+  /** The name of the node; default `node`. */
   readonly name?: string | undefined
-  /** The programs that stand for images; the pods of others are pretended. */
+  /** The programs by image. The kubelet simulates the containers of all other images. */
   readonly images?: Program.Images | undefined
-  /** Images that no registry has: their pods wait in ImagePullBackOff. */
+  /** Images that cannot be pulled: their pods wait in ImagePullBackOff. */
   readonly unpullable?: ReadonlyArray<string> | undefined
   /**
-   * Where programs reach the API server: `https://127.0.0.1:6443`. Every container has these variables
-   * (KUBERNETES_SERVICE_HOST), instead of the Service `kubernetes`, as nothing here leads from its address to the server.
+   * The URL of the API server for programs, such as `https://127.0.0.1:6443`. Every container gets it as KUBERNETES_SERVICE_HOST and
+   * KUBERNETES_SERVICE_PORT. The address of the Service `kubernetes` is not routed on this machine.
    */
   readonly apiServer?: string | undefined
-  /** The folder for claims, volumes and logs; default: a temporary one if there are images, else none. */
+  /** The folder for claims, volumes and logs. Default: a temporary folder if there are images, otherwise none. */
   readonly directory?: string | undefined
-  /** Whether it writes Events. Default: it does. */
+  /** Whether the kubelet writes Events. Default: true. */
   readonly events?: boolean | undefined
-  /** How long pretended pods take. */
+  /** The times of simulated pods: `startUp` until a pod is ready, and `run` until a completing container exits. */
   readonly startUp?: Duration.DurationInput | undefined
   readonly run?: Duration.DurationInput | undefined
-  /** The behaviour of each pod without a program: how long it runs and how it ends, or why it does not start. */
+  /** The behaviour of each simulated pod: how long it runs and how it ends, or why it does not start. */
   readonly pods?: SimulatedPods.Pods | undefined
 }
 
-/** Which log. */
+/** Selects the log of one container. */
 export interface LogRequest {
   readonly namespace: string
   readonly name: string
-  /** May be left out where the pod has one only. */
+  /** The container; optional if the pod has only one. */
   readonly container?: string | undefined
-  /** Only so many lines from the end. */
+  /** Limits the log to this number of lines from its end. */
   readonly tailLines?: number | undefined
 }
 
-/** A node at work, until the end of its Scope, at which its containers are stopped. */
+/** A running node. The end of its Scope stops its containers. */
 export interface Kubelet {
   readonly name: string
-  /** The log of a container so far; empty for a container without a program. */
+  /** Returns the current log of a container; empty for a simulated container. */
   readonly logs: (request: LogRequest) => Effect.Effect<string, NoLog>
-  /** The log so far, and then each further piece; `undefined` when the container has ended. */
+  /** Returns an effect that yields the current log, and then each further piece. It yields `undefined` when the container has ended. */
   readonly follow: (request: LogRequest) => Effect.Effect<Effect.Effect<string | undefined>, NoLog>
-  /** The folder that a claim's contents are in. */
+  /** Returns the folder with the contents of a PersistentVolumeClaim. */
   readonly claim: (namespace: string, name: string) => string
 }
 
@@ -105,19 +106,19 @@ const register = (name: string, ip: string) =>
     const status = { conditions: [condition], addresses, capacity, allocatable: capacity }
     yield* Client.status.patch(Node, { name }, Patch.merge({ status }), { fieldManager: "kubelet" })
   }).pipe(
-    // Until the API server takes it.
+    // Retries until the API server accepts the node.
     Effect.retry(Schedule.spaced("1 second")),
     Effect.orDie
   )
 
-/** The variables of the API server, which kubelet sets in every container. */
+/** Returns the variables of the API server, which a kubelet sets in every container. */
 const environmentOf = (server: string | undefined): Environment.Variables => {
   if (server === undefined) return {}
   const { hostname, port } = new URL(server)
   return { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port, KUBERNETES_SERVICE_PORT_HTTPS: port }
 }
 
-/** Starts a node. It returns when the node is registered. */
+/** Starts a node, and returns when the node is registered. */
 export const start = (
   options: Options
 ): Effect.Effect<Kubelet, never, Client.Client | FileSystem.FileSystem | Scope.Scope> =>
@@ -152,13 +153,13 @@ export const start = (
     const told = new Map<string, PodWorker.Worker>()
     const pods = new Map<string, Pod>()
     const context = yield* Effect.context<Client.Client | FileSystem.FileSystem>()
-    /** Starts a worker that continues a pod from its status, when the one before has ended. */
+    /** Starts a worker that continues a pod from its status, when the previous worker has ended. */
     const begin = (pod: Pod): Effect.Effect<void> =>
       Effect.gen(function* () {
         const { deletionTimestamp, uid } = pod.metadata
         const before = FiberMap.unsafeGet(workers, uid)
         told.delete(uid)
-        // A pod that has ended needs nothing.
+        // A pod that has ended needs no worker.
         if (PodStatus.isOver(pod.status?.phase) && deletionTimestamp === undefined) {
           return Option.isSome(before) ? yield* Fiber.interruptFork(before.value) : undefined
         }
@@ -202,7 +203,7 @@ export const start = (
         }
         const path = Container.logOf(places, pod.metadata.uid, container)
         const { waiting } = PodStatus.stateOf(status, container) ?? { waiting: { reason: "ContainerCreating" } }
-        // One that is to be started again has written something before.
+        // A container that waits for its restart has a log from before.
         if (waiting !== undefined && !(yield* Effect.orElseSucceed(fs.exists(path), () => false))) {
           return yield* new NoLog({
             message: `container "${container}" in pod "${request.name}" is waiting to start: ${waiting.reason}`

@@ -1,9 +1,9 @@
-/** The pretended reason why a container does not start. */
+/** The simulated reason why a container does not start. */
 import * as Effect from "effect/Effect"
 import type * as Events from "./Events.ts"
 import * as SimulatedPods from "./SimulatedPods.ts"
 
-/** Waits until the plan of a container lets it start. `say` sets the reason why the container waits. */
+/** Waits until the plan of a container lets it start. `say` sets the waiting reason and message of the container. */
 export const wait = <R, R2>(
   container: string,
   planned: () => SimulatedPods.Plan,

@@ -1,7 +1,7 @@
-/** The wait for objects that a pod names and that do not exist yet. */
+/** Waits for objects that a pod refers to and that do not exist yet. */
 import * as Effect from "effect/Effect"
 
-/** Retries each second until the effect succeeds. `say` reports an error once, until there is another one. */
+/** Retries each second until the effect succeeds. `say` reports an error message once, until the message changes. */
 export const retry = <A, R, R2>(
   effect: Effect.Effect<A, { readonly message: string }, R>,
   say: (message: string) => Effect.Effect<void, never, R2>,

@@ -5,7 +5,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as SimulatedPods from "./SimulatedPods.ts"
 
-/** The reason in the status of the pod. */
+/** The failure in the status of the pod. */
 export interface PodFailure {
   readonly reason: string
   readonly message: string
@@ -13,7 +13,7 @@ export interface PodFailure {
   readonly disruption: boolean
 }
 
-/** Waits for the failure of a pod that started at this time, in epoch milliseconds. It does not end for a pod that does not fail. */
+/** Waits for the failure of a pod that started at this time, in epoch milliseconds. For a pod that does not fail, the effect never ends. */
 export const wait = (
   pod: Pod,
   started: number,

@@ -1,33 +1,31 @@
-/**
- * The status of a pod, derived from those of its containers, as the kubelet does it.
- */
+/** Derives the status of a pod from the statuses of its containers, as a kubelet does. */
 import { isDeepStrictEqual } from "node:util"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type { PodFailure } from "./PodFailure.ts"
 import * as RestartPolicy from "./RestartPolicy.ts"
 
-/** The status of a pod, and of a container in it. */
+/** The status of a pod. */
 export type Status = NonNullable<Pod["status"]>
 /** One of `containerStatuses`. */
 export type ContainerStatus = NonNullable<Status["containerStatuses"]>[number]
 type Condition = NonNullable<Status["conditions"]>[number]
 
-/** What the kubelet knows of a pod. */
+/** The state of a pod from which its status is derived. */
 export interface Known {
   readonly pod: Pod
   readonly init: ReadonlyArray<ContainerStatus>
   readonly containers: ReadonlyArray<ContainerStatus>
-  /** The sandbox is there: there is an address. */
+  /** The IP address of the pod; undefined before its sandbox exists. */
   readonly ip: string | undefined
   readonly hostIp: string
   readonly startTime: string
-  /** Why the whole pod failed, whatever its containers say: eviction, deadline. */
+  /** The reason why the whole pod failed, such as an eviction or its deadline. It overrides the states of the containers. */
   readonly failed: PodFailure | undefined
   readonly now: string
 }
 
-/** A container of which nothing has been heard yet. */
+/** Returns the status of a container that has not started yet. */
 export const waiting = (name: string, image: string, reason: string, message?: string): ContainerStatus => ({
   name,
   image,
@@ -42,11 +40,11 @@ const succeeded = ({ state }: ContainerStatus): boolean => state?.terminated?.ex
 
 const isRunning = ({ state }: ContainerStatus): boolean => state?.running !== undefined
 
-/** It has never started. */
+/** Whether the container has never started. */
 const isFresh = ({ lastState, state }: ContainerStatus): boolean =>
   state?.waiting !== undefined && lastState?.terminated === undefined
 
-/** Its end, unless it runs again. */
+/** The last exit of a container that does not run. */
 const ended = ({ lastState, state }: ContainerStatus) =>
   state?.running === undefined ? (state?.terminated ?? lastState?.terminated) : undefined
 
@@ -81,7 +79,7 @@ const namesOf = (all: ReadonlyArray<ContainerStatus>): string => all.map(({ name
 const unready = (all: ReadonlyArray<ContainerStatus>): string =>
   `containers with unready status: [${namesOf(all.filter(({ ready }) => !ready))}]`
 
-/** The conditions that a kubelet sets; a condition that did not change keeps its time. */
+/** The conditions that a kubelet sets. A condition that did not change keeps its transition time. */
 const conditionsOf = (known: Known, phase: string): ReadonlyArray<Condition> => {
   const { containers, failed, init, ip, now, pod } = known
   const before = pod.status?.conditions ?? []
@@ -128,7 +126,7 @@ const conditionsOf = (known: Known, phase: string): ReadonlyArray<Condition> => 
   ]
 }
 
-/** The status to be written, without the conditions of other writers. */
+/** Returns the status to write, without the conditions of other writers. */
 export const of = (known: Known): Status => {
   const { containers, failed, hostIp, init, ip, pod, startTime } = known
   const phase = phaseOf(known)
@@ -148,8 +146,8 @@ export const of = (known: Known): Status => {
 }
 
 /**
- * The patch that writes a status to the pod with this uid. It merges conditions by their type, as the patch of a real kubelet
- * does: the eviction API may have added a condition that this kubelet has not seen yet.
+ * Returns the patch that writes a status to the pod with this uid. The patch merges conditions by type, as a real kubelet does. The
+ * eviction API may have added a condition that this kubelet has not seen yet.
  */
 export const patch = (uid: string, { conditions = [], ...status }: Status): Patch.Patch =>
   Patch.strategic({
@@ -162,7 +160,7 @@ export const patch = (uid: string, { conditions = [], ...status }: Status): Patc
     }
   })
 
-/** Whether two states of a pod have the same status, without the fields that other writers set. */
+/** Whether two states of a pod have the same status, apart from the fields of other writers. */
 export const isSame = (one: Pod, other: Pod): boolean => isDeepStrictEqual(ownOf(one), ownOf(other))
 
 const ownOf = ({ status }: Pod) => [
@@ -173,19 +171,19 @@ const ownOf = ({ status }: Pod) => [
   status?.containerStatuses
 ]
 
-/** Whether nothing will happen to a pod of this phase any more. */
+/** Whether a pod of this phase has ended. */
 export const isOver = (phase: string | undefined): boolean => phase === "Succeeded" || phase === "Failed"
 
-/** The statuses of all containers. */
+/** Returns the statuses of all containers. */
 export const statuses = (status: Status | undefined): ReadonlyArray<ContainerStatus> => [
   ...(status?.initContainerStatuses ?? []),
   ...(status?.containerStatuses ?? [])
 ]
 
-/** What a container is doing, if anything was told of it. */
+/** Returns the state of a container; undefined if its status does not exist yet. */
 export const stateOf = (status: Status | undefined, name: string): ContainerStatus["state"] =>
   statuses(status).find((one) => one.name === name)?.state
 
-/** The end of a container that has ended, or that waits in back-off. */
+/** Returns the last exit of a container that has exited, or that waits in CrashLoopBackOff. */
 export const endOf = (status: ContainerStatus | undefined) =>
   status?.state?.waiting?.reason === "CrashLoopBackOff" ? status.lastState?.terminated : status?.state?.terminated

@@ -1,8 +1,9 @@
 /**
- * The volumes of a pod as folders of this machine, and the root folder of a container with its mounts in it.
+ * The volumes of a pod as folders of this machine, and the root folder of a container with its mounts.
  *
- * A claim is a folder by namespace and name that outlives the pod; all others belong to the pod and go with it. A mount is a symbolic
- * link: one that is read-only is not enforced, nor is the limit of an emptyDir, and files belong to the user of the tests.
+ * A PersistentVolumeClaim is a folder by namespace and name that outlives the pod. All other volumes belong to the pod and are removed
+ * with it. A mount is a symbolic link. The kubelet does not enforce read-only mounts or the size limit of an emptyDir, and files belong to
+ * the user of the tests.
  */
 import * as NodePath from "node:path"
 import * as FileSystem from "@effect/platform/FileSystem"
@@ -15,21 +16,21 @@ import * as Token from "./Token.ts"
 type Volume = NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number]
 type Item = { readonly key: string; readonly path: string; readonly mode?: number }
 
-/** Where a kubelet keeps what pods see. */
+/** The folders of a kubelet. */
 export interface Places {
-  /** The folder of a claim. */
+  /** Returns the folder of a PersistentVolumeClaim. */
   readonly claim: (namespace: string, name: string) => string
-  /** The folder of a pod: gone with it. */
+  /** Returns the folder of a pod, which is removed with the pod. */
   readonly pod: (uid: string) => string
 }
 
-/** The places below a folder. */
+/** Returns the folders of a kubelet below `directory`. */
 export const places = (directory: string): Places => ({
   claim: (namespace, name) => NodePath.join(directory, "claims", namespace, name),
   pod: (uid) => NodePath.join(directory, "pods", uid)
 })
 
-/** A path of an object below a folder: by no `..` it leads out of that. */
+/** Joins a path from an object to a folder. A `..` in the path cannot leave the folder. */
 export const inside = (folder: string, path: string): string => NodePath.join(folder, NodePath.join("/", path))
 
 const write = (folder: string, files: ReadonlyMap<string, Uint8Array>, mode = 0o644) =>
@@ -44,7 +45,7 @@ const write = (folder: string, files: ReadonlyMap<string, Uint8Array>, mode = 0o
     }
   })
 
-/** The entries under the paths that a pod gives them; all of them where it says nothing. */
+/** Selects the entries of `items` under their paths; undefined `items` select all entries. */
 const chosen = (
   entries: ReadonlyMap<string, Uint8Array>,
   items: ReadonlyArray<Item> | undefined,
@@ -120,7 +121,7 @@ const folderOf = (places: Places, pod: Pod, volume: Volume): string =>
     ? NodePath.join(places.pod(pod.metadata.uid), "volumes", volume.name)
     : places.claim(pod.metadata.namespace ?? "default", volume.persistentVolumeClaim.claimName))
 
-/** Makes and fills the volumes of a pod; fails while one of them can't be. */
+/** Creates and fills the volumes of a pod. Fails while one of them cannot be filled. */
 export const prepare = (places: Places, pod: Pod) =>
   Effect.forEach(
     pod.spec?.volumes ?? [],
@@ -131,7 +132,7 @@ export const prepare = (places: Places, pod: Pod) =>
     { discard: true }
   )
 
-/** Makes the root folder of a container, its volumes mounted in it, and says where it is. */
+/** Creates the root folder of a container with its volumes mounted. Returns the path of the root folder. */
 export const mount = (places: Places, pod: Pod, container: Container) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem

@@ -1,6 +1,6 @@
 /**
- * The life of one pod on a node: its containers are started in order, restarted by its policy, and stopped when it is deleted.
- * What is seen of them is written to its status.
+ * The lifecycle of one pod on a node. The worker starts the containers in order and restarts them by their restart policy. It stops the
+ * containers when the pod is deleted, and writes their states to the status of the pod.
  */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -29,44 +29,44 @@ import * as RestartPolicy from "./RestartPolicy.ts"
 import * as SimulatedPods from "./SimulatedPods.ts"
 import * as StatusWriter from "./StatusWriter.ts"
 
-/** What the pods of a node have in common. */
+/** The settings that all pods of a node share. */
 export interface Node {
   readonly name: string
   readonly ip: string
   readonly images: Program.Images
-  /** Images that can't be pulled. */
+  /** Images that cannot be pulled. */
   readonly unpullable: ReadonlyArray<string>
   readonly times: SimulatedPods.Times
-  /** What pretended pods do that are not to do as the others. */
+  /** The behaviour of simulated pods; undefined: the default behaviour. */
   readonly pods: SimulatedPods.Pods | undefined
-  /** Whether Events are written. */
+  /** Whether the kubelet writes Events. */
   readonly events: boolean
   readonly places: Volumes.Places
-  /** What every container is told besides what its pod says. */
+  /** Variables that every container gets in addition to those of its pod. */
   readonly environment: Environment.Variables
-  /** An address for a new pod. */
+  /** Allocates an IP address for a new pod. */
   readonly address: () => string
 }
 
-/** A pod that is looked after. */
+/** The worker of one pod. */
 export interface Worker {
-  /** What its watch tells: the newest state of the pod, or that it is gone without us. */
+  /** Passes a pod from the watch to the worker: its latest state, or undefined after its deletion by another client. */
   readonly update: (pod: Pod | undefined) => Effect.Effect<void>
-  /** Ends when there is nothing left to do: the pod is over and deleted. */
+  /** Runs the pod. Ends when the pod has ended and is deleted. */
   readonly run: Effect.Effect<void, never, Client.Client | FileSystem.FileSystem>
 }
 
-/** The least time that a sidecar has for its end, even if the containers before it have used the grace period. */
+/** The minimum grace period of a sidecar, even if the other containers have used up the grace period of the pod. */
 const leastGrace = Duration.seconds(2)
 
 const timestamp = Effect.map(Clock.currentTimeMillis, Time.seconds)
 
-/** The state of a container that an earlier kubelet started; undefined if it did not. */
+/** The running state of a container that an earlier kubelet started; undefined if no earlier kubelet started it. */
 type RunningState = NonNullable<PodStatus.ContainerStatus["state"]>["running"]
 
 /**
- * Looks after a pod. `outdated` runs when another client has written the status or undone the deletion: another worker has to continue. A
- * program runs on, so the worker writes its status again.
+ * Makes the worker of a pod. `outdated` runs when another client has written the status or undone the deletion: another worker must
+ * continue the pod. A program keeps running, so its worker writes the status again.
  */
 export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Effect.Effect<Worker> =>
   Effect.gen(function* () {
@@ -75,21 +75,21 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
     const initContainers = spec?.initContainers ?? []
     const containers = spec?.containers ?? []
     const isProgram = Program.isIn(node.images, first)
-    /** What an earlier kubelet wrote of a pretended pod: its containers go on. */
+    /** The status that an earlier kubelet wrote for a simulated pod. The worker continues the containers from this status. */
     const earlier = isProgram || first.status?.podIP === undefined ? undefined : first.status
     const began =
       first.status?.startTime === undefined ? yield* Clock.currentTimeMillis : Date.parse(first.status.startTime)
     const ending = yield* Deferred.make<"deleted" | "gone">()
     const foreign = yield* Queue.sliding<void>(1)
     const gone = yield* Deferred.make<void>()
-    /** The containers that run, and whether it was told how they ended. */
+    /** The running containers, and whether the worker has reported their end. */
     const running = new Map<string, { readonly process: Container.Running; readonly told: Deferred.Deferred<void> }>()
-    /** The sidecars, and whether they have started: then the next container starts. */
+    /** The sidecars, and whether they have started. The next container starts after its sidecar. */
     const starts = new Map<string, Deferred.Deferred<void>>()
     for (const { name } of initContainers) {
       if (RestartPolicy.isSidecar(first, name)) starts.set(name, yield* Deferred.make<void>())
     }
-    /** From now on nothing is started any more. */
+    /** When true, the worker starts no more containers. */
     let stopping = false
     const seen = new Map<string, PodStatus.ContainerStatus>()
     for (const status of PodStatus.statuses(earlier)) seen.set(status.name, status)
@@ -109,7 +109,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
       },
       isProgram ? Queue.offer(foreign, undefined) : outdated
     )
-    /** Writes what is known, in order. That the pod is gone meanwhile is told by the watch. */
+    /** Writes the current status, in order. If the pod is deleted meanwhile, the watch reports the deletion. */
     const publish = writer.write(
       Effect.map(timestamp, (now) =>
         PodStatus.of({
@@ -154,7 +154,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
             ? Container.pretend(planOf(container), Duration.millis(spent))
             : yield* Patience.retry(Container.prepare(program, node, pod, container), sayUnconfigured(container))
         const told = yield* Deferred.make<void>()
-        // In one piece with its start, so that none runs of which `stop` does not know.
+        // The start and its registration cannot be interrupted apart, so that `stop` knows every running container.
         return yield* Effect.uninterruptible(
           Effect.suspend(() =>
             stopping
@@ -173,7 +173,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
 
     const failing = ({ name }: Environment.Container) => SimulatedPods.failing(pod, name, node.times, node.pods)
 
-    /** Open while a probe of a pretended container may fail. */
+    /** Open while a probe of a simulated container may fail. */
     const troubled = yield* Effect.makeLatch()
     const watchTrouble = ({ metadata: { annotations } }: Pod) =>
       node.pods !== undefined || annotations?.[SimulatedPods.failingProbes] !== undefined
@@ -181,13 +181,13 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
         : troubled.close
     yield* watchTrouble(first)
 
-    /** What holds of a container at its start. Without trouble, a pretended one with probes that need no time is well at once. */
+    /** The health of a container at its start. A simulated container whose probes neither fail nor wait is healthy at once. */
     const healthAtFirst = (container: Environment.Container): Probes.Health =>
       isMapped(container) || Probes.isDelayed(container) || failing(container).length > 0
         ? Probes.atFirst(container)
         : { started: true, ready: true }
 
-    /** Asks a container how it is, and ends it when it is not well any more: its restart is the policy's. */
+    /** Probes a container, and stops it when a probe fails. The restart policy decides whether the container restarts. */
     const probe = (
       container: Environment.Container,
       since: number,
@@ -202,7 +202,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
         ready: (ready) => see(container, { ready }),
         unhealthy: (message) => tell({ type: "Warning", reason: "Unhealthy", message, container: name })
       }).pipe(
-        // Who is to end anyway does so by the grace of the pod's deletion.
+        // If the pod is stopping, its own grace period applies.
         Effect.flatMap(({ graceSeconds, kind }) => {
           if (stopping) return Effect.void
           const message = starts.has(name)
@@ -216,7 +216,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
       )
     }
 
-    /** Reports a container from its start to its end. The status of one that continues is known. */
+    /** Reports a container from its start to its end. The status of a container that continues is already written. */
     const attend = (
       container: Environment.Container,
       isInit: boolean,
@@ -260,7 +260,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
         return terminated
       })
 
-    /** Runs a container until it is not to be restarted; gives its last exit code. */
+    /** Runs a container until its restart policy ends it. Returns the last exit code. */
     const work = (container: Environment.Container, isInit: boolean) =>
       Effect.gen(function* () {
         const { image = "", name } = container
@@ -317,7 +317,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
     const grace = () =>
       Duration.seconds(pod.metadata.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30)
 
-    /** Stops the containers, and waits until they have said themselves how they ended. The sidecars end after them, the last one first. */
+    /** Stops the containers, and waits until their ends are reported. The sidecars stop after the other containers, in reverse order. */
     const stop = Effect.gen(function* () {
       stopping = true
       const since = yield* Clock.currentTimeMillis
@@ -336,7 +336,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
       yield* Effect.forEach([...starts.keys()].toReversed(), end, { discard: true })
     })
 
-    /** Stops the sidecars of a pod that has ended. A deletion stops them itself, and then interrupts the life of the pod. */
+    /** Stops the sidecars of a pod that has ended. A deletion stops the sidecars itself, and then interrupts the life of the pod. */
     const finish = Effect.suspend(() => (stopping ? Effect.never : stop))
 
     const report = (cause: Cause.Cause<never>) =>
@@ -365,7 +365,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
       yield* finish
     })
 
-    /** What makes a pod fail as a whole. */
+    /** Waits until the pod fails as a whole, and reports the failure. */
     const fails = Effect.suspend(() => PodFailure.wait(pod, began, node.times, node.pods)).pipe(
       Effect.tap((why) =>
         Effect.zipRight(
@@ -377,7 +377,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
       )
     )
 
-    /** Stops what still runs when the node itself ends, or when the pod is gone: there is nobody to be told. */
+    /** Stops the running containers when the node ends or the pod is gone. The worker no longer reports their ends. */
     const abandon = Effect.suspend(() => {
       stopping = true
       return Effect.forEach(running.values(), ({ process }) => process.abandon(grace()), {
@@ -396,7 +396,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
 
     const live = Effect.gen(function* () {
       const living = yield* Effect.fork(Effect.catchAllCause(life, report))
-      // Who waits for a Secret, for an image or for the end of a back-off waits no longer.
+      // Interrupts a container that waits for a Secret, an image or the end of a back-off.
       const halt = Effect.zipRight(stop, Fiber.interrupt(living))
       const end = Deferred.await(ending)
       const how = yield* Effect.raceFirst(
@@ -408,10 +408,10 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
 
     const run = Effect.gen(function* () {
       if (isProgram) yield* Effect.fork(Effect.forever(Effect.zipRight(Queue.take(foreign), publish)))
-      // Of a pod that is to go when it is first seen, nothing is begun.
+      // A pod that is already being deleted when the worker first sees it does not start.
       if (!(yield* Deferred.isDone(ending))) yield* live
       if ((yield* Deferred.await(ending)) === "deleted") yield* remove
-      // A finalizer may hold it, and its logs can be read as long as it is there.
+      // A finalizer may keep the pod in the API server. Its logs stay readable until the pod is gone.
       yield* Deferred.await(gone)
     }).pipe(
       Effect.ensuring(abandon),

@@ -1,6 +1,6 @@
 /**
- * The probes of a container that runs: whether it has started, lives, is ready. A program is asked over HTTP only; the pods of a node
- * share the machine's network, so a probe without a host of its own asks this machine.
+ * The startup, liveness and readiness probes of a running container. The kubelet probes a program over HTTP only. The pods of a node share
+ * the network of this machine, so a probe without `host` connects to this machine.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -9,29 +9,29 @@ import type { Container } from "./Environment.ts"
 
 type Probe = NonNullable<Container["livenessProbe"]>
 
-/** The probes that a container can have. */
+/** The kinds of probes. */
 export type Kind = "liveness" | "readiness" | "startup"
 
-/** Asks a container once; gives what is wrong, or undefined if it is well. */
+/** Probes a container once. Returns the error message, or undefined if the container is healthy. */
 export type Look = (kind: Kind, probe: Probe) => Effect.Effect<string | undefined>
 
-/** Why a container is to end. */
+/** The failed probe because of which the kubelet stops a container. */
 export interface Verdict {
   readonly kind: Kind
-  /** How long it may take to end, if its probe says so. */
+  /** The grace period of the probe in seconds; undefined: the grace period of the pod applies. */
   readonly graceSeconds: number | undefined
 }
 
-/** What is told of a container while it is probed. */
+/** Receives the results of the probes of a container. */
 export interface Listener<R> {
-  /** It has started: from now on it is asked whether it lives and is ready. */
+  /** The startup probe has succeeded. The liveness and readiness probes begin. */
   readonly started: Effect.Effect<void, never, R>
   readonly ready: (is: boolean) => Effect.Effect<void, never, R>
-  /** One look has failed: `Readiness probe failed: HTTP probe failed with statuscode: 500`. */
+  /** One probe has failed: `Readiness probe failed: HTTP probe failed with statuscode: 500`. */
   readonly unhealthy: (message: string) => Effect.Effect<void, never, R>
 }
 
-/** What holds of a container, as far as its probes tell. */
+/** The health of a container by its probes. */
 export interface Health {
   readonly started: boolean
   readonly ready: boolean
@@ -41,19 +41,19 @@ export interface Health {
 export const isProbed = ({ livenessProbe, readinessProbe, startupProbe }: Container): boolean =>
   [livenessProbe, readinessProbe, startupProbe].some((probe) => probe !== undefined)
 
-/** What holds of a container that nobody has asked yet. */
+/** Returns the health of a container before its first probe. */
 export const atFirst = ({ readinessProbe, startupProbe }: Container): Health => ({
   started: startupProbe === undefined,
   ready: startupProbe === undefined && readinessProbe === undefined
 })
 
-/** Whether probes delay a container that passes all of them. */
+/** Whether a container that passes all of its probes becomes ready only after a delay. */
 export const isDelayed = ({ readinessProbe, startupProbe }: Container): boolean =>
   (startupProbe?.initialDelaySeconds ?? 0) > 0 ||
   (readinessProbe?.initialDelaySeconds ?? 0) > 0 ||
   (readinessProbe?.successThreshold ?? 1) > 1
 
-/** What a probe that fails says of a container without a program. */
+/** The error message of a failed probe of a simulated container. */
 const symptom = ({ grpc, httpGet, tcpSocket }: Probe): string =>
   httpGet !== undefined
     ? "HTTP probe failed with statuscode: 500"
@@ -63,7 +63,7 @@ const symptom = ({ grpc, httpGet, tcpSocket }: Probe): string =>
         ? 'service unhealthy (responded with "NOT_SERVING")'
         : ""
 
-/** Asks a container without a program: the kinds of probes that `failing` returns fail. */
+/** Probes a simulated container. The kinds of probes that `failing` returns fail; all others succeed. */
 export const pretended =
   (failing: () => ReadonlyArray<string>): Look =>
   (kind, probe) =>
@@ -72,7 +72,7 @@ export const pretended =
 const portOf = ({ ports = [] }: Container, port: number | string): number | string =>
   ports.find(({ name }) => name === port)?.containerPort ?? port
 
-/** Asks a program over HTTP. */
+/** Probes a program over HTTP. */
 export const http =
   (container: Container): Look =>
   (_, { httpGet, timeoutSeconds = 1 }) => {
@@ -86,7 +86,7 @@ export const http =
           keepalive: false,
           redirect: "manual",
           headers: Object.fromEntries(httpHeaders.map(({ name, value }) => [name, value])),
-          // As kubelet does: a certificate is not looked at.
+          // Like kubelet, this probe does not verify certificates.
           tls: { rejectUnauthorized: false }
         })
         return status >= 200 && status < 400 ? undefined : `HTTP probe failed with statuscode: ${status}`
@@ -102,9 +102,9 @@ export const http =
   }
 
 /**
- * Probes a container that started at `since`, in epoch milliseconds, and whose health is known so far. Ends when the container is to end,
- * and says why. While the container is well, it waits for `calm` before it asks again. The first probes of a container that continues come
- * when they would have come without the pause.
+ * Probes a container that started at `since`, in epoch milliseconds, from its health `known` so far. Returns the failed probe because of
+ * which the container must stop. While the container is healthy, `run` waits for `calm` before the next probe. For a
+ * container that continues, the first probes run at the times that they would have had without the interruption.
  */
 export const run = <R>(
   container: Container,
@@ -124,7 +124,7 @@ export const run = <R>(
       return Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(Duration.millis(Math.max(0, next - now))))
     }
     const pause = ({ periodSeconds = 10 }: Probe) => Effect.sleep(Duration.seconds(periodSeconds))
-    /** Asks, until it has been well or not well for so often as the probe says, and gives which. */
+    /** Probes until `successThreshold` or `failureThreshold` is reached. Returns true for success. */
     const verdict = (kind: Kind, probe: Probe, wellAgain: boolean): Effect.Effect<boolean, never, R> =>
       Effect.gen(function* () {
         const { failureThreshold = 3, successThreshold = 1 } = probe

@@ -1,42 +1,42 @@
 /**
- * What stands in for an image: a program of this machine. There is no container runtime, so a pod whose image is mapped to one
- * runs as child processes of the kubelet.
+ * The programs of this machine that replace images. There is no container runtime. A pod whose image is mapped to a program runs as child
+ * processes of the kubelet.
  */
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 
-/** A container about to start, everything resolved. */
+/** A container to start, with its variables and paths resolved. */
 export interface Invocation {
-  /** The container's `command`, `$(NAME)` expanded; empty: the image's own. */
+  /** The `command` of the container with `$(NAME)` expanded; empty: the command of the image. */
   readonly command: ReadonlyArray<string>
   readonly args: ReadonlyArray<string>
   readonly env: { readonly [name: string]: string }
   /**
-   * The folder that stands for the container's `/`: its volumes are mounted in it, `/data` as `<root>/data`. A program that is
-   * not told so by its environment sees the machine's own `/`.
+   * The folder that replaces `/` of the container. Its volumes are mounted there: `/data` is `<root>/data`. A program that does not read
+   * this folder from its environment uses `/` of the machine.
    */
   readonly root: string
-  /** The file that stands for `terminationMessagePath`. */
+  /** The file that replaces `terminationMessagePath`. */
   readonly terminationLog: string
 }
 
-/** What is started for it. */
+/** The process to start for a container. */
 export interface Command {
   readonly executable: string
   readonly args: ReadonlyArray<string>
   readonly env: { readonly [name: string]: string }
-  /** Default: the container's root. */
+  /** Default: the root of the container. */
   readonly workingDirectory?: string | undefined
 }
 
-/** The program of an image. */
+/** Returns the process to start for a container of an image. */
 export type Program = (invocation: Invocation) => Command
 
-/** The programs by image: of one that is named with a tag, or of all tags where it is named without. */
+/** The programs by image. A name with a tag matches that tag only; a name without a tag matches all tags. */
 export type Images = { readonly [image: string]: Program }
 
 /**
- * Runs the container's own command, or else `entrypoint`, with paths under `mounts` moved into the container's root wherever an
- * argument of the container or a variable begins with one.
+ * Runs the command of the container, or else `entrypoint`. If an argument of the container or a variable begins with a path in `mounts`,
+ * the path moves into the root of the container.
  */
 export const command =
   (entrypoint: ReadonlyArray<string>, mounts: ReadonlyArray<string> = []): Program =>
@@ -47,7 +47,7 @@ export const command =
         : mounts.some((mount) => value === mount || value.startsWith(`${mount}/`))
           ? root + value
           : value
-    // The entrypoint is a program of this machine, wherever that is.
+    // The entrypoint is a program of this machine, so its path stays unchanged.
     const [executable = "true", ...rest] = command.length > 0 ? command.map(moved) : entrypoint
     return {
       executable,
@@ -56,13 +56,13 @@ export const command =
     }
   }
 
-/** The program of an image, if there is one. */
+/** Returns the program of an image; undefined if it has none. */
 export const find = (images: Images, image: string): Program | undefined =>
   [image, image.replace(/@sha256:.*$/, "").replace(/:[^/:]*$/, "")]
     .map((name) => (Object.hasOwn(images, name) ? images[name] : undefined))
     .find((program) => program !== undefined)
 
-/** Whether the image of a container of a pod has a program. */
+/** Whether at least one container of a pod has an image with a program. */
 export const isIn = (images: Images, { spec }: Pod): boolean =>
   [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].some(
     ({ image = "" }) => find(images, image) !== undefined

@@ -1,6 +1,6 @@
 /**
- * The containers that start again after their end. An init container with `restartPolicy: Always` is a sidecar: it keeps running beside
- * the containers of the pod, and ends after them.
+ * The restart policy of containers. An init container with `restartPolicy: Always` is a sidecar: it keeps running beside the containers of
+ * the pod, and ends after them.
  */
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type { Container } from "./Environment.ts"
@@ -9,7 +9,7 @@ import type { Container } from "./Environment.ts"
 export const isSidecar = ({ spec }: Pod, name: string): boolean =>
   (spec?.initContainers ?? []).some((container) => container.name === name && container.restartPolicy === "Always")
 
-/** Whether a container of the pod starts again after an end with this exit code. Its own policy comes before that of the pod. */
+/** Whether a container restarts after an exit with this code. The policy of the container overrides that of the pod. */
 export const restarts = (pod: Pod, container: Container, exitCode: number): boolean => {
   const { spec } = pod
   const isInit = (spec?.initContainers ?? []).some(({ name }) => name === container.name)

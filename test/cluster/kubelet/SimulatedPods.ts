@@ -1,28 +1,28 @@
 /**
- * The behaviour of a pod whose image is not mapped to a program. It starts, and then runs on, or completes if its restartPolicy allows
- * that. Annotations let it fail, and a test can set the behaviour of each pod by a function.
+ * The behaviour of a simulated pod: a pod whose image is not mapped to a program. It starts and keeps running, or completes if its
+ * restartPolicy allows that. Annotations let it fail, and a test can set the behaviour of each pod by a function.
  */
 
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Duration from "effect/Duration"
 import * as RestartPolicy from "./RestartPolicy.ts"
 
-/** On a pod: its image cannot be pulled. The value, if any, is the text of the registry's error. */
+/** Annotation of a pod: its image cannot be pulled. The value, if not empty, is the error message of the registry. */
 export const imagePullError = "envtest/image-pull-error"
 
-/** On a pod: its containers exit with code 1, or the code that is the value, soon after each start. */
+/** Annotation of a pod: its containers exit soon after each start, with the value as their code (default 1). */
 export const crashLoop = "envtest/crash-loop"
 
-/** On a pod: it is evicted soon after its start. The value, if any, is the message. */
+/** Annotation of a pod: the kubelet evicts the pod soon after its start. The value, if not empty, is the message. */
 export const evicted = "envtest/evict"
 
 /**
- * On a pod: the probes of its containers that fail, such as `readiness` or `liveness,startup`. The kubelet looks at it with each probe, so a
- * test can add it to a running pod and remove it again.
+ * Annotation of a pod: the probes of its containers that fail, such as `readiness` or `liveness,startup`. The kubelet reads the annotation
+ * with each probe, so a test can add it to a running pod and remove it again.
  */
 export const failingProbes = "envtest/failing-probes"
 
-/** How long pretended containers take. */
+/** The durations of simulated containers. */
 export interface Times {
   /** From the first event of a pod until its containers are ready. */
   readonly startUp: Duration.Duration
@@ -30,55 +30,57 @@ export interface Times {
   readonly run: Duration.Duration
 }
 
-/** As fast as can be watched. */
+/** The defaults: as short as a watch can still observe. */
 export const defaults: Times = { startUp: Duration.millis(100), run: Duration.millis(500) }
 
-/** How a container ends. */
+/** The exit of a container. */
 export interface End {
-  /** After which time. */
+  /** The time until the exit. */
   readonly after: Duration.DurationInput
   readonly exitCode: number
-  /** Its termination message. Default: none. */
+  /** The termination message. Default: none. */
   readonly message?: string | undefined
 }
 
-/** The behaviour of a pretended container. By default, it runs until the pod is deleted. */
+/** The behaviour of a simulated container. By default, it runs until the pod is deleted. */
 export interface Plan {
-  /** How it ends by itself, counted from its start. */
+  /** The exit of the container by itself; `after` counts from its start. */
   readonly ends?: End | undefined
-  /** The end at a deletion, unless the grace period is shorter. Default: at once, with code 143, as by SIGTERM. */
+  /** The exit after a deletion, unless the grace period is shorter. Default: at once, with code 143, as after SIGTERM. */
   readonly stopped?: End | undefined
   /**
-   * Why it does not start: a reason of a container's status (`ImagePullBackOff`, `CreateContainerConfigError`), or
-   * `FailedMount`, which only an Event reports. The kubelet checks it every ten seconds of the Clock.
+   * Why the container does not start: a waiting reason of its status (`ImagePullBackOff`, `CreateContainerConfigError`), or `FailedMount`,
+   * which only an Event reports. The kubelet checks the plan every ten seconds of the Clock.
    */
   readonly waits?: { readonly reason: string; readonly message: string } | undefined
   /**
-   * The probes that fail, if the container has them. After `failureThreshold` failures, a container without readiness is not Ready, and one
-   * that does not live or start restarts. The kubelet asks for the plan with each probe. Default: none.
+   * The probes that fail, if the container has them. After `failureThreshold` failed readiness probes, the container is not Ready. After
+   * `failureThreshold` failed liveness or startup probes, it restarts. The kubelet reads the plan with each probe. Default: none.
    */
   readonly failingProbes?: ReadonlyArray<"liveness" | "readiness" | "startup"> | undefined
-  /** The kubelet evicts the whole pod, after this time. */
+  /** The kubelet evicts the whole pod after this time. */
   readonly evicted?: { readonly after: Duration.DurationInput; readonly message: string } | undefined
 }
 
 /** The behaviour of a pod. */
 export interface PodPlan extends Plan {
-  /** The behaviour of single containers by name, in place of that of the pod. It can name init containers and sidecars. */
+  /**
+   * The behaviour of single containers by name, which overrides that of the pod. The names may be those of init containers and sidecars.
+   */
   readonly containers?: { readonly [name: string]: Omit<Plan, "evicted"> } | undefined
 }
 
 /**
- * The behaviour of a pod, for its containers without the init containers; undefined: the default. By default, an init container succeeds at
- * once, and a sidecar (an init container with `restartPolicy: Always`) runs until the other containers have ended.
+ * Returns the behaviour of a pod, which applies to its containers without the init containers; undefined: the default. By default, an init
+ * container succeeds at once, and a sidecar (an init container with `restartPolicy: Always`) runs until the other containers have ended.
  */
 export type Pods = (pod: Pod) => PodPlan | undefined
 
-/** Between two looks whether a container may start now. */
+/** The time between two checks whether a container may start. */
 export const patience = Duration.seconds(10)
 
 /**
- * The plan for a container of a pod. Those of a Job's pods complete; so do all that come before the others.
+ * Returns the plan of a container. By default, the containers of a Job's pods and all init containers complete.
  *
  * @internal
  */
@@ -100,7 +102,7 @@ export const plan = (pod: Pod, container: string, times: Times, pods: Pods = () 
 }
 
 /**
- * The probes of a container that fail now.
+ * Returns the probes of a container that fail now.
  *
  * @internal
  */
@@ -110,7 +112,7 @@ export const failing = (pod: Pod, container: string, times: Times, pods?: Pods):
 ]
 
 /**
- * When the kubelet evicts a pod, and what it says then; undefined: it does not.
+ * Returns when the kubelet evicts a pod, and the message; undefined: the kubelet does not evict it.
  *
  * @internal
  */

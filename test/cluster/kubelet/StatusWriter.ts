@@ -1,6 +1,6 @@
 /**
- * Writes the status of a pod, and notices a status that another client wrote, such as a restored one. The kubelet ignores the conditions of
- * other clients.
+ * Writes the status of a pod, and detects a status that another client wrote, such as a restored one. The kubelet ignores the conditions
+ * of other clients.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import { Pod } from "@homeostat/runtime/resource/BuiltIn"
@@ -10,14 +10,14 @@ import * as PodStatus from "./PodStatus.ts"
 
 /** Writes the status of a pod. */
 export interface StatusWriter {
-  /** Writes the status that it is given at its turn. Tries again until the API server takes the status, or the pod is gone. */
+  /** Computes the status at its turn, and writes it. Retries until the API server accepts the status, or the pod is gone. */
   readonly write: (status: Effect.Effect<PodStatus.Status>) => Effect.Effect<void, never, Client.Client>
-  /** Compares a pod of a watch with what was written last. */
+  /** Compares a pod from the watch with the last written status. */
   readonly seen: (pod: Pod) => Effect.Effect<void>
 }
 
 /**
- * A writer for the pod that the API server has so far. `written` receives each answer. `foreign` runs when another client has written the
+ * Makes a writer for a pod from its current object. `written` receives each response. `foreign` runs when another client has written the
  * status.
  */
 export const make = (
@@ -33,7 +33,7 @@ export const make = (
     let isWriting = false
 
     const versionOf = ({ metadata }: Pod) => Number(metadata.resourceVersion)
-    // The watch can be faster than the answer of a write.
+    // The watch can deliver a write before its response.
     const compare = Effect.suspend(() => {
       const isForeign = versionOf(latest) > versionOf(own) && !PodStatus.isSame(latest, own)
       return isForeign && !isWriting ? foreign : Effect.void

@@ -1,20 +1,22 @@
-/** Tokens of ServiceAccounts, as a kubelet asks the API server for them: bound to one pod, and void when that is gone. */
+/**
+ * Tokens of ServiceAccounts, which a kubelet requests from the API server. A token is bound to one pod, and invalid when the pod is gone.
+ */
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Entries from "./Entries.ts"
 
-/** What is asked for. */
+/** A request for a token. */
 export interface Wanted {
-  /** For whom it is to be good; default: the API server. */
+  /** The audience of the token; default: the API server. */
   readonly audience?: string
   readonly expirationSeconds?: number
 }
 
 const Answer = Schema.parseJson(Schema.Struct({ status: Schema.Struct({ token: Schema.NonEmptyString }) }))
 
-/** The token of a pod's ServiceAccount; fails while the API server gives none. */
+/** Requests a token for the ServiceAccount of a pod. Fails while the API server rejects the request. */
 export const of = (pod: Pod, { audience, expirationSeconds }: Wanted) => {
   const { name, namespace = "default", uid } = pod.metadata
   const account = pod.spec?.serviceAccountName ?? "default"

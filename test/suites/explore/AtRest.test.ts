@@ -10,7 +10,7 @@ import { key, Volume } from "./Mutant.ts"
 
 class TooEarly extends Data.TaggedError("TooEarly") {}
 
-/** A controller that can't work in the first four seconds. */
+/** A controller that fails in its first four seconds. */
 const late = Controller.make("late", {
   for: Volume,
   owns: [ConfigMap],

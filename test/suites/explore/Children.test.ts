@@ -1,9 +1,9 @@
-/** A set of children, explored: a crash between applies and removals, a stale view and a failing request change nothing in the end. */
+/** Explores a set of children. A crash between applies and removals, a stale cache or a failed request does not change the end state. */
 import { BuiltIn, Condition, Controller, CustomResource, Owned, Result, Status } from "@homeostat/runtime"
 import * as Explore from "@homeostat/testkit/Explore"
 import { Effect, Schema } from "effect"
 
-/** A book has a ConfigMap for each page, each after the one before. */
+/** A Book has a ConfigMap for each page, created in order. */
 const Book = CustomResource.make({
   group: "example.com",
   version: "v1",

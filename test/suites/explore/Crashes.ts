@@ -1,4 +1,4 @@
-/** Mutants that a crash or a lost answer between two writes reveals. */
+/** Mutants that a crash or a lost response between two writes reveals. */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"

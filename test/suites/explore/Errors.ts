@@ -1,4 +1,4 @@
-/** Mutants that take an error for something else, never come to rest, or write without the lead. */
+/** Mutants that misinterpret an error, never come to rest, or write without being the leader. */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Fence from "@homeostat/runtime/client/Fence"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -26,7 +26,7 @@ import {
 
 const sized = (volume: Volume) => Status.update(volume, { size: volume.spec.size })
 
-/** A controller that looks at the status to see what is left to do. */
+/** Makes a controller that acts until the status has the size of the spec. */
 const once =
   <E, R>(act: (volume: Volume) => Effect.Effect<unknown, E, R>, access?: ReadonlyArray<Access.Access>) =>
   () => [

@@ -1,4 +1,4 @@
-/** The page about what was explored, one section for each shipped controller. */
+/** The page `docs/explored.md`, with one section for each shipped controller. */
 
 import * as Explore from "@homeostat/testkit/Explore"
 import * as Coverage from "@homeostat/testkit/explore/Coverage"
@@ -7,13 +7,13 @@ import type { StatesReport } from "@homeostat/testkit/explore/States"
 import type { Story } from "@homeostat/testkit/explore/Story"
 import { Effect } from "effect"
 
-/** The page, from the root of the repository. */
+/** The path of the page from the root of the repository. */
 export const path = "docs/explored.md"
 
 /** The options of the explorations on the page. */
 export const options = { depth: 1, pairs: 0, seed: 1, isTried: () => true } as const
 
-/** A section of the page: what happened to the steps of a story. */
+/** Returns a section of the page: the coverage of a story. */
 export const sectionOf = (title: string, { steps }: Story, report: Explorer.Report): string =>
   [
     `## ${title}`,
@@ -23,10 +23,10 @@ export const sectionOf = (title: string, { steps }: Story, report: Explorer.Repo
     Coverage.table(report)
   ].join("\n")
 
-/** Explores a story for a section. */
+/** Explores a story and returns its section. */
 export const section = (title: string, story: Story) =>
   Effect.map(Explore.run(story), (report) => sectionOf(title, story, report))
 
-/** The part of the page about the specs of a kind. */
+/** Returns the section about the specs of a kind. */
 export const specsOf = (title: string, report: StatesReport): string =>
   [`## Specs of ${title}`, "", Coverage.fields(report)].join("\n")

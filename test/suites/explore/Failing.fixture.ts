@@ -1,4 +1,4 @@
-/** Tests of which one fails: see Failure.test.ts. */
+/** The fixture of Failure.test.ts, in which one test fails. */
 import * as Explore from "@homeostat/testkit/Explore"
 import { crashes } from "./Crashes.ts"
 import { create, plain, storyOf } from "./Mutant.ts"

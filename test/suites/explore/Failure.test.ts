@@ -1,4 +1,4 @@
-/** What a failed exploration shows, and how its schedule runs again. */
+/** Tests of the message of a failed exploration, and of the repetition of its schedule. */
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import * as Status from "@homeostat/runtime/controller/Status"
@@ -125,7 +125,7 @@ describe("A violation", () => {
   )
 })
 
-/** A controller that repeats a failed write once, and ignores the second failure. */
+/** A controller that retries a failed write once, and ignores the second failure. */
 const lazy = () => [
   controller((volume) =>
     volume.status?.size === volume.spec.size

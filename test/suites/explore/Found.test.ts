@@ -1,4 +1,4 @@
-/** The schedules that found a defect of a shipped controller, or of Explore itself. */
+/** The schedules that revealed a bug in a shipped controller, or in Explore itself. */
 import { expect } from "bun:test"
 import * as Explore from "@homeostat/testkit/Explore"
 import * as Message from "@homeostat/testkit/explore/Message"
@@ -10,7 +10,7 @@ live(
   "a Restore names its Job and its start if the process was dead while the Job ran",
   () =>
     Effect.gen(function* () {
-      // The status with the Job conflicts, and the process dies before it repeats the write.
+      // The status update with the Job conflicts, and the process dies before it retries the write.
       const report = yield* Explore.run(restoreStory, { only: "1/r8.409/r0.crash-before" })
       expect(report.violations.length === 0 ? "nothing" : Message.of(restoreStory, report)).toBe("nothing")
       expect(report.unreached).toEqual([])

@@ -1,4 +1,4 @@
-/** The specs of the shipped kinds: no violation, and the page has the numbers. */
+/** Explores the specs of the shipped kinds. Expects no violation, and the same numbers as on the page. */
 import { expect } from "bun:test"
 import { join } from "node:path"
 import * as Message from "@homeostat/testkit/explore/Message"
@@ -21,7 +21,7 @@ for (const [title, exploration] of [
         const report = yield* exploration
         expect(report.violations.length === 0 ? "nothing" : Message.ofStates(report)).toBe("nothing")
         const page = yield* Effect.promise(() => Bun.file(join(root, Explored.path)).text())
-        // After a change: bun test/suites/explore/generate.ts
+        // After a change, run: bun test/suites/explore/generate.ts
         expect(page).toContain(Explored.specsOf(title, report))
       }),
     120_000

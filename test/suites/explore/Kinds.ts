@@ -23,7 +23,7 @@ const pod = {
 /** The specs of WebApps. */
 export const webapp = Explore.runStates(WebApp, {
   controllers: [controller],
-  // The Deployment controller keeps the name of an older ReplicaSet in it while no pods are desired.
+  // While the desired replicas are 0, the Deployment controller keeps the name of an older ReplicaSet in this message.
   ignore: ["Deployment: status.conditions[Progressing].message"],
   runs: 4,
   seeds: {
@@ -34,7 +34,7 @@ export const webapp = Explore.runStates(WebApp, {
 
 const key = Virtual.key("shop")
 
-/** The specs of Backups. They do not run in this time, because the status of a Backup keeps the memory of its runs. */
+/** The specs of Backups. No backup runs in this time, because the status of a Backup depends on its earlier runs. */
 export const backup = Explore.runStates(Backup, {
   ...backups,
   key,

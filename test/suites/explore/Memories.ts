@@ -1,4 +1,4 @@
-/** Mutants that decide from what their process remembers, or from the events that it saw. */
+/** Mutants that decide by the memory of their process, or by the events that it received. */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Access from "@homeostat/runtime/controller/Access"
@@ -78,7 +78,7 @@ const greeting: Mutant = {
   steps: [create()]
 }
 
-/** Another manager changes the status. */
+/** Changes the status as another manager. */
 const disturbed = Explore.step(
   "status changed",
   Client.status.patch(Volume, key, Patch.merge({ status: { phase: "Broken" } }))
@@ -105,7 +105,7 @@ const lastWritten: Mutant = {
 }
 
 const accepted: Mutant = {
-  // Homeostat's own defect B4 of the review of its manager.
+  // Defect B4 of Homeostat, from the review of its manager.
   name: "takes everything in the answer to a write for the server's doing",
   oracle: "rest",
   fault: "none",
@@ -151,7 +151,7 @@ const defaults = (written: (version: string) => void) =>
   })
 
 const echo: Mutant = {
-  // Homeostat's own defects B2 of the review of its core and B3 of the review of its manager.
+  // Defects of Homeostat: B2 of the review of its core, and B3 of the review of its manager.
   name: "takes the write of another controller of its process for its own",
   oracle: "rest",
   fault: "none",

@@ -1,4 +1,4 @@
-/** The memory of an exploration does not grow with the number of its worlds. */
+/** The memory usage of an exploration does not grow with the number of its worlds. */
 
 import { heapStats } from "bun:jsc"
 import { expect } from "bun:test"
@@ -13,7 +13,7 @@ const story = Explore.story({
   cluster: { kubelet: false, controllers: ["garbage-collector-controller"] }
 })
 
-/** Plays schedules, and returns the bytes that are in use afterwards. */
+/** Runs schedules, and returns the heap size in bytes afterwards. */
 const usedAfter = (pairs: number, seed: number) =>
   Effect.map(Explore.run(story, { depth: 2, pairs, seed }), ({ schedules }) => {
     Bun.gc(true)
@@ -24,7 +24,7 @@ live(
   "an exploration keeps at most 50 kB of each world",
   () =>
     Effect.gen(function* () {
-      // The first worlds compile the code.
+      // The first worlds also compile the code.
       const before = yield* usedAfter(50, 1)
       const after = yield* usedAfter(150, 2)
       expect(after.schedules).toBe(150)

@@ -1,4 +1,4 @@
-/** A mutant: a small controller with one seeded bug, the correct controller beside it, and the story that both play. */
+/** A mutant is a small controller with one known bug. Each has a twin, the correct controller, which runs the same story. */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -41,10 +41,10 @@ export const Volume = CustomResource.make({
 /** A Volume. */
 export type Volume = typeof Volume.Type
 
-/** The controllers of one process. Each call makes new ones, with memory of their own. */
+/** Returns the controllers of one process. Each call makes new controllers with their own memory. */
 export type Program = () => ReadonlyArray<Controller.Controller<Manager.Runtime>>
 
-/** Why a violation counts: the promise that a mutant breaks. */
+/** The promises of the violations, by short names. */
 export const oracles = {
   rest: "at rest, nothing is written, also by a restarted manager",
   end: "the end is that of the run without a fault",
@@ -59,16 +59,16 @@ export const oracles = {
 
 /** A mutant and its twin. */
 export interface Mutant {
-  /** What the mutant does wrong. */
+  /** The bug of the mutant. */
   readonly name: string
-  /** The oracle that finds it. */
+  /** The promise that the mutant breaks. */
   readonly oracle: keyof typeof oracles
-  /** The fault that reveals it; `none` if the story alone does. */
+  /** The fault that reveals the bug; `none` if the story alone does. */
   readonly fault: Fault["_tag"] | "none"
   readonly mutant: Program
   readonly twin: Program
   readonly steps: ReadonlyArray<Step>
-  /** Whether the state at rest follows from the specs: see `Story`. */
+  /** Whether the state at rest depends on the specs only: see `Story`. */
   readonly fromSpecs?: boolean | undefined
 }
 
@@ -79,7 +79,7 @@ export const isBy =
     broken === oracles[oracle] &&
     (fault === "none" ? faults.length === 0 : faults.some((planned) => planned.fault._tag === fault))
 
-/** A controller of Volumes that owns ConfigMaps and ends with `Result.done`. */
+/** Makes a controller of Volumes that owns ConfigMaps and returns `Result.done`. */
 export const controller = <E, R>(
   reconcile: (volume: Volume) => Effect.Effect<unknown, E, R>,
   access: ReadonlyArray<Access> = []
@@ -91,7 +91,7 @@ export const controller = <E, R>(
     reconcile: (volume) => Effect.as(reconcile(volume), Result.done)
   })
 
-/** The story of a program. */
+/** Returns the story of a program. */
 export const storyOf = (program: Program, { fromSpecs = false, steps }: Mutant): Story =>
   Explore.story({
     controllers: program(),
@@ -101,14 +101,14 @@ export const storyOf = (program: Program, { fromSpecs = false, steps }: Mutant):
     cluster: { kubelet: false, controllers: ["garbage-collector-controller"] }
   })
 
-/** The Volume of the stories. */
+/** The key of the Volume in the stories. */
 export const key = { namespace: "default", name: "v" }
 
-/** A step that creates the Volume. */
+/** Returns a step that creates the Volume. */
 export const create = (spec: Volume["spec"] = { size: 3 }): Step =>
   Explore.step("create", Client.create(Volume, { metadata: key, spec }))
 
-/** A step that changes the spec of the Volume. */
+/** Returns a step that changes the spec of the Volume. */
 export const change = (name: string, spec: object): Step =>
   Explore.step(name, Client.patch(Volume, key, Patch.merge({ spec })))
 
@@ -118,20 +118,20 @@ export const resize = change("resize", { size: 5 })
 /** A step that deletes the Volume. */
 export const remove = Explore.step("delete", Client.delete(Volume, key))
 
-/** The key of an object whose name begins with that of the Volume. */
+/** Returns a key whose name begins with that of the Volume. */
 export const keyOf = ({ metadata: { name, namespace = "" } }: KubernetesObject, suffix: string) => ({
   namespace,
   name: `${name}-${suffix}`
 })
 
-/** Applies a child with a size. */
+/** Applies a child with the size of the Volume. */
 export const apply = (volume: Volume, suffix: string, data: Readonly<Record<string, string>> = {}) =>
   Owned.apply(volume, ConfigMap, {
     metadata: { name: keyOf(volume, suffix).name },
     data: { size: String(volume.spec.size), ...data }
   })
 
-/** The cached child. */
+/** Reads a child from the cache; undefined if the cache does not have it. */
 export const cached = (volume: Volume, suffix: string) =>
   Effect.map(Cache.get(ConfigMap, keyOf(volume, suffix)), Option.getOrUndefined)
 
@@ -139,7 +139,7 @@ export const cached = (volume: Volume, suffix: string) =>
 export const isOwned = (child: ConfigMap, { metadata: { uid } }: Volume): boolean =>
   child.metadata.ownerReferences?.some((reference) => reference.uid === uid) === true
 
-/** The owner reference to a Volume. */
+/** Returns an owner reference to a Volume. */
 export const owner = ({ metadata: { name, uid } }: Volume) => ({
   apiVersion: "explore.example.org/v1",
   kind: "Volume",
@@ -151,8 +151,8 @@ export const owner = ({ metadata: { name, uid } }: Volume) => ({
 /** A correct controller with one child. */
 export const plain: Program = () => [controller((volume) => apply(volume, "data"))]
 
-/** A Volume is created and deleted. */
+/** The steps that create and delete a Volume. */
 export const lifetime: ReadonlyArray<Step> = [create(), remove]
 
-/** A Volume is created and gets another size. */
+/** The steps that create a Volume and change its size. */
 export const growth: ReadonlyArray<Step> = [create(), resize]

@@ -12,7 +12,7 @@ import { others } from "./Others.ts"
 
 const mutants: ReadonlyArray<Mutant> = [...crashes, ...memories, ...others, ...errors]
 
-/** The mutants whose twin and story no earlier mutant has. */
+/** The mutants with a new combination of twin and story. */
 const distinct = mutants.filter(
   ({ steps, twin }, at) => mutants.findIndex((other) => other.twin === twin && other.steps === steps) === at
 )

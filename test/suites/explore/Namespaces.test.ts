@@ -1,4 +1,4 @@
-/** Users of a cluster in namespaces of their own. */
+/** Tests of several users of a cluster, each with their own namespaces. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Transport from "@homeostat/runtime/client/Transport"

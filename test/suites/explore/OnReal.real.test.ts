@@ -18,7 +18,7 @@ import { isBy, type Mutant, storyOf, Volume } from "./Mutant.ts"
 import { others } from "./Others.ts"
 import { webapp } from "./Stories.ts"
 
-/** One or more for each fault and each promise. */
+/** At least one mutant for each fault and each promise. */
 const names = [
   "makes the second of two writes only if the first was necessary",
   "repeats a create after its answer was lost",
@@ -40,19 +40,19 @@ const mutants: ReadonlyArray<Mutant> = [...crashes, ...memories, ...others, ...e
   names.includes(name)
 )
 
-/** How many play at a time. They mostly wait. */
+/** The number of mutants that run at a time. They mostly wait. */
 const concurrency = 6
 
 const controllers = ["garbage-collector-controller"]
 
-/** The first schedule that fails on the embedded cluster. */
+/** Returns the first schedule that fails on the embedded cluster. */
 const failing = (mutant: Mutant) =>
   Effect.map(
     Explore.run(storyOf(mutant.mutant, mutant), { faults: mutant.fault === "none" ? [] : [mutant.fault] }),
     ({ violations }) => violations.find(isBy(mutant))?.schedule
   )
 
-/** The schedule of the twin with this identifier, or the first one with this fault. */
+/** Returns the schedule of the twin with this identifier, or the first one with this fault. */
 const ofTwin = (mutant: Mutant, schedule: Schedule) =>
   Effect.map(Reference.play(storyOf(mutant.twin, mutant), 1), (known): Schedule => {
     const all = Schedules.single(known).filter(({ step }) => step === schedule.step)

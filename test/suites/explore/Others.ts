@@ -1,4 +1,4 @@
-/** Mutants that harm what other clients write, or do not expect it. */
+/** Mutants that damage the writes of other clients, or do not expect them. */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type { ApiError } from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -41,7 +41,7 @@ const unless = <E, R, E2, R2>(condition: Effect.Effect<boolean, E, R>, act: Effe
   Effect.flatMap(condition, (holds) => (holds ? Effect.void : Effect.asVoid(act)))
 
 const forced: Mutant = {
-  // Homeostat's own defect B7 of the review of its manager.
+  // Defect B7 of Homeostat, from the review of its manager.
   name: "applies a child by force that its cache does not have",
   oracle: "others",
   fault: "ForeignWrite",
@@ -152,7 +152,7 @@ const fight: Mutant = {
 const elsewhere = { namespace: "kube-system", name: "v-data" }
 
 const abroad: Mutant = {
-  // Homeostat's own defect B6 of the review of its manager.
+  // Defect B6 of Homeostat, from the review of its manager.
   name: "owns a child in another namespace, which the garbage collector deletes",
   oracle: "rest",
   fault: "none",

@@ -1,4 +1,4 @@
-/** A picture leaves out what differs between equal runs, by the part of the object in which it is. */
+/** Tests that a picture omits the fields that differ between equal runs, by the part of the object that contains them. */
 import { expect, test } from "bun:test"
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import * as Picture from "@homeostat/testkit/explore/Picture"

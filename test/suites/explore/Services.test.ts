@@ -1,4 +1,4 @@
-/** Controllers with services of their own. */
+/** Tests of controllers that need services of their own. */
 import { expect, test } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Controller from "@homeostat/runtime/controller/Controller"

@@ -1,4 +1,4 @@
-/** The test of a shipped controller: no violation, and the page has the numbers. */
+/** Explores a shipped controller. Expects no violation, and the same numbers as on the page. */
 import { expect } from "bun:test"
 import { join } from "node:path"
 import type * as Explore from "@homeostat/testkit/Explore"
@@ -20,7 +20,7 @@ export const test = (title: string, story: Parameters<typeof Explore.run>[0]): v
         const report = yield* Replay.body(name, story, (only) => Explorer.explore(story, { ...Explored.options, only }))
         if (report === undefined) return
         const page = yield* Effect.promise(() => Bun.file(join(root, Explored.path)).text())
-        // After a change: bun test/suites/explore/generate.ts
+        // After a change, run: bun test/suites/explore/generate.ts
         expect(page).toContain(Explored.sectionOf(title, story, report))
       }),
     300_000

@@ -1,4 +1,4 @@
-/** Explore.states finds a controller whose end depends on former specs, and shows simple ones. */
+/** Explore.states finds a controller whose end state depends on earlier specs, and reports simple sequences. */
 import { expect } from "bun:test"
 import * as Explore from "@homeostat/testkit/Explore"
 import * as Message from "@homeostat/testkit/explore/Message"

@@ -19,7 +19,7 @@ import * as Virtual from "../backup/Virtual.ts"
 
 const shop = { namespace: "default", name: "shop" }
 
-/** A WebApp from its creation to its deletion. */
+/** The story of a WebApp from its creation to its deletion. */
 export const webapp = Explore.story({
   controllers: [controller],
   steps: [
@@ -32,7 +32,7 @@ export const webapp = Explore.story({
   ]
 })
 
-/** Each mover succeeds after a minute. */
+/** Each mover pod succeeds after a minute. */
 const pods: SimulatedPods.Pods = (pod) => {
   const mover = PretendedMover.read(pod)
   return mover === undefined ? undefined : PretendedMover.succeeds(mover)
@@ -52,7 +52,7 @@ export const backups = {
   manager: (settings: Manager.Settings & { readonly instance: string }) =>
     Effect.suspend(() =>
       Manager.launch([backup, restore], settings).pipe(
-        // Each process has its own.
+        // Each process has its own services.
         Effect.provideService(RepositoryQueue.RepositoryQueue, RepositoryQueue.make()),
         Effect.provideService(Needs.Needs, Needs.make())
       )
@@ -61,7 +61,7 @@ export const backups = {
   before
 }
 
-/** A Backup that runs, runs again, is suspended and deleted. */
+/** The story of a Backup that runs twice, is suspended and deleted. */
 export const backupStory = Explore.story({
   ...backups,
   steps: [
@@ -72,7 +72,7 @@ export const backupStory = Explore.story({
   ]
 })
 
-/** A Restore into a new claim. */
+/** The story of a Restore into a new claim. */
 export const restoreStory = Explore.story({
   ...backups,
   before: before.pipe(Effect.zipRight(Virtual.create("shop"))),

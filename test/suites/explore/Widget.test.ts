@@ -1,4 +1,4 @@
-/** The Widget of the guide, explored by one line. */
+/** Explores the Widget of the guide with one line. */
 import { BuiltIn, Controller, CustomResource, Owned, Result, Status } from "@homeostat/runtime"
 import * as Explore from "@homeostat/testkit/Explore"
 import { Effect, Schema } from "effect"

@@ -1,4 +1,4 @@
-/** Writes the page about what was explored. It takes some minutes: run it after a change of a shipped controller or its story. */
+/** Writes `docs/explored.md`. It takes some minutes: run it after a change of a shipped controller or its story. */
 import { join } from "node:path"
 import { Effect } from "effect"
 import * as Explored from "./Explored.ts"

@@ -1,5 +1,5 @@
 /**
- * Plays schedules with two faults for the shipped controllers, and prints the violations by promise:
+ * Runs schedules with two faults for the shipped controllers, and prints the violations by promise:
  * `bun test/suites/explore/pairs.ts [--count N] [--seed N] [WebApp|Backup|Restore...]`.
  */
 import { parseArgs } from "node:util"
@@ -34,7 +34,7 @@ const pairs = Math.ceil(integer("count", values.count) / wanted.length)
 
 const megabytes = (): string => `${Math.round(process.memoryUsage.rss() / 1_000_000)} MB`
 
-/** The number of violations of each promise. */
+/** Returns the number of violations of each promise. */
 const byOracle = ({ violations }: Report): ReadonlyArray<string> => {
   const counts = new Map<string, number>()
   for (const { oracle } of violations) counts.set(oracle, (counts.get(oracle) ?? 0) + 1)

@@ -1,4 +1,4 @@
-/** `homeostat plan`, the compiled program, on a cluster that a user reaches with a kubeconfig. */
+/** Tests of `homeostat plan` in the compiled program, with the kubeconfig of a user. */
 import { describe, expect } from "bun:test"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -21,7 +21,7 @@ const planner = (cluster: ControlPlane, namespace: string, kubeconfig = cluster.
   return (...args: ReadonlyArray<string>) => Binary.run(["plan", ...flags, ...args], Binary.bare(cluster.directory))
 }
 
-/** The manager works until the WebApps run, and stops. */
+/** Runs the manager until the WebApps are Running, and stops it. */
 const managed = (cluster: ControlPlane, namespace: string) =>
   Effect.gen(function* () {
     const flags = [`--kubeconfig=${cluster.admin.kubeconfigPath}`, `--namespace=${namespace}`, "--controllers=webapp"]
@@ -197,7 +197,7 @@ describe("homeostat plan", () => {
           )
         )
         expect(flags).toEqual(["--controllers=webapp", expect.stringMatching(/^--filename=2 objects, sha256 /)])
-        // The namespace of the command line wins.
+        // The namespace of the command line overrides that of the kubeconfig.
         const other = yield* plan('"$PLAN" plan --controllers=webapp --namespace=default -f "$FILE"')
         expect(other.stdout).toContain("+ Deployment default/a (apply)\n")
       })

@@ -1,4 +1,4 @@
-/** The outputs on docs/plan.md, and the texts of plans. */
+/** Tests of the outputs in docs/plan.md, and of the text of plans. */
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import * as Document from "@homeostat/runtime/plan/Document"

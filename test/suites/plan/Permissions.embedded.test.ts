@@ -1,4 +1,4 @@
-/** The role of `homeostat rbac --plan` is enough for a plan, and the plan names each permission that it lacks. */
+/** Tests that the role of `homeostat rbac --plan` is sufficient for a plan, and that the plan names each missing permission. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
@@ -20,7 +20,7 @@ type Role = Exclude<ReturnType<typeof Rbac.of>[number], { readonly roleRef: unkn
 
 const isRole = (object: ReturnType<typeof Rbac.of>[number]): object is Role => "rules" in object
 
-/** A cluster with a new WebApp and one whose Service belongs to nobody, which the controller looks at before it writes. */
+/** A cluster with two WebApps. The Service of one already exists without an owner, so the controller reads it before it writes. */
 const cluster = Effect.gen(function* () {
   const made = yield* EmbeddedCluster.make({ crds: [Crd.of(WebApp)], seed: 1, controllers: [], kubelet: false })
   yield* Effect.gen(function* () {
@@ -32,7 +32,7 @@ const cluster = Effect.gen(function* () {
   return made
 })
 
-/** The plan of a user with these roles. */
+/** Returns the plan of a user with these roles. */
 const planAs = (
   { bind }: EmbeddedCluster.EmbeddedCluster,
   roles: ReadonlyArray<object>,
@@ -47,7 +47,7 @@ const planAs = (
 
 const writesOf = ({ writes }: Plan.Plan) => writes.map(Recorded.plain)
 
-/** The bound rules without one verb on one resource. */
+/** Returns the bound rules without one verb on one resource. */
 const without = (roles: ReturnType<typeof Rbac.of>, resource: string, verb: string, name: string) =>
   roles.map((object) => {
     const metadata = { ...object.metadata, name }

@@ -1,4 +1,4 @@
-/** Plans on a real kube-apiserver: its audit log has no write, and the manager then writes the plan. */
+/** Tests of plans on a real kube-apiserver. Its audit log has no write of the plan, and the manager then makes the planned writes. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Cluster from "@homeostat/runtime/client/Cluster"
@@ -54,7 +54,7 @@ Shared.real(
           Effect.orDie,
           Effect.provide(client)
         )
-      /** The writes of a manager until it has nothing more to do. */
+      /** Runs a manager until it is idle, and returns its writes. */
       const managed = Effect.gen(function* () {
         const recorded = Recorded.through(transportOf(cluster.admin), ({ plural }) => kinds[plural] ?? plural, stateOf)
         yield* Manager.launch([controller], { namespaces: [namespace] }).pipe(Effect.provide(recorded.transport))
@@ -74,7 +74,7 @@ Shared.real(
           expect(asked.writes.map(Recorded.plain).toSorted()).toEqual(written)
         })
 
-      // As `homeostat rbac --plan` prints them.
+      // The rules are those of `homeostat rbac --plan`.
       const rules = Rbac.of(Reads.of([controller], [])).flatMap((object) =>
         "rules" in object ? [...object.rules] : []
       )

@@ -1,4 +1,4 @@
-/** The writes of a real manager on a cluster, in the form of a plan, from the states of the cluster before and after each. */
+/** Records the writes of a real manager as those of a plan, from the states of the cluster before and after each write. */
 import type { Request } from "@homeostat/runtime/client/Request"
 import { Transport } from "@homeostat/runtime/client/Transport"
 import { Reconciliation } from "@homeostat/runtime/controller/Reconciliation"
@@ -7,24 +7,24 @@ import * as Write from "@homeostat/runtime/plan/Write"
 import type * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import { Context, Effect, Layer, Option } from "effect"
 
-/** The kinds that are no part of a plan. */
+/** The kinds that are not part of a plan. */
 const ignored = new Set(["events", "leases"])
 
-/** A cluster whose transport records the writes. */
+/** A transport that records the writes. */
 export interface Recorded {
   readonly transport: Layer.Layer<Transport>
   readonly writes: ReadonlyArray<Write.Write>
-  /** The requests that could write, also those without an effect. */
+  /** The requests that could write, even those without an effect. */
   readonly requests: ReadonlyArray<string>
 }
 
-/** The state of an object now. */
+/** Returns the current state of an object. */
 type StateOf = (target: Target.Target) => Effect.Effect<object | undefined>
 
-/** The kind of a target. */
+/** Returns the kind of a target. */
 type KindOf = (target: Target.Target) => string
 
-/** Records the writes on the way to a cluster with these states. */
+/** Records the writes through a transport to a cluster with these states. */
 export const through = (transport: Layer.Layer<Transport>, kindOf: KindOf, stateOf: StateOf): Recorded => {
   const writes: Array<Write.Write> = []
   const requests: Array<string> = []
@@ -83,7 +83,7 @@ export const over = ({ server, transport }: EmbeddedCluster.EmbeddedCluster): Re
   )
 }
 
-/** A write without the texts that differ between two runs from the same moment: times, and uids of new objects. */
+/** Returns a write as JSON, without the values that differ between two runs from the same moment: times, and uids of new objects. */
 export const plain = (write: Write.Write): string =>
   JSON.stringify(write)
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "<time>")

@@ -1,5 +1,5 @@
 /**
- * A plan after each step of the stories of the shipped controllers is what a manager then writes. The plan has the permissions of
+ * Tests that a plan after each step of the shipped controllers' stories equals the writes of a manager. The plan has the permissions of
  * `homeostat rbac --plan`.
  */
 import { describe, expect } from "bun:test"
@@ -23,7 +23,7 @@ import * as Stories from "../explore/Stories.ts"
 import * as Recorded from "./Recorded.ts"
 import * as WebAppStory from "./WebAppStory.ts"
 
-/** The state after the manager has done the steps before this one, and the user this one. */
+/** Returns the state after the manager has finished the earlier steps, and the user has done this step. */
 const momentAfter = (story: Story, index: number): Effect.Effect<WebAppStory.Moment> =>
   Effect.suspend(() => {
     const time = VirtualTime.make(story.begin)
@@ -71,7 +71,7 @@ const written = (story: Story, moment: WebAppStory.Moment) =>
     Effect.gen(function* () {
       const recorded = Recorded.over(cluster)
       yield* Effect.forkScoped(story.manager({ instance: "after" }).pipe(Effect.provide(recorded.transport)))
-      // Less than the period of any schedule: a plan is about now.
+      // The time is less than the period of any schedule, because a plan is about the present.
       yield* time.pass("1 second")
       return recorded.writes
     })

@@ -1,4 +1,4 @@
-/** A plan is what a real manager then writes: at two moments of random stories, object by object and field by field. */
+/** Tests that a plan equals the writes of a real manager, at two moments of random stories, for each object and field. */
 import { expect } from "bun:test"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Plan from "@homeostat/runtime/plan/Plan"
@@ -37,7 +37,7 @@ const written = (moment: WebAppStory.Moment) =>
     })
   )
 
-/** The texts of each list that the other lacks. */
+/** Returns the texts of each list that the other list does not have. */
 const differences = (one: ReadonlyArray<string>, other: ReadonlyArray<string>) => {
   const left = [...other]
   const missing = one.filter((text) => {

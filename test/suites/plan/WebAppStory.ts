@@ -1,6 +1,4 @@
-/**
- * Random stories of WebApps, by seed: a cluster where a manager has worked, and what users and other programs have changed since.
- */
+/** Random stories of WebApps, by seed. A manager has worked in the cluster, and then users and other programs have made changes. */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Manager from "@homeostat/runtime/manager/Manager"
@@ -16,7 +14,7 @@ import { Effect, Exit, Logger, LogLevel, Random, Scope } from "effect"
 export interface Moment {
   readonly saved: ReturnType<EmbeddedCluster.EmbeddedCluster["server"]["saved"]>
   readonly at: number
-  /** What happened, for messages. */
+  /** The actions so far, for messages. */
   readonly told: ReadonlyArray<string>
 }
 
@@ -24,7 +22,7 @@ type Action = Effect.Effect<unknown, unknown, Client.Client>
 
 const namespace = "default"
 
-/** The definition of an older program, which accepts values that a Deployment rejects. */
+/** The CRD of an older program, which accepts values that a Deployment rejects. */
 const older: Crd.Crd = JSON.parse(
   JSON.stringify(Crd.of(WebApp), (key, value) => (key === "x-kubernetes-validations" ? undefined : value))
 )
@@ -123,7 +121,7 @@ const changes: { readonly [name: string]: (name: string) => Action } = {
     )
 }
 
-/** Objects of others that have the name of a new WebApp. */
+/** Objects of other owners with the name of a new WebApp. */
 const squatters: { readonly [name: string]: (name: string) => Action } = {
   nothing: () => Effect.void,
   "foreign Deployment": (name) => foreignDeployment(name, undefined),
@@ -168,7 +166,7 @@ const pick = (all: { readonly [name: string]: (name: string) => Action }) =>
     return [name, all[name]] as const
   })
 
-/** The manager works until everything is at rest, and stops. */
+/** Runs the manager until the cluster is at rest, and stops it. */
 const managed = (cluster: EmbeddedCluster.EmbeddedCluster, time: VirtualTime.VirtualTime) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
@@ -180,7 +178,7 @@ const managed = (cluster: EmbeddedCluster.EmbeddedCluster, time: VirtualTime.Vir
     yield* time.during(Scope.close(scope, Exit.void))
   })
 
-/** Tells a story: its moments right after the last change, and when the cluster is at rest again. */
+/** Runs a story. Returns its moments right after the last change, and when the cluster is at rest again. */
 export const tell = (seed: number): Effect.Effect<ReadonlyArray<Moment>> =>
   Effect.suspend(() => {
     const time = VirtualTime.make(Date.parse("2026-11-20T08:00:00Z"))
@@ -189,7 +187,7 @@ export const tell = (seed: number): Effect.Effect<ReadonlyArray<Moment>> =>
       const cluster = yield* EmbeddedCluster.make({ seed, crds: [(yield* chance(0.3)) ? older : Crd.of(WebApp)] })
       const act = (text: string, action: Action | undefined) =>
         Effect.map(Effect.exit(Effect.provide(action ?? Effect.void, cluster.client)), (exit) => {
-          // The API server rejects some: then the story goes on without.
+          // The API server rejects some actions, and the story continues without them.
           told.push(Exit.isSuccess(exit) ? text : `${text} (rejected)`)
         })
       const create = (name: string) =>
@@ -221,7 +219,7 @@ export const tell = (seed: number): Effect.Effect<ReadonlyArray<Moment>> =>
     }).pipe(Effect.scoped, time.within, Effect.withRandom(Random.make(seed)), Logger.withMinimumLogLevel(LogLevel.None))
   })
 
-/** A cluster as at a moment, in which only the program of a test does anything. */
+/** Starts a cluster from a moment. Only the program of the test runs in it. */
 export const frozen = <A, E>(
   { at, saved }: Moment,
   course: (cluster: EmbeddedCluster.EmbeddedCluster, time: VirtualTime.VirtualTime) => Effect.Effect<A, E, Scope.Scope>

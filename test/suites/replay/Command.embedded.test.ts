@@ -1,4 +1,4 @@
-/** `homeostat replay`, the compiled program, with the recordings of a manager at work. */
+/** Tests of `homeostat replay` in the compiled program, with the recordings of a running manager. */
 import { describe, expect } from "bun:test"
 import { chmod, readFile, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -64,7 +64,7 @@ describe("homeostat replay", () => {
         const file = join(folder, "recording.json")
         expect(yield* run("replay", created.reconcileID, "--save", file)).toMatchObject({ code: 0, stdout: "" })
         expect((yield* Effect.promise(() => stat(file))).mode & 0o777).toBe(0o600)
-        // Also if others may read the file that it replaces.
+        // The file becomes private, even if the old file was readable by others.
         yield* Effect.promise(() => chmod(file, 0o644))
         expect(yield* run("replay", created.reconcileID, "--save", file)).toMatchObject({ code: 0 })
         expect((yield* Effect.promise(() => stat(file))).mode & 0o777).toBe(0o600)
@@ -73,7 +73,7 @@ describe("homeostat replay", () => {
         expect(report).toMatchObject({ kind: "Replay", same: true, writes: 3, recording: { trace: created.trace } })
         expect(report.recording.program).toStartWith("homeostat/")
 
-        // As if the recorded build had written another image.
+        // The recording is changed as if the recorded build had written another image.
         const text = yield* Effect.promise(() => readFile(file, "utf8"))
         const document: Document = JSON.parse(text)
         expect(document.requests.filter(({ method }) => method === "PATCH")).toHaveLength(3)

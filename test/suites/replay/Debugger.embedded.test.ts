@@ -1,4 +1,4 @@
-/** A replay under a debugger, as docs/replay.md starts it: from the sources, and the compiled program. */
+/** Tests of a replay in a debugger, started as in docs/replay.md, from the sources and from the compiled program. */
 import { describe, expect } from "bun:test"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -19,10 +19,10 @@ const commands = {
   compiled: "dist/homeostat replay --break --recording recording.json"
 } as const
 
-/** The variable that the compiled program needs besides. */
+/** The variable that the compiled program also needs. */
 const variable = `BUN_INSPECT=ws://${place}?wait=1`
 
-/** Why the debugger paused, from the first pause at a statement on. The session ends then, and so does the process. */
+/** Returns why the debugger paused, after the first pause at a statement. The session and the process then end. */
 const pausedIn = (url: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = new WebSocket(url)

@@ -1,4 +1,4 @@
-/** The output on docs/replay.md, and the texts of replays. */
+/** Tests of the output in docs/replay.md, and of the text of replays. */
 import { expect, test } from "bun:test"
 import { join } from "node:path"
 import type { Report } from "@homeostat/runtime/replay/Replay"

@@ -1,4 +1,4 @@
-/** The recordings of every attempt of a story, as a file has them. */
+/** The recordings of all attempts of a story, in the format of a file. */
 import * as RepositoryQueue from "@homeostat/backup/repository/RepositoryQueue"
 import * as Needs from "@homeostat/backup/run/Needs"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
@@ -12,14 +12,14 @@ import type { Story } from "@homeostat/testkit/explore/Story"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { Effect, Layer, Logger, LogLevel, Random } from "effect"
 
-/** The document after it was written to a file and read again. */
+/** Returns the document after a round trip through JSON. */
 export const filed = (document: Document.Document): Document.Document => {
   const parsed = Document.parse(JSON.stringify(document))
   if (typeof parsed === "string") throw new Error(parsed)
   return parsed
 }
 
-/** Keeps the recording of each attempt in an effect, also of those that did nothing. */
+/** Observes the attempts of an effect, and adds the recording of each one to `into`, even if the attempt did nothing. */
 export const observed = (into: Array<Document.Document>) =>
   Attempt.observedBy((attempt) =>
     Effect.sync(() => {
@@ -28,7 +28,7 @@ export const observed = (into: Array<Document.Document>) =>
     })
   )
 
-/** The recordings of a story. */
+/** Returns the recordings of a story. */
 export const ofStory = (story: Story): Effect.Effect<ReadonlyArray<Document.Document>> =>
   Effect.suspend(() => {
     const time = VirtualTime.make(story.begin)

@@ -1,4 +1,4 @@
-/** Recordings of a manager at work, replayed with the same reconciler and with a corrected one. */
+/** Tests of replays of a manager's recordings, with the same reconciler and with a fixed one. */
 import { describe, expect } from "bun:test"
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -41,7 +41,7 @@ const controllerOf = (reconcile: Reconcile) =>
     reconcile
   })
 
-/** The recordings of the attempts for one Chore, in which the body happens. */
+/** Returns the recordings of the attempts for one Chore, during which `body` runs. */
 const recordings = (
   reconcile: Reconcile,
   body: Effect.Effect<unknown, unknown, Client.Client> = Effect.void,
@@ -67,7 +67,7 @@ const replay = (document: Document, reconcile: Reconcile) => Recordings.replayed
 
 const page = (text: string) => ({ metadata: { name: "page" }, data: { text } })
 
-/** The first recording, which there must be. */
+/** Returns the first recording. Throws an Error if there is none. */
 const first = (documents: ReadonlyArray<Document>): Document => {
   const [document] = documents
   if (document === undefined) throw new Error("no recording")
@@ -165,7 +165,7 @@ describe("An attempt that failed", () => {
         expect(report).toMatchObject({ same: false, ending: { outcome: "Stopped" }, missingReads: [missing] })
         expect(reached).toBe(false)
       }
-      // The recording knows the Chore from the start of the attempt.
+      // The recording contains the Chore from the start of the attempt.
       const known = yield* replay(document, (chore) =>
         Effect.as(Client.get(Chore, chore.metadata as typeof key), Result.done)
       )

@@ -1,4 +1,4 @@
-/** Each attempt of the shipped controllers, replayed from its recording, reads, writes and ends as it did. */
+/** Tests that each attempt of the shipped controllers reads, writes and ends in its replay as in its recording. */
 import { describe, expect } from "bun:test"
 import { backup, restore } from "@homeostat/backup"
 import { isWrite } from "@homeostat/runtime/replay/Writes"
@@ -18,7 +18,8 @@ describe.each([
       const recordings = yield* Recordings.ofStory(story)
       expect(recordings.length).toBeGreaterThan(10)
       expect(recordings.filter(({ requests }) => requests.some(isWrite)).length).toBeGreaterThan(4)
-      // The Backup controller remembers in its process when it has checked Secrets. So a delay may differ, and a check may come again.
+      // The Backup controller caches in its process when it has checked Secrets. A delay may therefore differ, and a check may be
+      // repeated.
       const remembers = story !== Stories.webapp
       let stopped = 0
       for (const document of recordings) {

@@ -1,4 +1,4 @@
-/** Who sets the number of pods: the WebApp's spec, or an autoscaler. */
+/** Tests of the replicas of a WebApp, which its spec or an autoscaler sets. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -9,7 +9,7 @@ import * as Managed from "../Managed.ts"
 import * as ByHand from "./ByHand.ts"
 import * as Scene from "./Scene.ts"
 
-/** An autoscaler. Its controller does not run here: the tests scale in its place. */
+/** Creates an autoscaler. The HPA controller does not run here, so the tests scale in its place. */
 const autoscale = ({ namespace }: Scene.Scene, target: { readonly apiVersion: string; readonly kind: string }) =>
   Client.create(HorizontalPodAutoscaler, {
     metadata: { namespace, name: "shop" },
@@ -20,7 +20,7 @@ const ofDeployment = { apiVersion: "apps/v1", kind: "Deployment" }
 
 const replicas = (scene: Scene.Scene) => Effect.map(Scene.deployment(scene, "shop"), ({ spec }) => spec?.replicas)
 
-/** Waits until the controller has given the replicas of the Deployment out of its hands. */
+/** Waits until the controller no longer manages the replicas of the Deployment. */
 const handedOver = (scene: Scene.Scene) =>
   Managed.eventually(
     "the replicas are handed over",
@@ -110,7 +110,7 @@ describe.concurrent("an autoscaler of the WebApp", () => {
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop")
       yield* autoscale(scene, { apiVersion: "apps.kubedojo.io/v1beta1", kind: "WebApp" })
-      // As the autoscaler's own controller does it.
+      // The HPA controller also scales through the scale subresource.
       yield* Client.scale.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { replicas: 5 } }))
       yield* Scene.settled(scene, "shop")
       expect((yield* Client.scale.get(WebApp, scene.key("shop"))).status?.replicas).toBe(5)

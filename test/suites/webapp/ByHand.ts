@@ -1,6 +1,6 @@
 /**
- * What people do to a WebApp called `shop` and to its children with kubectl, as the API server gets it: the same requests under
- * the same field managers, without the program.
+ * The requests of kubectl commands for a WebApp named `shop` and its children. The requests and field managers are those of kubectl, but
+ * kubectl does not run.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -19,7 +19,7 @@ const change = ({ key }: Scene, kind: Kind, patch: Patch.Patch, command: string)
 export const scale = ({ key }: Scene, kind: Kind, replicas: number) =>
   Client.scale.patch(kind, key("shop"), Patch.merge({ spec: { replicas } }), { fieldManager: "kubectl" })
 
-/** `kubectl label`; `null` takes one off. */
+/** `kubectl label`; `null` removes a label. */
 export const label = (scene: Scene, kind: Kind, labels: { readonly [key: string]: string | null }) =>
   change(scene, kind, Patch.merge({ metadata: { labels } }), "label")
 
@@ -30,10 +30,10 @@ export const annotate = (scene: Scene, kind: Kind, annotations: { readonly [key:
 /** `kubectl patch` */
 export const patch = (scene: Scene, kind: Kind, patch: Patch.Patch) => change(scene, kind, patch, "patch")
 
-/** `kubectl delete`; does not wait. */
+/** `kubectl delete --wait=false`. */
 export const remove = ({ key }: Scene, kind: Kind) => Client.delete(kind, key("shop"), { propagation: "Background" })
 
-/** `kubectl set image` and `kubectl set env`: what is set of the container. */
+/** `kubectl set image` and `kubectl set env`: sets fields of the container. */
 export const set = (scene: Scene, fields: object) =>
   change(
     scene,
@@ -48,5 +48,5 @@ export const set = (scene: Scene, fields: object) =>
     "set"
   )
 
-/** `kubectl rollout`, each command of which sets something else. */
+/** `kubectl rollout`: each command sets other fields of the spec. */
 export const rollout = (scene: Scene, spec: object) => change(scene, Deployment, Patch.strategic({ spec }), "rollout")

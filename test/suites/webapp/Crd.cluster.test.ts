@@ -1,4 +1,4 @@
-/** The WebApp kind, as the API server knows it from its definition. */
+/** Tests of the WebApp kind, as the API server validates it by its CRD. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { CustomResourceDefinition } from "@homeostat/runtime/resource/BuiltIn"
@@ -6,7 +6,7 @@ import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, Schema } from "effect"
 import * as Scene from "./Scene.ts"
 
-/** As much of an answer of the API server as is compared here. */
+/** The part of a response of the API server that the tests compare. */
 const Answer = Schema.parseJson(
   Schema.Struct({
     message: Schema.optional(Schema.String),
@@ -18,7 +18,7 @@ const Answer = Schema.parseJson(
   })
 )
 
-/** Asks for a WebApp: the status, and the fields that the API server complains of. */
+/** Creates a WebApp. Returns the status code, and the fields in the error of the API server. */
 const ask = (scene: Scene.Scene, spec: object, name = "shop") =>
   Effect.gen(function* () {
     const { body, status } = yield* scene.cluster.request(
@@ -28,12 +28,12 @@ const ask = (scene: Scene.Scene, spec: object, name = "shop") =>
     )
     const answer = yield* Schema.decodeUnknown(Answer)(body)
     const complaints = answer.details?.causes?.map(({ field = "" }) => field.replace(/^\./, "")) ?? []
-    // `<nil>` says that some rules were not looked at, as there is something wrong already.
+    // `<nil>` means that the API server skipped some rules because of other errors.
     const fields = new Set(complaints.filter((field) => field !== "<nil>"))
     return { status, fields: [...fields], message: answer.message ?? "" }
   })
 
-/** Each of them is refused for the field that it stands under, and nothing is stored. */
+/** Expects that the API server rejects each spec because of its field, and stores nothing. */
 const refused = (scene: Scene.Scene, specs: ReadonlyArray<readonly [field: string, spec: object]>) =>
   Effect.gen(function* () {
     for (const [field, spec] of specs) {
@@ -44,7 +44,7 @@ const refused = (scene: Scene.Scene, specs: ReadonlyArray<readonly [field: strin
 
 const image = "registry.test/web:1"
 
-/** A variable that is read from elsewhere. */
+/** Returns an environment variable with this source. */
 const from = (valueFrom: object) => ({ name: "A", valueFrom })
 
 describe.concurrent("the WebApp kind", () => {

@@ -1,4 +1,4 @@
-/** The WebApp kind, as kubectl knows it from the definition that the program prints. */
+/** Tests of the WebApp kind in kubectl, with the CRD that the program prints. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -70,9 +70,9 @@ spec:
   Scene.real.empty("explains what the fields are for", (scene) =>
     Effect.gen(function* () {
       const explain = (path: string) =>
-        // kubectl breaks lines where they get long.
+        // Kubectl wraps long lines.
         Effect.map(Kubectl.run(scene, ["explain", path]), (text) => text.replaceAll(/\s+/g, " "))
-      // The API server publishes the schema of a kind some seconds after it serves it.
+      // The API server publishes the schema of a kind some seconds after it serves the kind.
       const kind = yield* Managed.eventually("explain knows the kind", explain("webapp"), () => true)
       expect(kind).toContain("A container image that runs in a number of pods behind a Service of the same name.")
       const spec = yield* explain("webapp.spec")

@@ -1,4 +1,4 @@
-/** WebApps that are deleted: what goes with them, what stays, and what comes back under the same name. */
+/** Tests of deleted WebApps: their children are deleted, other objects stay, and a new WebApp can have the same name. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Scene from "./Scene.ts"
 
-/** The names of what is left in the scene of a WebApp and its children. */
+/** Counts the remaining WebApps, Deployments and Services of the scene. */
 const left = ({ namespace }: Scene.Scene) =>
   Effect.map(
     Effect.all([
@@ -32,7 +32,7 @@ describe.concurrent("a deleted WebApp", () => {
         yield* Client.delete(WebApp, scene.key("shop"), { propagation })
         yield* Managed.eventually("they are gone", left(scene), isEmpty)
         yield* Managed.eventually("the pods are gone", Scene.pods(scene, "shop"), ({ length }) => length === 0)
-        // No reconcile that does not know of the deletion makes anything again.
+        // A reconcile with a stale cache must not recreate the children.
         yield* Scene.rest(scene)
         expect(yield* left(scene)).toEqual([0, 0, 0])
       })
@@ -42,7 +42,7 @@ describe.concurrent("a deleted WebApp", () => {
   Scene.managed("can be made again under its name at once, without a word of conflict", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: "registry.test/web:1" })
-      // At once: the garbage collector takes some milliseconds only.
+      // The test continues at once, because the garbage collector needs only some milliseconds.
       yield* Client.delete(WebApp, scene.key("shop"))
       const app = yield* Scene.create(scene, "shop", { image: "registry.test/web:2" })
       yield* Scene.settled(scene, "shop")

@@ -1,4 +1,4 @@
-/** What people change by hand in the children of a WebApp: ours is put right, once and quietly; theirs is left alone. */
+/** Tests of manual changes of a WebApp's children. The controller reverts changes of its own fields once, and ignores changes of others. */
 import { describe, expect } from "bun:test"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"

@@ -1,4 +1,4 @@
-/** What tests of a WebApp have in common in which somebody changes a child of it: what is put right, and what is left alone. */
+/** The checks for changes of a WebApp's children: the controller either reverts a change or ignores it. */
 import { expect } from "bun:test"
 import type * as Client from "@homeostat/runtime/client/Client"
 import type { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
@@ -6,10 +6,10 @@ import { Effect, type Scope } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Scene from "./Scene.ts"
 
-/** What the WebApp says. */
+/** The spec of the WebApp. */
 export const spec = { image: "registry.test/web:1", replicas: 2, port: 8080, env: [{ name: "MODE", value: "shop" }] }
 
-/** What the intent says of the children. Read-only facts such as defaults and cluster IPs are not in it. */
+/** Returns the fields of the children that the intent sets. Defaulted fields and cluster IPs are not among them. */
 const intended = (deployment: Deployment, service: Service) => ({
   owners: [deployment, service].map(({ metadata }) => metadata.ownerReferences),
   labels: [deployment, service].map(({ metadata }) => [
@@ -23,7 +23,7 @@ const intended = (deployment: Deployment, service: Service) => ({
   service: { type: service.spec?.type, selector: service.spec?.selector, ports: service.spec?.ports }
 })
 
-/** What its children say of that. */
+/** Returns the intended fields of the current children. */
 export const children = (scene: Scene.Scene) =>
   Effect.zipWith(Scene.deployment(scene, "shop"), Scene.service(scene, "shop"), intended)
 
@@ -33,7 +33,7 @@ const tally = (scene: Scene.Scene) =>
     (events) => new Map(events.map(({ count, note, reason }) => [`${reason} ${note}`, count]))
   )
 
-/** What was told since. The same told again counts up an Event, seconds later. */
+/** Returns the new Events. A repeated Event increments its count some seconds later. */
 const news = (scene: Scene.Scene, before: ReadonlyMap<string, number>) =>
   Effect.map(Scene.events(scene, "shop"), (events) =>
     events
@@ -41,27 +41,27 @@ const news = (scene: Scene.Scene, before: ReadonlyMap<string, number>) =>
       .filter(({ count }) => count > 0)
   )
 
-/** Somebody does something to a child. */
+/** A change of a child by another client. */
 export type Change = (scene: Scene.Scene) => Effect.Effect<unknown, unknown, Client.Client>
 
-/** A change that is put right. */
+/** A change that the controller reverts. */
 export interface Repaired {
   readonly by: Change
-  /** What is told of the repair, */
+  /** The reason of the Event. */
   readonly reason: "DeploymentCreated" | "DeploymentUpdated" | "ServiceCreated" | "ServiceUpdated"
-  /** and what that names, as its reader wants to know it. */
+  /** The text that the note of the Event contains. */
   readonly names: string
 }
 
-/** A change that is left alone. */
+/** A change that the controller ignores. */
 export interface Left {
   readonly by: Change
-  /** Where it can be seen afterwards. */
+  /** Reads the change. */
   readonly shows: (scene: Scene.Scene) => Effect.Effect<unknown, unknown, Client.Client>
   readonly as: unknown
 }
 
-/** It is put right, told once, and then nobody writes any more. */
+/** Expects that the controller reverts the change, reports one Event, and then writes nothing more. */
 export const isRepaired = (
   scene: Scene.Scene & { readonly manager: Managed.Managed },
   { by, names, reason }: Repaired
@@ -88,7 +88,7 @@ export const isRepaired = (
       .slice(attemptsBefore)
       .map(({ outcome }) => outcome._tag)
     expect(outcomes.at(-1)).toBe("Done")
-    // The removal of strangers may meet a status written meanwhile, and is then tried again: on a busy machine, some times.
+    // The removal of unknown objects may conflict with a new status and is then retried, several times on a busy machine.
     expect(outcomes.filter((outcome) => outcome !== "Done").length).toBeLessThan(10)
   })
 
@@ -97,7 +97,7 @@ const isRolledOut = ({ metadata, spec, status }: Deployment): boolean =>
   status?.updatedReplicas === spec?.replicas &&
   status?.availableReplicas === spec?.replicas
 
-/** It is there to stay, and nothing is told of it. */
+/** Expects that the change stays, and that the controller reports no Event. */
 export const isLeft = (
   scene: Scene.Scene,
   { as, by, shows }: Left
@@ -112,7 +112,7 @@ export const isLeft = (
     yield* Managed.eventually("the Deployment is rolled out", Scene.deployment(scene, "shop"), isRolledOut)
     yield* Scene.settled(scene, "shop")
 
-    // A pod of before may take a moment more to be gone.
+    // The old pods may need a moment to terminate.
     yield* Managed.eventually("that it is there", shows(scene), (seen) => Bun.deepEquals(seen, as))
     expect(yield* children(scene)).toEqual(before)
     expect(yield* news(scene, toldBefore)).toEqual([])

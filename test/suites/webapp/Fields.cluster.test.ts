@@ -1,4 +1,4 @@
-/** The optional fields of a WebApp: what becomes of them in its pods, however the API server likes to spell them. */
+/** Tests of the optional fields of a WebApp: the pods get them, in every spelling that the API server accepts. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"

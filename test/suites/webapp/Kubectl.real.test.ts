@@ -1,4 +1,4 @@
-/** What kubectl's own commands do with a WebApp that the controller looks after. */
+/** Tests of kubectl commands on a WebApp that the controller reconciles. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { WebApp } from "@homeostat/webapp/WebApp"

@@ -1,8 +1,8 @@
-/** kubectl in a scene. Only the real lane has the program. */
+/** Runs kubectl in a scene. Only the real lane has kubectl. */
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import { Data, Effect } from "effect"
 
-/** kubectl ended with another code than 0. */
+/** The exit code of kubectl was not 0. */
 export class KubectlFailed extends Data.TaggedError("KubectlFailed")<{
   readonly args: ReadonlyArray<string>
   readonly stderr: string
@@ -12,7 +12,7 @@ export class KubectlFailed extends Data.TaggedError("KubectlFailed")<{
   }
 }
 
-/** Runs it in the namespace: its output, trimmed. What is given to its standard input is text, or an object of which it is made. */
+/** Runs kubectl in the namespace, and returns its trimmed output. Fails with KubectlFailed. An object as `stdin` is sent as JSON. */
 export const run = (
   { cluster, namespace }: { readonly cluster: ControlPlane; readonly namespace: string },
   args: ReadonlyArray<string>,

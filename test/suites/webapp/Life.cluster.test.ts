@@ -1,4 +1,4 @@
-/** A WebApp from its creation through changes of its spec, as its status tells of it. */
+/** Tests of a WebApp's status, from its creation through changes of its spec. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -11,7 +11,7 @@ import * as Scene from "./Scene.ts"
 
 const order = ["Pending", "Deploying", "Running"]
 
-/** The history of one WebApp, state by state. */
+/** Returns the recorded states of one WebApp. */
 const historyOf = (seen: ReadonlyArray<Scene.Seen<WebApp>>, name: string) =>
   seen.filter(({ object }) => object.metadata.name === name)
 
@@ -75,7 +75,7 @@ describe.concurrent("the life of a WebApp", () => {
       expect(metadata.generation).toBe(2)
       yield* Scene.settled(scene, "shop")
 
-      // Resource versions count over all kinds, so that what was there at a time can be told afterwards.
+      // Resource versions are shared by all kinds, so the test can compute which pods ran at a time.
       const servingOldAt = (at: bigint) => {
         const living = new Map(before.map((pod) => [pod.metadata.name, pod]))
         for (const pod of pods().filter((seen) => seen.at <= at)) {

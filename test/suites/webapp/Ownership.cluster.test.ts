@@ -1,4 +1,4 @@
-/** A Deployment or Service that is already there under a WebApp's name, and whose it is. */
+/** Tests of a Deployment or Service that already exists with the name of a WebApp, and of its owner. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -12,7 +12,7 @@ import * as Scene from "./Scene.ts"
 
 const adopt = Patch.merge({ metadata: { annotations: { "apps.kubedojo.io/adopt": "true" } } })
 
-/** Makes a Deployment that no WebApp knows of. */
+/** Creates a Deployment without a WebApp. */
 const deploy = (
   { namespace }: Scene.Scene,
   options: {
@@ -43,7 +43,7 @@ const deploy = (
     { fieldManager: "legacy" }
   )
 
-/** All of an object but what its own controllers write. */
+/** Returns an object without the fields that its own controllers write. */
 const written = ({ metadata, spec }: Deployment | Service) => ({
   spec,
   generation: metadata.generation,
@@ -225,7 +225,7 @@ describe.concurrent("a Deployment that an older controller made for the WebApp",
     "app.kubernetes.io/part-of": "tutorial"
   }
 
-  /** As the older program left it: pods running, our controller not yet started. */
+  /** Creates the state that the older program leaves: the pods run, and the controller has not started yet. */
   const inherited = (scene: Scene.Scene) =>
     Effect.gen(function* () {
       const { metadata } = yield* Scene.create(scene, "shop", { image: "registry.test/web:1", replicas: 1 })

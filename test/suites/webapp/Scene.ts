@@ -1,7 +1,4 @@
-/**
- * What each test of WebApps begins with: a namespace of its own, in which the WebApp controller works, and the ways of a user
- * to look at it and to change it.
- */
+/** The scene of a WebApp test: a namespace with the WebApp controller, and functions for reading and changing it. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
@@ -28,15 +25,15 @@ export interface Scene {
   readonly namespace: string
   readonly key: (name: string) => ObjectKey
   /**
-   * Starts a manager in this namespace, with the WebApp controller unless another is given. It has the rights of the generated
-   * roles, and the test fails if it asks for anything that it has no right to.
+   * Starts a manager in this namespace, by default with the WebApp controller. The manager has the permissions of the generated roles. The
+   * test fails if the API server rejects a request because of a missing permission.
    */
   readonly manage: (
     controllers?: ReadonlyArray<Controller<Manager.Runtime>>
   ) => Effect.Effect<Managed.Managed, never, Scope.Scope>
 }
 
-/** What is made once per control plane, though tests run side by side. */
+/** Runs `make` once per control plane, although tests run concurrently. */
 export const once = <A>(make: (cluster: ControlPlane) => Effect.Effect<A, unknown>) => {
   const running = new WeakMap<ControlPlane, Promise<Exit.Exit<A, unknown>>>()
   return (cluster: ControlPlane): Effect.Effect<A, unknown> =>
@@ -47,15 +44,15 @@ export const once = <A>(make: (cluster: ControlPlane) => Effect.Effect<A, unknow
     })
 }
 
-/** The kind is installed once per control plane: a new kind restarts the garbage collector. */
+/** Installs the CRD once per control plane, because a new kind restarts the garbage collector. */
 export const install = once((cluster) => cluster.install(Crd.of(WebApp)))
 
-/** Who the managers are: an account that may do what the generated roles say, in every namespace, and nothing else. */
+/** The account of the managers, with the permissions of the generated roles in every namespace. */
 const manager = once((cluster) =>
   Effect.flatMap(Granted.account(cluster, "default"), (account) => Effect.as(Granted.grant(account), account.user))
 )
 
-/** The scene in a namespace that is there. */
+/** Returns the scene of an existing namespace. */
 export const of = (cluster: ControlPlane, namespace: string): Scene => ({
   cluster,
   namespace,
@@ -91,15 +88,15 @@ const on = (test: typeof Shared.cluster) => {
 }
 
 /**
- * A test on the cluster of the lane; `empty` is a scene without a manager, for those that start one when it suits them, in a
- * `managed` one the WebApp controller is at work.
+ * Declares a test on the cluster of the lane. An `empty` scene has no manager, so that the test can start one itself. In a `managed`
+ * scene, the WebApp controller is running.
  */
 export const { empty, managed } = on(Shared.cluster)
 
-/** The same on a real control plane, for those that need kubectl. */
+/** Declares a test on a real control plane, which kubectl needs. */
 export const real = on(Shared.real)
 
-/** Runs with a manager that is stopped when the body ends. */
+/** Runs `body` with a manager, and stops the manager when the body ends. */
 export const during = <A, E, R>(
   manager: Effect.Effect<Managed.Managed, never, Scope.Scope>,
   body: Effect.Effect<A, E, R>
@@ -114,45 +111,45 @@ export const during = <A, E, R>(
 
 type Spec = Parameters<typeof WebApp.Desired>[0]["spec"]
 
-/** Makes a WebApp; without a spec, one that says its image and nothing else. */
+/** Creates a WebApp; without a spec, only with an image. */
 export const create = ({ namespace }: Scene, name: string, spec: Spec = { image: "registry.test/web:1" }) =>
   Client.create(WebApp, { metadata: { namespace, name }, spec })
 
-/** The WebApp as it is. */
+/** Reads the WebApp. */
 export const app = ({ key }: Scene, name: string) => Client.get(WebApp, key(name))
 
-/** Its Deployment. */
+/** Reads the Deployment of a WebApp. */
 export const deployment = ({ key }: Scene, name: string) => Client.get(Deployment, key(name))
 
-/** Its Service. */
+/** Reads the Service of a WebApp. */
 export const service = ({ key }: Scene, name: string) => Client.get(Service, key(name))
 
-/** The pods with its name as their `app` label. */
+/** Lists the pods with the WebApp's name in their `app` label. */
 export const pods = ({ namespace }: Scene, name: string) =>
   Effect.map(Client.list(Pod, { namespace, labelSelector: `app=${name}` }), ({ items }) => items)
 
-/** The container of a Deployment that runs the image. */
+/** Returns the container of a Deployment that runs the image. */
 export const containerOf = ({ spec }: Deployment) =>
   spec?.template.spec?.containers.find(({ name }) => name === container)
 
-/** The status of a condition; undefined while there is none. */
+/** Returns the status of a condition; undefined if the condition does not exist. */
 export const condition = ({ status }: WebApp, type: string) => Condition.find(status?.conditions, type)
 
-/** A phase and the generation that it speaks of is the present one. */
+/** Whether the WebApp has this phase for its current generation. */
 export const isAt =
   (phase: string) =>
   ({ metadata, status }: WebApp): boolean =>
     status?.phase === phase && status.observedGeneration === metadata.generation
 
-/** Waits until the WebApp runs as its present spec says. */
+/** Waits until the WebApp is Running for its current spec. */
 export const running = (scene: Scene, name: string) =>
   Managed.eventually(`WebApp ${name} runs`, app(scene, name), isAt("Running"))
 
-/** Makes a WebApp and waits until it runs. */
+/** Creates a WebApp and waits until it is Running. */
 export const launch = (scene: Scene, name: string, spec?: Spec) =>
   Effect.zipRight(create(scene, name, spec), running(scene, name))
 
-/** An Event as a reader of `kubectl describe` sees it. */
+/** An Event with the columns of `kubectl describe`. */
 export interface Told {
   readonly type: string | undefined
   readonly reason: string | undefined
@@ -160,7 +157,7 @@ export interface Told {
   readonly count: number
 }
 
-/** What was told about a WebApp, oldest first. */
+/** Lists the Events of a WebApp, the oldest first. */
 export const events = ({ namespace }: Scene, name: string) =>
   Effect.map(Client.list(Event, { namespace }), ({ items }) =>
     items
@@ -175,18 +172,18 @@ const resourceVersions = (scene: Scene, name: string) =>
     (objects) => objects.map(({ metadata }) => metadata.resourceVersion)
   )
 
-/** Whether the cluster has rolled out what a Deployment says, and has reported all of that. */
+/** Whether the rollout of a Deployment is complete, and its status reports that. */
 export const isRolledOut = ({ metadata, spec, status }: Deployment): boolean =>
   status?.observedGeneration === metadata.generation &&
   (status?.updatedReplicas ?? 0) === spec?.replicas &&
   status?.conditions?.find(({ type }) => type === "Progressing")?.reason === "NewReplicaSetAvailable"
 
-/** Waits until the managers of the scene have nothing left to do. */
+/** Waits until the managers of the scene are idle. */
 export const rest = ({ namespace }: Scene) => Effect.suspend(() => Rest.ofAll(Managed.within(namespace)))
 
 /**
- * Waits until neither the cluster nor a manager of this process has anything left to do for the WebApp, and gives the
- * resourceVersions of it and its children. Fails where that does not come: two managers that undo each other's writes go on.
+ * Waits until the cluster and the managers of this process have no work left for the WebApp. Returns the resourceVersions of the WebApp
+ * and its children. Fails if two managers revert each other's writes without end.
  */
 export const quiet = (scene: Scene, name: string) =>
   Effect.gen(function* () {
@@ -195,18 +192,18 @@ export const quiet = (scene: Scene, name: string) =>
     return yield* resourceVersions(scene, name)
   })
 
-/** Waits until the WebApp runs, and then until nothing is left to do. */
+/** Waits until the WebApp is Running, and then until no work is left. */
 export const settled = (scene: Scene, name: string) => Effect.zipRight(running(scene, name), quiet(scene, name))
 
-/** A state of an object, as a watch told of it. */
+/** A state of an object from a watch. */
 export interface Seen<A> {
-  /** Where it stands in the history of the cluster: counted over all kinds. */
+  /** The resourceVersion, which all kinds share. */
   readonly at: bigint
   readonly deleted: boolean
   readonly object: A
 }
 
-/** Records every state of the scene's objects of a kind from now on, to the end of the scope. */
+/** Records every state of the scene's objects of a kind, until the end of the scope. */
 export const record = <A extends KubernetesObject>({ namespace }: Scene, kind: Resource.Resource<A, never>) =>
   Effect.gen(function* () {
     const seen: Array<Seen<A>> = []
@@ -222,6 +219,6 @@ export const record = <A extends KubernetesObject>({ namespace }: Scene, kind: R
     return (): ReadonlyArray<Seen<A>> => seen
   })
 
-/** The values without immediate repetitions. */
+/** Removes immediate repetitions. */
 export const steps = <A>(values: ReadonlyArray<A>): ReadonlyArray<A> =>
   values.filter((value, index) => index === 0 || value !== values[index - 1])

@@ -1,4 +1,4 @@
-/** WebApps behind a connection with every kind of fault, by seed. */
+/** Tests of WebApps behind a connection with every kind of fault, by seed. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -70,7 +70,7 @@ for (let seed = 1; seed <= 50; seed++) {
             const rules = Faults.chaos(faults, { chance: 0.15 })
             yield* course(faults)
             const hits = rules.map((rule) => rule.hits())
-            // Most are delays.
+            // Most faults are delays.
             expect(hits[0]).toBeGreaterThan(30)
             expect(hits.slice(1).filter((count) => count > 0).length).toBeGreaterThan(1)
           })

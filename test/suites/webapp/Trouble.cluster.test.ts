@@ -1,4 +1,4 @@
-/** What keeps a WebApp from running, as its status tells it, and that it recovers by itself. */
+/** Tests of problems that prevent a WebApp from running: its status reports them, and the WebApp recovers. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -9,7 +9,7 @@ import * as Managed from "../Managed.ts"
 import * as ByHand from "./ByHand.ts"
 import * as Scene from "./Scene.ts"
 
-/** The kubelet of the tests can't pull the images of pods with this annotation. */
+/** Annotates the pods. The kubelet of the tests cannot pull the images of pods with this annotation. */
 const annotatePods = (scene: Scene.Scene, value: string | null) =>
   Client.patch(
     Deployment,

@@ -1,4 +1,4 @@
-/** A quota that keeps a WebApp from running: the embedded cluster counts none. */
+/** Tests of a ResourceQuota that prevents a WebApp from running, on a real kube-apiserver. */
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"

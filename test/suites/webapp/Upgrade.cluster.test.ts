@@ -1,4 +1,4 @@
-/** One version of the controller after another, over the same WebApps. */
+/** Tests of two controller versions that run one after the other with the same WebApps. */
 import { describe, expect } from "bun:test"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
@@ -11,7 +11,7 @@ import * as Managed from "../Managed.ts"
 import * as ByHand from "./ByHand.ts"
 import * as Scene from "./Scene.ts"
 
-/** A version that wants more of the children than the present one. */
+/** An older version, which sets more fields of the children than the current one. */
 const older = Controller.make("webapp", {
   for: WebApp,
   fieldManager: manager,
