@@ -46,7 +46,8 @@ export const EnvVar = Schema.Struct({
       )
     }).pipe(
       Field.rule({
-        rule: "[has(self.configMapKeyRef), has(self.secretKeyRef), has(self.fieldRef)].exists_one(each, each)",
+        // Narrowing accepts this form: objects without `fieldRef` keep their rule.
+        rule: "has(self.fieldRef) ? !has(self.configMapKeyRef) && !has(self.secretKeyRef) : (has(self.configMapKeyRef) != has(self.secretKeyRef))",
         message: "set exactly one of configMapKeyRef, secretKeyRef and fieldRef"
       })
     ),

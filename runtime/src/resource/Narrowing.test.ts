@@ -158,6 +158,21 @@ const cases: ReadonlyArray<Case> = [
       `has a rule that was not there, or not so: ${after}`
     ]
   ),
+  ...(
+    [
+      ["that the objects may have", { x: string, z: string }, {}, "has(self.z) ? !has(self.x) : (b)"],
+      ["with a default", { x: string }, { z: { ...string, default: "" } }, "has(self.z) ? !has(self.x) : (b)"],
+      ["and another rule for the others", { x: string }, { z: string }, "has(self.z) ? !has(self.x) : (a)"],
+      ["and two tests", { x: string }, { z: string }, "has(self.z) ? a : has(self.x) ? a : (b)"]
+    ] as const
+  ).map(
+    ([what, before, added, after]): Case => [
+      `a rule for a field ${what}`,
+      object(before, { "x-kubernetes-validations": [{ rule: "b" }] }),
+      object({ ...before, ...added }, { "x-kubernetes-validations": [{ rule: after }] }),
+      `has a rule that was not there, or not so: ${after}`
+    ]
+  ),
   [
     "one more condition",
     { ...string, allOf: [{ pattern: "a" }] },
@@ -463,6 +478,14 @@ describe("a definition narrows nothing that", () => {
 
   test.each(wider)("%s", (_, from, to) => {
     expect(described(ofSpec(from), ofSpec(to))).toEqual([])
+  })
+
+  test("has another rule only for objects with a new field", () => {
+    const rules = (rule: string) => ({ "x-kubernetes-validations": [{ rule }] })
+    const from = object({ x: string }, rules("has(self.x)"))
+    const to = object({ x: string, z: string }, rules("has(self.z) ? !has(self.x) : (has(self.x))"))
+    expect(described(ofSpec(from), ofSpec(to))).toEqual([])
+    expect(described(ofSpec(to), ofSpec(from))).not.toEqual([])
   })
 
   test("is the same, or checks nothing at all", () => {

@@ -182,7 +182,8 @@ const holds = (format: string, from: Node): boolean => {
   return least !== undefined && most !== undefined && least >= -(2 ** 31) && most < 2 ** 31
 }
 
-const ruleFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
+const ruleFindings = (pair: Pair): ReadonlyArray<Finding> => {
+  const { field, from, to } = pair
   const found: Array<Finding> = []
   // A rule with `oldSelf` that also runs on creation is stricter.
   const keyOf = (rule: unknown, expression: unknown): string =>
@@ -191,7 +192,7 @@ const ruleFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
   const required = namesAt(from, "required")
   for (const rule of listAt(to, "x-kubernetes-validations")) {
     const expression = String(nodeOf(rule).rule)
-    const simple = withRequired(expression, required)
+    const simple = withRequired(withoutField(expression, pair), required)
     if (simple !== "true" && ![expression, simple].some((each) => former.includes(keyOf(rule, each)))) {
       found.push({ field, problem: `has a rule that was not there, or not so: ${expression}` })
     }
@@ -206,6 +207,16 @@ const ruleFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
     }
   }
   return found
+}
+
+/**
+ * A rule for objects without a new field: of `has(self.field) ? … : (rule)`, the part in parentheses. The server has pruned the field of
+ * all stored objects.
+ */
+const withoutField = (rule: string, { from, to }: Pair): string => {
+  const [, field = "", other] = /^has\(self\.([A-Za-z]+)\) \? [^?:]+ : \((.+)\)$/.exec(rule) ?? []
+  const isNew = nodeOf(from.properties)[field] === undefined && !keepsUnknown(from)
+  return other !== undefined && isNew && nodeOf(nodeOf(to.properties)[field]).default === undefined ? other : rule
 }
 
 /**
