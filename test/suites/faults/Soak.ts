@@ -87,7 +87,9 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
       const services = yield* Layer.build(
         Manager.layer({ namespaces: [namespace], instance: "soak" }).pipe(Layer.provide(transport))
       )
-      return yield* Effect.provide(Manager.start([controller], { leaderElection }), services)
+      // Recordings keep the objects of the last attempts.
+      const settings = { leaderElection, recordings: { count: 0 } }
+      return yield* Effect.provide(Manager.start([controller], settings), services)
     }).pipe(Effect.supervised(supervisor), Effect.withClock(clock), Logger.withMinimumLogLevel(LogLevel.None))
     yield* Effect.forEach(runners, ({ started }) => started, { discard: true })
 
