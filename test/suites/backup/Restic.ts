@@ -64,7 +64,7 @@ export interface Snapshot {
 export const snapshots = (env: Environment): Effect.Effect<ReadonlyArray<Snapshot>, Assets.MissingAsset> =>
   Effect.map(
     say(env, "snapshots", "--json"),
-    // restic has written it.
+    // restic writes this format.
     (text) => (JSON.parse(text) as ReadonlyArray<Snapshot> | null) ?? []
   )
 
