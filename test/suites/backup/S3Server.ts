@@ -1,7 +1,8 @@
 /**
  * An S3 service over TLS: npm's s3rver. Over plain HTTP, s3rver stores the framing of signed uploads with the data.
  *
- * s3rver has one user. It rejects an unknown key id but accepts any secret. It runs in a separate process, so that the tests do not block it.
+ * s3rver has one user. It rejects an unknown key id but accepts any secret. It runs in a separate process, so that
+ * the tests do not block it.
  */
 import { join } from "node:path"
 import type * as Process from "@homeostat/testkit/envtest/Process"
