@@ -1,4 +1,4 @@
-/** Steps that sequences on which the two servers once disagreed have in common. */
+/** Shared steps of the sequences on which the two servers once differed. */
 import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
 import type { Sequence } from "./Agreement.ts"

@@ -42,7 +42,7 @@ export const lines = (program: Running.Running): ReadonlyArray<Readonly<Record<s
 export const address = (program: Running.Running, what: "metrics" | "probes") =>
   Effect.map(program.written(new RegExp(`Serving ${what} on `)), (line) => / on ([0-9.]+:\d+)/.exec(line)?.[1] ?? "")
 
-/** The answer to a request, without a check of the certificate. */
+/** The response to a request, without a check of the certificate. */
 export const ask = (
   url: string,
   options: {
