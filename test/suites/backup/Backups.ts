@@ -44,7 +44,7 @@ export const until = (
   isSo: (status: BackupStatus, backup: Backup) => boolean
 ) => Managed.eventually(what, get(scene, name), (backup) => isSo(backup.status ?? {}, backup))
 
-/** Waits until the first run, or the one after `job`, has succeeded. */
+/** Waits until the phase of a Backup is Completed. */
 export const completed = (scene: Scene.Scene, name: string) =>
   until(scene, name, "it is completed", ({ phase }) => phase === "Completed")
 

@@ -58,7 +58,7 @@ const statuses: ReadonlyArray<object> = [
   { repositoryID: "", repositoryHash: "x", lastManualTrigger: "", lastUnlockTrigger: "", message: "x".repeat(2048) }
 ]
 
-/** Specs that the API server accepts and that no controller can follow. */
+/** Specs that the API server accepts and the controller rejects. */
 const specs: ReadonlyArray<readonly [reason: string, spec: Backups.Spec]> = [
   ["InvalidSchedule", { schedule: "61 * * * *" }],
   ["InvalidSchedule", { schedule: "0 0 * * 7" }],

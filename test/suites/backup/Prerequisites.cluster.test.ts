@@ -35,7 +35,7 @@ interface Place {
   readonly look: <A, E>(effect: Effect.Effect<A, E, Client.Client>) => Effect.Effect<A, E>
 }
 
-/** The name of a Secret that the API server forbids to read, and its response. */
+/** The name of a Secret that no client may read. The API server's response follows. */
 const locked = "locked"
 const refusal = {
   status: 403,

@@ -1,6 +1,6 @@
 /**
- * Makes a repository in a folder open quickly. By design, restic takes half a second at each start to turn a password into a key, and
- * tests start restic often. This module writes the repository's key again with scrypt's lowest cost, and deletes the slow key.
+ * Makes a repository in a folder open quickly. By design, restic takes half a second at each start to turn a password into a key.
+ * Tests start restic often. This module writes the key again with scrypt's lowest cost, and deletes the slow key.
  */
 import { createCipheriv, createHash, randomBytes, scryptSync } from "node:crypto"
 import { readdirSync, rmSync, writeFileSync } from "node:fs"

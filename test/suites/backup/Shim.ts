@@ -54,7 +54,7 @@ export const withoutPrivilege: Change = (program) => (invocation) => {
     : { ...others, executable, args }
 }
 
-/** Adds environment variables to those of the Job. */
+/** Adds environment variables to those of the Job, or overrides them. */
 export const variables =
   (changes: { readonly [name: string]: string }): Change =>
   (program) =>

@@ -93,7 +93,7 @@ export const start = (
 ): Effect.Effect<Running.Running, never, Scope.Scope> =>
   Effect.flatMap(path, (executable) => Running.start([executable, ...args], environment))
 
-/** Runs the program until it ends. Fails if the program runs longer than the limit. */
+/** Runs the program until it ends. Fails if the program runs longer than 40 seconds. */
 export const run = (
   args: ReadonlyArray<string>,
   environment: Running.Environment

@@ -1,4 +1,4 @@
-/** The Node.js that packages for Node.js need. The machine's own version can be older. */
+/** The Node.js that npm packages need. The machine's own version can be older. */
 import { Effect } from "effect"
 
 const found = Effect.promise(async () => {

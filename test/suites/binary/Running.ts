@@ -40,9 +40,9 @@ export interface Running {
   readonly pid: number
   readonly stderr: () => string
   readonly signal: (name: "SIGTERM" | "SIGINT" | "SIGKILL" | "SIGSTOP" | "SIGCONT") => Effect.Effect<void>
-  /** Waits until the program ends. */
+  /** Waits until the program ends. Fails if the program still runs after the limit. */
   readonly ended: (limit: Duration.DurationInput) => Effect.Effect<End, StillRunning>
-  /** Waits until the program writes a matching line to standard error. Returns that line. */
+  /** Waits until the program writes a matching line to standard error. Returns that line. Fails after the limit. */
   readonly written: (wanted: RegExp, limit?: Duration.DurationInput) => Effect.Effect<string, NotWritten>
 }
 

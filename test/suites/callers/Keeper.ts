@@ -64,7 +64,7 @@ export const ask = (
     return { status: response.status, body: await response.text() }
   })
 
-/** A token of a new service account whose only permission is the rule. */
+/** A token of a new service account. The rule is its only permission. */
 export const account = (
   cluster: ControlPlane,
   namespace: string,

@@ -136,7 +136,7 @@ export const make = (namespace: string, began: number): Comparer => {
   }
 }
 
-/** The value without times of the server, whose seconds differ between runs. */
+/** The value without the server's times, because their seconds differ between runs. */
 export const withoutTimes = (value: Json): Json =>
   JSON.parse(JSON.stringify(value).replaceAll(/\bT\+-?\d+(?: and -?\d+ years)?/g, "T"), (name, member: Json) =>
     name === "managedFields" && J.isList(member)

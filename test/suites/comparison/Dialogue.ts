@@ -1,4 +1,4 @@
-/** Dialogues: successive requests to a kube-apiserver, whose answers are recorded, and to the embedded server. */
+/** Dialogues: successive requests to a kube-apiserver and to the embedded server. A recording stores the kube-apiserver's answers. */
 import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
 import { Data, Effect } from "effect"

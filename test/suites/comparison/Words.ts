@@ -7,7 +7,7 @@ import * as J from "@homeostat/apiserver/model/Json"
 export const warnings = (header: string | undefined): ReadonlyArray<string> =>
   header === undefined ? [] : header.split(/, (?=299 - ")/)
 
-/** A body whose message and causes are comparable, if it is a Status. */
+/** Makes the message and causes of a Status comparable. Returns any other body unchanged. */
 export const ofBody = (body: Json): Json => {
   if (!J.isObject(body) || body.kind !== "Status") return body
   const message = J.text(body.message)
