@@ -40,7 +40,7 @@ export interface Front {
   readonly passed: () => ReadonlyArray<Passed>
   /** Sets the fate of all further responses except watches. */
   readonly answers: (fate: (passed: Passed) => Fate) => void
-  /** The function's responses replace those of the API server, which does not get these requests. */
+  /** Sets responses that replace those of the API server. A request with such a response does not reach the API server. */
   readonly instead: (refuse: (method: string, path: string) => Refusal | undefined) => void
   /** Closes all connections and listens on the same port with another certificate. */
   readonly present: (pair: Pair) => Effect.Effect<void>

@@ -1,7 +1,7 @@
 /**
  * The comparable and recorded form of an answer, without the parts that differ between runs:
  *
- * - uids, resourceVersions, addresses, node ports, bearer tokens and continue tokens that the server chose are numbered in the order in which they first appear;
+ * - uids, resourceVersions, addresses, node ports, bearer tokens and continue tokens of the server become numbers in order of appearance;
  * - times near the beginning of the dialogue become seconds since its beginning, `T+3`;
  * - the namespace is `NAMESPACE`;
  * - messages have no random order and no internal types of Go, see `Words.ts`.
