@@ -112,7 +112,7 @@ describe("The embedded server and kube-apiserver", () => {
           expect(answers.map(({ status }) => status)).toEqual([201, 201])
         }
 
-        // The authorizer of a kube-apiserver hears of the last binding after a moment.
+        // The authorizer of a kube-apiserver sees the last binding after a short delay.
         for (const name of clusterRoles) {
           const request = rulesReview(`${namespace}-${name}`, namespace)
           yield* ask(request).pipe(

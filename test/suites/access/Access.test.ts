@@ -1,4 +1,4 @@
-/** Users and permissions of the embedded server are those of the recorded kube-apiserver. */
+/** The embedded server handles users and permissions as the recorded kube-apiserver does. */
 import * as Replay from "../comparison/Replay.ts"
 import { access } from "./Dialogues.ts"
 

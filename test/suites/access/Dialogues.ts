@@ -11,7 +11,7 @@ const inNamespace = `${rbac}/namespaces/NAMESPACE`
 const authentication = "/apis/authentication.k8s.io/v1"
 const authorization = "/apis/authorization.k8s.io/v1"
 
-/** A new user of each dialogue: names of cluster-scoped objects need one as well. */
+/** Each dialogue has a new user. Names of cluster-scoped objects must differ between dialogues as well. */
 const bob = "bob-NAMESPACE"
 
 const as = (user: string, request: Request, more: Request["headers"] = {}): Request => ({
@@ -339,7 +339,7 @@ const withToken =
   (index: number, request: Request): Step =>
   ({ answers }) => ({ ...request, headers: { authorization: `Bearer ${tokenOf(answers[index]?.body)}` } })
 
-/** Each server has an issuer of its own. */
+/** The response without the issuer, which differs between servers. */
 const withoutIssuer = (_: string, body: Json): Json =>
   JSON.parse(
     JSON.stringify(body).replaceAll(
@@ -435,7 +435,7 @@ const tokens: ReadonlyArray<Dialogue> = [
   }
 ]
 
-/** Impersonation by the service account, with permissions of its own. */
+/** Impersonation by the service account, which has its own permissions. */
 const byRobot = (name: string, rules: ReadonlyArray<JsonObject>, ...steps: ReadonlyArray<Request>): Dialogue => ({
   name,
   compared: withoutIssuer,

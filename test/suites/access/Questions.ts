@@ -1,11 +1,11 @@
-/** Generated questions about permissions, and the roles that they are about besides the bootstrap roles. */
+/** Generated questions about permissions, and the roles of these questions besides the bootstrap roles. */
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
 import { PCGRandom } from "effect/Utils"
 
 export const group = "rbac.authorization.k8s.io"
 
-/** An object of RBAC, and the resource that it is one of. */
+/** An RBAC object and its resource. */
 export interface Placed {
   readonly path: string
   readonly object: JsonObject
@@ -19,7 +19,7 @@ export interface Question {
   readonly nonResourceAttributes?: JsonObject
 }
 
-/** Names for one run, on a control plane that others use. */
+/** Names of one run on a shared control plane. */
 export interface Names {
   readonly namespace: string
   readonly prefix: string
@@ -27,7 +27,7 @@ export interface Names {
 
 const roots = { cluster: `/apis/${group}/v1`, of: (namespace: string) => `/apis/${group}/v1/namespaces/${namespace}` }
 
-/** Roles and bindings with everything that a rule, a subject and a reference can be. */
+/** Roles and bindings with every kind of rule, subject and reference. */
 export const objects = ({ namespace, prefix }: Names): ReadonlyArray<Placed> => {
   const name = (text: string) => `${prefix}-${text}`
   const subjects = [
@@ -80,7 +80,7 @@ export const objects = ({ namespace, prefix }: Names): ReadonlyArray<Placed> => 
   ]
 }
 
-/** The questions of a seed. Half of them are about a subject and a rule of a role that is bound to it, more or less. */
+/** The questions of a seed. Half of them start from a subject and a rule of a role bound to this subject, and change some parts. */
 export const generate = (
   seed: number,
   count: number,

@@ -24,7 +24,7 @@ const pod = (spec: JsonObject, annotations: JsonObject = {}): Step =>
     spec: { containers: [container], ...spec }
   })
 
-/** Without the random end of the name of a volume. */
+/** The body without the random suffix of a volume's name. */
 const compared = (_: string, body: Json): Json =>
   JSON.parse(JSON.stringify(body).replace(/(?<=kube-api-access-)[a-z0-9]{5}/g, "XXXXX"))
 

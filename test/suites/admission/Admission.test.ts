@@ -1,4 +1,4 @@
-/** The embedded server accepts and refuses what a kube-apiserver does, with policies and without. */
+/** The embedded server accepts and rejects the same requests as a kube-apiserver, with and without policies. */
 import * as Replay from "../comparison/Replay.ts"
 import { admission } from "./Dialogues.ts"
 

@@ -1,4 +1,4 @@
-/** Objects of the group that change. */
+/** Updates of objects of admissionregistration.k8s.io. */
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
@@ -7,7 +7,7 @@ import { objects } from "./Strategies.ts"
 
 const pathOf = (kind: Kind): string => `${group}/${plurals[kind]}/NAMESPACE`
 
-/** Replaces the object of the first answer. */
+/** Replaces the object of the first response. */
 const put =
   (kind: Kind, more: JsonObject, version = true): Step =>
   ({ answers }) => {
@@ -35,7 +35,7 @@ const changes = (kind: Kind, about: string, ...steps: ReadonlyArray<Step>): Dial
   name: `${kind}: ${about}`,
   headers: ["warning"],
   steps: [
-    // Nothing of the namespace is matched.
+    // The object matches no request of the namespace.
     make(kind, "NAMESPACE", quiet[kind]),
     ...steps
   ]
@@ -68,7 +68,7 @@ const condition = (type: string, more: JsonObject = {}) => ({
   ...more
 })
 
-/** All of them. */
+/** All dialogues of this file. */
 export const dialogues: ReadonlyArray<Dialogue> = [
   ...kinds.map((kind) =>
     changes(

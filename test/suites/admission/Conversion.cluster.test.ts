@@ -1,4 +1,4 @@
-/** Kinds in several versions, and the webhooks that convert their objects: the same on every API server. */
+/** Kinds in several versions, and the webhooks that convert their objects. They behave the same on every API server. */
 import { describe, expect } from "bun:test"
 import * as Json from "@homeostat/apiserver/model/Json"
 import * as Shared from "@homeostat/testkit/Shared"
@@ -126,7 +126,7 @@ describe.concurrent("Conversion by a webhook", () => {
       const uid = /"[0-9a-f-]{36}"/g
       const messageOf = (body: Json.Json | undefined) =>
         String(Json.at(body, "message")).replaceAll(group, "GROUP").replaceAll(uid, "UID")
-      /** Expects `error` for a read of `a`, and for a creation of `new`, which wants the other version. */
+      /** Expects `error` for a read of `a` and for a creation of `new`. Both need the other version. */
       const attempt = (error: string, answer: Webhook.Answer) =>
         Effect.gen(function* () {
           webhook.answer(answer)
@@ -245,7 +245,7 @@ describe.concurrent("Conversion by a webhook", () => {
         ...merge
       })
       expect(Json.at(changed, "status", "storedVersions")).toEqual(["v1", "v2"])
-      // A kube-apiserver takes up a definition a little later.
+      // A kube-apiserver uses a changed CRD after a short delay.
       yield* eventually(
         Effect.gen(function* () {
           const same = yield* scene.done("PATCH", v1.path("a"), { json: {}, ...merge })

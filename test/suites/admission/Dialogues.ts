@@ -1,4 +1,4 @@
-/** Objects of admissionregistration.k8s.io/v1, and requests that policies look at, as dialogues. */
+/** Dialogues with objects of admissionregistration.k8s.io/v1, and with requests that policies evaluate. */
 import type { Dialogue } from "../comparison/Dialogue.ts"
 import type { Suite } from "../comparison/Dialogues.ts"
 import * as Changes from "./Changes.ts"
@@ -12,7 +12,7 @@ import { objects } from "./Strategies.ts"
 
 const kinds = Object.keys(objects) as ReadonlyArray<Kind>
 
-/** The words of a CEL compiler. */
+/** The message of a CEL compiler. */
 const compilers = /(?<=compilation failed: ERROR: <input>:).*/s
 
 const strategies: ReadonlyArray<Dialogue> = kinds.flatMap((kind) => [

@@ -192,5 +192,5 @@ const mutated = dialogue(
   ofConfig("PATCH", "b?fieldManager=me", { body: configMap("b", { data: { a: "5" } }), contentType: apply })
 )
 
-/** All of them. */
+/** All dialogues of this file. */
 export const dialogues: ReadonlyArray<Dialogue> = [logic, options, mutated]

@@ -74,7 +74,7 @@ const mutating = (rules: ReadonlyArray<JsonObject>, expression: string) => [
   { ...make("MutatingAdmissionPolicyBinding", name, { spec: { policyName: name } }), pauseMillis: 2_500 }
 ]
 
-/** All of them. */
+/** All dialogues of this file. */
 export const dialogues: ReadonlyArray<Dialogue> = [
   {
     name: "gadgets: a policy for an older version",

@@ -57,7 +57,7 @@ export const denied = (review: Json.JsonObject, status?: Json.JsonObject) =>
 /**
  * Installs a configuration until the end of the Scope, and waits until the server calls its webhooks.
  *
- * @param prefix comes first in the name of the configuration, by which configurations are ordered
+ * @param prefix the start of the configuration's name; the server sorts configurations by name
  */
 export const install = (
   scene: Scene,

@@ -1,4 +1,4 @@
-/** A kind in two versions, of which a webhook makes one from the other: `spec.host` and `spec.port` of v1 are `spec.address` of v2. */
+/** A kind in two versions that a webhook converts: `spec.host` and `spec.port` of v1 equal `spec.address` of v2. */
 import * as Json from "@homeostat/apiserver/model/Json"
 import * as Schema from "../comparison/Schema.ts"
 import * as Definitions from "../conformance/Definitions.ts"
@@ -18,7 +18,7 @@ const version = (name: string, storage: boolean, properties: Json.JsonObject): J
   subresources: { status: {}, scale: { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.ready" } }
 })
 
-/** The versions, with v1 or v2 as the one that is stored. */
+/** The versions of the CRD, with v1 or v2 as the stored version. */
 export const versions = (stored: "v1" | "v2"): ReadonlyArray<Json.JsonObject> => [
   version("v1", stored === "v1", { host: Schema.text, port: Schema.integer }),
   version("v2", stored === "v2", { address: Schema.text })
@@ -30,7 +30,7 @@ export const spec = (clientConfig: Json.JsonObject, stored: "v1" | "v2" = "v1"):
   conversion: { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"], clientConfig } }
 })
 
-/** An object in another version. Labels and annotations are kept, and the annotation `converted` has the versions. */
+/** Converts an object to another version. Keeps labels and annotations, and adds both versions to the annotation `converted`. */
 export const converted = (object: Json.JsonObject, apiVersion: string): Json.JsonObject => {
   const { address, host, port, ...others } = Json.object(object.spec)
   const metadata = Json.object(object.metadata)
@@ -41,7 +41,7 @@ export const converted = (object: Json.JsonObject, apiVersion: string): Json.Jso
   return { ...object, apiVersion, metadata, spec: made }
 }
 
-/** Answers a ConversionReview; `change` spoils the answer. */
+/** Answers a ConversionReview. `change` makes the response invalid. */
 export const answer =
   (change: (response: Json.JsonObject) => Json.JsonObject = (response) => response): Webhook.Answer =>
   (review) => {
@@ -53,7 +53,7 @@ export const answer =
     return { apiVersion: review.apiVersion, kind: review.kind, response }
   }
 
-/** The conversions of a review: `v1 to v2`, for each object. */
+/** The requested conversions of a review: `v1 to v2`, for each object. */
 export const asked = ({ request }: Json.JsonObject): ReadonlyArray<string> => {
   const short = (apiVersion: Json.Json | undefined) => String(apiVersion).replace(/^.*\//, "")
   const desired = short(Json.at(request, "desiredAPIVersion"))

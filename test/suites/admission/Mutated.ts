@@ -55,7 +55,7 @@ const label = (key: string, value: string): JsonObject =>
 
 const data = (value: string): JsonObject => ({ data: { a: value } })
 
-/** All of them. */
+/** All dialogues of this file. */
 export const dialogues: ReadonlyArray<Dialogue> = [
   mutated(
     "an apply configuration",

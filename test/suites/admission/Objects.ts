@@ -18,7 +18,7 @@ export type Kind = keyof typeof plurals
 
 export const post = (path: string, body: JsonObject): Request => ({ method: "POST", path, body })
 
-/** Creates an object of the group. */
+/** Creates an object of admissionregistration.k8s.io. */
 export const make = (kind: Kind, name: string, more: JsonObject, query = ""): Request =>
   post(`${group}/${plurals[kind]}${query}`, { apiVersion, kind, metadata: { name }, ...more })
 
@@ -62,7 +62,7 @@ export const configMap = (name: string, more: JsonObject = {}): JsonObject => ({
 export const config = (name: string, more: JsonObject = {}, query = ""): Request =>
   post(`${configMapsPath}${query}`, configMap(name, more))
 
-/** Asks about one ConfigMap. */
+/** A request for one ConfigMap. */
 export const ofConfig = (method: string, name: string, more: Omit<Request, "method" | "path"> = {}): Request => ({
   method,
   path: `${configMapsPath}/${name}`,

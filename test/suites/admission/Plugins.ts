@@ -1,4 +1,4 @@
-/** MutatingAdmissionPolicies after the own admission plugins of the server, which run again after a policy changed the object. */
+/** MutatingAdmissionPolicies and the server's built-in admission plugins, which run again after a policy changed the object. */
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
 import { constraints, make, merge, post, rule } from "./Objects.ts"
@@ -61,7 +61,7 @@ const dialogue = (about: string, ...steps: ReadonlyArray<Step>): Dialogue => ({
 const shown =
   "string(object.spec.?priority.orValue(-1)) + ' ' + object.spec.?preemptionPolicy.orValue('-') + ' ' + object.spec.?priorityClassName.orValue('-') + ' ' + string(object.spec.?tolerations.orValue([]).size())"
 
-/** All of them. */
+/** All dialogues of this file. */
 export const dialogues: ReadonlyArray<Dialogue> = [
   dialogue(
     "a policy reads the priority and the tolerations of a pod",

@@ -1,4 +1,4 @@
-/** Requests that ValidatingAdmissionPolicies look at. */
+/** Requests that ValidatingAdmissionPolicies evaluate. */
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
 import type { Dialogue, Part, Step } from "../comparison/Dialogue.ts"
@@ -17,7 +17,7 @@ import {
   rule
 } from "./Objects.ts"
 
-/** The policies of a dialogue have the names of its namespace. */
+/** The policies of a dialogue are named after its namespace. */
 const name = "NAMESPACE"
 
 const dialogue = (about: string, ...steps: ReadonlyArray<Step>): Dialogue => ({
@@ -259,7 +259,7 @@ const updates = policed(
   ofConfig("PATCH", "a", merge(data("fine")))
 )
 
-/** Who manages the labels of a namespace depends on who made it. */
+/** The manager of a namespace's labels depends on the creator of the namespace. */
 const withoutNamespace: Part = (_, body) =>
   J.at(body, "kind") === "Namespace" ? (J.at(body, "metadata", "labels") ?? null) : body
 
@@ -503,7 +503,7 @@ const limit = (one: string, forbidden: string): Request =>
     data: { forbidden, a: "" }
   })
 
-/** Params of another namespace, which no other dialogue selects. */
+/** Params in another namespace, which no other dialogue selects. */
 const elsewhere = post("/api/v1/namespaces/default/configmaps", {
   ...configMap("NAMESPACE"),
   metadata: { name: "NAMESPACE", labels: { limit: "NAMESPACE" } },
@@ -680,7 +680,7 @@ const lifecycle = dialogue(
   config("a")
 )
 
-/** All of them. */
+/** All dialogues of this file. */
 export const dialogues: ReadonlyArray<Dialogue> = [
   writes,
   generated,

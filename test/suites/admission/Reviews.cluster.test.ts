@@ -1,4 +1,4 @@
-/** Versions and mistakes of AdmissionReviews: the same on every API server. */
+/** Versions and errors of AdmissionReviews. Every API server handles them in the same way. */
 import { describe, expect } from "bun:test"
 import * as Json from "@homeostat/apiserver/model/Json"
 import * as Shared from "@homeostat/testkit/Shared"

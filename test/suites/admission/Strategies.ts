@@ -1,4 +1,4 @@
-/** Valid and invalid objects of the group, as they are created. */
+/** Creation of valid and invalid objects of admissionregistration.k8s.io. */
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { type Kind, rule } from "./Objects.ts"
 
@@ -227,7 +227,7 @@ const mutatingBindings: { readonly [about: string]: JsonObject } = {
   }
 }
 
-/** The objects by kind, and by what they are about. */
+/** The objects by kind and topic. */
 export const objects: { readonly [kind in Kind]: { readonly [about: string]: JsonObject } } = {
   MutatingAdmissionPolicy: mutating,
   MutatingAdmissionPolicyBinding: mutatingBindings,

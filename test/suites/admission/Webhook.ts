@@ -1,4 +1,4 @@
-/** A webhook on the loopback interface, with the answers of a test. */
+/** A webhook on the loopback interface, whose responses a test chooses. */
 
 import type * as Json from "@homeostat/apiserver/model/Json"
 import * as Certificates from "@homeostat/testkit/envtest/Certificates"
@@ -21,7 +21,7 @@ export interface Webhook {
   readonly stop: Effect.Effect<void>
 }
 
-/** Starts a webhook until the end of the Scope; `dns`: the names that its certificate has besides. */
+/** Starts a webhook until the end of the Scope. `dns` are further names of its certificate. */
 export const start = (first: Answer, dns: ReadonlyArray<string> = []): Effect.Effect<Webhook, never, Scope.Scope> =>
   Effect.gen(function* () {
     const authority = yield* Certificates.authority

@@ -1,4 +1,4 @@
-/** Admission webhooks: the same on every API server. */
+/** Admission webhooks behave the same on every API server. */
 import { describe, expect } from "bun:test"
 import * as Json from "@homeostat/apiserver/model/Json"
 import * as Shared from "@homeostat/testkit/Shared"

@@ -8,7 +8,7 @@ import { real } from "@homeostat/testkit/Shared"
 import { Config, Effect } from "effect"
 import * as Agreement from "./Agreement.ts"
 
-/** They take about ten seconds on two cores. */
+/** 50 sequences take about ten seconds on two cores. */
 const sequences = 50
 
 describe("The embedded server and kube-apiserver", () => {

@@ -54,7 +54,7 @@ export const pair = (cluster: ControlPlane) =>
     return { namespace, real: Server.real(cluster.admin), embedded } satisfies Pair
   })
 
-/** A random body may have several values of a wrong type. A kube-apiserver reports one of them, which depends on its Go types. */
+/** A random body may have several values of a wrong type. A kube-apiserver reports only one of them, depending on its Go types. */
 const unreadable = /json: cannot unmarshal .*/s
 
 /** The sequence of an object as a dialogue. */
@@ -94,7 +94,7 @@ export const check = (pair: Pair, seed: number): Effect.Effect<Disagreement | un
     })
     const details = yield* Effect.promise(() => FastCheck.check(property, { seed, numRuns: 1 }))
     if (!details.failed) return undefined
-    // The comparison itself failed, or the embedded server did.
+    // Either the comparison failed, or the embedded server failed.
     const cause = details.errorInstance
     if (found === undefined) return yield* Effect.die(new Error(`seed ${seed}: ${String(cause)}`, { cause }))
     const [sequence = { kind: "", steps: [] }] = details.counterexample ?? []
@@ -148,7 +148,7 @@ const different = (path: string, real: Json | undefined, embedded: Json | undefi
   return [`  ${path}`, ...shown(JSON.stringify(real) ?? "nothing", JSON.stringify(embedded) ?? "nothing")]
 }
 
-/** Two texts from a little before where they begin to differ. */
+/** The parts of two texts around their first difference. */
 const shown = (real: string, embedded: string): ReadonlyArray<string> => {
   const same = [...real].findIndex((character, index) => character !== embedded[index])
   const from = same < 200 ? 0 : same - 100

@@ -163,7 +163,7 @@ const servicePort = Value.object(
   }
 )
 
-/** Without chosen addresses and node ports, because each server has other free ones. */
+/** The spec sets no addresses and node ports, because the free ones differ between the servers. */
 const serviceSpec = (directives: boolean): Value.Fields => ({
   ports: directives ? lists(true, servicePort, "port") : Value.list(servicePort),
   selector: Value.map(Value.text),

@@ -1,4 +1,4 @@
-/** The sequences on which the two servers once disagreed, as dialogues. */
+/** Dialogues of the sequences on which the two servers once differed. */
 import type { Suite } from "../comparison/Dialogues.ts"
 import * as Agreement from "./Agreement.ts"
 import * as Parcel from "./Parcel.ts"

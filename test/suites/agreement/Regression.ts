@@ -1,4 +1,4 @@
-/** Steps that sequences on which the two servers once disagreed have in common. */
+/** Shared steps of the sequences on which the two servers once differed. */
 import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
 import type { Sequence } from "./Agreement.ts"
@@ -22,7 +22,7 @@ export const write = (verb: Verb, body: Json, rest: Omit<Step, "verb" | "body"> 
 /** Creates an object. */
 export const create = (body: JsonObject = {}): Step => write("create", body)
 
-/** Deletes the object as it is. */
+/** Deletes the live object. */
 export const remove: Step = { verb: "delete", body: {}, version: "live" }
 
 /** The spec of a base with more fields. */

@@ -1,4 +1,4 @@
-/** The embedded server and a kube-apiserver agree on sequences on which they once disagreed. */
+/** The embedded server and a kube-apiserver agree on sequences on which they once differed. */
 import * as Replay from "../comparison/Replay.ts"
 import { regressions } from "./Dialogues.ts"
 

@@ -1,4 +1,4 @@
-/** Sequences on which the two servers once disagreed, by what each of them shows. */
+/** Sequences on which the two servers once differed, by the cause of each difference. */
 import * as J from "@homeostat/apiserver/model/Json"
 import * as BuiltIns from "./BuiltIns.ts"
 import { create, of, remove, spec, write } from "./Regression.ts"

@@ -1,4 +1,4 @@
-/** Sequences of writes of a Service on which the two servers once disagreed. */
+/** Sequences of writes of a Service on which the two servers once differed. */
 import { service } from "./BuiltIns.ts"
 import { create, of, remove, spec, write } from "./Regression.ts"
 

@@ -11,7 +11,7 @@ export interface Subject {
   readonly base: JsonObject
   /** Members besides `metadata` and `status`. */
   readonly members: FastCheck.Arbitrary<JsonObject>
-  /** Members with directives. Undefined: the kind takes no strategic merge patch. */
+  /** Members with directives. Undefined: the kind does not support strategic merge patches. */
   readonly strategic?: FastCheck.Arbitrary<JsonObject> | undefined
   /** Members of the status. Undefined: the kind has no status subresource. */
   readonly status?: FastCheck.Arbitrary<JsonObject> | undefined

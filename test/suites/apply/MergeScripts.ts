@@ -1,4 +1,4 @@
-/** Several managers apply, change and give up fields, for each way of merging values. */
+/** Several managers apply, change and release fields, for each way to merge values. */
 import * as J from "@homeostat/apiserver/model/Json"
 import { apply, create, force, merge, of, put, spec } from "./Script.ts"
 import * as Things from "./Things.ts"

@@ -50,7 +50,7 @@ const name = "one"
 const collectionOf = ({ apiVersion, plural }: Kind): string =>
   `/${apiVersion.includes("/") ? "apis" : "api"}/${apiVersion}/namespaces/NAMESPACE/${plural}`
 
-/** A dialogue with each step in a second of its own. */
+/** A dialogue with each step in a separate second. */
 export const dialogue = ({ kind, name: shows, steps }: Script): Dialogue => ({
   name: shows,
   spaced: true,

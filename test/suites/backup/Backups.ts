@@ -1,4 +1,4 @@
-/** What the tests of the Backup controller have in common: the kinds, the controllers, and what is waited for. */
+/** Helpers of the Backup controller's tests: the kinds, the controllers, and functions that wait for a state. */
 import { backup, restore } from "@homeostat/backup"
 import { Backup, type BackupStatus } from "@homeostat/backup/kinds/Backup"
 import { Restore } from "@homeostat/backup/kinds/Restore"
@@ -13,30 +13,30 @@ import { Duration, Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Scene from "./Scene.ts"
 
-/** The ways to declare a test of the controllers. */
+/** Functions that declare a test of the controllers. */
 export const { both, pretended, real } = Scene.make({
   crds: [Crd.of(Backup), Crd.of(Restore)],
   controllers: [backup, restore]
 })
 
-/** Short ones, for whoever waits for them. */
+/** Short intervals, for tests that wait for retries. */
 export const quick = Settings.of({ retryPeriod: Duration.seconds(1), preflightTimeout: Duration.seconds(5) })
 
-/** The spec of a Backup as one writes it, in parts. */
+/** Some fields of a Backup's spec, in the wire format. */
 export type Spec =
   typeof Backup extends CustomResource<infer _Spec, infer Encoded, infer _Status> ? Partial<Encoded> : never
 
-/** Creates a Backup of the claim `app` into the claim `store`, unless the spec says otherwise. */
+/** Creates a Backup of the claim `app` into the claim `store`, unless the spec differs. */
 export const create = (scene: Scene.Scene, name: string, spec: Spec = {}) =>
   Client.create(Backup, {
     metadata: { namespace: scene.namespace, name },
     spec: { source: "app", destination: "pvc://store", ...spec }
   })
 
-/** A Backup as it is now. */
+/** Reads a Backup. */
 export const get = (scene: Scene.Scene, name: string) => Client.get(Backup, scene.key(name))
 
-/** Waits until its status is as it should be. */
+/** Waits until the status of a Backup matches. */
 export const until = (
   scene: Scene.Scene,
   name: string,
@@ -44,7 +44,7 @@ export const until = (
   isSo: (status: BackupStatus, backup: Backup) => boolean
 ) => Managed.eventually(what, get(scene, name), (backup) => isSo(backup.status ?? {}, backup))
 
-/** Waits until the first run, or the one after `job`, has ended well. */
+/** Waits until the phase of a Backup is Completed. */
 export const completed = (scene: Scene.Scene, name: string) =>
   until(scene, name, "it is completed", ({ phase }) => phase === "Completed")
 
@@ -58,7 +58,7 @@ export const maintained = (scene: Scene.Scene, name: string) =>
       maintenance?.active === undefined && (maintenance?.last?.completionTime ?? "") >= lastBackupTime
   )
 
-/** Sets an annotation of ours on a Backup, by the part of its name after the slash. */
+/** Sets an annotation of the backup controllers on a Backup. The name is the part after the slash. */
 export const annotate = (
   scene: Scene.Scene,
   name: string,
@@ -71,14 +71,14 @@ export const annotate = (
     Patch.merge({ metadata: { annotations: { [`backup.example.com/${annotation}`]: value } } })
   )
 
-/** Asks for a run, and waits until it has ended, whichever way. */
+/** Requests a run by annotation, and waits until the run has ended, with or without success. */
 export const run = (scene: Scene.Scene, name: string, token: string) =>
   Effect.zipRight(
     annotate(scene, name, "run", token),
     until(scene, name, `run ${token} has ended`, ({ lastManualTrigger }) => lastManualTrigger === token)
   )
 
-/** Makes believe that space was given back, or the repository checked, so long ago that it is due. */
+/** Sets old times in the status, so that a prune or check of the repository is due. */
 export const overdue = (scene: Scene.Scene, name: string, ...what: ReadonlyArray<"lastPruneTime" | "lastCheckTime">) =>
   Client.status.patch(
     Backup,
@@ -86,14 +86,14 @@ export const overdue = (scene: Scene.Scene, name: string, ...what: ReadonlyArray
     Patch.merge({ status: Object.fromEntries(what.map((field) => [field, "2026-01-01T00:00:00Z"])) })
   )
 
-/** Waits until the first run has ended, whichever way. */
+/** Waits until the first run has ended, with or without success. */
 export const ended = (scene: Scene.Scene, name: string) =>
   until(scene, name, "a run has ended", ({ lastRun, active }) => lastRun !== undefined && active === undefined)
 
-/** A condition. */
+/** The condition of a Backup with this type. */
 export const condition = ({ status }: Backup, type: string) => Condition.find(status?.conditions, type)
 
-/** Reasons of the Events about a Backup, oldest first. */
+/** The reasons of the Events about a Backup, oldest first. */
 export const events = (scene: Scene.Scene, name: string) =>
   Effect.map(Client.list(Event, { namespace: scene.namespace }), ({ items }) =>
     items
@@ -121,18 +121,18 @@ export const recorded = (
       all.some(({ note, reason, type }) => type === event.type && reason === event.reason && note?.includes(event.note))
   )
 
-/** The spec of a Restore as one writes it, in parts. */
+/** Some fields of a Restore's spec, in the wire format. */
 export type RestoreSpec =
   typeof Restore extends CustomResource<infer _Spec, infer Encoded, infer _Status> ? Partial<Encoded> : never
 
-/** Creates a Restore of the Backup `shop` into the claim `fresh`, unless the spec says otherwise. */
+/** Creates a Restore of the Backup `shop` into the claim `fresh`, unless the spec differs. */
 export const restoring = (scene: Scene.Scene, name: string, spec: RestoreSpec = {}) =>
   Client.create(Restore, {
     metadata: { namespace: scene.namespace, name },
     spec: { backupRef: "shop", targetPVC: "fresh", ...spec }
   })
 
-/** Waits until a Restore has ended, and gives it. */
+/** Waits until a Restore has ended, and returns the Restore. */
 export const restored = (scene: Scene.Scene, name: string) =>
   Managed.eventually("the restore has ended", Client.get(Restore, scene.key(name)), ({ status }) =>
     ["Complete", "Failed"].includes(status?.phase ?? "")

@@ -1,7 +1,9 @@
 /**
- * Volumes for tests: claims that are bound to a volume which the test makes, the same way on an embedded cluster and on a real
- * one, where nobody makes volumes. What is in them is a folder of the nodes' (see `kubelet/PodVolumes`): two nodes with one folder
- * share it, so that every volume can be mounted everywhere, unless it is said where it is.
+ * Volumes for tests. The test creates the volume of each claim, because a real control plane here has no provisioner. The embedded cluster
+ * works the same way.
+ *
+ * A folder of the nodes holds the contents (see `kubelet/PodVolumes`). Two nodes with one folder share it, so that every node can mount
+ * every volume, unless the options name a node.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -11,7 +13,7 @@ import * as Resource from "@homeostat/runtime/resource/Resource"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 
-/** `v1` PersistentVolume, as far as it is made here. */
+/** `v1` PersistentVolume, with the fields that these tests set. */
 interface PersistentVolume extends KubernetesObject {
   readonly spec?: { readonly [field: string]: unknown }
 }
@@ -24,20 +26,20 @@ const PersistentVolume = Resource.make<PersistentVolume>({
   namespaced: false
 })
 
-/** Files by their paths in a volume. */
+/** The contents of files by their paths in a volume. */
 export type Files = { readonly [path: string]: string | Uint8Array }
 
-/** What a claim asks for, and gets. */
+/** The options of a claim and its volume. */
 export interface Options {
   /** Default `["ReadWriteOnce"]`. */
   readonly accessModes?: ReadonlyArray<string> | undefined
   /** Default `Filesystem`. */
   readonly volumeMode?: "Filesystem" | "Block" | undefined
-  /** Default: none, so that nobody makes a volume for it. */
+  /** Default: none, so that no provisioner makes a volume for the claim. */
   readonly storageClassName?: string | undefined
-  /** The only node on which it can be used; default: all. */
+  /** The only node that can mount the volume. Default: all nodes. */
   readonly node?: string | undefined
-  /** What is in it from the start; default: nothing. */
+  /** The initial files. Default: none. */
   readonly files?: Files | undefined
   readonly labels?: { readonly [name: string]: string } | undefined
 }
@@ -58,7 +60,7 @@ export const write = (folder: string, files: Files): Effect.Effect<void> =>
     { discard: true }
   )
 
-/** Makes a claim that no volume is bound to, and none will be. */
+/** Creates a claim that stays without a volume. */
 export const unbound = (namespace: string, name: string, options: Options = {}) =>
   Client.create(PersistentVolumeClaim, {
     metadata: { namespace, name, ...(options.labels === undefined ? {} : { labels: options.labels }) },
@@ -91,7 +93,7 @@ export const volume = (namespace: string, name: string, options: Options = {}) =
         spec: {
           ...specOf(options),
           capacity: { storage },
-          // The claim is named, so that no other takes the volume.
+          // The volume names the claim, so that no other claim binds to the volume.
           claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace, name },
           persistentVolumeReclaimPolicy: "Retain",
           nfs: { server: "volumes.test", path: `/${namespace}/${name}` },
@@ -99,7 +101,7 @@ export const volume = (namespace: string, name: string, options: Options = {}) =
         }
       }),
       () =>
-        // Nobody takes the finalizer away on a real control plane: its controller protects what is not ours.
+        // On a real control plane, no controller removes the finalizer: its controller protects volumes that are not ours.
         Client.patch(PersistentVolume, volume, Patch.merge({ metadata: { finalizers: null } })).pipe(
           Effect.zipRight(Client.delete(PersistentVolume, volume)),
           Effect.ignore
@@ -108,7 +110,7 @@ export const volume = (namespace: string, name: string, options: Options = {}) =
     return volume
   })
 
-/** Makes a claim and a volume for it, and waits until they are bound. The volume goes with the Scope. */
+/** Creates a claim and its volume, and waits until they are bound. The end of the Scope deletes the volume. */
 export const bound = (namespace: string, name: string, options: Options = {}) =>
   Effect.gen(function* () {
     const { name: volumeName } = yield* volume(namespace, name, options)

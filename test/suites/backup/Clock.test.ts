@@ -1,4 +1,4 @@
-/** Clocks that are set, and days on which nothing happens. */
+/** Changes of the system clock, and days without any run. */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -13,7 +13,7 @@ describe("A clock", () => {
       yield* Virtual.create("shop", { schedule: "*/10 * * * *" })
       yield* Virtual.rests("shop")
       yield* world.setClock("2027-11-20T00:02:00Z")
-      // Timers know nothing of it: it is noticed at the latest by the one that was set before.
+      // A change of the clock does not affect timers. The manager notices the change when the next existing timer fires.
       yield* world.until("2027-11-20T00:19:00Z")
       expect(world.saving()).toHaveLength(2)
       expect(yield* Virtual.status("shop")).toMatchObject({
@@ -41,7 +41,7 @@ describe("A clock", () => {
         "2025-11-20T00:40:00Z",
         "2025-11-20T00:50:00Z"
       ])
-      // The timer that was set before has noticed it at 00:10.
+      // The existing timer noticed the change at 00:10.
       const times = ["00:20", "00:30", "00:40"]
       expect(
         world
@@ -98,11 +98,11 @@ Virtual.test(
         counts.set(request, (counts.get(request) ?? 0) + 1)
       }
       expect(Object.fromEntries(counts)).toEqual({
-        // The run begins, its pod starts and runs; it has ended, and the maintenance begins; the maintenance has ended.
+        // The run: it begins, its pod starts, its pod runs, it ends and the maintenance begins, and the maintenance ends.
         "PATCH backups/shop/status": 6,
-        // BackupStarted, BackupCompleted, SnapshotsPruned.
+        // The Events are BackupStarted, BackupCompleted and SnapshotsPruned.
         "POST events": 3,
-        // The run, and its maintenance. Only the newest Job of a maintenance is kept.
+        // One Job for the run and one for its maintenance. The controller keeps only the newest Job of a maintenance.
         "POST jobs": 2,
         "DELETE jobs/shop-k": 1
       })

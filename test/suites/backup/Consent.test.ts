@@ -1,4 +1,4 @@
-/** Deletions of old snapshots that wait for a user. */
+/** Deletions of old snapshots that wait for a user's approval. */
 import { expect } from "bun:test"
 import * as Eventually from "@homeostat/testkit/Eventually"
 import { Effect } from "effect"

@@ -1,4 +1,4 @@
-/** The kinds Backup and Restore, as the API server knows them from their definitions. */
+/** The kinds Backup and Restore, as the API server serves them from their CRDs. */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import { Restore } from "@homeostat/backup/kinds/Restore"
@@ -24,7 +24,7 @@ const refused = ({ cluster, namespace }: Scene, kind: Crd.Kind, specs: ReadonlyA
     Effect.map(Crd.ask(cluster, namespace, kind, spec), (answer) => {
       expect([spec, answer]).toMatchObject([spec, { status: 422, fields: [field] }])
       expect(answer.message).toContain(says)
-      // CEL's own error, in place of a message.
+      // CEL reports this error if a rule has a bug.
       expect(answer.message).not.toContain("no such key")
     })
   )
@@ -71,7 +71,7 @@ describe.concurrent("the kinds Backup and Restore", () => {
           }
         }
       })
-      // Nothing more is asked for than the tutorial does, so that its manifests apply.
+      // The CRD requires only fields that the tutorial also requires, so that the tutorial's manifests apply.
       const required = version?.schema?.openAPIV3Schema?.properties?.spec?.required ?? []
       expect(required).toEqual(["source"])
       expect(version?.additionalPrinterColumns?.map(({ jsonPath, name }) => [name, jsonPath]).slice(0, 5)).toEqual([

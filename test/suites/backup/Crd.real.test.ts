@@ -1,4 +1,4 @@
-/** The kinds Backup and Restore, as kubectl knows them from the definitions that the program prints. */
+/** The kinds Backup and Restore in kubectl, from the CRDs that the program prints. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import { Backup } from "@homeostat/backup/kinds/Backup"
@@ -84,9 +84,9 @@ spec:
   Backups.real("explains what the fields are for", (scene) =>
     Effect.gen(function* () {
       const explain = (path: string) =>
-        // kubectl breaks lines where they get long.
+        // kubectl wraps long lines.
         Effect.map(Kubectl.run(scene, ["explain", path]), (text) => text.replaceAll(/\s+/g, " "))
-      // The API server publishes the schema of a kind some seconds after it serves it.
+      // The API server publishes a kind's schema some seconds after it serves that kind.
       const kind = yield* Managed.eventually("explain knows the kind", explain("backup"), () => true)
       expect(kind).toContain("Saves volumes to a restic repository on a schedule.")
       const spec = yield* explain("bk.spec")

@@ -1,8 +1,8 @@
-/** The kinds Backup and Restore as an API server answers for them. */
+/** The kinds Backup and Restore: the API server's responses for valid and invalid objects. */
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import { Effect, Schema } from "effect"
 
-/** As much of an answer as is compared. */
+/** The part of a response that the tests compare. */
 const Body = Schema.parseJson(
   Schema.Struct({
     message: Schema.optional(Schema.String),
@@ -18,29 +18,29 @@ const Body = Schema.parseJson(
   })
 )
 
-/** What the API server says to a request. */
+/** A response of the API server. */
 export interface Answer {
   readonly status: number
-  /** The fields that it complains of, each once. */
+  /** The fields that the API server reports, without duplicates. */
   readonly fields: ReadonlyArray<string>
   readonly message: string
 }
 
-/** Where the objects of a kind are asked for. */
+/** The path of a kind's objects in a namespace. */
 export const pathOf = (namespace: string, kind: Kind): string =>
   `/apis/backup.example.com/v1/namespaces/${namespace}/${kind.toLowerCase()}s`
 
-/** The kinds. */
+/** The kinds of the backup controllers. */
 export type Kind = "Backup" | "Restore"
 
 const answer = ({ body, status }: { readonly body: string; readonly status: number }) =>
   Effect.map(Schema.decodeUnknown(Body)(body), ({ details, message = "" }): Answer => {
-    // `<nil>` says that some rules were not looked at, as there is something wrong already.
+    // `<nil>` means that the API server skipped some rules because of an earlier error.
     const fields = (details?.causes ?? []).map(({ field = "" }) => field.replace(/^\./, ""))
     return { status, fields: [...new Set(fields)].filter((field) => field !== "<nil>"), message }
   })
 
-/** Asks for an object that is not to be stored. */
+/** Creates an object with dry run. */
 export const ask = (cluster: ControlPlane, namespace: string, kind: Kind, spec: object) =>
   Effect.flatMap(
     cluster.request("POST", `${pathOf(namespace, kind)}?fieldValidation=Strict&dryRun=All`, {
@@ -49,7 +49,7 @@ export const ask = (cluster: ControlPlane, namespace: string, kind: Kind, spec: 
     answer
   )
 
-/** Asks for a change of an object, to be stored only if that is said. */
+/** Patches an object, by default with dry run. */
 export const change = (cluster: ControlPlane, path: string, patch: object, dryRun = true) =>
   Effect.flatMap(
     cluster.request("PATCH", `${path}?fieldValidation=Strict${dryRun ? "&dryRun=All" : ""}`, {
@@ -59,7 +59,7 @@ export const change = (cluster: ControlPlane, path: string, patch: object, dryRu
     answer
   )
 
-/** What an API server takes, and warns of: the texts of its `Warning` headers. */
+/** The texts of the API server's `Warning` headers for an object that the server accepts. */
 export const warnings = (cluster: ControlPlane, path: string, body: object) =>
   Effect.promise(async () => {
     const { ca, cert, key, server, token } = cluster.admin

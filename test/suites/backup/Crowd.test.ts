@@ -31,7 +31,7 @@ Virtual.test(
       const requests = manager.sent.slice(sent)
       expect(requests.filter(({ method }) => method !== "GET")).toEqual([])
       expect(requests.length).toBeLessThan(100)
-      // 20,000 reconciles. The limit only rules out work that grows with the square of the Backups.
+      // 20,000 reconciles. The limit only excludes work that grows with the square of the number of Backups.
       process.stdout.write(`  CPU: ${Math.round((system + user) / 1000)} ms for ten minutes of 998 waiting Backups\n`)
       expect((system + user) / 1e6).toBeLessThan(60)
     }),

@@ -1,4 +1,4 @@
-/** Where Backups save to, as the world has it: S3 and restic's own server over TLS. What comes back is what was saved. */
+/** Real destinations of Backups: S3 and restic's own server over TLS. The restored files equal the saved files. */
 import { expect } from "bun:test"
 import { join } from "node:path"
 import { Restore } from "@homeostat/backup/kinds/Restore"
@@ -25,7 +25,7 @@ const quickly = Effect.provideService(Settings, Backups.quick)
 
 const files = { "docs/a.txt": "first", "größe 日本": "", "b.bin": Tree.noise(300_000, "b") }
 
-/** The tutorial's manifest, as it stands in the samples. */
+/** The tutorial's manifest from the samples. */
 const tutorial = Effect.promise(async () => {
   const text = await Bun.file(join(import.meta.dirname, "../../../deploy/samples/backup.yaml")).text()
   const [manifest] = loadAll(text) as ReadonlyArray<{
@@ -99,7 +99,7 @@ Backups.real("The tutorial's Backup saves to S3, and a Restore brings every byte
   }).pipe(quickly)
 )
 
-/** Every mode, into a claim that the Restore creates or into one that exists. */
+/** Every mode, each with a claim that the Restore creates and with an existing claim. */
 const targets = [
   { name: "new", isNew: true, mode: "IntoEmpty" },
   { name: "new-overlay", isNew: true, mode: "Overlay" },
@@ -109,7 +109,7 @@ const targets = [
   { name: "mirror", isNew: false, mode: "Mirror" }
 ] as const
 
-/** Restores every mode into the namespace of the Backup, or into another one, and compares what each volume then holds. */
+/** Restores every mode into the Backup's namespace or into another one, and compares the contents of each volume. */
 const restoresEveryMode = (scene: Scene.Scene, isOther: boolean) =>
   Effect.gen(function* () {
     const server = yield* S3Server.start
@@ -207,7 +207,7 @@ Backups.real("A server that lets nobody delete has the data, and the status says
       RESTIC_PASSWORD: Prepared.password,
       RESTIC_CACHE_DIR: join(scene.directory, "cache")
     }
-    // From here on it opens quickly. Nobody but its disk lets a key go.
+    // From now on, the repository opens quickly. Only a write to the server's disk can remove a key.
     yield* QuickKey.write(join(server.folder, path), restic)
 
     yield* Effect.promise(() => Bun.write(join(app, "docs/a.txt"), "changed"))

@@ -1,4 +1,4 @@
-/** Specs of Backups and Restores, good and bad, as dialogues: each of them is created in a dry run. */
+/** Dialogues with valid and invalid specs of Backups and Restores. Each dialogue creates an object with dry run. */
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as RuntimeCrd from "@homeostat/runtime/resource/Crd"
@@ -18,7 +18,7 @@ const dialogue = (name: string, kind: Crd.Kind, specs: ReadonlyArray<Specs.Chang
 
 const specOf = ({ spec }: Specs.Bad): Specs.Change => spec
 
-/** All of them. */
+/** The suite of all dialogues. */
 export const backup: Suite = {
   name: "backup",
   definitions: [RuntimeCrd.of(Backup), RuntimeCrd.of(Restore)],

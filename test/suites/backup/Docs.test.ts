@@ -1,4 +1,4 @@
-/** What the docs say of Backups is what the code says, as far as a text can be held against it. */
+/** The docs of Backups agree with the code, as far as a test can compare texts. */
 import { describe, expect, test } from "bun:test"
 import { dirname, join } from "node:path"
 import * as Settings from "@homeostat/backup/Settings"
@@ -30,7 +30,7 @@ describe("docs/backup.md", () => {
         )
       ])
     )
-    // Those of the union in Reasons are more than the calls name.
+    // The union in Reasons has more reasons than the calls name.
     const outcome = sources.find(({ file }) => file === "run/Reasons.ts")?.text ?? ""
     const union = Array.from(
       (/export type Reason =\n(.*?)\n\n/s.exec(outcome)?.[1] ?? "").matchAll(/"(\w+)"/g),
@@ -67,7 +67,7 @@ describe("docs/backup.md", () => {
   })
 })
 
-/** Reasons that no condition and no Event has. */
+/** Reasons that appear in no condition and no Event. */
 const internal: ReadonlySet<string> = new Set([
   "ContainerConfigError",
   "ContainerStatusUnknown",

@@ -1,4 +1,4 @@
-/** Restores into claims that they create, and from Backups of other namespaces. */
+/** Restores into claims that they create, and Restores from Backups of other namespaces. */
 import { expect } from "bun:test"
 import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as Settings from "@homeostat/backup/Settings"
@@ -80,7 +80,7 @@ Virtual.test("The API server refuses the claim of a Restore, and the status says
 const staging = "staging"
 const keys = { RESTIC_PASSWORD: "correct horse", AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" }
 
-/** Lets Restores of other namespaces use the Backups of the namespace `shop`. */
+/** Allows Restores of these namespaces to use the Backups of the namespace `shop`. */
 const grant = (names: string) =>
   Client.patch(
     Namespace,
@@ -103,7 +103,7 @@ Virtual.test("A Restore uses a Backup of another namespace only where that names
     const message =
       'spec.backupNamespace is not allowed: "shop" (an administrator adds staging to the annotation backup.example.com/restore-to-namespaces of that namespace)'
     expect(yield* status(staging)).toEqual({ phase: "Pending", reason: "RestoreNotAllowed", message })
-    // The name of a namespace is not a prefix of another one.
+    // The name of a namespace does not match as a prefix of another name.
     yield* grant("other, staging-2")
     yield* world.pass("1 minute")
     expect(yield* status(staging)).toMatchObject({ reason: "RestoreNotAllowed" })
@@ -119,7 +119,7 @@ Virtual.test("A Restore uses a Backup of another namespace only where that names
     const mover = world.begun().at(-1)
     expect(mover?.pod.metadata.namespace).toBe(staging)
     expect(mover?.env).toMatchObject({ BACKUP_HOST: "shop", BACKUP_TAG: "shop/shop", RESTORE_VOLUME: "app" })
-    // The Backup does not choose the program and the identity in another namespace.
+    // A Backup chooses neither the program nor the identity of a mover in another namespace.
     expect(mover?.pod.spec?.containers[0]?.image).toBe(Settings.defaults.moverImage)
     expect(mover?.pod.spec?.serviceAccountName ?? "default").toBe("default")
     const [ran] = (yield* Client.list(Job, { namespace: staging })).items

@@ -12,7 +12,7 @@ import * as Pretended from "./Pretended.ts"
 import * as PretendedMover from "./PretendedMover.ts"
 import * as Scene from "./Scene.ts"
 
-/** What the runs of a life come to, by their order. */
+/** The results of the Backup's runs, in order. */
 const ends = [
   undefined,
   PretendedMover.ends(42, { reason: "WrongPassword", message: "wrong password or no key found" }, 300),
@@ -21,7 +21,7 @@ const ends = [
   undefined
 ]
 
-/** The Jobs of its runs, in their order. */
+/** The Jobs of the Backup's runs, in order. */
 const jobs: Array<string> = []
 
 const spec = (scene: Scene.Scene, change: object) =>
@@ -81,7 +81,7 @@ describe("The Events of a Backup", () => {
             )
           })
         )
-        // A suspended Backup runs by hand, and its old snapshots stay.
+        // A suspended Backup runs on request, and keeps its old snapshots.
         const second = [
           ...["BackupStarted", "BackupPartiallyFailed", "BackupStarted", "RepositoryLocked"],
           ...["InvalidSchedule", "BackupScheduled", "BackupStarted", "BackupCompleted"]
@@ -90,7 +90,7 @@ describe("The Events of a Backup", () => {
 
         const { items } = yield* Client.list(Event, { namespace: scene.namespace })
         const about = items.filter(({ regarding }) => regarding?.kind === "Backup" && regarding.name === "shop")
-        // One that came twice with the same words is one Event that is counted up, some seconds later.
+        // A repeated Event with the same note increases the count of the first one, some seconds later.
         expect(new Set(about.map(({ reason }) => reason))).toEqual(new Set(reasons))
         const bad = [
           ...["CredentialsMissing", "BackupFailed", "BackupPartiallyFailed"],
@@ -134,7 +134,7 @@ describe("The Events of a Backup", () => {
         const attempts = manager.attempts().length
         const version = Effect.map(Backups.get(scene, "shop"), ({ metadata }) => metadata.resourceVersion)
         const stays = yield* version
-        // The Secret is looked for twice a second.
+        // The manager checks the Secret twice a second.
         yield* Managed.eventually("looks again", Effect.sync(manager.attempts), ({ length }) => length > attempts + 3)
         expect(yield* version).toBe(stays)
 
@@ -150,7 +150,7 @@ describe("The Events of a Backup", () => {
         const own = written.filter(
           ({ manager, subresource }) => manager === ofStatus[0]?.manager && subresource !== "status"
         )
-        // Its finalizer is all that it has beside the status.
+        // Apart from the status, the manager owns only the finalizer.
         expect(own).toHaveLength(1)
         for (const { fieldsV1 } of own) {
           expect(fieldsV1).toEqual({ "f:metadata": { "f:finalizers": expect.anything() } })

@@ -1,4 +1,4 @@
-/** The extended attribute `user.test` of a file, by the C library. */
+/** Reads and writes the extended attribute `user.test` of a file with the C library. */
 import { dlopen, FFIType } from "bun:ffi"
 
 const { i32, i64, ptr, u64 } = FFIType
@@ -12,7 +12,7 @@ const text = (value: string): Uint8Array => Buffer.from(`${value}\0`)
 
 const name = text("user.test")
 
-/** Sets the attribute. Throws if the file system has none. */
+/** Sets the attribute. Throws if the file system does not support extended attributes. */
 export const set = (path: string, value: string): void => {
   const bytes = Buffer.from(value)
   if (symbols.lsetxattr(text(path), name, bytes, bytes.length, 0) !== 0) {
@@ -20,7 +20,7 @@ export const set = (path: string, value: string): void => {
   }
 }
 
-/** The value; undefined without the attribute. */
+/** Reads the attribute. Returns undefined if the file lacks the attribute. */
 export const get = (path: string): string | undefined => {
   const bytes = Buffer.alloc(256)
   const length = Number(symbols.lgetxattr(text(path), name, bytes, bytes.length))

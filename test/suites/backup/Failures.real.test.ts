@@ -1,4 +1,4 @@
-/** What a Backup says when it cannot save, and what it leaves alone then. On a real cluster alone: only the words are looked at. */
+/** The status of a Backup that cannot save, and the data that it keeps. Real cluster only: these tests check only messages. */
 import { describe, expect } from "bun:test"
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -47,7 +47,7 @@ describe("A Backup fails, and says why", () => {
       )
       expect(backup.status?.message).not.toContain("nobody sees")
       expect(Backups.condition(backup, "LastRunSucceeded")?.status).toBe("False")
-      // It is armed all the same: what failed is the run, not the Backup.
+      // Only the run failed, so the Backup stays Ready.
       expect(Backups.condition(backup, "Ready")?.status).toBe("True")
       yield* Backups.recorded(scene, "shop", { type: "Warning", reason: "BackupFailed", note: "connection refused" })
     }).pipe(Effect.provideService(Settings, { ...Backups.quick, preflightTimeout: Duration.seconds(2) }))
@@ -145,13 +145,13 @@ describe("A Backup fails, and says why", () => {
       const kept = yield* Backups.maintained(scene, "shop")
       expect(kept.status).toMatchObject({ phase: "Completed", snapshots: 1 })
 
-      // What was deleted still takes its space, and the third has none.
+      // Deleted snapshots still take their space, so the third snapshot does not fit.
       yield* save("three", 3_000_000)
       const full = yield* Backups.run(scene, "shop", "U")
       expect(full.status).toMatchObject({ phase: "Failed", lastRun: { reason: "DestinationFull" } })
       expect(full.status?.message).toMatch(/^The destination is full\. .*507 Insufficient Storage/)
 
-      // The maintenance makes room at once, and not only when its interval is over.
+      // The maintenance frees space at once and does not wait for its interval.
       yield* Backups.until(scene, "shop", "space was freed", ({ lastPruneTime }) => lastPruneTime !== undefined)
       expect((yield* Backups.run(scene, "shop", "W")).status).toMatchObject({
         phase: "Completed",

@@ -1,4 +1,4 @@
-/** Jobs of another namespace that name a Backup, or claim to be movers, and what they change: nothing. */
+/** Jobs of another namespace that name a Backup or pretend to be movers: these Jobs change nothing. */
 import { expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -12,7 +12,7 @@ import * as Virtual from "./Virtual.ts"
 const evil = "evil"
 const movers = { "app.kubernetes.io/name": "homeostat-mover", "app.kubernetes.io/managed-by": "homeostat" }
 
-/** Makes a Job in another namespace that names a Backup as the owner that controls it, and that the garbage collector cannot remove. */
+/** Creates a Job in another namespace that names a Backup as its controller. The garbage collector cannot remove that Job. */
 const forge = (
   { metadata: { name, uid } }: KubernetesObject,
   work: { readonly operation: string; readonly suspend?: boolean },
@@ -85,7 +85,7 @@ Virtual.test("The result of a forged Job in another namespace does not appear in
   })
 )
 
-/** A namespace of another tenant with a Backup, whose spec may name any repository. */
+/** Creates the namespace of another tenant with a Backup, whose spec may name any repository. */
 const tenant = (spec: Parameters<typeof Virtual.create>[1] = {}) =>
   Effect.gen(function* () {
     yield* Client.create(Namespace, { metadata: { name: evil } })

@@ -1,4 +1,4 @@
-/** Backups that are deleted: what goes with them, what stays, and what keeps them. */
+/** Deletion of Backups: the objects that go with a Backup, the objects that stay, and the causes that block the deletion. */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -18,7 +18,7 @@ const backups = Effect.map(Client.list(Backup, { namespace: Virtual.namespace })
 
 const isGone = (name: string) => eventually(`${name} is gone`, backups, (names) => !names.includes(name), "5 minutes")
 
-/** The names of the metrics that have a series with a Backup's name. */
+/** The names of the metrics with a series for a Backup's name. */
 const series = ({ metrics }: VirtualManager, name: string) =>
   metrics
     .read()
@@ -72,7 +72,7 @@ describe("A Backup that is deleted", () => {
       const deletions = () =>
         world.begun().flatMap(({ operations, tag }) => (operations.includes("delete") ? [tag] : []))
       expect(deletions()).toEqual(["shop/soon"])
-      // A new manager continues.
+      // A new manager continues the deletion.
       yield* first.kill
       yield* world.manage()
       yield* world.until("2026-11-21T23:50:00Z")

@@ -1,4 +1,4 @@
-/** Runs that are cut short, by whoever it is: nothing is lost, nothing is left behind, and nobody waits for ever. */
+/** Interrupted runs: the Backup loses no data, the run leaves no locks or Jobs behind, and each wait has a limit. */
 import { expect } from "bun:test"
 import { rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -18,7 +18,7 @@ const quickly = Effect.provideService(Settings, Backups.quick)
 
 const held = { mover: Shim.slow }
 
-/** A Backup `shop` whose first run takes the better part of a minute. */
+/** Creates a Backup `shop` whose first run takes most of a minute. */
 const saving = (scene: Scene.Scene, spec: Backups.Spec = {}) =>
   Effect.gen(function* () {
     const made = yield* Prepared.shop(scene)
@@ -28,7 +28,7 @@ const saving = (scene: Scene.Scene, spec: Backups.Spec = {}) =>
     return made
   })
 
-/** What runs from now on is quick. */
+/** Makes the later runs quick. */
 const quicken = (scene: Scene.Scene) =>
   Effect.sync(() => {
     rmSync(join(scene.directory, "slow"))
@@ -60,7 +60,7 @@ const gone = (scene: Scene.Scene, name: string) =>
     (found) => found === "gone"
   )
 
-/** Puts a snapshot with a tag into a repository. */
+/** Saves a snapshot with a tag into a repository. */
 const put = (scene: Scene.Scene, repository: Scene.Repository, tag: string) =>
   Effect.gen(function* () {
     const labels = ["--host", `${scene.namespace}/app`, "--tag", `${scene.namespace}/${tag}`]
@@ -80,7 +80,7 @@ Backups.real(
       yield* quicken(scene)
       yield* Scene.evict(scene, first?.metadata.name ?? "")
       const backup = yield* Backups.completed(scene, "shop")
-      // With backoffLimit 0 there was none to use up.
+      // With backoffLimit 0, the Job has no retry to use.
       expect(backup.status).toMatchObject({ consecutiveFailures: 0, lastRun: { job, reason: "Succeeded" } })
       const done = yield* Client.get(Job, scene.key(job))
       expect(done.status?.failed ?? 0).toBe(0)
@@ -142,7 +142,7 @@ for (const deletionPolicy of ["Retain", "Delete"] as const) {
           "the namespace is gone",
           scene.cluster.request("GET", path),
           ({ status }) => status === 404,
-          // Its controller looks again by its own estimate, which may take it half a minute longer than the pods.
+          // The namespace controller retries after its own estimate, which can take half a minute longer than the pods.
           "90 seconds"
         )
         expect(Prepared.locked(repository)).toBe(0)
@@ -151,7 +151,7 @@ for (const deletionPolicy of ["Retain", "Delete"] as const) {
   )
 }
 
-/** A manager that can be ended before the scene is. */
+/** Starts a manager that a test can stop before the scene ends. */
 const manager = (scene: Scene.Scene, settings: Parameters<Scene.Scene["manage"]>[1] = {}) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(EffectScope.make(), (scope) => EffectScope.close(scope, Exit.void))
@@ -169,7 +169,7 @@ Backups.real(
       const job = running.status?.active?.job ?? ""
       yield* first.stop
       yield* quicken(scene)
-      // The one that runs would go on to be slow: another takes its place, and the Job goes on.
+      // The running pod would stay slow. Its eviction makes the Job start another pod.
       const [pod] = yield* Scene.podsOf(scene, job)
       yield* Scene.evict(scene, pod?.metadata.name ?? "")
       yield* Managed.eventually(
@@ -194,7 +194,7 @@ Backups.real(
 
 Backups.real("A manager that ends between making a Job and saying so leaves one run, not two", (scene) =>
   Effect.gen(function* () {
-    // Who may not write a status gets as far as the Job.
+    // A user who cannot write a status gets as far as the Job.
     const user = yield* scene.cluster.addUser({ name: `half-${scene.namespace}` })
     const half = yield* Effect.acquireRelease(
       scene.cluster.kubectl(["apply", "-f", "-"], { stdin: JSON.stringify(halfOf(scene.namespace, user.user)) }),
@@ -219,7 +219,7 @@ Backups.real("A manager that ends between making a Job and saying so leaves one 
   }).pipe(quickly)
 )
 
-/** Everything but the status of a Backup, for a user. */
+/** The RBAC objects that allow a user everything except the status of a Backup. */
 const halfOf = (namespace: string, name: string) => ({
   apiVersion: "v1",
   kind: "List",

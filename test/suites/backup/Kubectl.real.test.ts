@@ -1,4 +1,4 @@
-/** What kubectl's own commands, and tools that wait as it does, see of a Backup that the controller looks after. */
+/** The view that kubectl's commands, and tools with the same waits, have of a Backup that the controller manages. */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Condition from "@homeostat/runtime/resource/Condition"
@@ -9,10 +9,10 @@ import * as Backups from "./Backups.ts"
 import * as Pretended from "./Pretended.ts"
 import * as Scene from "./Scene.ts"
 
-/** Cells of a table, which are apart by two blanks at least. */
+/** The cells of a table row. At least two blanks separate the cells. */
 const cells = (line = ""): ReadonlyArray<string> => line.trim().split(/ {2,}/)
 
-/** How kstatus reads an object: what `kubectl apply --prune`, Flux and Argo CD wait for. */
+/** The status that kstatus computes for an object: `kubectl apply --prune`, Flux and Argo CD wait for this status. */
 const kstatus = ({ metadata, status }: Backup): string => {
   const is = (type: string, wanted: string) => Condition.find(status?.conditions, type)?.status === wanted
   if (metadata.deletionTimestamp !== undefined) return "Terminating"

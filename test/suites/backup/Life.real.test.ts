@@ -1,4 +1,4 @@
-/** A backup from its creation on: saved by restic, deleted by age, brought back. */
+/** The life of a Backup: restic saves a volume, deletes old snapshots, and restores the volume. */
 import { expect } from "bun:test"
 import { Settings } from "@homeostat/backup/Settings"
 import { Effect } from "effect"

@@ -1,4 +1,4 @@
-/** Several at one repository: they take turns, and a lock that nobody gives back any more is told and can be taken away. */
+/** Several Backups in one repository: they take turns. The status reports an abandoned lock, and a user can remove it. */
 import { expect } from "bun:test"
 import { readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -34,14 +34,14 @@ Backups.real("Two Backups of one repository that are created at once make it onc
     expect(one.status?.repositoryID).toMatch(/^[0-9a-f]{64}$/)
     expect(two.status?.repositoryID).toBe(one.status?.repositoryID ?? "")
     const found = { repository: join(store, "together"), password: "correct horse" }
-    // Whoever makes a repository makes a key.
+    // Each creation of a repository adds a key, so one key means one creation.
     expect(readdirSync(join(found.repository, "keys"))).toHaveLength(1)
     const saved = yield* Scene.snapshots(scene, found)
     expect(new Set(saved.map(({ tags }) => tags?.[0]))).toEqual(
       new Set([`${scene.namespace}/one`, `${scene.namespace}/two`])
     )
     expect(yield* scene.restic(found, "check", "--quiet")).toMatchObject({ exitCode: 0 })
-    // Never two movers at a time.
+    // The two movers do not overlap.
     const spans = (yield* Scene.jobs(scene)).map(({ metadata, status }) => [
       Date.parse(metadata.creationTimestamp),
       Date.parse(status?.completionTime ?? "")
@@ -56,7 +56,7 @@ Backups.real("Two Backups of one repository that are created at once make it onc
   }).pipe(quickly)
 )
 
-/** The mover, as the lines before its restic have left it. */
+/** The id of the mover's process, which the shell lines before restic have written. */
 const pidOf = (file: string) =>
   Managed.eventually(
     "restic prunes",
@@ -108,7 +108,7 @@ Backups.real(
       yield* Backups.create(scene, "shop", { retention: { keepLast: 1 }, backoffLimit: 0 })
       yield* Backups.completed(scene, "shop")
 
-      // In the middle of giving space back, as a node that loses its power.
+      // The mover dies during a prune, as on a node that loses its power.
       yield* Backups.overdue(scene, "shop", "lastPruneTime")
       rmSync(join(app, "a"))
       writeFileSync(join(scene.directory, "slow"), "")
@@ -126,7 +126,7 @@ Backups.real(
         "the maintenance has failed",
         ({ maintenance }) => (maintenance?.failures ?? 0) > 0
       )
-      // The data was saved before.
+      // The run saved its data before the prune.
       expect(killed.status).toMatchObject({
         phase: "Completed",
         lastRun: { reason: "Succeeded", trigger: "manual" },
@@ -135,7 +135,7 @@ Backups.real(
       })
       expect(Prepared.locked(repository)).toBe(1)
 
-      // The lock is another pod's, and younger than half an hour, so that restic does not take it for stale.
+      // The lock belongs to another pod and is younger than half an hour, so restic does not treat the lock as stale.
       rmSync(join(scene.directory, "slow"))
       const locked = yield* Backups.run(scene, "shop", "U")
       expect(locked.status).toMatchObject({
@@ -176,7 +176,7 @@ Backups.real(
       Shim.before(
         `case " $* " in *" prune "*) if [ -e "$SCENE/slow" ]; then echo $PPID >"$SCENE/pruning"; set -- --limit-download 1 "$@"; fi ;; esac`
       ),
-      // Five minutes are what the Job says.
+      // The Job's default is five minutes.
       Shim.variables({ RETRY_LOCK: "1s" }),
       Shim.inContainer
     )

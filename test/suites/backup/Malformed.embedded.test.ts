@@ -1,4 +1,4 @@
-/** Backups that are wrong, in their specs or by what somebody wrote into their status: none keeps another from running. */
+/** Backups with an invalid spec or an edited status: each of them leaves the other Backups running. */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Crd from "@homeostat/runtime/resource/Crd"
@@ -18,7 +18,7 @@ const condition = (type: string, status: string) => ({
 const active = { job: "gone", trigger: "manual", startTime: "2026-01-01T00:00:00Z" }
 const lastRun = { ...active, trigger: "schedule", completionTime: "2026-01-01T00:00:00Z", reason: "" }
 
-/** What somebody may write by hand, and the schema lets pass. */
+/** Statuses that a user may write by hand and that the schema accepts. */
 const statuses: ReadonlyArray<object> = [
   { active: { ...active, job: "" }, phase: "Running", conditions: [condition("Ready", "True")], observedGeneration: 1 },
   {
@@ -58,7 +58,7 @@ const statuses: ReadonlyArray<object> = [
   { repositoryID: "", repositoryHash: "x", lastManualTrigger: "", lastUnlockTrigger: "", message: "x".repeat(2048) }
 ]
 
-/** Specs that the API server takes, and nobody can follow. */
+/** Specs that the API server accepts and the controller rejects. */
 const specs: ReadonlyArray<readonly [reason: string, spec: Backups.Spec]> = [
   ["InvalidSchedule", { schedule: "61 * * * *" }],
   ["InvalidSchedule", { schedule: "0 0 * * 7" }],
@@ -84,7 +84,7 @@ describe("A Backup that is wrong", () => {
         expect(Backups.condition(backup, "Stalled")).toMatchObject({ status: "True", reason, message })
         expect(yield* Backups.events(scene, name)).toEqual([reason])
       }
-      // None is looked at again and again: it takes a change of its spec.
+      // The manager does not retry these Backups. Only a change of the spec makes it reconcile one again.
       const looks = manager.attempts().filter(({ key }) => key.includes("/wrong-")).length
       expect(looks).toBeLessThan(5 * specs.length)
       expect((yield* Scene.jobs(scene)).length).toBe(1)
@@ -142,7 +142,7 @@ describe("A Backup that is wrong", () => {
   )
 })
 
-/** The tutorial's definition, as its generator writes it, without patterns. */
+/** The tutorial's CRD without patterns, as its generator writes it. */
 const older = () => {
   const crd = Crd.of(Backup)
   const text = { type: "string" } as const

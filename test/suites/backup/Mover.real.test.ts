@@ -1,4 +1,4 @@
-/** The mover against restic, for each kind of destination: what is saved comes back as it was. */
+/** Runs the mover with restic for each kind of destination: the restored volumes equal the saved ones. */
 import { describe, expect } from "bun:test"
 import { chmodSync, mkdirSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -11,7 +11,7 @@ import * as RestServer from "./RestServer.ts"
 import * as S3Server from "./S3Server.ts"
 import * as Tree from "./Tree.ts"
 
-/** Where a repository is, and if that is a folder of this machine, which. */
+/** A repository's location and, if the repository is a local folder, that folder. */
 interface Place {
   readonly env: Restic.Environment
   readonly folder?: string
@@ -72,13 +72,13 @@ describe("A volume that is saved, changed, saved again, thinned out and checked 
         expect(second.exitCode).toBe(0)
         expect(second.result).toMatchObject({
           repository,
-          // Of each volume one.
+          // One snapshot of each volume.
           kept: 2,
           removed: 2,
           pruned: true,
           checked: true
         })
-        // What was there before is not sent again.
+        // restic does not upload unchanged data again.
         const added = second.result.snapshots[0]?.added ?? 0
         expect(added).toBeGreaterThan(500_000)
         expect(added).toBeLessThan(1_000_000)
@@ -105,7 +105,7 @@ describe("A volume that is saved, changed, saved again, thinned out and checked 
           expect(Tree.read(target)).toEqual(Tree.read(other))
         }
 
-        // Nothing of what the file system has of its own, and the path that it was mounted at is not in it.
+        // The snapshot contains neither the file system's own `lost+found` nor the mount path.
         const listed = yield* Restic.say(mover.env, "ls", "latest", "--host", "shop/data")
         expect(listed).toMatch(/\n\/plain\n/)
         expect(listed).not.toContain("lost+found")

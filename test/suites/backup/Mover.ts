@@ -1,6 +1,6 @@
 /**
- * The mover as in its pod, without any cluster: the program with the folders and variables that its Job sets. Each run is a pod of its
- * own, with a new cache, a new folder for temporary files and a new termination message.
+ * Runs the mover's program without a cluster, with the folders and variables that its Job sets. As in a pod, each run has a new cache,
+ * a new folder for temporary files and a new termination message.
  */
 import {
   chmodSync,
@@ -20,7 +20,7 @@ import * as Process from "@homeostat/testkit/envtest/Process"
 import { Effect, type Scope } from "effect"
 import * as Restic from "./Restic.ts"
 
-/** The mover in one file, which users other than this one can read. */
+/** The mover's program in one file, which other users can read. */
 const program = Effect.runSync(
   Effect.cached(
     Effect.promise(async () => {
@@ -35,56 +35,56 @@ const program = Effect.runSync(
   )
 )
 
-/** How a run is. */
+/** The options of a run. */
 export interface Run extends Restic.Environment {
-  /** As whom, if the tests run as root. */
+  /** The user of the process, if root runs the tests. */
   readonly user?: string
-  /** The only capabilities of root, separated by commas, if the tests run as root. */
+  /** The only capabilities of the root user, separated by commas, if root runs the tests. */
   readonly capabilities?: string
-  /** As the kernel has it for the pod; restic writes it into its locks. Default: this machine's. */
+  /** The pod's host name, which restic writes into its locks. Default: the host name of this machine. */
   readonly hostname?: string
 }
 
-/** How a run has ended. */
+/** The result of a run. */
 export interface Ended {
   readonly exitCode: number
   readonly result: MoverReport.MoverReport
-  /** The termination message. */
+  /** The termination message of the run. */
   readonly message: string
   readonly stdout: string
   readonly stderr: string
 }
 
-/** A run that goes on. */
+/** A run that has not ended. */
 export interface Running {
-  /** Of the mover, as the container's process 1; and the ID of its process group. */
+  /** The id of the mover's process, the container's process 1. This id is also the id of its process group. */
   readonly pid: number
   readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
-  /** Ends all of it at once, as the kernel does. */
+  /** Kills all processes of the run at once, as the kernel does. */
   readonly kill: Effect.Effect<void>
   readonly ended: Effect.Effect<Ended>
   readonly output: () => string
 }
 
-/** Volumes, a repository and what works on them. */
+/** Volumes, a repository, and the functions that run the mover on them. */
 export interface Mover {
   readonly folder: string
-  /** A volume's folder. */
+  /** The folder of a claim's volume. */
   readonly volume: (claim: string) => string
-  /** For restic itself. */
+  /** Environment variables to run restic itself. */
   readonly env: Restic.Environment
   readonly run: (operations: string, run?: Run) => Effect.Effect<Ended>
   readonly start: (operations: string, run?: Run) => Effect.Effect<Running, never, Scope.Scope>
 }
 
-/** What nobody should ever see. */
+/** The repository's password, which must not appear in any output. */
 export const password = "correct horse battery staple"
 
 /**
- * Makes a place for runs.
+ * Makes the folders for runs of the mover.
  *
  * @param env variables of all runs; without RESTIC_REPOSITORY, the repository is a folder
- * @param pretended a script of `sh` to run instead of restic, for what restic rarely says
+ * @param pretended a script of `sh` that replaces restic, for output that restic rarely prints
  */
 export const make = (
   env: Restic.Environment = {},
@@ -92,7 +92,7 @@ export const make = (
 ): Effect.Effect<Mover, Assets.MissingAsset, Scope.Scope> =>
   Effect.gen(function* () {
     const folder = yield* Directory.make
-    // For users that are not this one, whose home may be closed.
+    // Other users need access, and this user's home folder may be closed to them.
     chmodSync(folder, 0o755)
     const restic = join(folder, "bin/restic")
     mkdirSync(dirname(restic))
@@ -193,7 +193,7 @@ export const make = (
     }
   })
 
-/** The same file in another folder, or a copy of it where a file system ends between them. */
+/** Links a file into another folder, or copies it if the folders are on different file systems. */
 const link = (from: string, to: string): void => {
   try {
     linkSync(realpathSync(from), to)

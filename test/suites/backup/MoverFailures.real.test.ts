@@ -1,4 +1,4 @@
-/** What goes wrong for real: each failure has its own exit code, and a message with the words of whoever knows the cause. */
+/** Real failures: each failure has its own exit code, and its message quotes the program that knows the cause. */
 import { afterAll, beforeAll, describe, expect } from "bun:test"
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -13,7 +13,7 @@ import * as S3Server from "./S3Server.ts"
 import * as Tree from "./Tree.ts"
 
 const scope = Effect.runSync(Scope.make())
-/** An empty repository. Each test has a copy. */
+/** An empty repository. Each test uses a copy. */
 let template: string
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ const make = (env?: Restic.Environment) =>
     return { mover, repository }
   })
 
-/** How the controller takes it. */
+/** The controller's judgement of a mover's result. */
 const judged = ({ exitCode, message }: Mover.Ended) => Outcome.judge({ _tag: "Exited", exitCode, text: message }, {})
 
 describe("A destination that cannot be used", () => {
@@ -300,7 +300,7 @@ Test.live("Another repository in the place of the known one fails a Restore, whi
 )
 
 describe("A file that cannot be read", () => {
-  // Root reads everything.
+  // The root user can read every file.
   const user = "nobody"
   const unreadable = Effect.gen(function* () {
     const { mover, repository } = yield* make()

@@ -1,4 +1,4 @@
-/** The mover's image has the program and the restic that the tests use. */
+/** The mover's image contains the same program and the same restic as the tests. */
 import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -15,7 +15,7 @@ test("The mover's image has the restic of the tests, the program, a user other t
   expect(dockerfile).toMatch(/^USER 65532:65532$/m)
   expect(dockerfile.match(/^ENV .*$/gm)).toEqual(["ENV DO_NOT_TRACK=1 BUN_ENABLE_CRASH_REPORTING=0"])
   expect(dockerfile).not.toMatch(/^(ADD|RUN)\b/m)
-  // The same base as the manager's.
+  // The mover's image and the manager's image have the same base.
   const base = (text: string) => /^ARG BASE=(\S+)$/m.exec(text)?.[1]
   expect(base(dockerfile)).toBe(base(readFileSync(join(root, "deploy/Dockerfile"), "utf8")))
 })

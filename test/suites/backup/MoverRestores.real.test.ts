@@ -1,4 +1,4 @@
-/** Restores by every combination of owner, volume, mode and selection, compared file by file. */
+/** Restores with every combination of owner, volume, mode and selection, compared file by file. */
 import { afterAll, beforeAll, describe, expect } from "bun:test"
 import { cpSync, lchownSync, lstatSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -11,11 +11,11 @@ import * as Restic from "./Restic.ts"
 import * as Restored from "./Restored.ts"
 import * as Tree from "./Tree.ts"
 
-/** Only root can give files to other users. */
+/** Only root can change the owner of a file. */
 const isRoot = process.getuid?.() === 0
 const nobody = 65_534
 
-/** Two snapshots: of files with many owners, and of files of one user. */
+/** Two snapshots: one of files with many owners, and one of files of one user. */
 interface Template {
   readonly folder: string
   readonly files: { readonly [volume: string]: { readonly [path: string]: Restored.File } }
@@ -45,10 +45,10 @@ beforeAll(async () => {
       files[volume] = Restored.read(folder)
       expect(Object.keys(before)).toEqual(Object.keys(files[volume]))
     }
-    // Some files can only be read by their owner.
+    // Only the owner can read some of the files.
     const saved = yield* mover.run("preflight backup", { capabilities: MoverJob.capabilities.backup.join() })
     expect(saved).toMatchObject({ exitCode: 0, result: { reason: "Succeeded" } })
-    // For the user without privileges.
+    // The user without privileges needs access.
     Bun.spawnSync(["chmod", "-R", "a+rwX", join(mover.folder, "repository")])
     return { folder: mover.folder, files }
   }).pipe(Scope.extend(scope), Effect.runPromise)
@@ -56,7 +56,7 @@ beforeAll(async () => {
 
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
-/** A mover with a privilege, and without one for files of its own user and of others. */
+/** A mover with a privilege, and movers without one for files of the mover's user and of other users. */
 const owners = [
   { who: "a privileged mover", volume: "mixed", user: undefined, ownership: "Preserved" },
   { who: "a mover that owns all files", volume: "own", user: "nobody", ownership: "Preserved" },
@@ -74,7 +74,7 @@ const cases = [
   { into: "a volume with files", mode: "Mirror", paths: ["/deep", "/plain"] }
 ] as const
 
-/** The paths that a selection restores. */
+/** Whether a selection of paths restores a path. */
 const isSelected = (paths: ReadonlyArray<string>, path: string): boolean =>
   paths.length === 0 || paths.some((each) => `/${path}` === each || `/${path}`.startsWith(`${each}/`))
 

@@ -1,4 +1,4 @@
-/** A mover that is ended from outside: what it leaves to the next one. */
+/** A mover that a signal ends: the locks and snapshots that it leaves for the next mover. */
 import { afterAll, beforeAll, describe, expect } from "bun:test"
 import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -12,7 +12,7 @@ import * as Restic from "./Restic.ts"
 import * as Tree from "./Tree.ts"
 
 const scope = Effect.runSync(Scope.make())
-/** A repository with a snapshot. Each test has a copy. */
+/** A repository with a snapshot. Each test uses a copy. */
 let template: string
 
 beforeAll(async () => {
@@ -60,7 +60,7 @@ describe("A mover that is asked to end", () => {
         result: {
           reason: "Terminated",
           operation: "backup",
-          // What was saved in full by then.
+          // The snapshots that were complete before the signal.
           snapshots: [{ pvc: "a", files: 1 }],
           removed: undefined,
           pruned: false

@@ -1,4 +1,4 @@
-/** What is deleted, and what is brought back: of this Backup, of that volume, of that time, and nobody else's. */
+/** Deletes and restores affect only snapshots of the right Backup, volume and time. */
 import { afterAll, beforeAll, describe, expect } from "bun:test"
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -11,10 +11,10 @@ import * as Restic from "./Restic.ts"
 const day = 86_400_000
 
 const newest = Date.UTC(2026, 9, 31, 12, 0, 0)
-/** The time so many days before the newest. */
+/** The time this many days before the newest snapshot. */
 const at = (age: number): string => new Date(newest - age * day).toISOString().slice(0, 19)
 
-/** A repository with four snapshots of `shop/data`, one of another volume, and one of somebody else's. Each test has a copy. */
+/** A repository with four snapshots of `shop/data`, one of another volume, and one of another Backup. Each test uses a copy. */
 interface Template {
   readonly path: string
   readonly ids: { readonly [of: string]: string }
@@ -41,7 +41,7 @@ beforeAll(async () => {
         const { stdout } = yield* Restic.inside(folder, mover.env, "backup", ...args)
         ids[of] = /"snapshot_id":"([0-9a-f]+)"/.exec(stdout)?.[1] ?? ""
       })
-    // Not in the order of their times.
+    // The order of these snapshots differs from the order of their times.
     for (const age of [40, 0, 60, 20]) yield* save(`${age}`, "shop/data", "shop/nightly", at(age))
     yield* save("other", "shop/other", "shop/nightly", at(50))
     yield* save("foreign", "bank/data", "bank/vault", at(90))
@@ -135,7 +135,7 @@ Test.live("A Backup that is deleted takes its own snapshots with it, and no othe
     const ended = yield* mover.run("preflight delete")
     expect(ended).toMatchObject({ exitCode: 0, result: { kept: 0, removed: 5, pruned: true } })
     expect((yield* Restic.snapshots(mover.env)).map(({ tags }) => tags)).toEqual([["bank/vault"]])
-    // A second try, after one of which nobody saw the end.
+    // A second attempt, after a first one whose end the controller missed.
     expect(yield* mover.run("preflight delete")).toMatchObject({ exitCode: 0, result: { removed: 0 } })
   })
 )
@@ -204,7 +204,7 @@ describe("A restore", () => {
       expect(readFileSync(join(target, "sub folder/[a]*/two"), "utf8")).toBe("0")
       const cases: ReadonlyArray<readonly [string, number]> = [
         [`${at(20)}Z`, 20],
-        // One second before; and one hour, where clocks are two hours ahead.
+        // One second before the snapshot; and one hour before the snapshot, in a time zone two hours ahead of UTC.
         [new Date(newest - 20 * day - 1000).toISOString(), 40],
         [`${new Date(newest - 20 * day + 3_600_000).toISOString().slice(0, 19)}+02:00`, 40]
       ]
@@ -234,7 +234,7 @@ describe("A restore", () => {
     Effect.gen(function* () {
       const { restore, target } = yield* make
       const wrong = [
-        // Somebody else's, another volume's, nobody's, too short, and what restic would take for something else.
+        // Ids of another Backup, another volume and no snapshot, an id that is too short, and a flag of restic.
         short(template.ids.foreign),
         template.ids.foreign ?? "",
         short(template.ids.other),
@@ -282,7 +282,7 @@ describe("A restore", () => {
   Test.live("goes on where a try of the same restore has ended, and nobody else's", () =>
     Effect.gen(function* () {
       const { restore, target } = yield* make
-      // What a try leaves that was ended in the middle.
+      // An interrupted attempt leaves these files.
       writeFileSync(join(target, ".homeostat-restore"), "one")
       writeFileSync(join(target, "file"), "half")
       expect(yield* restore({ RESTORE_ID: "another" })).toMatchObject({ exitCode: 45 })

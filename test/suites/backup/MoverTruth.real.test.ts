@@ -1,4 +1,4 @@
-/** Successes that a mover must not report, damage that it must not invent, and restores that it must not refuse or mix. */
+/** False successes, false damage reports, and restores that the mover must neither reject nor mix up. */
 import { afterAll, beforeAll, describe, expect } from "bun:test"
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ import * as QuickKey from "./QuickKey.ts"
 import * as Restic from "./Restic.ts"
 
 const scope = Effect.runSync(Scope.make())
-/** An empty repository for any user. Each test has a copy. */
+/** An empty repository that any user can open. Each test uses a copy. */
 let template: string
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ const make = (env?: Restic.Environment, pretended?: string) =>
     return mover
   })
 
-/** A volume that any user can open. */
+/** Opens a volume to every user. */
 const open = (mover: Mover.Mover, claim: string): string => {
   chmodSync(mover.volume(claim), 0o755)
   return mover.volume(claim)
@@ -115,7 +115,7 @@ describe("A volume", () => {
       const first = yield* mover.run("preflight backup")
       expect(judged(first).shrunk.map(({ pvc }) => pvc)).toEqual(["data"])
       for (const _ of [1, 2]) yield* mover.run("preflight backup")
-      // Although the status was lost, and with it the hold of the run.
+      // The mover holds the snapshot, although the status with the run's hold was lost.
       const ended = yield* mover.run("preflight forget", { FORGET_ARGS: "--keep-last 3" })
       expect(ended).toMatchObject({ exitCode: 0, result: { held: "VolumeShrunk", removed: 1 } })
       expect((yield* Restic.snapshots(mover.env)).map(({ id }) => id)).toContain(good)
@@ -130,7 +130,7 @@ describe("A volume", () => {
         writeFileSync(join(open(mover, "a"), "readable"), "a")
         writeFileSync(join(open(mover, "a"), "closed"), "a", { mode: 0o600 })
         writeFileSync(join(open(mover, "b"), "readable"), "b")
-        // The second volume fails the first attempt.
+        // The first attempt fails for the second volume.
         chmodSync(mover.volume("b"), 0o700)
         const run = { user: "nobody", RUN_TAG: "run:1" }
         expect(yield* mover.run("preflight backup", run)).toMatchObject({ exitCode: 44 })
@@ -167,7 +167,7 @@ Test.live("A password that is a word of the report hides no part of the report",
 )
 
 describe("A restore", () => {
-  /** `script` stands before the real restic. */
+  /** `script` runs in place of restic and can call the real restic. */
   const saved = (script?: string) =>
     Effect.gen(function* () {
       const mover = yield* make({}, script)
@@ -232,7 +232,7 @@ describe("A restore", () => {
       writeFileSync(marker, "an earlier restore")
       yield* mover.run("preflight backup")
       expect(yield* Restic.say(mover.env, "ls", "latest")).not.toContain(".homeostat-restore")
-      // As an older version saved it.
+      // The snapshot equals the snapshot of an older version.
       yield* Restic.inside(
         mover.volume("data"),
         mover.env,

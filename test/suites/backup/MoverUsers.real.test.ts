@@ -1,4 +1,4 @@
-/** A repository in a volume that several users write to: they have a group in common (the volume's fsGroup), and nothing else. */
+/** A repository in a volume that several users write to. These users share only a group, the volume's fsGroup. */
 import { expect } from "bun:test"
 import { chmodSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -15,7 +15,7 @@ Test.live("A repository that one user makes is saved to, pruned and checked by a
     const volume = join(made.folder, "volume")
     const own = join(volume, "shop/nightly")
     yield* Effect.promise(() => Bun.write(join(volume, ".keep"), ""))
-    // As the kubelet leaves a volume with an fsGroup; here it is root's.
+    // The kubelet gives a volume with an fsGroup this mode. Here, root owns the volume.
     chmodSync(volume, 0o2770)
     writeFileSync(join(made.volume("data"), "file"), "content")
     const run = (operations: string, user: string, more: Mover.Run = {}) =>
@@ -50,7 +50,7 @@ Test.live(
           /^user 65534 with the groups .* lacks a permission for the files of the repository: .*permission denied/
         )
       }
-      // Nor where it was to be made.
+      // The message is the same if the user cannot create the repository.
       const closed = join(made.folder, "closed")
       yield* Effect.promise(() => Bun.write(join(closed, ".keep"), ""))
       chmodSync(closed, 0o700)

@@ -1,4 +1,4 @@
-/** The result that a mover leaves, whatever restic says: short, readable by the controller, and without secrets. */
+/** The mover's result for any output of restic: short, readable by the controller, and without secrets. */
 import { afterAll, beforeAll, describe, expect } from "bun:test"
 import * as Outcome from "@homeostat/backup/run/Outcome"
 import * as Test from "@homeostat/testkit/Test"
@@ -6,7 +6,7 @@ import { Effect, Exit, Scope } from "effect"
 import * as Mover from "./Mover.ts"
 
 const scope = Effect.runSync(Scope.make())
-/** With a volume and a restic that opens its repository, and whose `backup` says WORDS and ends with CODE. */
+/** A mover with a volume. Its restic opens its repository, and `backup` prints WORDS and exits with CODE. */
 let mover: Mover.Mover
 
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
-/** A run of the mover whose restic says this. */
+/** Runs the mover with a restic that prints these words. */
 const saying = (WORDS: string, options: Mover.Run = {}) =>
   mover.run("preflight backup forget prune", { WORDS, CODE: "1", FORGET_ARGS: "--keep-last 1", ...options })
 
@@ -59,7 +59,7 @@ describe("The message of a mover has", () => {
       Effect.gen(function* () {
         const ended = yield* saying(words, {})
         expect(ended.exitCode).toBe(44)
-        // As it is, not as the controller cleans it.
+        // The mover's message, before the controller cleans it.
         expect(JSON.parse(ended.message)).toMatchObject({ reason: "ResticFailed", message, operation: "backup" })
         for (const text of [ended.message, ended.stdout, ended.stderr]) {
           expect(text).not.toContain(Mover.password)

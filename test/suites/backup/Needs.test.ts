@@ -18,7 +18,7 @@ const ready = Effect.map(Virtual.get("shop"), (backup) => {
 
 const isReady = { status: "True", reason: "Scheduled" }
 
-/** A Backup that has run, ten minutes after the start. */
+/** Creates a Backup that has run, ten minutes after the start. */
 const prepare = (world: Virtual.Virtual, spec: Parameters<typeof Virtual.create>[1] = {}) =>
   Effect.gen(function* () {
     const manager = yield* world.manage()
@@ -127,7 +127,7 @@ Virtual.test("A Backup that a manager finds at its start is checked too", (world
   })
 )
 
-/** The requests that look for prerequisites, by kind. */
+/** The number of requests that check prerequisites, by kind. */
 const looks = ({ sent }: VirtualManager.VirtualManager, since: number) => {
   const found = { lists: 0, secrets: 0 }
   for (const { at, method, path } of sent) {

@@ -1,10 +1,10 @@
-/** What becomes of a run that is due while the one before goes on. */
+/** Runs that are due while the previous run is active. */
 import { expect } from "bun:test"
 import { Effect } from "effect"
 import * as PretendedMover from "./PretendedMover.ts"
 import * as Virtual from "./Virtual.ts"
 
-/** When runs began, and the time of the schedule that each is for. */
+/** The start times of runs, each with its scheduled time. */
 const runs = (world: Virtual.Virtual) =>
   Effect.map(Virtual.jobs, (jobs) => {
     const short = (time: string | undefined) => (time ?? "").slice(11, 19)
@@ -43,7 +43,7 @@ Virtual.test("Forbid lets a run wait for as long as startingDeadlineSeconds allo
     yield* world.manage()
     world.movers((mover) => PretendedMover.succeeds(mover, "14 minutes"))
     yield* Virtual.create("shop", { schedule: "*/10 * * * *", startingDeadlineSeconds: 300 })
-    // The second is made up for at 00:14 and ends at 00:28; the third may begin until 00:25 only.
+    // The second run starts late, at 00:14, and ends at 00:28. The third run must start by 00:25.
     yield* world.until("2026-11-20T00:31:00Z")
     expect(yield* runs(world)).toEqual([
       ["00:00:00", "00:00:00"],

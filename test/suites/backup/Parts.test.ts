@@ -1,4 +1,4 @@
-/** Runs of volumes that are on two nodes: a Job for each, one after the other. */
+/** Runs of volumes on two nodes: one Job for each node, one after the other. */
 
 import { expect } from "bun:test"
 import { BunContext } from "@effect/platform-bun"
@@ -15,7 +15,7 @@ import * as Virtual from "./Virtual.ts"
 
 const labels = { app: "web" }
 
-/** A Deployment with two claims, each of which is used on a node of its own. */
+/** Creates a Deployment with two claims, each used on a separate node. */
 const apart = (world: Virtual.Virtual) =>
   Effect.gen(function* () {
     yield* Effect.provide(Kubelet.start({ name: "other", pods: world.pods }), BunContext.layer)
@@ -56,7 +56,7 @@ const secret = Virtual.secret("web", {
   AWS_SECRET_ACCESS_KEY: "secret"
 })
 
-/** What the Jobs did, in order. */
+/** The work of the Jobs, in order. */
 const parts = (world: Virtual.Virtual) =>
   world.begun().map(({ claims, operations, pod }) => [pod.spec?.nodeName, claims.join(), operations.join(" ")])
 
@@ -184,7 +184,7 @@ const using = (name: string, nodeName: string) =>
     }
   })
 
-/** Starts a run of the claim `app` on the node `node`, and drains that node while the mover works. */
+/** Starts a run of the claim `app` on the node `node`, and drains that node during the run. */
 const drained = (world: Virtual.Virtual) =>
   Effect.gen(function* () {
     yield* Effect.provide(Kubelet.start({ name: "other", pods: world.pods }), BunContext.layer)
@@ -205,7 +205,7 @@ Virtual.test("A run continues on the node to which a drain moved its volume", (w
   Effect.gen(function* () {
     yield* drained(world)
     yield* world.pass("2 minutes")
-    // The workload has not started elsewhere, so the run waits.
+    // The workload has not started on another node, so the run waits.
     expect(world.begun()).toHaveLength(1)
     yield* using("web-2", "other")
     yield* Virtual.rests("shop", "3 minutes")

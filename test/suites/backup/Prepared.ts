@@ -1,4 +1,4 @@
-/** Repositories that are there before the test, and open quickly: restic takes half a second for each start otherwise. */
+/** Existing repositories that open quickly. Otherwise, restic takes half a second for each start. */
 import { cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -9,7 +9,7 @@ import * as QuickKey from "./QuickKey.ts"
 import * as Restic from "./Restic.ts"
 import * as Scene from "./Scene.ts"
 
-/** Opens all of them. */
+/** The password of every repository. */
 export const password = "correct horse"
 
 let template: Promise<string> | undefined
@@ -26,7 +26,7 @@ const make = async (): Promise<string> => {
   return path
 }
 
-/** Puts an empty one into a folder that is not there yet. */
+/** Copies an empty repository into a new folder. */
 export const into = (path: string): Effect.Effect<Scene.Repository> =>
   Effect.promise(async () => {
     template ??= make()
@@ -36,9 +36,9 @@ export const into = (path: string): Effect.Effect<Scene.Repository> =>
   })
 
 /**
- * The usual things of a Backup `shop` of claim `app` to `pvc://store`: both claims, the credentials, and an empty repository.
+ * Creates the usual objects for a Backup `shop` of claim `app` to `pvc://store`: both claims, the credentials, and an empty repository.
  *
- * @param files what is in `app`
+ * @param files the initial files of `app`
  */
 export const shop = (scene: Scene.Scene, files: { readonly [path: string]: string | Uint8Array } = { a: "first" }) =>
   Effect.gen(function* () {
@@ -48,16 +48,16 @@ export const shop = (scene: Scene.Scene, files: { readonly [path: string]: strin
     return { app, repository: yield* into(join(store, scene.namespace, "shop")) }
   })
 
-/** How many packs of data a repository has so far: how far a run has come, without asking restic. */
+/** The number of a repository's pack files, which shows the progress of a run without running restic. */
 export const packs = ({ repository }: Scene.Repository): number =>
   readdirSync(join(repository, "data"), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     .length
 
-/** The locks that are there, without asking restic. restic writes a lock to a temporary file first, which has a longer name. */
+/** The names of the locks, without running restic. restic first writes a lock to a temporary file with a longer name. */
 export const locks = (repository: string): ReadonlyArray<string> =>
   readdirSync(join(repository, "locks")).filter((name) => /^[0-9a-f]{64}$/.test(name))
 
-/** How many there are. */
+/** The number of a repository's locks. */
 export const locked = ({ repository }: Scene.Repository): number => locks(repository).length
 
 /** All files of a folder by their paths. */

@@ -1,6 +1,6 @@
 /**
- * What a Backup or Restore finds in its namespace. Nothing runs here: claims are bound and pods run because the tests say so.
- * On a real control plane, looking is done as a user with the rights that `Prerequisites.access` names, and no others.
+ * The prerequisites that a Backup or Restore finds in its namespace. These tests run no programs: they write the phases of claims and pods.
+ * On a real control plane, the checks run as a user with exactly the permissions of `Prerequisites.access`.
  */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
@@ -30,12 +30,12 @@ import * as Counted from "../runtime/Counted.ts"
 
 interface Place {
   readonly namespace: string
-  /** Requests of those who look, as `GET secrets/x`. */
+  /** The requests of the checks, such as `GET secrets/x`. */
   readonly requests: ReadonlyArray<string>
   readonly look: <A, E>(effect: Effect.Effect<A, E, Client.Client>) => Effect.Effect<A, E>
 }
 
-/** A Secret that nobody may read, and how a server says so. */
+/** The name of a Secret that no client may read. The API server's response follows. */
 const locked = "locked"
 const refusal = {
   status: 403,
@@ -43,7 +43,7 @@ const refusal = {
   body: JSON.stringify({ kind: "Status", code: 403, reason: "Forbidden", message: "secrets is forbidden" })
 }
 
-/** A user with the rights to look in the namespace; on the embedded cluster, which allows everybody everything, the administrator. */
+/** A user with the permissions of the checks. On the embedded cluster, which allows every request, the administrator. */
 const reader = (cluster: ControlPlane, namespace: string) =>
   Effect.gen(function* () {
     if (Lane.current === "embedded") return cluster.admin
@@ -155,7 +155,7 @@ const metadata = (namespace: string, name: string) => ({
   creationTimestamp: "2026-01-01T00:00:00Z"
 })
 
-/** A Backup as a reconciler would see it. */
+/** A Backup, as a reconciler reads it. */
 const backup = ({ namespace }: Place, source: string, spec: { readonly [field: string]: unknown } = {}) => {
   const wire = { metadata: metadata(namespace, "cart"), spec: { source, destination: "rest+https://host/a", ...spec } }
   return Either.getOrThrow(Backup.decode(wire))
@@ -169,7 +169,7 @@ const restore = ({ namespace }: Place, targetPVC: string, spec: { readonly [fiel
 const to = (text: string) => Either.getOrThrow(Destination.parse(text))
 const elsewhere = to("rest+https://host/a")
 
-/** The reason of a refusal, or each group as its node and its claims. */
+/** The reason of a rejection, or each group with its node and its claims. */
 const summaryOf = Either.match({
   onLeft: ({ reason }: { readonly reason: string }) => reason,
   onRight: (
@@ -296,10 +296,10 @@ describe.concurrent("a Restore finds", () => {
       yield* claim(place, "old")
       const nobody = { runAsUser: 65_532, runAsGroup: 65_532 }
       expect(Either.getOrThrow(yield* targetOf(place, "new")).security).toEqual({ ...nobody, fsGroup: 65_532 })
-      // Without overwrite, it has to be empty too.
+      // Without overwrite, the target must also be empty.
       expect(Either.getOrThrow(yield* targetOf(place, "old")).security).toEqual({ ...nobody, fsGroup: 65_532 })
       yield* claim(place, "backups")
-      // The repository is its group's, and files that may be in the target stay whose they are.
+      // The repository belongs to its group, and the files in the target keep their owners.
       expect(
         Either.getOrThrow(yield* targetOf(place, "old", { overwrite: true }, to("pvc://backups"))).security
       ).toEqual({

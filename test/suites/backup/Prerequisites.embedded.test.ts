@@ -1,4 +1,4 @@
-/** What a Backup needs before it runs, what it says while that is missing, and that it goes on by itself when it is there. */
+/** The prerequisites of a Backup: its status while one is missing, and its start once the object exists. */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as MoverJob from "@homeostat/backup/run/MoverJob"
@@ -13,7 +13,7 @@ import * as Scene from "./Scene.ts"
 
 const labels = { app: "web" }
 
-/** A Deployment without pods, whose template mounts claims. */
+/** Creates a Deployment without pods whose template mounts these claims. */
 const deployment = ({ namespace }: Scene.Scene, name: string, claims: ReadonlyArray<string>) =>
   Client.create(Deployment, {
     metadata: { namespace, name },
@@ -32,7 +32,7 @@ const deployment = ({ namespace }: Scene.Scene, name: string, claims: ReadonlyAr
 
 const noJobs = (scene: Scene.Scene) => Effect.map(Scene.jobs(scene), (jobs) => expect(jobs).toEqual([]))
 
-/** Where the movers of a Backup's last run were to run, and did. */
+/** The placement rules of a Backup's last Job, and the node on which its pod ran. */
 const placeOf = (scene: Scene.Scene, name: string) =>
   Effect.gen(function* () {
     const { lastRun } = (yield* Backups.completed(scene, name)).status ?? {}
@@ -182,7 +182,7 @@ describe("A Backup", () => {
         ["idle", "idle"],
         ["wide", "wide"]
       ] as const) {
-        // Of their own, so that they need not wait for each other.
+        // Each Backup has a separate repository, so that no Backup waits for another.
         yield* Backups.create(scene, name, { source, destination: `pvc://store/${name}` })
       }
       const place = yield* placeOf(scene, "shop")
@@ -219,7 +219,7 @@ describe("A Backup", () => {
     Effect.gen(function* () {
       yield* Pretended.shop(scene)
       const { namespace } = scene
-      // The first run that is asked for by this token.
+      // The name of the first run that this token requests.
       const name = MoverJob.nameOf("shop", `m${MoverJob.shortHash("\n\nnow")}`)
       yield* Client.create(Job, {
         metadata: { namespace, name },
@@ -249,7 +249,7 @@ describe("A Backup", () => {
       ])
       yield* Client.delete(Job, { namespace, name }, { propagation: "Background" })
       expect((yield* Backups.completed(scene, "shop")).status?.lastRun).toMatchObject({ job: name, trigger: "manual" })
-      // The Event that it is scheduled is counted up when that comes to be so again.
+      // The second BackupScheduled repeats the Event and increases its count.
       expect(manager.recorded().map(({ reason }) => reason)).toEqual([
         "BackupScheduled",
         "NameConflict",
@@ -303,7 +303,7 @@ describe("A Backup", () => {
       yield* Client.delete(PersistentVolumeClaim, scene.key("app"))
       yield* Pretended.annotate(scene, "shop", "again")
       yield* Pretended.obstacle(scene, "shop", "SourceNotFound")
-      // What it came to last stays to be seen.
+      // The status still shows the result of the last run.
       expect((yield* Backups.get(scene, "shop")).status).toMatchObject({ phase: "Completed" })
     })
   )

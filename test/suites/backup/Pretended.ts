@@ -1,6 +1,6 @@
 /**
- * Scenes on the cluster of the lane, in which movers are pretended: they do all that they are asked for, in a moment, unless the
- * test says otherwise. Settings are short.
+ * Scenes on the cluster of the lane with simulated movers. Movers complete all operations in a moment, unless the test plans otherwise.
+ * Intervals in the settings are short.
  */
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Settings from "@homeostat/backup/Settings"
@@ -16,15 +16,15 @@ import * as Backups from "./Backups.ts"
 import * as PretendedMover from "./PretendedMover.ts"
 import * as Scene from "./Scene.ts"
 
-/** What one test wants besides. */
+/** The options of one test. */
 export interface Options extends Pick<Scene.Options, "timeoutMillis" | "control"> {
-  /** What movers do; undefined: all that they are asked for, in half a second. */
+  /** Plans each mover. For undefined, the mover completes all its operations in half a second. */
   readonly movers?: PretendedMover.Movers | undefined
   readonly node?: Scene.Options["node"]
   readonly settings?: Partial<Settings.Values> | undefined
 }
 
-/** Shorter than where real programs run: waiting is most of what these tests do. */
+/** These intervals are shorter than for real programs, because these tests mostly wait. */
 const quick: Settings.Values = { ...Backups.quick, retryPeriod: Duration.millis(500) }
 
 /** Declares a test. */
@@ -48,14 +48,14 @@ export const test = <A, E>(
     }
   )
 
-/** What most begin with: a claim to save, one for the repository, and the Secret of the Backup `shop`. */
+/** Creates what most tests need: a claim to save, a claim for the repository, and the Secret of the Backup `shop`. */
 export const shop = (scene: Scene.Scene) =>
   Effect.zipRight(
     Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")]),
     Scene.credentials(scene, "shop-backup-credentials")
   )
 
-/** Waits until Ready is False for a reason, and gives the message. */
+/** Waits until Ready is False for a reason and with this text. Returns the message. */
 export const obstacle = (scene: Scene.Scene, name: string, reason: string, says = "") =>
   Effect.map(
     Backups.until(scene, name, `it is not ready: ${reason} ${says}`, ({ conditions }) => {
@@ -65,14 +65,14 @@ export const obstacle = (scene: Scene.Scene, name: string, reason: string, says 
     (backup) => Backups.condition(backup, "Ready")?.message ?? ""
   )
 
-/** Runs a Backup by annotation, and waits for its end. */
+/** Requests a run of a Backup by annotation, and waits for its end. */
 export const again = (scene: Scene.Scene, name: string, token: string) =>
   Effect.zipRight(
     annotate(scene, name, token),
     Backups.until(scene, name, `the run ${token} has ended`, ({ lastManualTrigger }) => lastManualTrigger === token)
   )
 
-/** Asks for a run. */
+/** Requests a run of a Backup by annotation. */
 export const annotate = (scene: Scene.Scene, name: string, token: string) =>
   Client.patch(Backup, scene.key(name), Patch.merge({ metadata: { annotations: { "backup.example.com/run": token } } }))
 
@@ -80,7 +80,7 @@ export const annotate = (scene: Scene.Scene, name: string, token: string) =>
 export const keys = (scene: Scene.Scene, name: string, stringData: { readonly [key: string]: string }) =>
   Client.patch(Secret, scene.key(name), Patch.merge({ stringData }))
 
-/** A pod on a node that mounts a claim. */
+/** Creates a pod on a node that mounts a claim. */
 export const user = (
   { namespace }: Scene.Scene,
   name: string,
@@ -124,6 +124,6 @@ export const record = <A extends KubernetesObject, D>({ namespace }: Scene.Scene
     return (): ReadonlyArray<A> => seen
   })
 
-/** The values without immediate repetitions. */
+/** Removes immediate repetitions from the values. */
 export const steps = <A>(values: ReadonlyArray<A>): ReadonlyArray<A> =>
   values.filter((value, index) => index === 0 || value !== values[index - 1])

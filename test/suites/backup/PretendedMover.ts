@@ -1,30 +1,30 @@
-/** Movers that are only pretended: what a test reads from their pods, and how it says what they come to. */
+/** Simulated movers: a test reads them from their pods and decides how they end. */
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type * as SimulatedPods from "@homeostat/testkit/kubelet/SimulatedPods"
 import type { Duration } from "effect"
 
-/** A mover, as its pod tells. */
+/** A simulated mover, read from its pod. */
 export interface PretendedMover {
   readonly pod: Pod
   readonly job: string
   /** `namespace/name` of the Backup. */
   readonly tag: string
   readonly operations: ReadonlyArray<string>
-  /** What it reads or writes, by the paths in it. */
+  /** The names of the claims that the mover reads or writes, from the pod's mount paths below `/data`. */
   readonly claims: ReadonlyArray<string>
   readonly env: { readonly [name: string]: string }
 }
 
-/** What each mover does; undefined: it saves all, within a minute. */
+/** Plans each mover. For undefined, the mover saves all volumes within a minute. */
 export type Movers = (mover: PretendedMover) => SimulatedPods.Plan | undefined
 
-/** restic's id of the repository. */
+/** The id of the simulated repository. */
 export const repository = "5e".repeat(32)
 
-/** The id of a snapshot. */
+/** The id of each simulated snapshot. */
 export const snapshot = "ab".repeat(32)
 
-/** What a pod tells of its mover; undefined of any other pod. */
+/** Reads a mover from its pod. Returns undefined for any other pod. */
 export const read = (pod: Pod): PretendedMover | undefined => {
   const container = pod.spec?.containers.find(({ name }) => name === "mover")
   if (container === undefined) return undefined
@@ -41,14 +41,14 @@ export const read = (pod: Pod): PretendedMover | undefined => {
   }
 }
 
-/** The object that the mover leaves as its last word. */
+/** The JSON object of the mover's termination message. */
 export interface Result {
   readonly reason: string
   readonly message: string
   readonly [field: string]: unknown
 }
 
-/** It ends by itself. */
+/** The mover ends by itself with this exit code and result. */
 export const ends = (
   exitCode: number,
   result: Result,
@@ -58,18 +58,18 @@ export const ends = (
   stopped: stopped("2 seconds")
 })
 
-/** It is told to end, gives its lock back, and has gone so much later. */
+/** The mover receives SIGTERM, removes its lock, and ends after this time with exit code 143. */
 export const stopped = (after: Duration.DurationInput): SimulatedPods.End => ({
   after,
   exitCode: 143,
   message: JSON.stringify({ reason: "Terminated", message: "ended by a signal" })
 })
 
-/** What it says of its volumes. */
+/** The entries of a mover's volumes in its result. */
 export const saved = ({ claims }: PretendedMover) =>
   claims.map((pvc) => ({ pvc, id: snapshot, bytes: 1000, added: 10, files: 2 }))
 
-/** It does all that it was asked for. */
+/** The mover completes all its operations and ends with exit code 0. */
 export const succeeds = (mover: PretendedMover, after: Duration.DurationInput = "1 minute"): SimulatedPods.Plan => {
   const does = (operation: string): boolean => mover.operations.includes(operation)
   return ends(

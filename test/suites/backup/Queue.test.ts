@@ -1,4 +1,4 @@
-/** The turns of movers on a repository, and the limits for all movers. */
+/** The order of movers on a repository, and the limits for all movers. */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Names from "@homeostat/backup/kinds/Names"
@@ -18,13 +18,13 @@ const isOver = ({ status }: Pick<Job, "status">): boolean =>
   status?.conditions?.some(({ status, type }) => status === "True" && (type === "Complete" || type === "Failed")) ===
   true
 
-/** Counts the Jobs that are unfinished, at each moment, from now on. */
+/** Counts the unfinished Jobs at each moment from now on. */
 const counting = ({ cluster: { server } }: Virtual.Virtual) =>
   Effect.gen(function* () {
     const open = new Set<string>()
     let most = 0
     const stop = server.store.subscribe(({ object, type }) => {
-      // As the API server serves it.
+      // The object has the format that the API server serves.
       const job = object as unknown as Job
       if (type === "DELETED" || isOver(job)) open.delete(job.metadata.uid)
       else open.add(job.metadata.uid)
@@ -115,7 +115,7 @@ Virtual.test("A Restore works beside a backup and another Restore, and outside o
     yield* restoring("one", "first")
     yield* world.pass("10 seconds")
     expect((yield* restored("one")).phase).toBe("Running")
-    // A second Restore is one more than the limit.
+    // A second Restore exceeds the limit.
     yield* restoring("two", "second")
     yield* world.pass("10 seconds")
     expect(yield* restored("two")).toMatchObject({
@@ -277,7 +277,7 @@ Virtual.test(
     })
 )
 
-/** Keeps the cache of a manager from learning what happens to some kinds. The server ends the open watches within ten minutes. */
+/** Blocks a manager's new watches of some kinds, so that its cache becomes stale. The server ends open watches within ten minutes. */
 const holdWatches = (world: Virtual.Virtual, manager: VirtualManager, kinds: RegExp) => {
   manager.cut(({ path }) => (kinds.test(path) && path.includes("watch=") ? "silent" : "pass"))
   return world.pass("11 minutes")
@@ -315,7 +315,7 @@ describe("A run waits for a Restore that writes to its volume", () => {
       metadata: Virtual.key(name),
       spec: { backupRef: "other", targetPVC: "app", volume: "app", mode: "Overlay", ...spec }
     })
-  /** Two Backups with repositories of their own, of which the second is due at 01:00. */
+  /** Creates two Backups with separate repositories. The second Backup is due at 01:00. */
   const prepare = (world: Virtual.Virtual) =>
     Effect.gen(function* () {
       const manager = yield* world.manage()

@@ -1,6 +1,6 @@
 /**
- * Makes a repository in a folder open quickly. restic takes half a second to turn a password into a key, on purpose, at each start;
- * a test starts it often. So the repository's key is written once more, with the least that scrypt can do, and the slow one goes.
+ * Makes a repository in a folder open quickly. By design, restic takes half a second at each start to turn a password into a key.
+ * Tests start restic often. This module writes the key again with scrypt's lowest cost, and deletes the slow key.
  */
 import { createCipheriv, createHash, randomBytes, scryptSync } from "node:crypto"
 import { readdirSync, rmSync, writeFileSync } from "node:fs"
@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import * as Restic from "./Restic.ts"
 
-/** Poly1305, as RFC 8439 has it. */
+/** Poly1305, as in RFC 8439. */
 const poly1305 = (message: Uint8Array, key: Uint8Array): Uint8Array => {
   const number = (bytes: Uint8Array): bigint => bytes.reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
   const prime = (1n << 130n) - 5n
@@ -26,7 +26,7 @@ const poly1305 = (message: Uint8Array, key: Uint8Array): Uint8Array => {
   })
 }
 
-/** restic's encryption: AES-256 in counter mode, and Poly1305-AES over what comes of it. */
+/** restic's encryption: AES-256 in counter mode, with Poly1305-AES over the ciphertext. */
 const seal = (plain: Uint8Array, derived: Uint8Array): Uint8Array => {
   const nonce = randomBytes(16)
   const text = createCipheriv("aes-256-ctr", derived.subarray(0, 32), nonce).update(plain)
@@ -35,9 +35,9 @@ const seal = (plain: Uint8Array, derived: Uint8Array): Uint8Array => {
 }
 
 /**
- * Does so.
+ * Replaces the key of a repository by a quick one.
  *
- * @param folder where the repository is on this machine; its password is in `env`
+ * @param folder the repository's folder on this machine; its password is in `env`
  */
 export const write = (folder: string, env: Restic.Environment) =>
   Effect.gen(function* () {

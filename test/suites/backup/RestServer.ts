@@ -1,4 +1,4 @@
-/** restic's REST server, as it is run in the world: over TLS, with passwords. */
+/** restic's REST server with TLS and passwords. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
@@ -6,22 +6,22 @@ import type * as Process from "@homeostat/testkit/envtest/Process"
 import { Effect, type Scope } from "effect"
 import * as TlsServer from "./TlsServer.ts"
 
-/** How it is run. */
+/** The options of a server. */
 export interface Options {
-  /** Who may log in, with their passwords. Default: `joe`, with a password that is made up. */
+  /** The users and their passwords. Default: `joe` with a generated password. */
   readonly users?: { readonly [user: string]: string }
-  /** Nothing that is there can be changed or deleted. */
+  /** Whether the server rejects each change and deletion of stored data. */
   readonly appendOnly?: boolean
-  /** A user's repositories are below the folder of their name, and nobody else's. */
+  /** Whether each user can reach only the repositories below the folder with the user's name. */
   readonly privateRepos?: boolean
-  /** How much it takes, in bytes. */
+  /** The limit of stored data, in bytes. */
   readonly maxSize?: number
 }
 
-/** A server that runs. */
+/** A running server. */
 export interface RestServer extends TlsServer.TlsServer {
   readonly users: { readonly [user: string]: string }
-  /** A repository as restic wants it, and what opens the server: for the user, or the first of them. */
+  /** The environment variables of restic for a repository and a user. Default: the first user. */
   readonly environment: (
     path: string,
     user?: string
@@ -33,7 +33,7 @@ export interface RestServer extends TlsServer.TlsServer {
   }
 }
 
-/** Starts one for the lifetime of the Scope. */
+/** Starts a server for the lifetime of the Scope. */
 export const start = (
   options: Options = {}
 ): Effect.Effect<RestServer, Assets.MissingAsset | Process.StartFailed, Scope.Scope> =>
@@ -41,7 +41,7 @@ export const start = (
     const program = yield* Assets.find("rest-server")
     const users = options.users ?? { joe: crypto.randomUUID() }
     const lines = Object.entries(users).map(
-      // The least that bcrypt knows: it is asked for with each request.
+      // The lowest cost of bcrypt, because the server checks the password at each request.
       ([user, password]) => `${user}:${Bun.password.hashSync(password, { algorithm: "bcrypt", cost: 4 })}\n`
     )
     const server = yield* TlsServer.start(

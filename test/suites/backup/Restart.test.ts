@@ -1,4 +1,4 @@
-/** Managers that go and come back, or take over, while Backups are due, run and end. */
+/** Managers that restart or take over while Backups are due, run and end. */
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import * as PretendedMover from "./PretendedMover.ts"

@@ -1,4 +1,4 @@
-/** restic itself, beside the movers: to see what they left behind. */
+/** Runs restic itself, so that tests can inspect the repositories of the movers. */
 import { constants } from "node:fs"
 import { access } from "node:fs/promises"
 import { delimiter, join } from "node:path"
@@ -6,10 +6,10 @@ import * as Assets from "@homeostat/testkit/envtest/Assets"
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { Effect } from "effect"
 
-/** Variables of restic; none of this process's own reaches it but PATH. */
+/** Environment variables of restic. Of this process's variables, restic gets only PATH. */
 export type Environment = { readonly [name: string]: string | undefined }
 
-/** Where restic is: RESTIC_BIN, or among the programs of the real lane, or on the PATH. A RESTIC_BIN that is wrong is an error. */
+/** The path of restic: RESTIC_BIN, a program of the real lane, or a program on the PATH. Fails if RESTIC_BIN is wrong. */
 export const find: Effect.Effect<string, Assets.MissingAsset> = Effect.gen(function* () {
   const named = process.env.RESTIC_BIN ?? ""
   if (named !== "") {
@@ -35,14 +35,14 @@ const isExecutable = (path: string): Effect.Effect<boolean> =>
     )
   )
 
-/** Runs restic; every exit code is a result. */
+/** Runs restic. Every exit code is a result, not an error. */
 export const run = (
   env: Environment,
   ...args: ReadonlyArray<string>
 ): Effect.Effect<Process.Result, Assets.MissingAsset> =>
   Effect.flatMap(find, (restic) => Process.run(restic, args, { env: { PATH: process.env.PATH, TZ: "UTC", ...env } }))
 
-/** Runs restic, and gives what it says; any exit code but 0 is a defect of the test. */
+/** Runs restic and returns its standard output. Any exit code but 0 is a defect of the test. */
 export const say = (env: Environment, ...args: ReadonlyArray<string>): Effect.Effect<string, Assets.MissingAsset> =>
   Effect.flatMap(run(env, ...args), ({ exitCode, stderr, stdout }) =>
     exitCode === 0
@@ -50,7 +50,7 @@ export const say = (env: Environment, ...args: ReadonlyArray<string>): Effect.Ef
       : Effect.dieMessage(`restic ${args.join(" ")} ended with ${exitCode}: ${stderr}`)
   )
 
-/** A snapshot, as `restic snapshots --json` has it. */
+/** A snapshot, as `restic snapshots --json` prints it. */
 export interface Snapshot {
   readonly id: string
   readonly time: string
@@ -60,11 +60,11 @@ export interface Snapshot {
   readonly parent?: string
 }
 
-/** What is in a repository, the oldest first. */
+/** The snapshots of a repository, oldest first. */
 export const snapshots = (env: Environment): Effect.Effect<ReadonlyArray<Snapshot>, Assets.MissingAsset> =>
   Effect.map(
     say(env, "snapshots", "--json"),
-    // restic has written it.
+    // restic writes this format.
     (text) => (JSON.parse(text) as ReadonlyArray<Snapshot> | null) ?? []
   )
 
@@ -74,7 +74,7 @@ export const locks = (env: Environment): Effect.Effect<ReadonlyArray<string>, As
     text.split("\n").filter((line) => line !== "")
   )
 
-/** Runs restic in a folder; any exit code but 0 is a defect of the test. */
+/** Runs restic in a folder. Any exit code but 0 is a defect of the test. */
 export const inside = (
   folder: string,
   env: Environment,

@@ -1,10 +1,10 @@
-/** What Restores bring back, compared file by file, and what they find in a volume. */
+/** The files that Restores write, compared file by file, and the files that the volume already contains. */
 import { lstatSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as ExtendedAttribute from "./ExtendedAttribute.ts"
 import * as Tree from "./Tree.ts"
 
-/** What a restore brings back of one file. */
+/** The properties of a restored file. */
 export type File = Tree.Entry & { readonly owner: string; readonly attribute: string | undefined }
 
 /** The files of a folder by their paths. */
@@ -17,7 +17,7 @@ export const read = (folder: string): { readonly [path: string]: File } =>
     })
   )
 
-/** Files of all kinds, two of which have an extended attribute. */
+/** Writes files of all kinds, two of which have an extended attribute. */
 export const write = (folder: string): void => {
   Tree.write(folder)
   for (const path of ["plain", "deep"]) ExtendedAttribute.set(join(folder, path), `of ${path}`)
@@ -33,5 +33,5 @@ export const fill = (target: string): void => {
   mkdirSync(join(target, "lost+found"))
 }
 
-/** Those that are not in the snapshot. */
+/** The paths that the snapshot does not contain. */
 export const own: ReadonlyArray<string> = ["deep/er/own", "mine", "mine/file", "mine/too"]

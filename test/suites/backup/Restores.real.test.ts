@@ -1,4 +1,4 @@
-/** Restores: which snapshot is taken, what is written, and what is left alone. */
+/** Restores: the snapshot that they choose, the files that they write, and the files that they keep. */
 import { expect } from "bun:test"
 import { readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -18,7 +18,7 @@ import * as Tree from "./Tree.ts"
 
 const quickly = Effect.provideService(Settings, Backups.quick)
 
-/** A Restore as it is now. */
+/** Reads a Restore. */
 const get = (scene: Scene.Scene, name: string) => Client.get(Restore, scene.key(name))
 
 const pendingFor = (scene: Scene.Scene, name: string, reason: string) =>
@@ -32,11 +32,11 @@ Backups.real("A Restore takes the latest snapshot, one by its id, or one by its 
   Effect.gen(function* () {
     const { app, repository } = yield* Prepared.shop(scene, { a: "old", "docs/b": "b" })
     const labels = ["--host", `${scene.namespace}/app`, "--tag", `${scene.namespace}/shop`]
-    // As the mover saves, from the volume's root.
+    // Saves from the volume's root, as the mover does.
     const inside = (time: string) => scene.restic(repository, "backup", ...labels, "--time", time, `${app}/.`)
     expect(yield* inside("2026-01-05 12:00:00")).toMatchObject({ exitCode: 0 })
     yield* scene.manage()
-    // A Restore without its Backup waits.
+    // A Restore whose Backup does not exist waits.
     const future = Time.seconds(Date.parse("2100-01-01T00:00:00Z"))
     yield* Backups.restoring(scene, "early", { targetPVC: "first", asOf: future })
     const early = yield* pendingFor(scene, "early", "BackupNotFound")
@@ -51,7 +51,7 @@ Backups.real("A Restore takes the latest snapshot, one by its id, or one by its 
     })
     expect(Prepared.files(first)).toEqual(Prepared.files(app))
 
-    // Never over what is there, unless it is asked for.
+    // A Restore does not overwrite files unless its spec allows that.
     writeFileSync(join(first, "a"), "mine")
     writeFileSync(join(first, "own"), "mine")
     yield* Backups.restoring(scene, "over", { targetPVC: "first", backoffLimit: 6 })
@@ -78,7 +78,7 @@ Backups.real("A Restore takes the latest snapshot, one by its id, or one by its 
     expect(yield* Effect.promise(() => Bun.file(join(first, "a")).text())).toBe("new")
     expect(yield* Effect.promise(() => Bun.file(join(first, "own")).text())).toBe("mine")
 
-    // By time, and a part of it.
+    // Restores by time, and only some paths.
     const [old] = yield* Scene.snapshots(scene, repository)
     const second = yield* Scene.claim(scene, "second")
     const asOf = Time.seconds(Date.parse("2026-02-01T00:00:00Z"))
@@ -89,7 +89,7 @@ Backups.real("A Restore takes the latest snapshot, one by its id, or one by its 
     })
     expect(Object.values(Prepared.files(second))).toContain(Buffer.from("old").toString("base64"))
 
-    // What there is not is not written, and tried once.
+    // A Restore of an unknown snapshot writes nothing and runs once.
     yield* Scene.claim(scene, "third")
     yield* Backups.restoring(scene, "unknown", { targetPVC: "third", snapshot: "0123456789abcdef", backoffLimit: 6 })
     const unknown = yield* Backups.restored(scene, "unknown")
@@ -101,11 +101,11 @@ Backups.real("A Restore takes the latest snapshot, one by its id, or one by its 
     expect(yield* Scene.podsOf(scene, unknown.status?.job ?? "")).toHaveLength(1)
     expect(readdirSync(scene.folder("third"))).toEqual([])
 
-    // It has happened, and is not to be changed.
+    // The API server rejects changes of a finished Restore.
     const changed = yield* Effect.either(
       Client.patch(Restore, scene.key("then"), Patch.merge({ spec: { overwrite: true } }))
     )
-    // As the API server says 422.
+    // The client maps the API server's status 422 to this error.
     expect(changed).toMatchObject({ _tag: "Left", left: { _tag: "Invalid" } })
   }).pipe(quickly)
 )

@@ -1,4 +1,4 @@
-/** Movers in a namespace that lets in restricted pods only, and what a manager without some right says. */
+/** Movers in a namespace with the restricted Pod Security Standard, and the errors of a manager without a permission. */
 import { describe, expect, test } from "bun:test"
 import { backup, restore } from "@homeostat/backup"
 import { Backup } from "@homeostat/backup/kinds/Backup"
@@ -15,7 +15,7 @@ import * as Scene from "./Scene.ts"
 
 const controllers = [backup, restore]
 
-/** Lets in what is restricted, and tells of anything else in all ways that there are. */
+/** Enforces the restricted Pod Security Standard in the namespace, and makes the API server warn about violations. */
 const restrict = ({ cluster, namespace }: Scene.Scene) =>
   cluster.request("PATCH", `/api/v1/namespaces/${namespace}`, {
     contentType: "application/merge-patch+json",
@@ -29,7 +29,7 @@ const restrict = ({ cluster, namespace }: Scene.Scene) =>
     }
   })
 
-/** What the API server warns of if a Job is made again, and its pod. */
+/** The API server's warnings about a dry-run copy of a Job and about a copy of its pod. */
 const warnings = ({ cluster, namespace }: Scene.Scene, { spec }: Job) =>
   Effect.gen(function* () {
     const metadata = { namespace, name: "again" }
@@ -54,7 +54,7 @@ describe("In a namespace of restricted pods,", () => {
     Effect.gen(function* () {
       yield* restrict(scene)
       const { cluster, namespace } = scene
-      // It does warn.
+      // The API server warns about a pod that is not restricted.
       const container = { name: "any", image: "registry.test/any:1" }
       const loose = { apiVersion: "v1", kind: "Pod", metadata: { name: "loose" }, spec: { containers: [container] } }
       expect(yield* Crd.warnings(cluster, `/api/v1/namespaces/${namespace}/pods?dryRun=All`, loose)).toMatchObject({

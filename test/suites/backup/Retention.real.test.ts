@@ -1,4 +1,4 @@
-/** The maintenance of a repository: old snapshots of this Backup go, their space is freed, and the repository is checked. */
+/** The maintenance of a repository: it deletes the Backup's old snapshots, frees their space, and checks the repository. */
 import { expect } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -11,7 +11,7 @@ import * as Tree from "./Tree.ts"
 
 const day = 86_400_000
 
-/** As restic's `--time` has it, in this machine's zone. */
+/** A time in the format of restic's `--time`, in this machine's zone. */
 const ago = (days: number): string => {
   const at = new Date(Date.now() - days * day)
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000)
@@ -37,7 +37,7 @@ Backups.real(
       yield* Backups.create(scene, "shop", { retentionPolicy: "30d" })
       yield* Backups.completed(scene, "shop")
       const held = yield* Backups.maintained(scene, "shop")
-      // They are older than this Backup.
+      // These snapshots are older than this Backup.
       expect(held.status?.retentionHold).toMatchObject({ reason: "ExistingSnapshots", keep: 3, remove: 2 })
       expect(Backups.condition(held, "RetentionApplied")).toMatchObject({ status: "False", reason: "RetentionHeld" })
       yield* Backups.recorded(scene, "shop", {
@@ -63,7 +63,7 @@ Backups.real(
         message: "2 snapshots deleted, 3 kept."
       })
       const others = made.filter(({ tags }) => tags?.includes(`${scene.namespace}/other`) === true).map(({ id }) => id)
-      // The oldest is first.
+      // The oldest snapshot comes first.
       const kept = [...made.slice(-2).map(({ id }) => id), newest, ...others]
       const left = yield* Scene.snapshots(scene, repository)
       expect(left.map(({ id }) => id).toSorted()).toEqual(kept.map((id) => id ?? "missing").toSorted())
@@ -73,7 +73,7 @@ Backups.real(
         note: "2 old snapshots deleted; 3 kept"
       })
 
-      // The space of what went is given back when that is due, and the repository is looked through.
+      // The maintenance prunes the repository and checks it when each is due.
       const before = Prepared.packs(repository)
       expect(backup.status?.lastPruneTime).toBeUndefined()
       yield* Backups.overdue(scene, "shop", "lastPruneTime", "lastCheckTime")

@@ -1,4 +1,4 @@
-/** The process of `S3Server`: port, folder, certificate and key as arguments. */
+/** The process of `S3Server`. Its arguments are the port, the folder, the certificate and the key. */
 import { readFileSync } from "node:fs"
 import { host } from "@homeostat/testkit/envtest/Port"
 import S3rver from "s3rver"

@@ -1,15 +1,17 @@
 /**
- * An S3 service: npm's s3rver, over TLS, since over plain HTTP it stores the framing of signed uploads with the data. It knows one
- * user and tells a wrong key's id, but takes any secret. A process of its own, so that it does not wait for the tests.
+ * An S3 service over TLS: npm's s3rver. Over plain HTTP, s3rver stores the framing of signed uploads with the data.
+ *
+ * s3rver has one user. It rejects an unknown key id but accepts any secret. It runs in a separate process, so that
+ * the tests do not block it.
  */
 import { join } from "node:path"
 import type * as Process from "@homeostat/testkit/envtest/Process"
 import { Effect, type Scope } from "effect"
 import * as TlsServer from "./TlsServer.ts"
 
-/** A server that runs. */
+/** A running server. */
 export interface S3Server extends TlsServer.TlsServer {
-  /** A repository as restic wants it, and the user's keys. */
+  /** The environment variables of restic for a repository, with the user's keys. */
   readonly environment: (
     bucket: string,
     path: string
@@ -21,10 +23,10 @@ export interface S3Server extends TlsServer.TlsServer {
   }
 }
 
-/** The only user that s3rver knows. */
+/** The only user of s3rver. */
 const user = "S3RVER"
 
-/** Starts one for the lifetime of the Scope. A bucket is there when somebody has made it; restic's `init` does. */
+/** Starts a server for the lifetime of the Scope. It has no buckets at first; restic's `init` creates one. */
 export const start: Effect.Effect<S3Server, Process.StartFailed, Scope.Scope> = Effect.map(
   TlsServer.start("s3rver", process.execPath, ({ certificatePath, folder, keyPath, port }) => [
     "run",

@@ -1,4 +1,4 @@
-/** The scene without programs: movers that are pretended, on the cluster of the lane. */
+/** The scene without external programs: simulated movers on the cluster of the lane. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Job } from "@homeostat/runtime/resource/BuiltIn"

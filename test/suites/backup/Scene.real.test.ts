@@ -1,4 +1,4 @@
-/** The scene of the tests of backups is as they count on, on both clusters: a mover's Job saves a claim, and says what it did. */
+/** The scene of the backup tests works on both clusters: a mover's Job saves a claim and writes a result. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
@@ -10,7 +10,7 @@ const { both } = Scene.make({ crds: [], controllers: [] })
 
 const repository = { password: "correct horse" }
 
-/** A Job as the controller makes them, as far as the cluster is concerned. */
+/** A Job with the fields that matter to the cluster, as the controller creates Jobs. */
 const job = (scene: Scene.Scene, name: string, args: ReadonlyArray<string>, env: { readonly [name: string]: string }) =>
   Client.create(Job, {
     metadata: { namespace: scene.namespace, name },

@@ -1,9 +1,9 @@
 /**
- * What each test of backups begins with: a namespace of its own on either cluster, a node that runs the mover as it is in its
- * image, claims with files in them, and folders for what is saved.
+ * The setup of each backup test: a namespace on either cluster, claims with files, and folders for repositories.
+ * A node runs the mover of the image.
  *
- * The movers are restic's where a test needs what they save (`both`, `real`: for `*.real.test.ts`), and pretended where it is
- * enough that they run and end (`pretended`: for `*.cluster.test.ts`, which have no programs but this one).
+ * Tests that need saved data run the real restic: `both` and `real`, for `*.real.test.ts`. Tests that only need movers to run and end
+ * use simulated movers: `pretended`, for `*.cluster.test.ts`, which have no programs but this process.
  */
 import { expect } from "bun:test"
 import { join } from "node:path"
@@ -31,26 +31,26 @@ import * as WebAppScene from "../webapp/Scene.ts"
 import * as Claims from "./Claims.ts"
 import * as Restic from "./Restic.ts"
 
-/** What the tests of a file have in common. */
+/** The settings that the tests of a file share. */
 export interface Settings {
-  /** The kinds: `Crd.of(Backup)`. */
+  /** The CRDs to install: `Crd.of(Backup)`. */
   readonly crds: ReadonlyArray<Crds.CustomResourceDefinition>
-  /** What a manager runs that is told nothing else. */
+  /** The controllers of a manager that gets no others. */
   readonly controllers: ReadonlyArray<Controller<Manager.Runtime>>
 }
 
-/** What one test wants besides. */
+/** The options of one test. */
 export interface Options {
-  /** The node: what pretended pods do, images that nobody has, programs that stand for images besides the mover's. */
+  /** Options of the node: the results of simulated pods, missing images, and programs for images other than the mover's. */
   readonly node?: Omit<Kubelet.Options, "name" | "directory"> | undefined
-  /** What becomes of the mover's program: its restic, say, is another one. The folder is the scene's own. */
+  /** Changes the mover's program, for example its restic. The folder belongs to this scene. */
   readonly mover?: ((program: Program.Program, directory: string) => Program.Program) | undefined
   readonly timeoutMillis?: number | undefined
-  /** Of the control plane, besides what all have. */
+  /** Further options of the control plane. */
   readonly control?: Envtest.Options | undefined
 }
 
-/** Where a repository is, and what opens it: variables of restic. */
+/** A repository's location and the environment variables that open it with restic. */
 export interface Repository {
   readonly repository: string
   readonly password: string
@@ -62,11 +62,11 @@ export interface Scene {
   readonly cluster: ControlPlane
   readonly namespace: string
   readonly key: (name: string) => ObjectKey
-  /** Of this test alone; a place for repositories, certificates and the like. */
+  /** The folder of this test, for repositories, certificates and other files. */
   readonly directory: string
-  /** The node, named like the namespace. */
+  /** The node. Its name is the namespace's name. */
   readonly node: Kubelet.Kubelet
-  /** Starts one more, with the same claims; it is like the first unless told otherwise. */
+  /** Starts a further node with the same claims. Without options, the node equals the first one. */
   readonly addNode: (
     name: string,
     options?: Options["node"]
@@ -74,14 +74,14 @@ export interface Scene {
   /** The folder with the contents of a claim. */
   readonly folder: (claim: string) => string
   /**
-   * Starts a manager in this namespace. Unless it is said who it is, it has the rights of the generated roles, and the test fails
-   * if it asks for anything that it has no right to.
+   * Starts a manager in this namespace. Without an identity, the manager has the permissions of the generated roles.
+   * The test fails if that manager requests anything beyond these permissions.
    */
   readonly manage: (
     controllers?: ReadonlyArray<Controller<Manager.Runtime>>,
     settings?: Omit<Managed.Settings, "namespaces"> & { readonly otherNamespaces?: ReadonlyArray<string> }
   ) => Effect.Effect<Managed.Managed, never, Scope.Scope>
-  /** Runs restic itself; every exit code is a result. */
+  /** Runs restic. Every exit code is a result, not an error. */
   readonly restic: (
     repository: Repository,
     ...args: ReadonlyArray<string>
@@ -90,21 +90,21 @@ export interface Scene {
 
 export { command, image, mounts, program as mover } from "../../Mover.ts"
 
-/** Makes a Secret of what a mover needs to open a repository: variables of restic. */
+/** Creates a Secret with the environment variables that a mover needs to open a repository. */
 export const credentials = (
   { namespace }: Scene,
   name: string,
   stringData: { readonly [name: string]: string } = { RESTIC_PASSWORD: "correct horse" }
 ) => Client.create(Secret, { metadata: { namespace, name }, stringData })
 
-/** Makes a claim with files in it, bound to a volume, and gives the folder that they are in. */
+/** Creates a claim with files that is bound to a volume. Returns the folder of the files. */
 export const claim = (
   { folder, namespace }: Pick<Scene, "folder" | "namespace">,
   name: string,
   options: Claims.Options = {}
 ) =>
   Effect.gen(function* () {
-    // They are there before anybody can mount the claim.
+    // The files exist before a pod can mount the claim.
     yield* Effect.promise(() => Bun.write(join(folder(name), ".made"), "")).pipe(
       Effect.zipRight(Effect.promise(() => Bun.file(join(folder(name), ".made")).delete())),
       Effect.zipRight(Claims.write(folder(name), options.files ?? {}))
@@ -113,11 +113,11 @@ export const claim = (
     return folder(name)
   })
 
-/** A claim that no volume is bound to. */
+/** Creates a claim that is not bound to a volume. */
 export const unboundClaim = ({ namespace }: Scene, name: string, options?: Claims.Options) =>
   Claims.unbound(namespace, name, options)
 
-/** What is in a repository, oldest first; a defect, with restic's words, if it can't be opened. */
+/** The snapshots of a repository, oldest first. If restic cannot open the repository, dies with restic's message. */
 export const snapshots = ({ directory }: Scene, repository: Repository) =>
   Restic.snapshots(environment(directory, repository))
 
@@ -136,7 +136,7 @@ export const jobs = ({ namespace }: Scene) =>
 export const podsOf = ({ namespace }: Scene, job: string) =>
   Effect.map(Client.list(Pod, { namespace, labelSelector: `job-name=${job}` }), ({ items }) => items)
 
-/** Has a pod evicted, as `kubectl drain` does. */
+/** Evicts a pod, as `kubectl drain` does. Dies if the API server rejects the eviction. */
 export const evict = ({ cluster, namespace }: Scene, pod: string) =>
   Effect.flatMap(
     cluster.request("POST", `/api/v1/namespaces/${namespace}/pods/${pod}/eviction`, {
@@ -145,10 +145,10 @@ export const evict = ({ cluster, namespace }: Scene, pod: string) =>
     ({ body, status }) => (status < 300 ? Effect.void : Effect.dieMessage(`pod ${pod} is not evicted: ${body}`))
   )
 
-/** A node that pods find as long as the scope lasts, and its pods are gone before it. */
+/** Starts a node for the lifetime of the scope. The scope's end deletes the node's pods before the node. */
 const node = (namespace: string, options: Kubelet.Options & { readonly name: string }) =>
   Effect.gen(function* () {
-    // On a control plane that is shared, the next test's pods are not to be given to a node with nobody behind it.
+    // On a shared control plane, the scheduler must not assign the next test's pods to a node without a kubelet.
     yield* Effect.addFinalizer(() => Effect.ignore(Client.delete(Node, { name: options.name })))
     const kubelet = yield* Kubelet.start(options)
     yield* Effect.addFinalizer(() =>
@@ -169,13 +169,13 @@ const environment = (directory: string, { env, password, repository }: Repositor
 
 type Body<A, E> = (scene: Scene) => Effect.Effect<A, E, Scope.Scope | Client.Client>
 
-/** A control plane of its own, because these tests count its nodes and add their own. */
+/** These tests use a separate control plane, because they count its nodes and add nodes. */
 const control = { controllers: true, scheduler: true, kwok: false }
 
-/** The ways to declare a test. */
+/** Makes the functions that declare a test. */
 export const make = ({ controllers, crds }: Settings) => {
   const install = WebAppScene.once((cluster) => cluster.install(...crds))
-  /** An account that may do what the generated roles say, in every namespace, and nothing else. */
+  /** Creates, once per cluster, an account with exactly the permissions of the generated roles in every namespace. */
   const granted = WebAppScene.once((cluster) =>
     Effect.flatMap(Granted.account(cluster, "default", {}, controllers), (account) =>
       Effect.as(Granted.grant(account), account.user)
@@ -218,7 +218,7 @@ export const make = ({ controllers, crds }: Settings) => {
                 addNode,
                 folder: (claim) => first.claim(namespace, claim),
                 manage: (chosen = controllers, { otherNamespaces = [], ...settings } = {}) =>
-                  // The embedded cluster allows everybody everything.
+                  // The embedded cluster allows every request.
                   (lane === "embedded" ? Effect.succeed(cluster.admin) : Effect.orDie(granted(cluster))).pipe(
                     Effect.flatMap((user) =>
                       Managed.start(cluster, chosen, { user, ...settings, namespaces: [namespace, ...otherNamespaces] })
@@ -238,14 +238,14 @@ export const make = ({ controllers, crds }: Settings) => {
   const real = on(Shared.real, "real", false)
   const embedded = on(Shared.embedded, "embedded", false)
   return {
-    /** With restic, on a real control plane. For `*.real.test.ts`. */
+    /** Declares a test with restic on a real control plane. For `*.real.test.ts`. */
     real,
-    /** With restic, twice: on a real control plane and on the embedded one. For `*.real.test.ts`. */
+    /** Declares two tests with restic: on a real control plane and on the embedded one. For `*.real.test.ts`. */
     both: <A, E>(name: string, body: Body<A, E>, options?: Options): void => {
       real(`${name}, on a real cluster`, body, options)
       embedded(`${name}, on the embedded cluster`, body, options)
     },
-    /** With pods that are pretended, on the cluster of the lane. For `*.cluster.test.ts`. */
+    /** Declares a test with simulated movers on the cluster of the lane. For `*.cluster.test.ts`. */
     pretended: on(Shared.cluster, Lane.current, true)
   }
 }

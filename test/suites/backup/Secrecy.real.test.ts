@@ -1,4 +1,4 @@
-/** Values of Secrets stay where they are. The program as it is shipped runs, and all that it and its movers say is searched for them. */
+/** The values of Secrets do not leak. The shipped program runs, and the test searches all output of the program and its movers. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -12,7 +12,7 @@ import * as Backups from "./Backups.ts"
 import * as RestServer from "./RestServer.ts"
 import * as Scene from "./Scene.ts"
 
-/** Somebody who collects spans, and keeps what comes. */
+/** Starts a collector of spans that stores each request body. */
 const collector = Effect.gen(function* () {
   const sent: Array<string> = []
   const server = yield* Effect.acquireRelease(
@@ -31,7 +31,7 @@ const collector = Effect.gen(function* () {
   return { endpoint: `http://${Port.host}:${server.port}`, sent }
 })
 
-/** All that the API server has in a namespace, but for its Secrets. */
+/** All objects of a namespace except its Secrets. */
 const everything = ({ cluster, namespace }: Scene.Scene) =>
   Effect.gen(function* () {
     const known = yield* cluster.kubectl(["api-resources", "--namespaced", "--verbs=list", "-o", "name"])
@@ -62,7 +62,7 @@ Backups.real(
         contentType: "application/merge-patch+json"
       })
       expect(labelled.status).toBe(200)
-      // It is enforced: a pod that does not say what it may not do is refused.
+      // The API server enforces the standard: it rejects a pod without a security context.
       const careless = yield* Effect.either(
         Client.create(Pod, {
           metadata: { namespace, name: "careless" },
@@ -107,7 +107,7 @@ Backups.real(
         repository: { caSecretRef: { name: "rest-ca" } },
         retention: { keepLast: 1 },
         backoffLimit: 0,
-        // Their pods stay, to be read.
+        // The pods of failed runs stay, so that the test can read their logs.
         failedRunsHistoryLimit: 10
       })
       yield* Backups.completed(scene, "shop")
@@ -139,7 +139,7 @@ Backups.real(
         spans: sent.join("\n"),
         movers: said.join("\n")
       }
-      // Each of them is what it is taken for.
+      // Each text contains what its name promises.
       expect(found.objects).toContain("secretKeyRef")
       expect(found.log).toContain('"level":"debug"')
       expect(found.metrics).toContain("homeostat_backup_run_total")

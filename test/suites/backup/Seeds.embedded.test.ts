@@ -1,4 +1,4 @@
-/** Backups behind a connection with every kind of fault, by seed. */
+/** Backups over a connection with every kind of fault, by seed. */
 import { expect } from "bun:test"
 import * as Faults from "@homeostat/testkit/Faults"
 import { Effect } from "effect"

@@ -1,6 +1,6 @@
 /**
- * Movers whose restic is slowed down, held or changed: a few lines of shell stand before it on the PATH. What they do is for the
- * test to say while it runs, by files in the scene's folder.
+ * Movers with a slow, blocked or changed restic: lines of shell run before restic on the PATH. While a mover runs, the test controls these
+ * lines by files in the scene's folder.
  */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,8 +10,8 @@ import type * as Program from "@homeostat/testkit/kubelet/Program"
 export type Change = (program: Program.Program, directory: string) => Program.Program
 
 /**
- * Has these lines run before each restic: they see its arguments in `$@`, may change them, and end in it unless they do something
- * else. `$SCENE` is the scene's folder.
+ * Runs these shell lines before each restic. The lines find restic's arguments in `$@` and may change them. Unless the lines exit first,
+ * restic runs after them. `$SCENE` is the scene's folder.
  */
 export const before =
   (script: string): Change =>
@@ -27,14 +27,14 @@ export const before =
   }
 
 /**
- * Has restic save at two MiB a second while there is a file `slow` in the scene's folder. A pack that it is writing into a folder it
- * writes to its end whatever it is told, so they are small.
+ * Limits restic to two MiB per second while the scene's folder contains the file `slow`. restic finishes writing an open pack into a folder
+ * even after a signal, so the packs are small.
  */
 export const slow: Change = before(
   `case " $* " in *" backup "*) [ ! -e "$SCENE/slow" ] || set -- --limit-upload 2048 --pack-size 4 "$@" ;; esac`
 )
 
-/** As containers have it: what is written into a lock as the host is the name of the pod, which nobody else ever has. */
+/** Sets the pod's name as the host name, as in a container: restic writes a host name into its locks that no other process has. */
 export const inContainer: Change = (program) => (invocation) => {
   const { args, env, executable, ...others } = program(invocation)
   return {
@@ -45,7 +45,7 @@ export const inContainer: Change = (program) => (invocation) => {
   }
 }
 
-/** Root, as tests may be run, without the right to read what its modes forbid. */
+/** If root runs the tests, drops the capabilities that bypass file modes. */
 export const withoutPrivilege: Change = (program) => (invocation) => {
   const { args, executable, ...others } = program(invocation)
   const dropped = ["--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"]
@@ -54,7 +54,7 @@ export const withoutPrivilege: Change = (program) => (invocation) => {
     : { ...others, executable, args }
 }
 
-/** With other variables than the Job gives. */
+/** Adds environment variables to those of the Job, or overrides them. */
 export const variables =
   (changes: { readonly [name: string]: string }): Change =>
   (program) =>
@@ -63,7 +63,7 @@ export const variables =
     return { ...made, env: { ...made.env, ...changes } }
   }
 
-/** One change after the other. */
+/** Combines changes, one after the other. */
 export const all =
   (...changes: ReadonlyArray<Change>): Change =>
   (program, directory) =>

@@ -1,4 +1,4 @@
-/** Several managers that share the Backups of a cluster by labels, and Backups of them that share a repository. */
+/** Several managers that divide the Backups of a cluster by labels, while these Backups share a repository. */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -11,7 +11,7 @@ import type * as VirtualManager from "./VirtualManager.ts"
 
 const other = "depot"
 
-/** A Backup of a team, in a repository that all have in common. */
+/** Creates a Backup of a team in the shared repository. */
 const create = (team: string, namespace: string = Virtual.namespace) =>
   Client.create(Backup, {
     metadata: { namespace, name: team, labels: { team } },
@@ -49,7 +49,7 @@ describe("Of two managers that find a repository free at the same moment", () =>
           yield* prepare
           const [red] = yield* managers(world)
           world.movers((mover) => PretendedMover.succeeds(mover, "2 minutes"))
-          // The manager has decided, and its Job arrives after that of the other manager.
+          // The manager has decided, but its request for the Job arrives after the other manager's request.
           red.cut(({ method, path }) => (method === "POST" && /\/jobs\?/.test(path) ? "late" : "pass"))
           yield* create("red")
           yield* world.pass("1 second")
@@ -79,7 +79,7 @@ Virtual.test("Of two managers that ask at the same moment, the one whose Job cam
       manager.cut(({ path }) => (path.includes("resourceVersionMatch=Exact") ? "late" : "pass"))
     }
     yield* create("red")
-    // The watches of blue bring it the Job of red, but not before it has decided.
+    // The watches of blue deliver the Job of red, but only after blue has decided.
     yield* create("blue", other)
     yield* world.pass("20 seconds")
     expect(world.begun()).toHaveLength(1)
@@ -108,7 +108,7 @@ Virtual.test("A manager that cannot ask whether it came first starts no Job, and
     expect([yield* Virtual.jobs, world.begun()].map(({ length }) => length)).toEqual([1, 0])
     yield* world.pass("5 minutes")
     expect(yield* Virtual.status("red")).toMatchObject({ phase: "Completed" })
-    // The first run and its maintenance.
+    // One patch for the first run, and one for its maintenance.
     expect(patches(red)).toBe(2)
   })
 )

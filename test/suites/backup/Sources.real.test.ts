@@ -1,4 +1,4 @@
-/** The volumes of a run: several, empty ones, emptied ones, and files that the mover cannot read. */
+/** The volumes of a run: several volumes, empty volumes, volumes that lost their files, and files that the mover cannot read. */
 import { expect } from "bun:test"
 import { chmodSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -125,7 +125,7 @@ Backups.real(
       })
       expect(partial.status?.message).toMatch(/volume app: 1 could not be read, the last: .*diary.*spec\.allowPartial/)
       expect(Backups.condition(partial, "LastRunSucceeded")?.status).toBe("False")
-      // One try: the next would have left one more snapshot of the same.
+      // The run has one attempt, because a second attempt would save the same data again.
       expect(yield* Scene.snapshots(scene, repository)).toHaveLength(2)
       yield* Backups.recorded(scene, "shop", { type: "Warning", reason: "BackupPartiallyFailed", note: "diary" })
 

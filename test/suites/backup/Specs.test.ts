@@ -1,4 +1,4 @@
-/** The embedded server answers for specs of Backups and Restores as a kube-apiserver does. */
+/** The embedded server answers requests with specs of Backups and Restores as a kube-apiserver does. */
 import * as Replay from "../comparison/Replay.ts"
 import { backup } from "./Dialogues.ts"
 

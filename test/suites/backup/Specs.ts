@@ -1,29 +1,29 @@
-/** Specs of Backups and Restores that the API server takes, and such that it refuses: for which field, and with which advice. */
+/** Specs of Backups and Restores: some valid, and some that the API server rejects, with the field and the advice of each error. */
 
 import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 
-/** A change of a good spec. */
+/** A change of a valid spec. */
 export type Change = JsonObject
 
-/** A spec that is refused. */
+/** A spec that the API server rejects. */
 export interface Bad {
-  /** Of which the API server complains, and of no other. */
+  /** The only field that the API server reports. */
   readonly field: string
-  /** What its answer says besides, at least. */
+  /** A part of the API server's message. */
   readonly says: string
   readonly spec: Change
 }
 
-/** The least that a Backup says. */
+/** The shortest valid spec of a Backup. */
 export const backup = { source: "app", destination: "s3://bucket" }
 
-/** The least that a Restore says. */
+/** The shortest valid spec of a Restore. */
 export const restore = { backupRef: "shop", targetPVC: "fresh" }
 
 const values = (field: string, ...all: ReadonlyArray<Json>): ReadonlyArray<Change> =>
   all.map((value) => ({ ...backup, [field]: value }))
 
-/** Backups that are stored. Whether a schedule ever comes, and whether a bucket may be named so, is the controller's to say. */
+/** Backups that the API server stores. The controller checks whether a schedule ever fires and whether a bucket's name is valid. */
 export const goodBackups: ReadonlyArray<Change> = [
   backup,
   ...values("retentionPolicy", "4w", "1y6w", "90m", "", "30d", "1d1y", "0d12h", "3600s"),
@@ -39,7 +39,7 @@ export const goodBackups: ReadonlyArray<Change> = [
     ]),
     "@every 6h",
     "@every 1h30m",
-    // In the shape of a schedule, and wrong: the condition Ready says so.
+    // These have the shape of a schedule but are wrong: the condition Ready reports them.
     "61 * * * *",
     "0 0 * * 7",
     "@every 5x"
@@ -104,7 +104,7 @@ export const goodBackups: ReadonlyArray<Change> = [
 const bad = (field: string, says: string, ...specs: ReadonlyArray<Change>): ReadonlyArray<Bad> =>
   specs.map((spec) => ({ field: `spec.${field}`, says, spec }))
 
-/** One field with each of the values. */
+/** Bad specs: one field with each of the values. */
 const badValues = (field: string, says: string, ...all: ReadonlyArray<Json>): ReadonlyArray<Bad> =>
   bad(field, says, ...values(field, ...all))
 
@@ -112,7 +112,7 @@ const schedule = "must be five fields such as 0 2 * * *"
 const units = "must be numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w"
 const where = "must be s3://bucket/path, rest+https://host/path"
 
-/** Backups that are refused. */
+/** Backups that the API server rejects. */
 export const badBackups: ReadonlyArray<Bad> = [
   ...badValues("retentionPolicy", units, "-1d", "30", "4x", "30D", " 30d", "30d ", "1.5d", "d", "30d\n"),
   ...badValues("retentionPolicy", "must be longer than 0", "0d", "0w0h"),
@@ -257,7 +257,7 @@ export const badBackups: ReadonlyArray<Bad> = [
   ...bad("resources.limits.memory", "", { ...backup, resources: { limits: { memory: "much" } } })
 ]
 
-/** Restores that are stored. */
+/** Restores that the API server stores. */
 export const goodRestores: ReadonlyArray<Change> = [
   restore,
   { ...restore, snapshot: "latest" },
@@ -270,7 +270,7 @@ export const goodRestores: ReadonlyArray<Change> = [
   { ...restore, mode: "Mirror", inUse: "Allow", overwrite: true, paths: ["/a"] }
 ]
 
-/** Restores that are refused. */
+/** Restores that the API server rejects. */
 export const badRestores: ReadonlyArray<Bad> = [
   ...bad("backupRef", "Required value", { targetPVC: "fresh" }),
   ...bad("targetPVC", "Required value", { backupRef: "shop" }),

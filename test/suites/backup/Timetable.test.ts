@@ -1,10 +1,10 @@
-/** When a Backup runs: by its schedule, by its time zone, when somebody asks, and what its runs do. */
+/** The start of runs: by schedule, by time zone, and on a user's request; and the work of these runs. */
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import * as PretendedMover from "./PretendedMover.ts"
 import * as Virtual from "./Virtual.ts"
 
-/** The scheduled times of the runs that began, without their date. */
+/** The scheduled times of the runs that have started, without their date. */
 const times = (world: Virtual.Virtual) =>
   world.begun().map(({ pod }) => (pod.metadata.creationTimestamp ?? "").slice(11, 16))
 
@@ -18,7 +18,7 @@ describe("A schedule that cannot be followed", () => {
         const bad = yield* Virtual.until("bad", "it is refused", ({ phase }) => phase === "Failed")
         expect(Virtual.condition(bad, "Ready")).toMatchObject({ status: "False", reason: "InvalidSchedule" })
         expect(Virtual.condition(bad, "Stalled")).toMatchObject({ status: "True", reason: "InvalidSchedule" })
-        // It is looked at again.
+        // The annotation makes the manager reconcile this Backup again.
         yield* Virtual.annotate("bad", "note", "1")
         yield* world.until("2026-11-20T00:12:00Z")
         expect(world.eventReasons("bad")).toEqual(["InvalidSchedule"])
@@ -128,7 +128,7 @@ Virtual.test(
         ["T", 3]
       ] as const) {
         yield* Virtual.annotate("shop", "run", token)
-        // Something else changes, too.
+        // Another field changes, too.
         yield* Virtual.annotate("shop", "note", `${count}`)
         yield* world.pass("5 minutes")
         expect([token, world.begun().length]).toEqual([token, count])
@@ -216,7 +216,7 @@ Virtual.test("A spec that is changed during a run is for the next one, and the s
     yield* world.until("2026-11-20T00:11:00Z")
     const [first, second, ...more] = yield* Virtual.jobs
     expect([first?.metadata.uid, first?.spec, more]).toEqual([before?.metadata.uid, before?.spec, []])
-    // Nothing is deleted any longer.
+    // The later runs delete no snapshots.
     expect(world.begun().map(({ env, operations }) => [env.EXCLUDES, operations.join(" ")])).toEqual([
       ["*.tmp", "preflight backup"],
       ["cache/**", "preflight backup"]

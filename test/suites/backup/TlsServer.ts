@@ -1,4 +1,4 @@
-/** A server of backups on a free port of the loopback, over TLS, with an authority of its own. */
+/** A server for backups with TLS on a free loopback port, with a certificate authority for each server. */
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import * as Certificates from "@homeostat/testkit/envtest/Certificates"
@@ -7,32 +7,32 @@ import * as Port from "@homeostat/testkit/envtest/Port"
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { Effect, type Scope } from "effect"
 
-/** A server that runs. */
+/** A running server. */
 export interface TlsServer {
-  /** `https://127.0.0.1:20001`. */
+  /** The URL, for example `https://127.0.0.1:20001`. */
   readonly url: string
-  /** Host and port. */
+  /** The host and port. */
   readonly host: string
-  /** The certificate of its authority, PEM. */
+  /** The certificate of the server's authority, as PEM. */
   readonly ca: string
-  /** The file with it, for RESTIC_CACERT. */
+  /** The file with the authority's certificate, for RESTIC_CACERT. */
   readonly caPath: string
-  /** Where it keeps what it is given. */
+  /** The folder with the stored data. */
   readonly folder: string
   readonly process: Process.Process
 }
 
-/** What a program is told. */
+/** The port and files of a server. */
 export interface Place {
   readonly port: number
   readonly folder: string
   readonly certificatePath: string
   readonly keyPath: string
-  /** For other files. */
+  /** A folder for further files. */
   readonly directory: string
 }
 
-/** Starts a server for the lifetime of the Scope and waits until it answers, in whatever way. */
+/** Starts a server for the lifetime of the Scope and waits until the server sends any response. */
 export const start = (
   name: string,
   executable: string,
@@ -71,7 +71,7 @@ export const start = (
           atEnd: "kill"
         }).pipe(Effect.map((process) => ({ host, process })))
       }),
-      // Somebody else may have taken the port meanwhile.
+      // Another process may have taken the port meanwhile.
       Effect.retry({ times: 4, while: ({ log }) => /address already in use|EADDRINUSE/.test(log) })
     )
     return { url: `https://${host}`, host, ca: authority.certificate, caPath, folder, process }

@@ -1,4 +1,4 @@
-/** Folders as volumes have them, and whether two are the same: contents, modes, times, links, and holes in files. */
+/** Folders with the contents of volumes, and a comparison of two folders: contents, modes, times, links, and holes in files. */
 import { createCipheriv, createHash } from "node:crypto"
 import {
   closeSync,
@@ -18,13 +18,13 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 
-/** Bytes that cannot be compressed, the same for the same seed. */
+/** Bytes that do not compress. The same seed yields the same bytes. */
 export const noise = (bytes: number, seed: string): Uint8Array => {
   const key = createHash("sha256").update(seed).digest()
   return createCipheriv("aes-256-ctr", key, Buffer.alloc(16)).update(Buffer.alloc(bytes))
 }
 
-/** A file of noise that may be large. */
+/** Writes a file of noise, which may be large. */
 export const writeNoise = (path: string, megabytes: number, seed: string): void => {
   const file = openSync(path, "w")
   const cipher = createCipheriv("aes-256-ctr", createHash("sha256").update(seed).digest(), Buffer.alloc(16))
@@ -33,10 +33,10 @@ export const writeNoise = (path: string, megabytes: number, seed: string): void 
   closeSync(file)
 }
 
-/** How large the sparse file of `write` seems to be. */
+/** The apparent size of the sparse file of `write`, in bytes. */
 export const sparseSize = 64 << 20
 
-/** Fills a folder with all that a file system can have, within reason. */
+/** Fills a folder with all common kinds of files. */
 export const write = (folder: string): void => {
   const put = (name: string, content: string | Uint8Array, mode = 0o644): void =>
     writeFileSync(join(folder, name), content, { mode })
@@ -67,7 +67,7 @@ export const write = (folder: string): void => {
   ftruncateSync(sparse, sparseSize)
   writeSync(sparse, "in the middle", sparseSize / 2)
   closeSync(sparse)
-  // Long ago, and each at another time.
+  // Old modification times, different for each file.
   let time = 1_000_000_000.25
   for (const path of paths(folder).toReversed()) {
     time += 1000
@@ -77,7 +77,7 @@ export const write = (folder: string): void => {
   }
 }
 
-/** Everything in a folder, by its path in it, folders before what is in them. */
+/** All paths in a folder, each folder before its contents. */
 export const paths = (folder: string): ReadonlyArray<string> =>
   readdirSync(folder, { withFileTypes: true })
     .sort(({ name: one }, { name: other }) => (one < other ? -1 : 1))
@@ -87,20 +87,20 @@ export const paths = (folder: string): ReadonlyArray<string> =>
         : [entry.name]
     )
 
-/** What is to be equal, of one file. */
+/** The properties of a file that must be equal. */
 export interface Entry {
   readonly mode: string
-  /** Nanoseconds. */
+  /** The modification time in nanoseconds. */
   readonly modified: bigint
-  /** A hash of the content, or where a link leads to. */
+  /** The hash of the content, or the target of a link. */
   readonly content: string
-  /** The first of the paths that are this very file. */
+  /** The first path of the same file, for hard links. */
   readonly same: string
-  /** It takes far less room than it is long. */
+  /** Whether the file uses far less space than its length. */
   readonly sparse: boolean
 }
 
-/** What a folder has, `lost+found` apart. */
+/** The entries of a folder by path, without `lost+found`. */
 export const read = (folder: string): { readonly [path: string]: Entry } => {
   const first = new Map<bigint, string>()
   const entries: Record<string, Entry> = {}

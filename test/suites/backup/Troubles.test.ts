@@ -1,4 +1,4 @@
-/** Runs that do not come to their end, and what becomes of them. */
+/** Runs that do not end normally, and their results. */
 import { describe, expect } from "bun:test"
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { Backup } from "@homeostat/backup/kinds/Backup"
@@ -355,7 +355,7 @@ Virtual.test("A privileged mover needs an annotation of its namespace", (world) 
     yield* Client.patch(Namespace, { name: Virtual.namespace }, Patch.merge({ metadata: { annotations } }))
     yield* Virtual.rests("shop")
     expect(world.begun()[0]?.pod.spec?.securityContext).toMatchObject({ runAsUser: 0, runAsNonRoot: false })
-    // A Restore asks for it itself.
+    // A Restore requests privileges in its own spec.
     yield* Claims.bound(Virtual.namespace, "fresh")
     const spec = { backupRef: "shop", targetPVC: "fresh", privileged: true }
     yield* Client.create(Restore, { metadata: Virtual.key("back"), spec })
@@ -432,7 +432,7 @@ Virtual.test("One that is wrong, in whichever way, does not hold up the others",
     yield* Virtual.create("no-secret", { repository: { credentialsSecretRef: { name: "nothing" } } })
     yield* Virtual.create("no-schedule", { schedule: "61 * * * *" })
     yield* Virtual.create("no-zone", { schedule: "@daily", timeZone: "Europe/Atlantis" })
-    // As an older version, or somebody past the API server, has left them.
+    // An older version, or a write past the API server, has left these objects.
     const garbage = (name: string, rest: JsonObject) =>
       world.cluster.server.store.put("backup.example.com/backups", {
         apiVersion: "backup.example.com/v1",

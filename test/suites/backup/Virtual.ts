@@ -1,6 +1,6 @@
 /**
- * What each test of backups in virtual time begins with: a cluster in memory, a namespace with two claims that are bound and a Secret,
- * and movers that do what the test says. It is Friday, 2026-11-20, midnight UTC.
+ * The setup of each backup test in virtual time: an in-memory cluster, and a namespace with two bound claims and a Secret.
+ * The test plans the movers. The clock starts on Friday, 2026-11-20, at midnight UTC.
  */
 import { backup, restore } from "@homeostat/backup"
 import { Backup, type BackupStatus } from "@homeostat/backup/kinds/Backup"
@@ -22,30 +22,30 @@ import * as Claims from "./Claims.ts"
 import * as PretendedMover from "./PretendedMover.ts"
 import * as VirtualManager from "./VirtualManager.ts"
 
-/** When the tests begin. */
+/** The start of the tests, in epoch milliseconds. */
 export const begin = Date.parse("2026-11-20T00:00:00Z")
 
-/** The namespace. */
+/** The namespace of the tests. */
 export const namespace = "shop"
 
-/** A world with backups. */
+/** A cluster in virtual time with backups. */
 export interface Virtual {
   readonly cluster: EmbeddedCluster.EmbeddedCluster
   /** Faults between the managers and the API server. */
   readonly faults: Faults.Faults
-  /** Time passes. */
+  /** Advances the clock by a duration. */
   readonly pass: (duration: Duration.DurationInput) => Effect.Effect<void>
-  /** Time passes until the clock shows that: RFC 3339. */
+  /** Advances the clock to this moment, as RFC 3339. */
   readonly until: (moment: string) => Effect.Effect<void>
-  /** Somebody sets the clock. */
+  /** Sets the system clock to this moment, as an administrator does. */
   readonly setClock: (moment: string) => Effect.Effect<void>
-  /** Says what movers do that begin from now on. */
+  /** Plans the movers that start from now on. */
   readonly movers: (movers: PretendedMover.Movers) => void
-  /** Those that have begun, oldest first; of each pod one. */
+  /** All movers that have started, one for each pod, oldest first. */
   readonly begun: () => ReadonlyArray<PretendedMover.PretendedMover>
-  /** Those that save, without those of the maintenance. */
+  /** The movers that save, without those of the maintenance. */
   readonly saving: () => ReadonlyArray<PretendedMover.PretendedMover>
-  /** What pods do, for a further node. */
+  /** The simulated pods, for a further node. */
   readonly pods: SimulatedPods.Pods
   /** Starts a manager. */
   readonly manage: (
@@ -53,7 +53,7 @@ export interface Virtual {
   ) => Effect.Effect<VirtualManager.VirtualManager, never, Scope.Scope>
   /** The reasons of all managers' Events about a Backup, oldest first. */
   readonly eventReasons: (name: string) => ReadonlyArray<string>
-  /** The notes of those with this reason. */
+  /** The notes of a Backup's Events with this reason. */
   readonly notes: (name: string, reason: string) => ReadonlyArray<string>
 }
 
@@ -61,7 +61,7 @@ const roles = Rbac.of([backup, restore], { lease: { namespace: "default", name: 
 
 type Body<A, E> = (world: Virtual) => Effect.Effect<A, E, Scope.Scope | Client.Client>
 
-/** Declares a test. The seed decides what the cluster and its faults do by chance. */
+/** Declares a test. The seed drives the random choices of the cluster and its faults. */
 export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_000, seed = 1): void => {
   const course = (time: VirtualTime.VirtualTime) =>
     Effect.gen(function* () {
@@ -98,7 +98,7 @@ export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_0
         pods,
         manage: (options) =>
           Effect.tap(
-            // Exactly the permissions that are shipped.
+            // The manager has exactly the permissions that the project ships.
             Effect.flatMap(cluster.bind(roles), (own) =>
               VirtualManager.start(faults.over(own.transport), time, options)
             ),
@@ -126,7 +126,7 @@ export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_0
         const time = VirtualTime.make(begin)
         return course(time).pipe(
           Effect.scoped,
-          // Movers take minutes here, and looking costs.
+          // Movers take minutes here, and each check costs time, so the test checks every 500 virtual milliseconds.
           Effect.locally(Eventually.pace, () => time.pass("500 millis")),
           Effect.withRandom(Random.make(seed)),
           time.within,
@@ -137,16 +137,16 @@ export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_0
   )
 }
 
-/** The key of something in the namespace. */
+/** The key of an object in the namespace. */
 export const key = (name: string) => ({ namespace, name })
 
-/** What opens the repository of a Backup. */
+/** Creates the Secret that opens the repository of a Backup. */
 export const secret = (
   backup: string,
   stringData: { readonly [variable: string]: string } = { RESTIC_PASSWORD: "correct horse" }
 ) => Client.create(Secret, { metadata: key(`${backup}-backup-credentials`), stringData })
 
-/** Creates a Backup of the claim `app` into the claim `store`, unless the spec says otherwise. The name with a Secret is `shop`. */
+/** Creates a Backup of the claim `app` into the claim `store`, unless the spec differs. It uses the Secret of `shop`. */
 export const create = (name: string, spec: Spec = {}, annotations: { readonly [name: string]: string } = {}) =>
   Client.create(Backup, {
     metadata: { ...key(name), annotations },
@@ -158,23 +158,23 @@ export const create = (name: string, spec: Spec = {}, annotations: { readonly [n
     }
   })
 
-/** Changes a Backup: its spec, or its annotations. */
+/** Changes the spec or the annotations of a Backup. */
 export const change = (
   name: string,
   wanted: { readonly spec?: object; readonly metadata?: { readonly annotations: object } }
 ) => Client.patch(Backup, key(name), Patch.merge(wanted))
 
-/** Asks for a run, or the like, by annotation. */
+/** Sets an annotation of a Backup, for example to request a run. */
 export const annotate = (name: string, annotation: string, value: string) =>
   change(name, { metadata: { annotations: { [`backup.example.com/${annotation}`]: value } } })
 
-/** A Backup as it is now. */
+/** Reads a Backup. */
 export const get = (name: string) => Client.get(Backup, key(name))
 
-/** What is said of it. */
+/** The status of a Backup, or an empty status. */
 export const status = (name: string) => Effect.map(get(name), ({ status }): BackupStatus => status ?? {})
 
-/** Waits until its status is as it should be. */
+/** Waits until the status of a Backup matches. */
 export const until = (
   name: string,
   what: string,
@@ -182,14 +182,14 @@ export const until = (
   timeout?: Duration.DurationInput
 ) => Eventually.eventually(what, get(name), (backup) => isSo(backup.status ?? {}, backup), timeout)
 
-/** Waits until a run goes on. */
+/** Waits until a Backup has an active run. */
 export const runs = (name: string) => until(name, "a run goes on", ({ active }) => active !== undefined)
 
-/** Waits until none goes on, and one has ended. */
+/** Waits until a Backup has no active run and at least one finished run. */
 export const rests = (name: string, timeout: Duration.DurationInput = "5 minutes") =>
   until(name, "no run goes on", ({ active, lastRun }) => active === undefined && lastRun !== undefined, timeout)
 
-/** A condition. */
+/** The condition of a Backup with this type. */
 export const condition = ({ status }: Backup, type: string) =>
   status?.conditions?.find((condition) => condition.type === type)
 

@@ -1,6 +1,6 @@
 /**
- * Managers of backups in virtual time: any number on one cluster in memory, one after the other or in an election, each with a wire
- * of its own that can be cut at a request of one's choice.
+ * Managers of backups in virtual time: any number on one in-memory cluster, one after the other or with leader election. Each manager has a
+ * separate connection, which a test can cut at any request.
  */
 import { backup, restore } from "@homeostat/backup"
 import * as RepositoryQueue from "@homeostat/backup/repository/RepositoryQueue"
@@ -17,12 +17,15 @@ import type { VirtualTime } from "@homeostat/testkit/VirtualTime"
 import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
 
 /**
- * What becomes of a request: it `pass`es; it is `late`, so that it arrives five seconds later; it is `silent`, so that neither arrives
- * it nor comes an answer; or it is `lost` on its way back, when the server has done it.
+ * The outcome of a request:
+ * - `pass`: the request arrives.
+ * - `late`: the request arrives five seconds later.
+ * - `silent`: the request does not arrive, and no response comes.
+ * - `lost`: the server handles the request, but its response does not arrive.
  */
 export type Fate = "pass" | "late" | "silent" | "lost"
 
-/** A request that was sent. */
+/** A request that the manager sent. */
 export interface Sent {
   readonly method: string
   readonly path: string
@@ -30,35 +33,35 @@ export interface Sent {
   readonly at: number
 }
 
-/** A manager at work. */
+/** A running manager. */
 export interface VirtualManager {
-  /** Decides on each request from now on. */
+  /** Decides the outcome of each later request. */
   readonly cut: (fate: (request: Request) => Fate) => void
-  /** What it sent so far. */
+  /** All requests that the manager sent. */
   readonly sent: ReadonlyArray<Sent>
   /** The Events that the manager recorded, with repeats, oldest first. */
   readonly events: ReadonlyArray<EventRecorder.EventFields>
-  /** What its workers did so far. */
+  /** All attempts of the manager's workers. */
   readonly attempts: ReadonlyArray<Attempt.Attempt>
   readonly metrics: Metrics.Registry
   readonly leads: () => boolean
-  /** Ends it as SIGTERM does. */
+  /** Stops the manager as SIGTERM does. */
   readonly stop: Effect.Effect<void>
-  /** Ends it as SIGKILL does: nothing that it does from now on is heard of. */
+  /** Kills the manager as SIGKILL does: none of its later requests reaches the server. */
   readonly kill: Effect.Effect<void>
 }
 
-/** How a manager is run. */
+/** The options of a manager. */
 export interface Options {
   readonly name?: string | undefined
   readonly settings?: Partial<Settings.Values> | undefined
-  /** It takes part in an election. */
+  /** Whether the manager uses leader election. */
   readonly elected?: boolean | undefined
-  /** It has only the Backups and Restores with these labels. */
+  /** The manager reconciles only the Backups and Restores with these labels. */
   readonly labelSelector?: string | undefined
 }
 
-/** Starts a manager, which works until it is ended, at the latest with the scope. Without an election it works on return. */
+/** Starts a manager that runs until a test stops it or the scope ends. Without leader election, its controllers have started on return. */
 export const start = (
   transport: Layer.Layer<Transport.Transport>,
   { during }: VirtualTime,
@@ -115,7 +118,7 @@ export const start = (
       )
       if (!elected) yield* Effect.forEach(runners, ({ started }) => started, { discard: true })
     }).pipe(
-      // What a process has for itself.
+      // Each process has its own instances of these services.
       Effect.provideService(RepositoryQueue.RepositoryQueue, RepositoryQueue.make()),
       Effect.provideService(Needs.Needs, Needs.make()),
       Effect.provideService(Settings.Settings, Settings.of(settings)),
@@ -134,7 +137,7 @@ export const start = (
       kill: Effect.suspend(() => {
         isDead = true
         fate = () => "silent"
-        // It waits for answers that do not come, in a time that nobody awaits.
+        // Closing waits for responses that do not come, so the scope closes in the background.
         return Effect.asVoid(Effect.forkDaemon(Scope.close(scope, Exit.void)))
       })
     }

@@ -1,4 +1,4 @@
-/** Of npm's s3rver, which has no types, what is used here. */
+/** The types of npm's s3rver that the tests use, because s3rver has no types. */
 declare module "s3rver" {
   export default class S3rver {
     constructor(options: {

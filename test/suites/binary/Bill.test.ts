@@ -1,4 +1,4 @@
-/** The bill of materials: what is in the program, and nothing that is not. */
+/** The bill of materials lists exactly the contents of the program. */
 import { describe, expect } from "bun:test"
 import { dirname, join } from "node:path"
 import * as Cdx from "@cyclonedx/cyclonedx-library"
@@ -39,7 +39,7 @@ const read = Effect.gen(function* () {
   return { text, bill: yield* Schema.decode(Bill)(text) }
 })
 
-/** The versions that a lock file has of a package. */
+/** The versions of a package in a lock file. */
 const lockedVersions = (lock: string, name: string): ReadonlyArray<string> =>
   [...lock.matchAll(/\["((?:@[^/"]+\/)?[^@"]+)@([^"]+)"/g)].flatMap(([, one, version = ""]) =>
     one === name ? [version] : []

@@ -1,6 +1,6 @@
 /**
- * The compiled program, as `bun run build` makes it, so that a test needs no earlier build and tests what is shipped. The processes
- * of a test run share it in the folder `HOMEOSTAT_TEST_FOLDER`; a process without that variable builds its own.
+ * The compiled program, as `bun run build` makes it, so that a test needs no earlier build and checks the shipped program. The processes
+ * of a test run share it in the folder `HOMEOSTAT_TEST_FOLDER`. A process without that variable builds a separate program.
  */
 import { existsSync } from "node:fs"
 import { mkdtemp, rename, rm } from "node:fs/promises"
@@ -13,7 +13,7 @@ import * as Running from "./Running.ts"
 
 const root = join(import.meta.dir, "../../..")
 
-/** The build did not give an executable; the message is what it wrote. */
+/** The build made no executable. The message is the build's output. */
 export class BuildFailed extends Data.TaggedError("BuildFailed")<{ readonly message: string }> {}
 
 let built: Promise<string> | undefined
@@ -39,7 +39,7 @@ const build = async (): Promise<string> => {
     child.exited
   ])
   if (code !== 0) throw new BuildFailed({ message: `the build ended with ${code}: ${out}${err}` })
-  // Two processes may build at the same time: the first one to end gives its folder to the others.
+  // Two processes may build at the same time. The first one to end shares its folder with the others.
   const isShared =
     testRun !== undefined &&
     (await rename(folder, shared).then(
@@ -49,13 +49,13 @@ const build = async (): Promise<string> => {
   return join(isShared ? shared : folder, "homeostat")
 }
 
-/** The path of the executable. The first test that asks builds it, in some seconds. */
+/** The path of the executable. The first test that uses it waits some seconds for the build. */
 export const path: Effect.Effect<string> = Effect.promise(() => {
   built ??= build()
   return built
 })
 
-/** Variables for flags of the program, and of the programs of other tests. */
+/** Environment variables for flags of the program, and of the programs of other tests. */
 export const variables = (
   values: { readonly [flag: string]: string },
   programs: ReadonlyArray<string> = ["homeostat", "impossible", "keeper", "slow"]
@@ -66,7 +66,7 @@ export const variables = (
     )
   )
 
-/** Where nothing is configured: no kubeconfig, no pod, and no ports, of which each machine has but one. */
+/** An environment without configuration: no kubeconfig, no pod, and no ports, which parallel tests cannot share. */
 export const bare = (home: string): Running.Environment => ({
   PATH: process.env.PATH,
   HOME: home,
@@ -74,13 +74,13 @@ export const bare = (home: string): Running.Environment => ({
   ...variables({ "metrics-bind-address": "0", "health-probe-bind-address": "0" })
 })
 
-/** The same without JSON in the log: a failure is then one line of text. */
+/** The same environment with a text log: each error is one line of text. */
 export const plain = (home: string): Running.Environment => ({
   ...bare(home),
   ...variables({ "log-format": "pretty" })
 })
 
-/** The same as {@link bare} with ports, any that are free: see `Endpoint`. */
+/** The same as {@link bare} with free ports: see `Endpoint`. */
 export const probed = (home: string): Running.Environment => ({
   ...bare(home),
   ...variables({ "metrics-bind-address": "127.0.0.1:0", "health-probe-bind-address": "127.0.0.1:0" })
@@ -93,7 +93,7 @@ export const start = (
 ): Effect.Effect<Running.Running, never, Scope.Scope> =>
   Effect.flatMap(path, (executable) => Running.start([executable, ...args], environment))
 
-/** Runs the program to its end, which is to come within the time. */
+/** Runs the program until it ends. Fails if the program runs longer than 40 seconds. */
 export const run = (
   args: ReadonlyArray<string>,
   environment: Running.Environment

@@ -1,4 +1,4 @@
-/** A build says what is wrong with its arguments and its environment. */
+/** A build reports errors in its arguments and its environment. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import * as Process from "@homeostat/testkit/envtest/Process"

@@ -1,4 +1,4 @@
-/** What is built: for whom, of what, and that it is always the same. */
+/** The build: its targets, its contents, and its reproducibility. */
 import { describe, expect } from "bun:test"
 import { readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
@@ -13,10 +13,10 @@ import * as Release from "./Release.ts"
 
 const sumOf = (file: string) => Release.run(["sha256sum", file]).pipe(Effect.map((line) => line.split(" ")[0]))
 
-/** The machine of an ELF file, by the number in its header. */
+/** Machines by the number in the header of an ELF file. */
 const machines: { readonly [number: number]: string } = { 62: "x64", 183: "arm64" }
 
-/** What the header of a program says, and whether it has one of ours in it. */
+/** The header of a program, and whether the program contains its target and paths of this machine. */
 const looked = (file: string, target: string) =>
   Effect.promise(async () => {
     const bytes = Buffer.from(await Bun.file(file).arrayBuffer())
@@ -29,7 +29,7 @@ const looked = (file: string, target: string) =>
     }
   })
 
-/** What runs a program of arm64: this machine, or an emulator of it with the C library of Debian. */
+/** The command that runs a program for arm64: none on this architecture, or an emulator with Debian's C library. */
 const arm64: ReadonlyArray<string> =
   process.arch === "arm64" ? [] : ["qemu-aarch64-static", "-L", "/usr/aarch64-linux-gnu"]
 
@@ -122,7 +122,7 @@ describe("A build", () => {
         const { commit, dist } = yield* Release.get
         const [executable, ...args] = [...arm64, join(dist, "homeostat-linux-arm64"), "version"] as const
         const told = yield* Process.run(executable ?? "", args)
-        // 127: no emulator.
+        // Exit code 127: the emulator is missing.
         if (told.exitCode === 127) return yield* Effect.dieMessage("apt-get install qemu-user-static libc6-arm64-cross")
         expect(told).toMatchObject({ exitCode: 0, stderr: "" })
         expect(told.stdout).toStartWith(`homeostat ${manifest.version}\ncommit:   ${commit}\n`)
@@ -143,7 +143,7 @@ describe("Sources", () => {
         const { date, ...clean } = yield* Sources.of(folder, undefined)
         expect(clean).toEqual({ commit })
         expect(date).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
-        // As an archive that was unpacked into a repository.
+        // Here, the sources come from an archive that a user unpacked into a repository.
         expect(yield* Sources.of(join(folder, "controllers"), undefined)).toEqual({
           commit: "unknown",
           date: undefined

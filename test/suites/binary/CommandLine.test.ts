@@ -1,4 +1,4 @@
-/** The compiled program as its user meets it, where no cluster is needed. */
+/** The compiled program's command line, where it needs no cluster. */
 import { describe, expect } from "bun:test"
 import { X509Certificate } from "node:crypto"
 import { writeFile } from "node:fs/promises"
@@ -94,7 +94,7 @@ describe("The program", () => {
         "trace-propagation",
         "trace-annotation"
       ])
-      // The tables of docs/operations.md have them all, with the defaults that they have.
+      // The tables of docs/operations.md list all flags with their defaults.
       const page = yield* Effect.promise(() => Bun.file(join(import.meta.dir, "../../../docs/operations.md")).text())
       const documented = new Map(
         Array.from(page.matchAll(/^\| `--([a-z-]+)` +\| (.*?) +\|/gm), ([, name, cell]) => [name, cell])
@@ -126,7 +126,7 @@ describe("The program", () => {
       ])
       const rows = Array.from(page.matchAll(/^\| `(HOMEOSTAT_\S+)` +\| `(\S+)`/gm), ([, ...cells]) => cells)
       expect(rows).toEqual(settings.map(([variable, , otherwise]) => [variable ?? "", otherwise ?? ""]))
-      // No colours, no paragraphs: a page that is read at a glance.
+      // The output has neither colors nor paragraphs, so that a user can scan it.
       expect(run.stdout).not.toContain("\u001b")
       expect(run.stdout.split("\n").length).toBeLessThan(100)
       expect(Math.max(...run.stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100)
@@ -482,7 +482,7 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
 const webToken = (claims: object): string =>
   ["{}", JSON.stringify(claims), "signature"].map((part) => Buffer.from(part).toString("base64url")).join(".")
 
-/** As if it had been issued a year ago. */
+/** Issues a certificate with the clock set back by a year. */
 const expired = <A, E, R>(issue: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.clockWith((clock) =>
     Effect.withClock(issue, {
@@ -491,7 +491,7 @@ const expired = <A, E, R>(issue: Effect.Effect<A, E, R>): Effect.Effect<A, E, R>
     })
   )
 
-/** A server that speaks TLS with this certificate and accepts nobody. */
+/** A TLS server with this certificate that rejects every client. */
 const serving = (pair: Certificates.Pair) =>
   Effect.map(
     Effect.acquireRelease(

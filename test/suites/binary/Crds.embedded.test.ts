@@ -1,4 +1,4 @@
-/** The binary on a cluster that does not know its kinds yet. Each test has a server of its own: the kind is one for all. */
+/** The program on a cluster without its kinds. Each test has a separate server, because CRDs belong to the whole cluster. */
 import { describe, expect } from "bun:test"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Shared from "@homeostat/testkit/Shared"
@@ -23,7 +23,7 @@ const sample = {
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-/** What a user sees: the WebApp is accepted, and its Deployment appears. */
+/** Checks the user's view: the API server accepts a WebApp, and its Deployment appears. */
 const isServed = (cluster: ControlPlane) =>
   Effect.gen(function* () {
     const made = yield* cluster.request("POST", "/apis/apps.kubedojo.io/v1beta1/namespaces/default/webapps", {

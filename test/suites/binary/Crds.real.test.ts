@@ -1,4 +1,4 @@
-/** The binary on a cluster that does not let it install its kinds. */
+/** The program on a cluster whose API server denies it the permission for CRDs. */
 import { describe, expect } from "bun:test"
 import * as Shared from "@homeostat/testkit/Shared"
 import { Effect } from "effect"

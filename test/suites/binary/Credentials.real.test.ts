@@ -1,4 +1,4 @@
-/** A program whose credentials the API server does not take, or that does not take the server's. */
+/** A program whose credentials the API server rejects, or that rejects the server's certificate. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"

@@ -1,4 +1,4 @@
-/** What docs/security.md says of who sets the program's environment: it is a program of Bun, and Bun has the first word. */
+/** Claims of docs/security.md about the program's environment: the program contains Bun, and Bun reads the environment first. */
 import { describe, expect } from "bun:test"
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -11,7 +11,7 @@ import * as Running from "./Running.ts"
 
 const root = join(import.meta.dir, "../../..")
 
-/** A folder with something to run before everything else, by whichever way that is asked for. */
+/** A folder whose files ask Bun, in each possible way, to run a script before the program. */
 const trap = Effect.gen(function* () {
   const folder = yield* Directory.make
   yield* Effect.promise(async () => {
@@ -22,7 +22,7 @@ const trap = Effect.gen(function* () {
   return folder
 })
 
-/** Runs the program with a folder as the one that it works in. */
+/** Runs the program in a working directory. */
 const inside = (folder: string, args: ReadonlyArray<string>, environment: Running.Environment) =>
   Effect.gen(function* () {
     const command = ["sh", "-c", 'cd "$0" && exec "$@"', folder, yield* Binary.path, ...args]
@@ -78,7 +78,7 @@ describe("The environment of the program", () => {
       const bare = Binary.bare(folder)
       const version = yield* inside(folder, ["version"], bare)
       expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^homeostat /) })
-      // A level that there is not would be refused before anything else.
+      // An unknown log level would be the first error.
       const run = yield* inside(folder, ["run"], bare)
       expect(run.code).toBe(1)
       expect(run.stderr).toContain("no cluster")

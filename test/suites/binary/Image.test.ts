@@ -1,4 +1,4 @@
-/** The image of the manager, as far as it can be known without a builder and without a release: what its Dockerfile says. */
+/** The Dockerfile of the manager's image, checked without an image builder and without a release. */
 import { describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"

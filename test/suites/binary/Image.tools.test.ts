@@ -1,4 +1,4 @@
-/** The manager's image and a release: the files that the Dockerfile copies are those that a build leaves. */
+/** The manager's image and a release: a build creates all files that the Dockerfile copies. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import { live } from "@homeostat/testkit/Test"
@@ -17,7 +17,7 @@ describe("The image of the manager", () => {
           expect([from, yield* Effect.promise(() => file.exists())]).toEqual([from, true])
           if (to !== "/usr/local/bin/homeostat") continue
           const header = Buffer.from(yield* Effect.promise(() => file.slice(0, 20).arrayBuffer()))
-          // As Docker and the Linux kernel call the machine of a program.
+          // The architecture's name in Docker and in the Linux kernel.
           const machine = { 62: "amd64", 183: "arm64" }[header.readUInt16LE(18)]
           const stage = Dockerfile.text
             .slice(0, Dockerfile.text.indexOf(from))

@@ -1,4 +1,4 @@
-/** Replicas of the program: which one works, and who goes on when it ends, stops or is cut off. */
+/** Replicas of the program: one of them leads, and another takes over when the leader ends, stops or loses its connection. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { ConfigMap, Deployment, Event, Lease } from "@homeostat/runtime/resource/BuiltIn"
@@ -59,7 +59,7 @@ describe.concurrent("Two managers with --leader-elect", () => {
   )
 })
 
-/** Work for the fixture: begun by the first replica that leads. */
+/** Creates work for the fixture. The first replica that leads starts this work. */
 const work = (namespace: string, data: { readonly [key: string]: string }) =>
   Client.create(ConfigMap, { metadata: { namespace, name: "work", labels: { suite: "slow" } }, data })
 
@@ -106,7 +106,7 @@ describe.concurrent("A leader with a reconcile in progress", () => {
     "that is stopped for longer than its Lease lasts writes nothing when it wakes, and stands by",
     (cluster, namespace) =>
       Effect.gen(function* () {
-        // That it is interrupted as well shall not be what keeps it from writing.
+        // The reconcile is uninterruptible, so that only the expired Lease can prevent the write.
         yield* work(namespace, { millis: "1500", stubborn: "true" })
         const flags = Replica.short
         const first = yield* Replica.slow(cluster, { namespace, flags })
@@ -185,7 +185,7 @@ describe.concurrent("Managers with a --selector each", () => {
         "b"
       ])
 
-      // Each goes without the other's noticing.
+      // Each replica stops without an effect on the other one.
       const [first, second] = managers
       yield* first?.signal("SIGTERM") ?? Effect.void
       expect(first && (yield* first.ended("15 seconds")).code).toBe(0)

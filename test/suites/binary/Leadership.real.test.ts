@@ -1,4 +1,4 @@
-/** One replica of the program goes on where another has ended. How soon it does is measured by `failover` of `bun run bench`. */
+/** One replica of the program takes over when another has ended. The `failover` bench of `bun run bench` measures the time. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -9,11 +9,11 @@ import * as Endpoint from "./Endpoint.ts"
 import * as Replica from "./Replica.ts"
 import { createApp, real, replicasOf } from "./Scene.ts"
 
-/** Somebody changes what a WebApp says. */
+/** Changes the Deployment of a WebApp, as a user does. */
 const drift = (namespace: string) =>
   Client.patch(Deployment, { namespace, name: "shop" }, Patch.merge({ spec: { replicas: 7 } }))
 
-/** Waits until a manager has repaired that. */
+/** Waits until a manager has reverted that change. */
 const repaired = (namespace: string) =>
   Managed.eventually("the repair", replicasOf(namespace), (replicas) => replicas === 1)
 
@@ -31,7 +31,7 @@ describe("Two managers with --leader-elect", () => {
       yield* repaired(namespace)
       const { metadata, spec } = yield* Replica.leaseOf(namespace)
       expect(spec?.leaseTransitions).toBe(1)
-      // The leader did not release it.
+      // The leader did not release the Lease.
       expect(standby.stderr()).toContain(`Leading, with the Lease ${namespace}/${metadata.name}`)
     })
   )
@@ -54,7 +54,7 @@ describe("Two managers with --leader-elect", () => {
         expect(end.stderr).toContain("Released the Lease")
         yield* Replica.leading(standby)
         const writes = yield* Endpoint.metric(standby, "rest_client_requests_total", `method="PATCH"`)
-        // A leader that saw the drift before the signal has repaired the drift itself.
+        // A leader that saw the drift before the signal has reverted the drift itself.
         if (writes > 0) handOvers++
         leader = standby
       }

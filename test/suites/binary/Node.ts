@@ -1,4 +1,4 @@
-/** The Node that packages for Node need. The machine's own can be older. */
+/** The Node.js that npm packages need. The machine's own version can be older. */
 import { Effect } from "effect"
 
 const found = Effect.promise(async () => {
@@ -8,5 +8,5 @@ const found = Effect.promise(async () => {
   return path.trim()
 })
 
-/** The path of Node 22, which npm installs. */
+/** The path of Node.js 22, which npm installs. */
 export const path: Effect.Effect<string> = Effect.runSync(Effect.cached(found))

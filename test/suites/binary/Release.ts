@@ -1,4 +1,4 @@
-/** A release as its maker has it: a clean clone of the sources, at a commit, in which everything is built; once per test run. */
+/** A release as a maintainer builds it: a clean clone of the sources, at a commit, in which everything is built. Once per test run. */
 import { mkdir, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -8,10 +8,10 @@ import { Data, Effect } from "effect"
 
 const root = join(import.meta.dir, "../../..")
 
-/** A step has failed; the message is what it wrote. */
+/** A step of a release failed. The message is the step's output. */
 export class ReleaseFailed extends Data.TaggedError("ReleaseFailed")<{ readonly message: string }> {}
 
-/** Runs a program to its end, which is to be a good one, and gives what it has printed. */
+/** Runs a program and returns its output. Fails if the program fails. */
 export const run = (
   command: readonly [executable: string, ...args: ReadonlyArray<string>],
   env: Process.Environment = process.env
@@ -24,13 +24,13 @@ export const run = (
   )
 }
 
-/** Somebody commits, by no settings of this machine: no key to sign with, no hooks. */
+/** Git options of an author that ignore this machine's settings: no signing key, no hooks. */
 const author = [
   ...["-c", "user.name=Somebody", "-c", "user.email=somebody@example.com"],
   ...["-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"]
 ] as const
 
-/** A repository with the sources as they are now, committed. */
+/** Creates a repository with one commit of the current sources. */
 export const commit = (folder: string) =>
   Effect.gen(function* () {
     const listed = yield* run([
@@ -49,7 +49,7 @@ export const commit = (folder: string) =>
       for (const file of listed.split("\0")) {
         if (file === "") continue
         const source = Bun.file(join(root, file))
-        // One that was removed and whose removal is not committed is listed too.
+        // Git also lists a deleted file while its deletion is not committed.
         if (!(await source.exists())) continue
         await mkdir(dirname(join(folder, file)), { recursive: true })
         await Bun.write(join(folder, file), source)
@@ -60,23 +60,23 @@ export const commit = (folder: string) =>
     yield* run(["git", ...author, "-C", folder, "commit", "--quiet", "--message", "As it is now"])
   })
 
-/** Clones a repository, and installs what it needs. */
+/** Clones a repository, and installs its dependencies. */
 export const clone = (from: string, folder: string) =>
   Effect.zipRight(
     run(["git", "clone", "--quiet", from, folder]),
     run([process.execPath, "install", "--cwd", folder, "--frozen-lockfile", "--silent"])
   )
 
-/** Builds in a clone. */
+/** Builds a release in a clone. */
 export const build = (folder: string, args: ReadonlyArray<string>, env?: Process.Environment) =>
   run([process.execPath, join(folder, "deploy/build.ts"), ...args], env)
 
 /** The folders of a release. */
 export interface Release {
   readonly repository: string
-  /** What was built for each system. */
+  /** The folder with the builds for all systems. */
   readonly dist: string
-  /** The commit, in full. */
+  /** The full hash of the commit. */
   readonly commit: string
 }
 
@@ -96,11 +96,11 @@ const make = Effect.gen(function* () {
 
 let made: Promise<Release> | undefined
 
-/** The release. The first test that asks has it made, in half a minute; where Bun for the other systems must come first, in more. */
+/** The release. The first test that uses it waits half a minute for the build, or longer if Bun for other systems must be downloaded. */
 export const get: Effect.Effect<Release> = Effect.promise(() => {
   made ??= Effect.runPromise(make)
   return made
 })
 
-/** How long the first test may take. */
+/** The time limit of the first test, in milliseconds. */
 export const millis = 400_000

@@ -1,4 +1,4 @@
-/** Replicas of a program, as processes, that elect a leader among them for one namespace. */
+/** Replicas of a program, as processes that elect a leader for one namespace. */
 import { join } from "node:path"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Lease } from "@homeostat/runtime/resource/BuiltIn"
@@ -9,14 +9,14 @@ import * as Binary from "./Binary.ts"
 import * as Endpoint from "./Endpoint.ts"
 import * as Running from "./Running.ts"
 
-/** How a replica is started. */
+/** The options of a replica. */
 export interface Options {
   readonly namespace: string
-  /** The name of its Lease. Default `homeostat`. */
+  /** The name of the Lease. Default: `homeostat`. */
   readonly lease?: string | undefined
   /** Further flags. */
   readonly flags?: ReadonlyArray<string> | undefined
-  /** Where its API server is, if not where the control plane says. */
+  /** The kubeconfig of the replica. Default: the control plane's. */
   readonly kubeconfig?: string | undefined
 }
 
@@ -41,37 +41,37 @@ const start =
       Binary.probed(cluster.directory)
     )
 
-/** A replica of the binary. */
+/** Starts a replica of the program. */
 export const homeostat = start(Binary.start)
 
-/** A replica of the fixture that takes its time. */
+/** Starts a replica of the slow fixture. */
 export const slow = start((args, environment) =>
   Running.start([process.execPath, join(import.meta.dir, "fixtures", "slow.ts"), ...args], environment)
 )
 
-/** For tests in which a leader does not give its Lease back. */
+/** Flags with short election times, for tests in which a leader does not release its Lease. */
 export const short = [
   "--leader-elect-lease-duration=3s",
   "--leader-elect-renew-deadline=2s",
   "--leader-elect-retry-period=400ms"
 ]
 
-/** Whether it leads, by its own account. */
+/** Whether the replica leads, according to its own metrics. */
 export const leads = (replica: Running.Running): Effect.Effect<boolean, Running.NotWritten> =>
   Effect.map(Endpoint.metric(replica, "leader_election_master_status"), (status) => status === 1)
 
-/** Waits until it leads. */
+/** Waits until the replica leads. */
 export const leading = (replica: Running.Running) =>
   Managed.eventually(`that ${replica.pid} leads`, leads(replica), (is) => is)
 
-/** Waits until it stands by: it has seen the Lease in other hands, and has read all that it would work on. */
+/** Waits until the replica stands by: another process holds the Lease, and the replica's caches are synchronized. */
 export const standingBy = (replica: Running.Running) =>
   Effect.zipRight(
     replica.written(/Standing by/),
     Managed.eventually(`that ${replica.pid} is ready`, Endpoint.get(replica, "/readyz"), ({ status }) => status === 200)
   )
 
-/** The Lease of a namespace, of which there is to be one. */
+/** The only Lease of a namespace. */
 export const leaseOf = (namespace: string) =>
   Effect.flatMap(Client.list(Lease, { namespace }), ({ items: [lease, ...more] }) =>
     lease === undefined || more.length > 0 ? Effect.fail("there is not one Lease") : Effect.succeed(lease)

@@ -1,4 +1,4 @@
-/** The program where there is nothing but the program: in the root file system of its image, as a restricted pod has it. */
+/** The program in the root file system of its image, without other files, as in a restricted pod. */
 import { describe, expect } from "bun:test"
 import { mkdir, readdir } from "node:fs/promises"
 import { basename, join } from "node:path"
@@ -28,7 +28,7 @@ const prepared = Effect.gen(function* () {
 
 const environment = Binary.bare("/nowhere")
 
-/** What there is inside, by the program as what it is made of: Bun itself, which runs a script if it is told to be that. */
+/** Inspects the root file system with a script. The program itself runs the script, because it contains Bun. */
 const looked = (root: Root.Root, mounts: ReadonlyArray<Root.Mount>) =>
   Effect.gen(function* () {
     const script = `
@@ -75,7 +75,7 @@ describe("In a root of its own, without a shell", () => {
         const root = yield* prepared
         const libraries = root.files.filter((path) => path !== root.program).map((path) => basename(path))
         expect(libraries).toEqual(expect.arrayContaining(["libc.so.6", "libm.so.6"]))
-        // The base of the image has no others: libstdc++ is in a larger one.
+        // The base image has no other libraries: only a larger base has libstdc++.
         const others = libraries.filter((name) => !/^(ld-linux-.*|lib(c|m|dl|pthread|rt))\.so(\.\d+)*$/.test(name))
         expect(others).toEqual([])
         const running = yield* Running.start(Root.command(root, ["version"]), environment)

@@ -1,6 +1,6 @@
 /**
- * A program that a test looks at from outside: what it writes, how it takes signals, how it ends. It ends with its Scope, and
- * with this process, however that ends.
+ * A program as a test sees it from outside: its output, its reaction to signals, and its end. The program ends with its Scope, and
+ * also when this process ends in any way.
  */
 import { closeSync } from "node:fs"
 import { Data, Duration, Effect, type Scope } from "effect"
@@ -8,17 +8,17 @@ import { Data, Duration, Effect, type Scope } from "effect"
 /** The whole environment of a program. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** How a program ended. */
+/** The end of a program. */
 export interface End {
-  /** The exit code; of one that a signal ended, the signal's name. */
+  /** The exit code, or the name of the signal that ended the program. */
   readonly code: number | string
   readonly stdout: string
   readonly stderr: string
-  /** From its start, in milliseconds. */
+  /** Milliseconds from the start of the program to its end. */
   readonly livedMillis: number
 }
 
-/** A program has not ended in time. */
+/** A program did not end in time. */
 export class StillRunning extends Data.TaggedError("StillRunning")<{
   readonly after: Duration.Duration
   readonly stderr: string
@@ -28,7 +28,7 @@ export class StillRunning extends Data.TaggedError("StillRunning")<{
   }
 }
 
-/** A program has not written what was expected. */
+/** A program did not write the expected output. */
 export class NotWritten extends Data.TaggedError("NotWritten")<{ readonly wanted: RegExp; readonly stderr: string }> {
   override get message(): string {
     return `no line like ${this.wanted} was written, but:\n${this.stderr}`
@@ -40,13 +40,13 @@ export interface Running {
   readonly pid: number
   readonly stderr: () => string
   readonly signal: (name: "SIGTERM" | "SIGINT" | "SIGKILL" | "SIGSTOP" | "SIGCONT") => Effect.Effect<void>
-  /** Waits for its end. */
+  /** Waits until the program ends. Fails if the program still runs after the limit. */
   readonly ended: (limit: Duration.DurationInput) => Effect.Effect<End, StillRunning>
-  /** Waits until it has written a line like this to standard error, and gives it. */
+  /** Waits until the program writes a matching line to standard error. Returns that line. Fails after the limit. */
   readonly written: (wanted: RegExp, limit?: Duration.DurationInput) => Effect.Effect<string, NotWritten>
 }
 
-/** As in the testkit's `Process`: a guardian waits for the end of a pipe that this process holds, and ends the program then. */
+/** As in the testkit's `Process`: a guardian waits for the end of a pipe that this process holds, and then kills the program. */
 const guarded = `( trap '' HUP INT TERM; read -r _; kill -s KILL $$ ) <&3 >/dev/null 2>&1 &
 exec 3<&-
 exec "$@"`
@@ -72,7 +72,7 @@ const spawn = (command: ReadonlyArray<string>, environment: Environment) => {
   const startedAt = performance.now()
   const child = Bun.spawn(["sh", "-c", guarded, "sh", ...command], {
     stdio: ["ignore", "pipe", "pipe", "pipe"],
-    // Signals of a terminal are for the test run, not for what it starts.
+    // A terminal's signals must reach the test run, but not the programs that it starts.
     detached: true,
     env: environment
   })
@@ -122,13 +122,13 @@ const spawn = (command: ReadonlyArray<string>, environment: Environment) => {
   return { child, finished, running }
 }
 
-/** Resident memory of a process in MiB. */
+/** The resident memory of a process in MiB. */
 export const residentMiB = (pid: number): Effect.Effect<number> =>
   Effect.promise(async () => {
     const status = await Bun.file(`/proc/${pid}/status`).text()
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) / 1024
   })
 
-/** How long the main thread of a process has been on a processor, in milliseconds: other than its age, no other program's doing. */
+/** The CPU time of a process's main thread in milliseconds. Unlike the age of the process, other programs do not affect this time. */
 export const busyMillis = (pid: number): Effect.Effect<number> =>
   Effect.promise(async () => Number((await Bun.file(`/proc/${pid}/schedstat`).text()).split(" ")[0]) / 1e6)

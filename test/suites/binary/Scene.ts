@@ -1,4 +1,4 @@
-/** What tests of replicas of the program begin with. */
+/** The setup of tests with replicas of the program. */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Kinds from "@homeostat/runtime/command/Kinds"
 import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
@@ -11,7 +11,7 @@ import { Effect, type Scope } from "effect"
 import { program } from "../../../controllers/main.ts"
 import * as Managed from "../Managed.ts"
 
-/** The definitions of all kinds that the program works on: without one, its controller waits. */
+/** The CRDs of all kinds that the program reconciles. Without its CRD, a controller waits. */
 export const definitions = Kinds.of(program).map((kind) => Crd.of(kind))
 
 const on =
@@ -32,16 +32,16 @@ const on =
       { ...Envtest.everything, timeoutMillis }
     )
 
-/** A test in a namespace of its own, which the test itself reads and writes by a client. */
+/** Declares a test in a separate namespace, with a client for the test itself. */
 export const replicated = on(Shared.cluster)
 
-/** The same on a real control plane: its processes are not the one whose requests are measured. */
+/** Declares a test on a real control plane. The programs are separate processes, whose requests the test process does not measure. */
 export const real = on(Shared.real)
 
-/** Makes a WebApp with one replica. */
+/** Creates a WebApp with one replica. */
 export const createApp = (namespace: string, name = "shop", labels: { readonly [name: string]: string } = {}) =>
   Client.create(WebApp, { metadata: { namespace, name, labels }, spec: { image: "registry.test/web:1", replicas: 1 } })
 
-/** How many replicas its Deployment is to have. */
+/** The desired number of replicas of the WebApp's Deployment. */
 export const replicasOf = (namespace: string, name = "shop") =>
   Effect.map(Client.get(Deployment, { namespace, name }), ({ spec }) => spec?.replicas)

@@ -1,4 +1,4 @@
-/** How a program ends by signals: idle, at work, and when it is told twice. */
+/** Signals end a program: an idle one, a busy one, and one that gets two signals. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -14,7 +14,7 @@ import { definitions } from "./Scene.ts"
 
 const slow = join(import.meta.dir, "fixtures", "slow.ts")
 
-/** A ConfigMap that is being worked on by the program of the fixture. */
+/** Creates a ConfigMap, starts the fixture's program and waits until this program reconciles the ConfigMap. */
 const atWork = (cluster: ControlPlane, millis: string, flags: ReadonlyArray<string> = []) =>
   Effect.gen(function* () {
     const namespace = yield* cluster.namespace("signals")

@@ -1,4 +1,4 @@
-/** The program before it can work: what it answers to probes, and that it ends when it is told to, whatever it waits for. */
+/** The program before it is ready: it answers probes and ends on a signal, whatever it waits for. */
 import { describe, expect } from "bun:test"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -11,10 +11,10 @@ import * as Managed from "../Managed.ts"
 import * as Binary from "./Binary.ts"
 import * as Endpoint from "./Endpoint.ts"
 
-/** Whatever is asked of the server: an answer, or none ever. */
+/** The HTTP status for a request, or no response. */
 type Answers = (path: string, method: string) => number | "silence"
 
-/** An API server that says little. */
+/** A server that answers each request with an empty object and this status, or never. */
 const serving = (answers: Answers) =>
   Effect.map(
     Effect.acquireRelease(
@@ -43,7 +43,7 @@ const kubeconfigOf = (home: string, server: string) => {
   )
 }
 
-/** A file whose reader waits for a writer that does not come. */
+/** Creates a named pipe without a writer, whose reader blocks. */
 const fifo = (home: string) =>
   Effect.sync(() => {
     const path = join(home, "fifo")
@@ -51,7 +51,7 @@ const fifo = (home: string) =>
     return path
   })
 
-/** Answers the first word, and then as `answers` says. */
+/** A kubeconfig of a server that answers `/version` with 200, and other requests as `answers` decides. */
 const silentServer = (answers: Answers) => (home: string) =>
   Effect.flatMap(
     serving((path, method) => (path === "/version" ? 200 : answers(path, method))),
@@ -65,7 +65,7 @@ describe("A program that waits lives, says on /readyz what it waits for, and SIG
     readonly name: string
     readonly kubeconfig: (home: string) => Effect.Effect<string, never, Scope.Scope>
     readonly flags?: ReadonlyArray<string>
-    /** A check, and the reason it gives. */
+    /** A readiness check, and the reason of its failure. */
     readonly check: string
     readonly reason: RegExp
   }> = [

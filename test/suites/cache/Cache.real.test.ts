@@ -49,14 +49,14 @@ describe("a resourceVersion from which no watch can continue", () => {
           expect(informer.store.get(`${namespace}/${metadata.name}`)).toBeDefined()
           return informer.state()
         }).pipe(Effect.provide(cacheOf(cluster.admin.kubeconfigPath, [namespace])))
-        // An own write of the server just before its end can expire the resourceVersion: then the test runs again.
+        // A write of the server itself just before its end can expire the resourceVersion: then the test runs again.
         const state = yield* Effect.repeat(killed, { times: 2, until: ({ relists }) => relists === 0 })
         expect(state.relists).toBe(0)
         expect(state.reasons.broken).toBeGreaterThan(0)
         // A new server has no old revisions.
         yield* recovers(cluster, "1", "expired")
       }),
-    // Its own server, because the test kills it.
+    // The test kills its server, so it does not share one.
     { audit: true, timeoutMillis: 240_000 }
   )
 })

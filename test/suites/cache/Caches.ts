@@ -1,4 +1,4 @@
-/** Fixtures of the tests of the cache. */
+/** Helpers of the cache tests. */
 import { expect } from "bun:test"
 import { layer as fileSystem } from "@effect/platform-bun/BunFileSystem"
 import * as Cache from "@homeostat/runtime/cache/Cache"
@@ -26,7 +26,7 @@ export const until = (what: string, condition: () => boolean, millis = 40_000): 
     }
   })
 
-/** One line for each change. */
+/** One line of text for each change. */
 export const lines = (changes: ReadonlyArray<Cache.Change>): ReadonlyArray<string> =>
   changes.map(({ initial, object, type }) => `${type} ${object.metadata.name}${initial ? " initial" : ""}`)
 

@@ -16,7 +16,7 @@ describe.concurrent("Secure metrics", () => {
         `--namespace=${namespace}`,
         `--service-account=${account}`
       ])
-      // Each test needs a ClusterRole of its own.
+      // Each test needs a separate ClusterRole.
       const named = roles.stdout.replace(/^( *name: )keeper$/gm, `$1${namespace}`)
       expect((yield* cluster.kubectl(["apply", "--filename=-"], { stdin: named })).stderr).toBe("")
       const manager = yield* cluster.addUser({ name: `system:serviceaccount:${namespace}:manager` })

@@ -42,7 +42,7 @@ export const lines = (program: Running.Running): ReadonlyArray<Readonly<Record<s
 export const address = (program: Running.Running, what: "metrics" | "probes") =>
   Effect.map(program.written(new RegExp(`Serving ${what} on `)), (line) => / on ([0-9.]+:\d+)/.exec(line)?.[1] ?? "")
 
-/** The answer to a request, without a check of the certificate. */
+/** The response to a request, without a check of the certificate. */
 export const ask = (
   url: string,
   options: {
@@ -64,7 +64,7 @@ export const ask = (
     return { status: response.status, body: await response.text() }
   })
 
-/** A token of a new service account whose only permission is the rule. */
+/** A token of a new service account. The rule is its only permission. */
 export const account = (
   cluster: ControlPlane,
   namespace: string,

@@ -13,7 +13,7 @@ import * as Keeper from "./Keeper.ts"
 const value = "hunter2-correct-horse-battery-staple"
 const encoded = Buffer.from(value).toString("base64")
 
-/** A ConfigMap of the controller, and its Secret. */
+/** Creates a ConfigMap for the controller, and its Secret. */
 const create = (cluster: ControlPlane, namespace: string, name: string, data = {}) =>
   Effect.gen(function* () {
     const of = (kind: string) => `/api/v1/namespaces/${namespace}/${kind}`
@@ -158,7 +158,7 @@ describe.concurrent("A secret", () => {
       const { stderr, stdout } = yield* program.ended("40 seconds")
       const key = cluster.admin.key?.split("\n")[2]
       const all = [stderr, stdout, events.body, ...shown].join("\n")
-      // The output contains the places of the secret:
+      // The output contains the places where the secret would appear:
       expect(stderr).toContain('\\"token\\":\\"<redacted>\\"')
       expect(stdout).toContain("reconcile keeper")
       expect(shown.join("\n")).toContain("controller_runtime_reconcile_total")

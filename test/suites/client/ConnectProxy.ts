@@ -15,7 +15,7 @@ export interface ConnectProxy {
   readonly asked: () => ReadonlyArray<Asked>
   /** Ends all tunnels. */
   readonly cut: Effect.Effect<void>
-  /** Refuses all further requests with a status line such as `407 Proxy Authentication Required`. */
+  /** Rejects all further requests with a status line such as `407 Proxy Authentication Required`. */
   readonly refuse: (status: string | undefined) => void
 }
 

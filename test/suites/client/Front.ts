@@ -23,10 +23,10 @@ export interface Passed {
   readonly status: number | undefined
 }
 
-/** Forward the answer, break its connection or stream, or never answer. */
+/** Forward the response, break its connection or stream, or never respond. */
 export type Fate = "pass" | "cut" | "silence"
 
-/** An answer in place of the API server's. */
+/** A response in place of the API server's. */
 export interface Refusal {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
@@ -36,11 +36,11 @@ export interface Refusal {
 /** The front, until the end of the Scope. */
 export interface Front {
   readonly url: string
-  /** The answered requests, oldest first. */
+  /** The requests that got a response, oldest first. */
   readonly passed: () => ReadonlyArray<Passed>
-  /** Sets the fate of all further answers except watches. */
+  /** Sets the fate of all further responses except watches. */
   readonly answers: (fate: (passed: Passed) => Fate) => void
-  /** Requests for which this returns an answer do not reach the API server. */
+  /** Sets responses that replace those of the API server. A request with such a response does not reach the API server. */
   readonly instead: (refuse: (method: string, path: string) => Refusal | undefined) => void
   /** Closes all connections and listens on the same port with another certificate. */
   readonly present: (pair: Pair) => Effect.Effect<void>
@@ -130,7 +130,7 @@ export const start = ({ admin }: ControlPlane, pair: Pair): Effect.Effect<Front,
         const server = http2.createSecureServer({ cert: chosen.certificate, key: chosen.key, allowHTTP1: true })
         server.once("error", (error) => resume(Effect.fail(error)))
         server.on("request", (request, response) => {
-          // Either side may be closed: this closes the other.
+          // When either side closes, this code closes the other side.
           handle(request, response).catch(() => (streamOf(request) ?? request.socket).destroy())
         })
         server.on("secureConnection", (socket) => {

@@ -1,4 +1,4 @@
-/** A folder with a kubeconfig and its files, an environment, and a clock that tests advance; and tokens of service accounts. */
+/** A folder with a kubeconfig and its files, an environment, and a clock that tests advance; also tokens of service accounts. */
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -133,7 +133,7 @@ const Review = Schema.parseJson(
   })
 )
 
-/** The user info that the API server has of the client. */
+/** The client's user info, as the API server sees it. */
 export const whoAmI = Client.raw({
   method: "POST",
   path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
@@ -143,7 +143,7 @@ export const whoAmI = Client.raw({
   Effect.map(({ status }) => status.userInfo)
 )
 
-/** The name that the API server has of the client. */
+/** The client's user name, as the API server sees it. */
 export const name = Effect.map(whoAmI, ({ username }) => username)
 
 /** A new namespace in which every authenticated user has all permissions. */
@@ -164,7 +164,7 @@ export const namespace = (cluster: ControlPlane) =>
 export interface Token {
   readonly user: string
   readonly text: string
-  /** Revokes the token, and waits until the API server, which caches valid tokens for ten seconds, refuses it. */
+  /** Revokes the token, and waits until the API server, which caches valid tokens for ten seconds, rejects the token. */
   readonly end: Effect.Effect<void>
 }
 

@@ -1,4 +1,4 @@
-/** The identity of the server and of the client by rare entries of a kubeconfig. */
+/** Rare entries of a kubeconfig that set the identity of the server and of the client. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
@@ -43,7 +43,7 @@ describe("The server", () => {
       expect(home.warnings()).toEqual([
         `context "main" of ${home.path("config")} (--kubeconfig) has insecure-skip-tls-verify: an attacker between this machine and ${cluster.url} can read and use our credentials`
       ])
-      // Without it, and without the authority, there is no connection.
+      // Without insecure-skip-tls-verify and without the authority, the client cannot connect.
       home.configure({ cluster: { server: cluster.url }, user: Home.userOf(cluster) })
       const strict = yield* home.open("default")
       expect(yield* strict(Effect.flip(Home.name))).toMatchObject({ _tag: "Transport", outcome: "unsent" })

@@ -51,7 +51,7 @@ describe("Through a proxy", () => {
         }
 
         yield* proxy.cut
-        // The client does not repeat a create, so a broken connection may fail the first request.
+        // The client does not retry a create, so a broken connection may fail the first request.
         yield* Managed.eventually("requests pass again", run(Client.list(ConfigMap, { namespace })), () => true)
         yield* cluster.request("POST", `/api/v1/namespaces/${namespace}/configmaps`, {
           body: { metadata: { name: "two" } }
@@ -82,7 +82,7 @@ describe("Through a proxy", () => {
         }).pipe(Effect.scoped)
 
       const through = { through: true, result: 200 }
-      // A direct request does not find the name.
+      // Without the proxy, the client cannot resolve the name.
       const directly = { through: false, result: "Transport" }
       for (const [except, expected] of [
         ["", through],
@@ -98,7 +98,7 @@ describe("Through a proxy", () => {
         const seen = yield* version(remote(cluster), variables)
         expect<unknown>({ except, ...seen }).toEqual({ except, ...expected })
       }
-      // Loopback by its network.
+      // The address is in the loopback network.
       const nowhere = { ...remote(cluster), server: `https://127.1.2.3:${port}` }
       for (const entry of [Home.clusterOf(cluster), nowhere, { ...nowhere, server: `https://localhost:${port}` }]) {
         expect((yield* version(entry, { HTTPS_PROXY: proxy.url })).through).toBe(false)

@@ -1,4 +1,4 @@
-/** The client waits as an overloaded server requires, and repeats what it may repeat. */
+/** The client waits as an overloaded server demands, and retries only the requests that it may retry. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Cluster from "@homeostat/runtime/client/Cluster"
@@ -10,16 +10,16 @@ import * as Shared from "@homeostat/testkit/Shared"
 import { Clock, Effect, Layer, Logger, LogLevel } from "effect"
 import * as Front from "./Front.ts"
 
-/** As kube-apiserver answers too many requests: with text, not with a Status. */
+/** A kube-apiserver's response to too many requests: text, not a Status. */
 const overloaded: Front.Refusal = {
   status: 429,
   headers: { "content-type": "text/plain; charset=utf-8", "retry-after": "1" },
   body: "Too many requests, please try again later.\n"
 }
-/** As a load balancer answers without a server. */
+/** A load balancer's response when it has no server. */
 const unavailable: Front.Refusal = { status: 503, headers: { "content-type": "text/html" }, body: "<h1>503</h1>" }
 
-/** Refuses the first `times` requests, and passes the result, the count of requests and the duration to `judge`. */
+/** Rejects the first `times` requests, and passes the result, the count of requests and the duration to `judge`. */
 const refused = <A, E>(
   name: string,
   refusal: Front.Refusal,

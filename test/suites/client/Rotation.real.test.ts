@@ -157,7 +157,7 @@ describe("The client replaces, while it runs,", () => {
       configure(after.certificate, two.text)
       yield* home.later("5 seconds")
       yield* front.present(yield* after.server(local))
-      // The client does not repeat a POST, so a broken connection may fail the first request.
+      // The client does not retry a POST, so a broken connection may fail the first request.
       yield* Managed.eventually("the new authority is trusted", run(Home.name), (name) => name === two.user)
       yield* delivers(scene, informer, "by-authority")
       expect(informer.state().relists).toBe(0)

@@ -1,4 +1,4 @@
-/** Lost answers: a front breaks the stream (HTTP/2) or the connection (HTTP/1.1) after the API server did the write. */
+/** Lost responses: a front breaks the stream (HTTP/2) or the connection (HTTP/1.1) after the API server has written the object. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Cluster from "@homeostat/runtime/client/Cluster"
@@ -15,7 +15,7 @@ import * as Front from "./Front.ts"
 interface Scene {
   readonly front: Front.Front
   readonly namespace: string
-  /** Runs the effect and loses its first `lost` answers. */
+  /** Runs the effect and drops its first `lost` responses. */
   readonly losing: <A, E>(
     effect: Effect.Effect<A, E, Client.Client>,
     lost?: number,

@@ -32,7 +32,7 @@ const judge = ({ answered, seen, written }: Load.Result): void => {
     expect(listed).toEqual([...left(written.filter(({ revision }) => revision <= since))])
     expect(events).toEqual(written.filter(({ revision }) => revision > since))
   }
-  // Some watches began during the writes.
+  // Some watches started during the writes.
   expect(seen.filter(({ listed }) => listed.length > 0).length).toBeGreaterThan(0)
 }
 

@@ -23,7 +23,7 @@ export interface Event {
 
 /** The list and the events of one watcher. */
 export interface Seen {
-  /** The list at `since`, the revision from which the watch began. */
+  /** The list at `since`, the revision at which the watch starts. */
   readonly listed: ReadonlyArray<Event>
   readonly since: number
   readonly events: ReadonlyArray<Event>
@@ -32,7 +32,7 @@ export interface Seen {
 export interface Result {
   /** All events of the store. */
   readonly written: ReadonlyArray<Event>
-  /** The answers to the clients. */
+  /** The responses to the clients. */
   readonly answered: ReadonlyArray<Event>
   readonly seen: ReadonlyArray<Seen>
 }
@@ -47,7 +47,7 @@ const collection = "/api/v1/namespaces/default/configmaps"
 /** The last object, which ends the watches. */
 const last = "last"
 
-/** Runs the load. Every other watcher begins after a tenth of the writes. */
+/** Runs the load. Every other watcher starts after a tenth of the writes. */
 export const run = (server: ApiServer, wire: Wire, size: Size) =>
   Effect.gen(function* () {
     const written: Array<Event> = []

@@ -1,7 +1,7 @@
 /**
  * The comparable and recorded form of an answer, without the parts that differ between runs:
  *
- * - uids, resourceVersions, addresses, node ports, bearer tokens and continue tokens that the server chose are numbered in the order in which they first appear;
+ * - uids, resourceVersions, addresses, node ports, bearer tokens and continue tokens of the server become numbers in order of appearance;
  * - times near the beginning of the dialogue become seconds since its beginning, `T+3`;
  * - the namespace is `NAMESPACE`;
  * - messages have no random order and no internal types of Go, see `Words.ts`.
@@ -136,7 +136,7 @@ export const make = (namespace: string, began: number): Comparer => {
   }
 }
 
-/** The value without times of the server, whose seconds differ between runs. */
+/** The value without the server's times, because their seconds differ between runs. */
 export const withoutTimes = (value: Json): Json =>
   JSON.parse(JSON.stringify(value).replaceAll(/\bT\+-?\d+(?: and -?\d+ years)?/g, "T"), (name, member: Json) =>
     name === "managedFields" && J.isList(member)

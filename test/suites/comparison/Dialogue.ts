@@ -1,4 +1,4 @@
-/** Dialogues: successive requests to a kube-apiserver, whose answers are recorded, and to the embedded server. */
+/** Dialogues: successive requests to a kube-apiserver and to the embedded server. A recording stores the kube-apiserver's answers. */
 import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
 import { Data, Effect } from "effect"
@@ -16,14 +16,14 @@ export interface Seen {
   readonly answers: ReadonlyArray<Answer>
   /** When the step begins, in milliseconds since 1970. */
   readonly now: number
-  /** Puts the values of this dialogue in place of the words of a comparable request. */
+  /** Replaces the placeholders of a comparable request by the values of this dialogue. */
   readonly restored: Comparable.Comparer["restored"]
 }
 
-/** A request, alone or from earlier answers. `NAMESPACE` stands for the namespace of the dialogue. */
+/** A request, fixed or computed from earlier answers. `NAMESPACE` stands for the namespace of the dialogue. */
 export type Step = Request | ((seen: Seen) => Request)
 
-/** A part of the body of an answer for a path. */
+/** Selects a part of the body of a path's answer. */
 export type Part = (path: string, body: Json) => Json
 
 /** Compares a list without its resourceVersion, which the writes of other dialogues raise. */
@@ -33,7 +33,7 @@ export const withoutRevision: Part = (_, body) => {
   return { ...J.object(body), metadata: { ...metadata, hasRevision: resourceVersion !== undefined } }
 }
 
-/** A dialogue in a namespace of its own. */
+/** A dialogue in a separate namespace. */
 export interface Dialogue {
   /** The key of its recording. */
   readonly name: string
@@ -42,7 +42,7 @@ export interface Dialogue {
   readonly reads?: string | undefined
   /** Names of response headers to compare, in lower case. */
   readonly headers?: ReadonlyArray<string> | undefined
-  /** Parts of messages that are not compared. */
+  /** Parts of messages that the comparison ignores. */
   readonly unlike?: RegExp | undefined
   /** The compared part of a body; default: the whole. */
   readonly compared?: Part | undefined
@@ -50,22 +50,22 @@ export interface Dialogue {
   readonly served?: Part | undefined
   /** The dialogue would disturb other tests on a shared control plane. */
   readonly alone?: boolean | undefined
-  /** Each step has a second of its own. */
+  /** Each step runs in a separate second. */
   readonly spaced?: boolean | undefined
 }
 
 /** A request and its answer, both in their comparable form. */
 export interface Exchange {
   readonly asked: Json
-  /** When the server answered, in seconds since the beginning of the dialogue. */
+  /** The time of the answer, in seconds since the beginning of the dialogue. */
   readonly at: number
   readonly answer: JsonObject
 }
 
-/** Waits for the beginning of a step and returns it, in milliseconds since 1970. */
+/** Waits until a step may begin. Returns the time in milliseconds since 1970. */
 export type Pace = (index: number) => Effect.Effect<number>
 
-/** A second ended while the server answered. The dialogue can be repeated. */
+/** A second ended while the server answered. The test can repeat the dialogue. */
 export class Straddled extends Data.TaggedError("Straddled")<{ readonly dialogue: string }> {}
 
 /** Plays the dialogue in a namespace, and deletes the objects that it created. */
@@ -124,7 +124,7 @@ export const play = (
     )
   })
 
-/** Notes the path of a created object. */
+/** Records the path of a created object. */
 const note = (created: Set<string>, { method, path }: Request, { body, status }: Answer): void => {
   if (status !== 201) return
   const [resource = ""] = path.split("?")
@@ -133,7 +133,7 @@ const note = (created: Set<string>, { method, path }: Request, { body, status }:
   else if (method === "POST" && name !== "" && !resource.endsWith(`/${name}`)) created.add(`${resource}/${name}`)
 }
 
-/** Deletes an object, which would disturb other dialogues. */
+/** Deletes an object that would disturb other dialogues. */
 const remove = (server: Server, path: string, pace: Pace): Effect.Effect<void> =>
   Effect.gen(function* () {
     const now = yield* pace(0)

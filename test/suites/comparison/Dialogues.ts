@@ -10,7 +10,7 @@ import * as Dialogue from "./Dialogue.ts"
 import * as Recording from "./Recording.ts"
 import * as Server from "./Server.ts"
 
-/** Dialogues that are recorded in one file. */
+/** Dialogues with their recordings in one file. */
 export interface Suite {
   /** The folder below `test/suites` that holds the recording. */
   readonly name: string
@@ -21,7 +21,7 @@ export interface Suite {
   readonly plane?: Recording.Recorded["plane"]
   /** The options of the embedded server; default: none. */
   readonly server?: ApiServer.Options | undefined
-  /** How many dialogues take place at a time; default 8. */
+  /** The number of concurrent dialogues. Default: 8. */
   readonly concurrency?: number | undefined
 }
 
@@ -39,7 +39,7 @@ export const definitionsOf = ({ definitions = [] }: Suite): Recording.Entries =>
   return new Map(definitions.length === 0 ? [] : [["definitions", { asked: Recording.digest(asked), answers: [] }]])
 }
 
-/** The times of the answers of an entry, in seconds since the beginning of the dialogue. */
+/** The times of an entry's answers, in seconds since the start of the dialogue. */
 export const secondsOf = ({ answers }: Recording.Entry): ReadonlyArray<number> =>
   answers.map((answer) => J.number(J.list(answer)[0]) ?? 0)
 
@@ -59,14 +59,14 @@ export const pace =
       return yield* Clock.currentTimeMillis
     })
 
-/** Plays a dialogue with a real server. A dialogue that straddles a second begins again. */
+/** Plays a dialogue with a real server. Repeats the dialogue, at most 20 times, if a second ends during an answer. */
 export const real = (server: Server.Server, dialogue: Dialogue.Dialogue, namespace: string) =>
   Effect.retry(Dialogue.play(reduced(server, dialogue), dialogue, namespace, pace(dialogue.spaced === true)), {
     while: ({ _tag }) => _tag === "Straddled",
     schedule: Schedule.recurs(20)
   })
 
-/** The real server with the part of its answers that the embedded server gives. */
+/** The real server, reduced to the parts of its answers that the embedded server serves. */
 const reduced =
   (server: Server.Server, { served }: Dialogue.Dialogue): Server.Server =>
   (request, now) =>

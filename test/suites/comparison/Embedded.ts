@@ -1,4 +1,4 @@
-/** The embedded server at the times of a real server's answers. */
+/** Replays dialogues with the embedded server at the times of a real server's answers. */
 import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
 import type { Json } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
@@ -24,7 +24,7 @@ export const make = ({ definitions = [], server: options }: Pick<Dialogues.Suite
     return server
   }).pipe(Effect.withClock({ ...Clock.make(), unsafeCurrentTimeMillis: () => beginning }))
 
-/** Plays a dialogue with an embedded server in a new namespace, each step at its second. */
+/** Plays a dialogue with an embedded server in a new namespace, each step at its recorded second. */
 export const replay = (
   server: Server.Server,
   dialogue: Dialogue.Dialogue,
@@ -36,7 +36,7 @@ export const replay = (
     Dialogue.play(server, dialogue, namespace, (step) => Effect.succeed(beginning + (seconds[step] ?? 0) * 1000))
   )
 
-/** The embedded answer to compare. Where a kube-apiserver panics and does not answer, the embedded server must refuse. */
+/** The embedded answer to compare. Where a kube-apiserver panics and sends no response, the embedded server must reject the request. */
 export const besides = (embedded: Json, real: Json | undefined): Json => {
   const { live, status } = J.object(embedded)
   if (J.at(real, "status") !== Server.silent || (J.number(status) ?? 0) < 400) return embedded

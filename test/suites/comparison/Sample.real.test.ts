@@ -9,7 +9,7 @@ import * as Dialogues from "./Dialogues.ts"
 import * as Recording from "./Recording.ts"
 import { dialogues as suites } from "./Suites.ts"
 
-/** The dialogues of each suite, and the limit for each, in seconds. The sample takes less than 20 seconds. */
+/** The maximum number of dialogues of each suite, and the maximum duration of a dialogue in seconds. The sample takes under 20 seconds. */
 const most = 7
 const longest = 5
 

@@ -21,7 +21,7 @@ export interface Request {
   /** Default `application/json`. */
   readonly accept?: string | undefined
   readonly headers?: { readonly [name: string]: string } | undefined
-  /** A part of the expected answer. A real server gets the request again until it gives this part, for ten seconds at most. */
+  /** A part of the expected answer. A real server gets the request again until its answer has this part, for at most ten seconds. */
   readonly until?: JsonObject | undefined
   /** The pause after the answer of a real server, in milliseconds. */
   readonly pauseMillis?: number | undefined
@@ -33,14 +33,14 @@ export interface Answer {
   readonly headers: { readonly [name: string]: string }
   /** Parsed JSON, or the text where the body is not JSON. */
   readonly body: Json
-  /** When the server answered, in milliseconds since 1970. Undefined: a second ended between request and answer. */
+  /** The time of the answer, in milliseconds since 1970. Undefined if a second ended between request and answer. */
   readonly at: number | undefined
 }
 
 /** Answers a request. `now` is the time of the embedded server, in milliseconds since 1970. */
 export type Server = (request: Request, now: number) => Effect.Effect<Answer>
 
-/** The status without an answer: a kube-apiserver panics over a few requests. */
+/** The status of a request without a response: a kube-apiserver panics on a few requests. */
 export const silent = 0
 
 /** A real server on this machine. */
@@ -108,7 +108,7 @@ const sent = ({ body, encoding, raw }: Pick<Request, "body" | "encoding" | "raw"
   return body === undefined ? undefined : JSON.stringify(body)
 }
 
-/** Removes the warnings about kinds and fields without a controller, which a kube-apiserver does not have. */
+/** Removes the embedded server's warnings about kinds and fields without a controller. A kube-apiserver does not send them. */
 const withoutIdle = ({ warning, ...headers }: Answer["headers"]): Answer["headers"] => {
   const left =
     warning?.replace(

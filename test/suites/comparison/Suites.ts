@@ -1,4 +1,4 @@
-/** The suites whose answers of a real control plane are recorded. */
+/** The suites with recorded answers of a real control plane. */
 import { access } from "../access/Dialogues.ts"
 import { accounts } from "../accounts/Dialogues.ts"
 import { admission } from "../admission/Dialogues.ts"

@@ -1,4 +1,4 @@
-/** The comparable words of an answer, without the random order of Go's maps and without Go's internal types. */
+/** The comparable messages of a response, without the random order of Go's maps and without Go's internal types. */
 import { sorted } from "@homeostat/apiserver/kinds/crd/Sorted"
 import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
@@ -7,7 +7,7 @@ import * as J from "@homeostat/apiserver/model/Json"
 export const warnings = (header: string | undefined): ReadonlyArray<string> =>
   header === undefined ? [] : header.split(/, (?=299 - ")/)
 
-/** A body whose message and causes are comparable, if it is a Status. */
+/** Makes the message and causes of a Status comparable. Returns any other body unchanged. */
 export const ofBody = (body: Json): Json => {
   if (!J.isObject(body) || body.kind !== "Status") return body
   const message = J.text(body.message)
@@ -67,7 +67,7 @@ const rules: ReadonlyArray<(text: string) => string> = [
     ),
   // The diff of an immutable field shows internal types.
   (text) => text.replace(/(?<=\n)@@ .*/s, ""),
-  // An apply reports mistakes in the random order of a map, up to the first undeclared field.
+  // An apply reports errors in the random order of a map, up to the first undeclared field.
   (text) =>
     text.replace(/(?<=^failed to create typed patch object \(.*\): )(?:errors:\n)?(.*)$/s, (_, mistakes: string) =>
       mistakes.includes(undeclared) ? undeclared : mistakes.split("\n").sort().join("\n")
