@@ -280,11 +280,14 @@ const whole: Readonly<Record<string, JsonObject>> = {
   })
 }
 
-/** Only the message of a rejection: a definition that is stored again is not a matter of costs. */
+/** Keeps only the message of a rejection. These tests do not compare the stored definition. */
 const message = (_: string, body: Json): Json =>
   J.at(body, "kind") === "Status" ? { message: J.at(body, "message") ?? null } : { kind: J.at(body, "kind") ?? null }
 
-/** The rules alone, and of the items of lists with more and more items: so the messages tell the cost of a cheap rule, too. */
+/**
+ * A dialogue for one rule, at the spec and at the items of longer and longer lists. A long list makes even a cheap rule exceed the
+ * limit, so the message shows the cost.
+ */
 const repeated = (rule: Rule): Pick<Dialogue, "steps" | "compared"> => {
   const ruled = { type: "object", properties, "x-kubernetes-validations": [{ ...rule }] } as const
   return {
@@ -300,7 +303,7 @@ const repeated = (rule: Rule): Pick<Dialogue, "steps" | "compared"> => {
 
 const dry = (body: JsonObject) => ({ method: "POST", path: `${definitionsPath}?dryRun=All`, body })
 
-/** All of them. */
+/** All dialogues. */
 export const definitions: ReadonlyArray<Dialogue> = [
   ...rules.map((rule) => ({ name: `the cost of a rule: ${rule}`, ...repeated({ rule }) })),
   ...messages.map((rule) => ({ name: `the cost of a rule: ${JSON.stringify(rule)}`, ...repeated(rule) })),

@@ -173,7 +173,7 @@ const policies: Readonly<Record<string, readonly [spec: JsonObject, ...keys: Rea
   ]
 }
 
-/** All of them. */
+/** All dialogues. */
 export const evaluations: ReadonlyArray<Dialogue> = [
   ...Object.entries(objects).map(([about, more]) => ({ name: `an object with ${about}`, steps: [expensive(more)] })),
   ...Object.entries(policies).map(([name, [spec, ...counts]]) => ({
