@@ -134,7 +134,7 @@ export const installed = <A, E>(
           Effect.gen(function* () {
             if (overlay === "monitoring") yield* cluster.install(...Operator.definitions)
             const folder = yield* overlayOn(overlay, ports)
-            // The objects go first: otherwise their CRDs would delete them, and finalizers need a running manager.
+            // Objects are deleted before their CRDs, and the deletion of some objects needs the running manager.
             const remove = [
               ["delete", "webapps,backups,restores", "--all", "--all-namespaces", "--timeout=30s"],
               ["delete", "-k", folder, "--ignore-not-found", "--timeout=40s"]

@@ -300,7 +300,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
       expect(moverDockerfile).toContain(`--tag registry.example.com/${mover} `)
       const { runAsGroup, runAsNonRoot, runAsUser } = template.spec?.securityContext ?? {}
       expect([runAsNonRoot, runAsUser, runAsGroup]).toEqual([true, undefined, undefined])
-      // The user must be a number: kubelet rejects a pod with `runAsNonRoot` whose image has a user name.
+      // The user must be a number: the kubelet rejects a pod with `runAsNonRoot` whose image has a user name.
       for (const file of [dockerfile, moverDockerfile]) expect(file).toMatch(/^USER 65532:65532$/m)
     })
   )
