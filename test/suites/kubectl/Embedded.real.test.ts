@@ -1,4 +1,4 @@
-/** kubectl on the embedded cluster alone: logs of programs, and refused commands. */
+/** kubectl on the embedded cluster alone: logs of programs, and rejected commands. */
 import { describe, expect } from "bun:test"
 import * as NodePath from "node:path"
 import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"

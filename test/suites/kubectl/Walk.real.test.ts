@@ -70,7 +70,7 @@ describe("A walk of the recorded requests", () => {
   )
 })
 
-/** Answers without the ages in tables. */
+/** The response without the ages in its tables. */
 const withoutAges = (answer: Json): Json =>
   JSON.parse(JSON.stringify(Comparable.withoutTimes(answer)).replaceAll(/"\d+s"/g, '"AGE"'))
 

@@ -8,12 +8,12 @@ import { notes } from "./Notes.ts"
 import * as Printed from "./Printed.ts"
 import * as Session from "./Session.ts"
 
-/** A line of shell. */
+/** A line of shell in a walk. */
 export interface Step {
   readonly line: string
-  /** Run again until the output matches. */
+  /** If set, the walk repeats the line until the output matches. */
   readonly until?: RegExp | undefined
-  /** For a command that does not end. */
+  /** The expected output of a command that does not end. */
   readonly watched?: Session.Watched | undefined
 }
 
@@ -62,7 +62,7 @@ export const run = (session: Session.Session, { line, until, watched }: Step): E
 /** Waits until the controllers have completed the namespace. */
 const settled = until("kubectl get cm kube-root-ca.crt -o name", /root/)
 
-/** Takes a walk on a cluster, and returns the output and the exit code of each command. */
+/** Runs a walk on a cluster, and returns the output and the exit code of each command. */
 export const take = (cluster: ControlPlane, { files = {}, steps }: Walk) =>
   Effect.scoped(
     Effect.gen(function* () {

@@ -1,4 +1,6 @@
-/** The policies refuse every write that the manager does not need, even if RBAC allows it, and name the value. */
+/**
+ * The policies reject every write that the manager does not need, even if RBAC allows it. The message names the value.
+ */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Names from "@homeostat/backup/kinds/Names"
@@ -31,7 +33,7 @@ interface Scene {
   readonly strong: User
   /** Creates an object as an administrator, and returns it. */
   readonly make: (resource: string, object: object) => Effect.Effect<Made, unknown>
-  /** Expects that a policy refuses the request with this text. */
+  /** Expects that a policy rejects the request with this text. */
   readonly denies: (policy: string, asked: Locked.Asked, text: string) => Effect.Effect<void, unknown>
   /** Expects that the API server accepts the request. */
   readonly accepts: (asked: Locked.Asked, as?: User) => Effect.Effect<void, unknown>
@@ -244,7 +246,7 @@ describe("The policies of the manager", () => {
         ]
       ]
       for (const [write, asked] of requests) yield* denies("writes", asked, text(write))
-      // Reviews change nothing.
+      // A review does not change the cluster.
       const review = { spec: { user: "a", resourceAttributes: { verb: "get", resource: "pods" } } }
       yield* accepts(Locked.create("authorization.k8s.io/v1/subjectaccessreviews", undefined, review))
       yield* accepts(Locked.create("authentication.k8s.io/v1/tokenreviews", undefined, { spec: { token: "made-up" } }))

@@ -63,7 +63,7 @@ describe("The manager under the policies", () => {
         const home = yield* cluster.namespace("system")
         const webapps = Scene.of(cluster, namespace)
         const manager = yield* account(cluster, home)
-        // A manager of another namespace, so that the audit log has no refusals of this one.
+        // This manager uses another namespace, so that the audit log has no rejections for the tested one.
         const elsewhere = yield* cluster.namespace("elsewhere")
         const other = yield* Locked.manager(cluster, elsewhere)
         yield* cluster.kubectl([
@@ -118,7 +118,7 @@ describe("The manager under the policies", () => {
           .filter(({ group, verb }) => writes.includes(verb) && !/^auth/.test(group))
           .map((each) => `${each.verb} ${Permissions.pathOf(each)} ${each.group}`)
         const asked = Audit.of(cluster, manager.user.user)
-        // The log has a request after its answer.
+        // The audit log shows a request after its response.
         yield* Managed.eventually(
           "every write",
           Effect.map(asked, (entries) => granted.filter((each) => !Audit.permissions(entries).includes(each))),
@@ -130,7 +130,7 @@ describe("The manager under the policies", () => {
           refused.filter(({ resource, uri }) => !(resource === "jobs batch" && uri.endsWith("&dryRun=All")))
         ).toEqual([])
 
-        // A user may set a field that the policies refuse. Then the WebApp names it.
+        // A user may set a field that the policies reject. The status of the WebApp then names the field.
         const again = yield* start(manager)
         const pod = (serviceAccountName: string | null) =>
           Client.patch(

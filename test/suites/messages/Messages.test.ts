@@ -68,7 +68,7 @@ const commandLine = (...args: ReadonlyArray<string>): Effect.Effect<string> =>
           )
   })
 
-/** The failure of `why` with a manager that answers with this status. */
+/** The error of `why` when the manager responds with this status. */
 const whyAfter = (status: number, body: string): Effect.Effect<string> =>
   Effect.acquireUseRelease(
     Effect.sync(() => Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response(body, { status }) })),
@@ -242,7 +242,7 @@ const abandoned = Effect.suspend(() => {
   return Effect.map(body(), () => found)
 })
 
-/** The lines of `run` on a cluster that does not answer. */
+/** The log lines of `run` on a cluster that does not respond. */
 const started = Effect.gen(function* () {
   const dir = yield* temporary
   const path = join(dir, "config")
