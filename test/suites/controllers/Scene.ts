@@ -162,5 +162,5 @@ const ended = (exitCode: number, finishedAt: string): JsonObject => {
 
 const timestamp = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
 
-/** The number, or 0. */
+/** Returns the value if it is a number, and otherwise 0. */
 export const number = (value: Json | undefined): number => (typeof value === "number" ? value : 0)

@@ -21,7 +21,7 @@ const set = (spec: JsonObject = {}): JsonObject => ({
   }
 })
 
-/** Runs pods until the StatefulSet has all its pods, of which a number have the newest template. */
+/** Runs pods until the StatefulSet has `replicas` available pods, of which `updated` have the newest template. */
 const rollsOut = (scene: Scene, replicas: number, updated = replicas) =>
   scene.until(
     "the rollout",

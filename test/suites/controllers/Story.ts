@@ -80,7 +80,7 @@ const conditionsOf = (history: ReadonlyArray<JsonObject>): Story["conditions"] =
     const about = `${J.text(one.kind)} ${nameOf(one)}`
     const types = conditions[about] ?? {}
     conditions[about] = types
-    // The conditions of a deleted object depend on the pace of its deletion.
+    // The conditions of a deleted object depend on the speed of its deletion.
     if (J.at(one, "metadata", "deletionTimestamp") !== undefined) continue
     for (const { message, reason, status, type } of J.objects(J.at(one, "status", "conditions"))) {
       const seen = types[`${type}`] ?? []

@@ -15,7 +15,7 @@ import * as Session from "./Session.ts"
 import * as Tap from "./Tap.ts"
 import * as Walk from "./Walk.ts"
 
-/** A command waits for controllers and does not end. */
+/** The error for a command that waits for controllers and does not end within one minute. */
 class Endless extends Data.TaggedError("Endless")<{ readonly line: string }> {
   override get message(): string {
     return `timed out after 1 minute: ${this.line}`
@@ -80,7 +80,7 @@ const recorded = (walk: Walk.Walk, namespace: string, exchanges: ReadonlyArray<T
     return { asked, entry: { asked: Recording.digest(requests), answers } } satisfies Taken
   })
 
-/** All walks, one after the other. `record` also writes the requests. */
+/** Records all walks, one after the other. `record` also writes the requests. */
 export const requests: Recorded = {
   name: "kubectl/requests",
   record: (plane) =>

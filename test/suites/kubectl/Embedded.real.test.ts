@@ -32,7 +32,7 @@ spec: {containers: [{name: a, image: "registry.test/sh:1", args: [echo a]}, {nam
 `
 }
 
-/** A test with a shell, on a cluster whose node runs `sh`. */
+/** Declares a test with a shell, on a cluster whose node runs `sh`. */
 const onShell = (
   name: string,
   body: (session: Session.Session, folder: string) => Effect.Effect<void, unknown, Scope.Scope>

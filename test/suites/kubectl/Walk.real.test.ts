@@ -74,7 +74,9 @@ describe("A walk of the recorded requests", () => {
 const withoutAges = (answer: Json): Json =>
   JSON.parse(JSON.stringify(Comparable.withoutTimes(answer)).replaceAll(/"\d+s"/g, '"AGE"'))
 
-/** A request without the uids in the selector of its path, whose parts kubectl writes in any order. */
+/**
+ * The request without uids in its selector, and with sorted selector parts, because kubectl writes the parts in any order.
+ */
 const withSelector = (request: Json): Json =>
   JSON.parse(
     JSON.stringify(request)

@@ -1,4 +1,4 @@
-/** Walks: commands of a session with kubectl. */
+/** Walks: sequences of kubectl commands in a session. */
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { Result } from "@homeostat/testkit/envtest/Process"
@@ -23,14 +23,14 @@ export interface Walk {
   readonly steps: ReadonlyArray<string | Step>
 }
 
-/** A command to run again until its output matches. */
+/** A command that the walk repeats until its output matches. */
 export const until = (line: string, shows: RegExp): Step => ({ line, until: shows })
 
-/** Lists the managed fields, sorted: the order of managers depends on their times. */
+/** A command that lists the managed fields, sorted, because their order depends on their times. */
 export const managersOf = (object: string): string =>
   `kubectl get ${object} -o jsonpath='{range .metadata.managedFields[*]}{.manager} {.operation} {.subresource} {.fieldsV1}{"\\n"}{end}' | sort`
 
-/** A command that does not end, up to its expected output. */
+/** A command that does not end. The walk stops it after its expected output. */
 export const watching = (line: string, last: RegExp, meanwhile?: Session.Watched["meanwhile"]): Step => ({
   line,
   watched: { last, meanwhile }
