@@ -32,7 +32,7 @@ interface Terminal {
   readonly interrupted: Effect.Effect<void, NotAsTold | Running.StillRunning>
 }
 
-/** Whether a script only reads. The reader repeats such a script, because its output may appear late. */
+/** Returns whether a script only reads. The reader repeats such a script, because its output may appear late. */
 const isLook = (script: string): boolean =>
   script
     .trim()

@@ -1,6 +1,6 @@
 /**
- * kubectl has the same output on the embedded cluster as on the recorded real one, in the walks about controllers and in a random sample
- * of the others, whose requests the unit lane compares.
+ * kubectl has the same output on the embedded cluster as on the recorded real one. These tests run the walks about controllers and a
+ * random sample of the others. The unit lane compares the requests of all others.
  */
 import { describe, expect, test } from "bun:test"
 import type { Json } from "@homeostat/apiserver/model/Json"

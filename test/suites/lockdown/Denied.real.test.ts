@@ -25,7 +25,7 @@ const crds = "apiextensions.k8s.io/v1/customresourcedefinitions"
 const bindings = "rbac.authorization.k8s.io/v1/clusterrolebindings"
 const secret = "homeostat-webhook-certificate"
 
-/** A namespace of tenants, the manager's own, and users of managers with the role cluster-admin. */
+/** The tenants' namespace, the manager's own namespace, and users of managers with the role cluster-admin. */
 interface Scene {
   readonly cluster: ControlPlane
   readonly shop: string
@@ -290,7 +290,7 @@ describe("The policies of the manager", () => {
   locked("leave the answer that a namespace is being deleted, which a clean-up asks for", ({ cluster, strong }) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace("terminating")
-      // Without a namespace controller the namespace stays.
+      // No namespace controller runs, so the namespace stays in termination.
       yield* cluster.request("DELETE", `/api/v1/namespaces/${namespace}`)
       const { message } = yield* Locked.ask(
         cluster,
@@ -428,7 +428,7 @@ describe("The policies of the manager", () => {
           yield* denies(policy, owned(other), text("apps.kubedojo.io/v1beta1 WebApp other"))
           const group = Locked.reference("example.org/v1", "WebApp", "shop")
           yield* denies(policy, owned(group), text("example.org/v1 WebApp shop"))
-          // An annotation on a new object does not give the object away.
+          // An annotation on a new object does not release the object to other owners.
           const annotated = object({ metadata: { ownerReferences: [], annotations: adopt } })
           yield* denies(policy, Locked.create(resource, shop, annotated), text("none"))
 
@@ -511,7 +511,7 @@ describe("The policies of the manager", () => {
       }
       const addresses = { externalIPs: ["192.0.2.1"] }
       yield* denies("services", service(addresses), "externalIPs forbidden: 192.0.2.1 (must be empty)")
-      // Users may have set these fields.
+      // Users may have set these fields, and the manager may keep them.
       const kept = yield* make(services, Locked.service({ spec: { type: "NodePort", ...addresses } }))
       yield* accepts(put(kept, (object) => ({ ...object, metadata: { ...object.metadata, labels: { a: "b" } } })))
       yield* denies(
@@ -539,7 +539,7 @@ describe("The policies of the manager", () => {
       })) {
         yield* denies("claims", Locked.create(claims, shop, Locked.claim({ [field]: value })), text(field))
       }
-      // The API server sets the other field too.
+      // The API server copies each of these fields to the other one.
       const both = text("dataSource, dataSourceRef")
       yield* denies("claims", Locked.create(claims, shop, Locked.claim({ dataSource: source })), both)
       yield* denies("claims", Locked.create(claims, shop, Locked.claim({ dataSourceRef: source })), both)
@@ -596,7 +596,7 @@ describe("The policies of the manager", () => {
         cluster.request("POST", Locked.pathOf(crds, undefined), { body: Locked.crd("example.net") }),
         () => Effect.ignore(cluster.request("DELETE", path))
       )
-      // The API server writes the conditions of a new CRD meanwhile.
+      // The API server writes the conditions of a new CRD, so the update may conflict.
       const answer = yield* Managed.eventually(
         "an update without a conflict",
         Effect.flatMap(cluster.request("GET", path), ({ body }) =>
