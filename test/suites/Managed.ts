@@ -1,6 +1,6 @@
 /**
- * A manager inside the test's own process, on the control plane that the test was given, and what tests of it have in
- * common: a client for their own reads and writes, and waiting for a condition.
+ * Runs a manager in the test's process, on the control plane of the test. Also provides a client for the test's own requests, and
+ * functions that wait for a condition.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Cluster from "@homeostat/runtime/client/Cluster"
@@ -15,37 +15,39 @@ import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { User } from "@homeostat/testkit/envtest/User"
 import { Context, Effect, Layer, Logger, LogLevel, type Scope } from "effect"
 
-/** How a manager of a test is run. */
+/** The settings of a test's manager. */
 export interface Settings extends Manager.Settings {
-  /** The namespaces it sees. A test names its own, so that it leaves the objects of others alone. */
+  /**
+   * The namespaces that the manager watches. A test names its own, so that the manager ignores the objects of other tests.
+   */
   readonly namespaces: ReadonlyArray<string>
-  /** What it logs, from this level on. Default: nothing. */
+  /** The lowest level that the manager logs. Default: no logs. */
   readonly logLevel?: LogLevel.LogLevel | undefined
-  /** As whom it works. Default: the administrator. */
+  /** The user of the manager. Default: the administrator. */
   readonly user?: User | undefined
 }
 
-/** A manager at work, until the scope that it was started in is closed. */
+/** A running manager. It stops when the Scope of `start` closes. */
 export interface Managed {
   readonly runners: ReadonlyArray<Runner>
-  /** The manager's own client, to be provided: what is written with it counts as the manager's own write. */
+  /** The manager's own client. A write with this client counts as a write of the manager. */
   readonly client: Context.Context<Client.Client>
-  /** All of the manager's services, the cache and the recorder of events too. */
+  /** All services of the manager, with the cache and the event recorder. */
   readonly services: Context.Context<Manager.Runtime>
-  /** What its workers did so far, oldest first. */
+  /** The attempts of its workers so far, oldest first. */
   readonly attempts: () => ReadonlyArray<Attempt.Attempt>
-  /** The events it recorded so far, repeats too, which the cluster shows as a count some seconds later. */
+  /** The Events that it recorded so far, with repeats. The cluster shows repeats as a count, some seconds later. */
   readonly recorded: () => ReadonlyArray<EventRecorder.EventFields>
-  /** The requests that it sent so far without the permission for them. */
+  /** The requests so far that the API server rejected because of a missing permission. */
   readonly refused: () => ReadonlyArray<string>
-  /** How many requests are on the way, watches not counted. */
+  /** The number of requests in progress, without watches. */
   readonly pending: () => number
 }
 
-/** The managers that run in this process, by the namespaces that they see. */
+/** The running managers of this process, by namespace. */
 const running = new Map<string, ReadonlySet<Managed>>()
 
-/** The managers that run now and see a namespace. */
+/** The running managers that watch a namespace. */
 export const within = (namespace: string): ReadonlyArray<Managed> => [...(running.get(namespace) ?? [])]
 
 const register = (managed: Managed, namespaces: ReadonlyArray<string>) => {
@@ -100,7 +102,7 @@ export const start = (
     return managed
   }).pipe(Logger.withMinimumLogLevel(logLevel))
 
-/** A client for what a test itself reads and writes, to be provided: with caches and managers it has nothing to do. */
+/** A client for the test's own reads and writes. It does not use the caches of a manager. */
 export const client = (cluster: ControlPlane): Effect.Effect<Context.Context<Client.Client>, never, Scope.Scope> =>
   Layer.build(Client.layer().pipe(Layer.provide(transport(cluster.admin)))).pipe(
     Logger.withMinimumLogLevel(LogLevel.None)
@@ -121,7 +123,7 @@ const noteRequests = (refused: Array<string>, counter: { pending: number }) =>
     Transport.Transport,
     Effect.map(Transport.Transport, (next) => {
       const note = ({ method, path }: Request, status: number, body = "") => {
-        // A namespace that is being deleted refuses too, but for want of no right.
+        // A terminating namespace also rejects writes with 403, which is not a missing permission.
         if (status === 403 && !body.includes("being terminated")) refused.push(`${method} ${path}`)
       }
       return {

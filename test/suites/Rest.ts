@@ -1,6 +1,6 @@
 /**
- * When managers have nothing left to do, by their own state: their caches hold what the API server holds, no key waits or runs, and
- * no request is on the way. Then nothing happens until something else changes, so that no test has to watch for a while.
+ * Waits until managers are idle: their caches match the API server, no key waits or runs, and no request is in progress. An idle manager
+ * does nothing until another change, so a test need not watch it for a while.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Runner } from "@homeostat/runtime/controller/Runner"
@@ -8,14 +8,14 @@ import { keyString } from "@homeostat/runtime/resource/KubernetesObject"
 import { eventually, type NotSo } from "@homeostat/testkit/Eventually"
 import { Clock, Duration, Effect, Option } from "effect"
 
-/** A manager whose state a test can see. */
+/** A manager with the state that these functions need. */
 export interface Visible {
   readonly runners: ReadonlyArray<Runner>
-  /** Requests that it has sent and that are not answered yet, watches not counted. */
+  /** The number of requests without a response, without watches. */
   readonly pending: () => number
 }
 
-/** What one cache and its API server do not agree about, a line for each object. */
+/** The objects of a cache that differ from the API server, one line each. */
 const behind = (informer: Runner["informers"][number]) =>
   Effect.gen(function* () {
     const { labelSelector, namespaces, resource, store } = informer
@@ -30,7 +30,7 @@ const behind = (informer: Runner["informers"][number]) =>
     })
   })
 
-/** What the queue of a controller still has to do before then, in ms of the Clock. */
+/** The work in the queue of a controller that is due before the time `before`, in milliseconds of the Clock. */
 const queued = ({ controller, informers, queue }: Runner, before: number): ReadonlyArray<string> =>
   Option.match(queue(), {
     onNone: () => [],
@@ -46,7 +46,7 @@ const queued = ({ controller, informers, queue }: Runner, before: number): Reado
     }
   })
 
-/** What is left to do. */
+/** The pending work of a manager, one line each. */
 const left = ({ pending, runners }: Visible, later: Duration.DurationInput) =>
   Effect.gen(function* () {
     const caches = yield* Effect.forEach(new Set(runners.flatMap(({ informers }) => informers)), behind)
@@ -59,9 +59,9 @@ const left = ({ pending, runners }: Visible, later: Duration.DurationInput) =>
   })
 
 /**
- * Waits until managers have nothing left to do. Fails after 40 seconds, and says what is left.
+ * Waits until the managers are idle. Fails after 40 seconds with the pending work.
  *
- * @param options.later runs that are to come after this time do not count; by default every run does
+ * @param options.later ignores runs that are due after this duration. By default every run counts.
  */
 export const ofAll = (
   managers: ReadonlyArray<Visible>,
@@ -78,5 +78,5 @@ export const ofAll = (
     )
   )
 
-/** The same of one manager. */
+/** Waits until one manager is idle. Fails after 40 seconds with the pending work. */
 export const of = (manager: Visible, options?: Parameters<typeof ofAll>[1]) => ofAll([manager], options)

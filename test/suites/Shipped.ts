@@ -1,9 +1,8 @@
 /**
- * The controllers of this repository: what its own stories and pages are about, whatever else `controllers/main.ts` has been
- * given by who works in a copy of it.
+ * The controllers of this repository. Its scenarios and pages use them, even if a copy adds others to `controllers/main.ts`.
  */
 import { backup, restore } from "@homeostat/backup"
 import { controller as webapp } from "@homeostat/webapp"
 
-/** In the order in which the program has them. */
+/** The controllers, in the order of the program. */
 export const controllers = [webapp, backup, restore]

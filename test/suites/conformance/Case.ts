@@ -1,4 +1,4 @@
-/** Cases of the conformance suite, which hold for every API server and run on the cluster of the lane. */
+/** Declares the cases of the conformance suite. They hold for every API server, and run on the cluster of the lane. */
 import * as AtEnd from "@homeostat/testkit/envtest/AtEnd"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Lane from "@homeostat/testkit/Lane"
@@ -14,14 +14,14 @@ export interface Options {
   readonly needsControllers?: boolean | undefined
 }
 
-/** A case in the list of gaps passes. */
+/** A case passes although it is in the list of gaps. */
 export class NoGap extends Data.TaggedError("NoGap")<{ readonly number: number }> {
   override get message(): string {
     return `case ${this.number} passes (remove it from the gaps)`
   }
 }
 
-/** A test in a namespace of its own. */
+/** Declares a case in its own namespace. A case in the list of gaps must fail on the embedded server. */
 export const conformance = <E>(
   number: number,
   title: string,
@@ -74,7 +74,7 @@ const report = async (): Promise<void> => {
 const counted = <A, E, R>(starred: boolean, run: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.onExit(run, (exit) => Effect.sync(() => note(starred, Exit.isSuccess(exit) ? "passed" : "failed")))
 
-/** Succeeds if the case fails with the refusal of its gap. */
+/** Succeeds if the case fails with the message of its gap. Fails with NoGap if the case passes. */
 const refused = <E, R>(
   number: number,
   starred: boolean,

@@ -1,4 +1,4 @@
-/** The embedded server answers the requests of a client as a kube-apiserver does. */
+/** The embedded server responds to a client's requests as a kube-apiserver does. */
 import * as Replay from "../comparison/Replay.ts"
 import { conformance } from "./Dialogues.ts"
 

@@ -5,11 +5,11 @@ import * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import { Effect, type Scope } from "effect"
 
 export interface Converter {
-  /** The client configuration for the definition. */
+  /** The `clientConfig` of the webhook for the CRD. */
   readonly clientConfig: Json.JsonObject
   /** The received reviews, oldest first. */
   readonly reviews: ReadonlyArray<Json.JsonObject>
-  /** Fails all further reviews with this message. */
+  /** Makes the webhook fail all later reviews with this message. */
   readonly fail: (message: string) => void
 }
 

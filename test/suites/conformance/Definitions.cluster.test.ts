@@ -14,7 +14,7 @@ const versions = (second: Json.JsonObject = {}): ReadonlyArray<Json.JsonObject> 
   { name: "v2", served: true, storage: false, schema, ...second }
 ]
 
-/** The conditions of a definition, each in a line. */
+/** The conditions of a CRD, one line each. */
 const conditions = (definition: Json.Json | undefined): ReadonlyArray<string> =>
   Json.objects(Json.at(definition, "status", "conditions")).map(
     ({ message, reason, status, type }) => `${type} ${status} ${reason}: ${message}`

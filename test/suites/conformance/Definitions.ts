@@ -1,4 +1,4 @@
-/** Kinds of one case, in groups of their own. */
+/** Defines kinds for a single case, each in its own group. */
 import * as Json from "@homeostat/apiserver/model/Json"
 import { Effect, type Scope } from "effect"
 import * as Schema from "../comparison/Schema.ts"
@@ -8,10 +8,10 @@ import type { Scene } from "./Scene.ts"
 
 export const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-/** A kind `Thing` of a group of its own. */
+/** A kind `Thing` in its own group. */
 export interface Things {
   readonly group: string
-  /** The path of the namespace's things, or of one of them. */
+  /** The path of the namespace's Things, or of one of them. */
   readonly path: (name?: string) => string
   readonly thing: (name: string, members?: Json.JsonObject) => Json.JsonObject
   readonly create: (name: string, members?: Json.JsonObject) => Effect.Effect<Json.JsonObject, Raw.NoAnswer>
@@ -37,7 +37,7 @@ export const definition = (group: string, more: Json.JsonObject = {}): Json.Json
   }
 })
 
-/** Defines things until the end of the Scope, and waits until the server lists them. */
+/** Creates the CRD until the end of the Scope, and waits until the server lists Things. */
 export const install = (scene: Scene, more?: Json.JsonObject): Effect.Effect<Things, Raw.NoAnswer, Scope.Scope> =>
   Effect.gen(function* () {
     const group = `g${crypto.randomUUID().slice(0, 8)}.example.com`
@@ -48,7 +48,7 @@ export const install = (scene: Scene, more?: Json.JsonObject): Effect.Effect<Thi
     return things
   })
 
-/** Waits until the server lists the path. */
+/** Waits until the server can list the path. */
 export const served = (scene: Scene, path: string): Effect.Effect<unknown, Raw.NoAnswer> =>
   eventually(scene.done("GET", path))
 

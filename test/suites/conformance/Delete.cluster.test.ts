@@ -32,7 +32,7 @@ const dependent = (scene: Scene, name: string, metadata: Json.JsonObject) =>
 
 const status = (scene: Scene, path: string) => Effect.map(scene.request("GET", path), (answer) => answer.status)
 
-/** Waits until the path is 404. */
+/** Waits until the server responds to the path with 404. */
 const gone = (scene: Scene, path: string) =>
   eventually(Effect.map(status(scene, path), (is) => expect([path, is]).toEqual([path, 404])))
 

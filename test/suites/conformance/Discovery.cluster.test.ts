@@ -74,7 +74,7 @@ describe.concurrent("A. Discovery and negotiation", () => {
       const none = (available: string) => `406: Not Acceptable\n\nAvailable representations: ${available}`
       const [text, range] = ["text/plain", "text/html, application/*"]
       expect(seen).toEqual([
-        // In protobuf and in YAML.
+        // The bodies in protobuf and in YAML have no JSON message.
         ["/version", "application/vnd.kubernetes.protobuf", 406, undefined],
         ["/version", text, 406, none("application/json")],
         ["/version", range, 406, none("application/json")],

@@ -1,11 +1,11 @@
-/** The cases that the embedded server fails. A case that passes, or fails with another message, fails the run. */
+/** The cases that the embedded server fails. The run fails if such a case passes, or fails with another message. */
 
 export interface Gap {
-  /** The missing feature of the embedded server. */
+  /** The feature that the embedded server lacks. */
   readonly reason: string
-  /** A part of its error message. */
+  /** A part of the case's error message. */
   readonly refusal: string
 }
 
-/** By the number of the case. */
+/** The gaps by the number of the case. */
 export const gaps: ReadonlyMap<number, Gap> = new Map()

@@ -1,4 +1,4 @@
-/** Schemas of custom kinds, definitions, and objects of built-in kinds. */
+/** Schemas of custom kinds, CRDs, and objects of built-in kinds. */
 
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import type { Dialogue } from "../comparison/Dialogue.ts"
@@ -90,7 +90,7 @@ const version = (name: string, more: JsonObject = {}, spec: JsonObject = {}) => 
 
 const { open } = Schema
 
-/** Defines Things in a group, and waits until the server serves all versions. */
+/** Creates a CRD of Things in a group, and waits until the server serves all its versions. */
 const define = (group: string, ...versions: ReadonlyArray<ReturnType<typeof version>>): ReadonlyArray<Request> => [
   post(definitionsPath, {
     apiVersion: "apiextensions.k8s.io/v1",

@@ -8,7 +8,7 @@ const named = (spec: string) => `${head}{"name":"w"},"spec":${spec}}`
 const nested = (open: string) =>
   named(`{"anything":${open.repeat(20_000)}1${(open === "[" ? "]" : "}").repeat(20_000)}}`)
 
-/** YAML whose aliases stand for 10^12 texts. */
+/** YAML whose aliases expand to 10^12 strings. */
 const bomb = `apiVersion: example.com/v1\nkind: WebApp\nmetadata: {name: w}\nspec:\n  anything:\n${Array.from(
   { length: 12 },
   (_, at) => `    a${at}: &a${at} [${Array(10).fill(at === 0 ? "x" : `*a${at - 1}`)}]\n`
@@ -70,7 +70,7 @@ const bodies: ReadonlyArray<Dialogue> = [
   },
   {
     name: "the server refuses 20000 levels in JSON and in YAML, and aliases that multiply",
-    // The embedded server refuses more than 1000 levels of YAML.
+    // The embedded server rejects YAML with more than 1000 levels.
     unlike: /exceeded max depth of 10000|line 1: nesting exceeded maxDepth \(1000\)/,
     steps: [
       ...["[", '{"a":'].map((open) => raw(nested(open))),
@@ -120,7 +120,7 @@ const bodies: ReadonlyArray<Dialogue> = [
   },
   {
     name: "the server reads the body of a deletion strictly, and ignores a dry run in the query beside it",
-    // The schemas of the embedded server do not name Go's types of strings.
+    // The embedded server's messages do not name Go's string types.
     unlike: /(?<=propagationPolicy of type )(?:string|v1\.DeletionPropagation)$/,
     steps: [
       "{",

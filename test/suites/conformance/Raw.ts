@@ -1,10 +1,10 @@
-/** Requests to an API server with all details of their answers. */
+/** Sends requests to an API server, and returns all details of the responses. */
 
 import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import type { User } from "@homeostat/testkit/envtest/User"
 import { Data, Effect, type Scope } from "effect"
 
-/** No answer within `limitMillis`. */
+/** The server did not respond within `limitMillis`. */
 export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly request: string; readonly reason: string }> {
   override get message(): string {
     return `${this.request}: ${this.reason}`
@@ -12,50 +12,50 @@ export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly request: s
 }
 
 export interface Options {
-  /** Sent as JSON. */
+  /** The body, which is sent as JSON. */
   readonly json?: Json | undefined
-  /** Sent unchanged. */
+  /** The body, which is sent unchanged. */
   readonly body?: string | Uint8Array<ArrayBuffer> | undefined
-  /** Default `application/json` when there is a body. */
+  /** Default: `application/json` if there is a body. */
   readonly contentType?: string | undefined
-  /** Default `application/json`. */
+  /** Default: `application/json`. */
   readonly accept?: string | undefined
   readonly headers?: { readonly [name: string]: string } | undefined
 }
 
-/** An answer with any status. */
+/** A response with any status. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The text as JSON, if it is JSON. */
+  /** The text as JSON. Undefined if the text is not JSON. */
   readonly body: Json | undefined
 }
 
-/** One line of a watch. */
+/** One event of a watch. */
 export interface Frame {
   readonly type: string
   readonly object: JsonObject
 }
 
-/** An answered watch, until the end of its Scope. */
+/** An open watch. The end of the Scope closes it. */
 export interface Watch {
   readonly status: number
   readonly headers: Headers
-  /** The next frame; undefined at the end of the stream. */
+  /** The next event. Undefined at the end of the stream. */
   readonly next: Effect.Effect<Frame | undefined, NoAnswer>
-  /** The next `count` frames. */
+  /** The next `count` events. */
   readonly take: (count: number) => Effect.Effect<ReadonlyArray<Frame>, NoAnswer>
-  /** The frames up to the first match. */
+  /** The events up to the first match. */
   readonly until: (is: (frame: Frame) => boolean) => Effect.Effect<ReadonlyArray<Frame>, NoAnswer>
-  /** All frames up to the end of the stream. */
+  /** All events up to the end of the stream. */
   readonly rest: Effect.Effect<ReadonlyArray<Frame>, NoAnswer>
 }
 
-/** Also the field manager of writes without one. */
+/** The User-Agent, which is also the default field manager of writes. */
 export const userAgent = "conformance"
 
-/** The limit for an answer and for each frame of a watch. */
+/** The time limit in milliseconds for a response, and for each event of a watch. */
 export const limitMillis = 40_000
 
 export const request = (
@@ -70,7 +70,7 @@ export const request = (
     return { status: response.status, headers: response.headers, text, body: parsed(text) }
   })
 
-/** Starts the watch at `path`, which contains `watch=true`. */
+/** Starts a watch. The path contains `watch=true`. */
 export const watch = (user: User, path: string, options: Options = {}): Effect.Effect<Watch, NoAnswer, Scope.Scope> =>
   Effect.gen(function* () {
     const name = `GET ${path}`
@@ -96,7 +96,7 @@ export const watch = (user: User, path: string, options: Options = {}): Effect.E
     }
   })
 
-/** Reads frames until `enough` holds or the stream ends. */
+/** Reads events until `enough` holds or the stream ends. */
 const collected = (next: Watch["next"], enough: (frames: ReadonlyArray<Frame>) => boolean): Watch["rest"] =>
   Effect.gen(function* () {
     const frames: Array<Frame> = []

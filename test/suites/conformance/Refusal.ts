@@ -1,9 +1,9 @@
-/** Exact refusals. */
+/** Asserts that the API server rejects a request with exactly one Status. */
 import { expect } from "bun:test"
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import type * as Raw from "./Raw.ts"
 
-/** The kind and name that an object is refused as. */
+/** The kind and the name in a rejection. */
 export interface Refused {
   readonly kind: string
   readonly group?: string | undefined
@@ -12,7 +12,7 @@ export interface Refused {
 
 export type Cause = readonly [reason: string, field: string, message: string]
 
-/** Asserts that a request was refused with exactly this Status. */
+/** Asserts that the server rejected a request with exactly this Status. */
 export const refused = (
   answer: Raw.Answer,
   code: number,
@@ -34,13 +34,13 @@ export const refused = (
     }
   })
 
-/** Asserts that an object was refused as invalid, for exactly these causes. */
+/** Asserts that the server rejected an object as invalid, with exactly these causes. */
 export const invalid = (
   answer: Raw.Answer,
   { group, kind, name = "" }: Refused,
   ...causes: ReadonlyArray<Cause>
 ): void => {
-  // The message lists repeated causes once.
+  // The message lists a repeated cause only once.
   const all = [...new Set(causes.map(([, field, message]) => `${field}: ${message}`))]
   const type = group === undefined ? kind : `${kind}.${group}`
   refused(
@@ -57,5 +57,5 @@ export const invalid = (
   )
 }
 
-/** Refused options of a request. */
+/** The kind that the API server names when it rejects the options of a request. */
 export const options = (kind: string): Refused => ({ kind, group: "meta.k8s.io" })

@@ -1,11 +1,11 @@
-/** The requests of dialogues about WebApps. `w` is the WebApp that most of them are about. */
+/** The requests of dialogues about WebApps. Most dialogues use the WebApp `w`. */
 import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
 import type { Request } from "../comparison/Server.ts"
 import * as WebApps from "./WebApps.ts"
 
-/** The path of the namespace's objects of a kind: `pathOf("configmaps")`, `pathOf("apps/v1/deployments")`. */
+/** The path of a kind in the namespace: `pathOf("configmaps")`, `pathOf("apps/v1/deployments")`. */
 export const pathOf = (resource: string): string => {
   const [plural, version = "v1", group] = resource.split("/").reverse()
   return `/${group === undefined ? "api" : `apis/${group}`}/${version}/namespaces/NAMESPACE/${plural}`
@@ -30,7 +30,7 @@ export const post = (path: string, body: Json): Request => ({ method: "POST", pa
 export const create = (members: JsonObject = {}, name: string | undefined = "w", query = ""): Request =>
   post(`${webapps}${query}`, WebApps.webapp(name, members))
 
-/** Sends a text as a new object. It need not be JSON. */
+/** Creates an object from a text, which need not be JSON. */
 export const raw = (text: string, contentType?: string, more: Partial<Request> = {}): Request => ({
   method: "POST",
   path: webapps,
@@ -47,11 +47,11 @@ export const patch = (how: keyof typeof contentTypes, body: Json, path = w): Req
   contentType: contentTypes[how]
 })
 
-/** Patches `w` with a text that need not be JSON. */
+/** Patches `w` with a text, which need not be JSON. */
 export const rawPatch = (how: keyof typeof contentTypes, text: string): Request =>
   raw(text, contentTypes[how], { method: "PATCH", path: w })
 
-/** Applies `w` as a manager. */
+/** Applies `w` as the field manager `by`. */
 export const apply = (by: string, body: JsonObject): Request =>
   patch("apply", WebApps.webapp("w", body), `${w}?fieldManager=${by}`)
 
@@ -62,7 +62,7 @@ export const remove = (options?: JsonObject, path = w): Request => ({
   body: options && { kind: "DeleteOptions", apiVersion: "v1", ...options }
 })
 
-/** Replaces the object with a change of it: the live object, or the one that the step with an index has answered. */
+/** Replaces the object with a changed copy of the live object, or of the response to the step `index`. */
 export const put =
   (change: (object: JsonObject) => JsonObject, path = w, index?: number): Step =>
   ({ answers, live }) => ({

@@ -11,10 +11,12 @@ export interface Scene {
   readonly namespace: string
   /** The path of the namespace's WebApps, or of one of them. */
   readonly webapps: (name?: string) => string
-  /** The path of the namespace's objects of a built-in kind, or of one of them: `path("configmaps")`, `path("apps/v1/deployments", "d")`. */
+  /**
+   * The path of a built-in kind in the namespace, or of one object: `path("configmaps")`, `path("apps/v1/deployments", "d")`.
+   */
   readonly path: (resource: string, name?: string) => string
   readonly request: (method: string, path: string, options?: Raw.Options) => Effect.Effect<Raw.Answer, Raw.NoAnswer>
-  /** The body of an answer of 200 or 201; any other fails the test. */
+  /** The body of a response with status 200 or 201. Any other status fails the test. */
   readonly done: (method: string, path: string, options?: Raw.Options) => Effect.Effect<Json.JsonObject, Raw.NoAnswer>
   /** Creates a WebApp and returns the stored object. */
   readonly create: (name: string, members?: Json.JsonObject) => Effect.Effect<Json.JsonObject, Raw.NoAnswer>

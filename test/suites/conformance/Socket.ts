@@ -1,4 +1,4 @@
-/** Requests that `fetch` would correct or refuse to send. */
+/** Sends requests that `fetch` would correct or reject. */
 import * as net from "node:net"
 import * as tls from "node:tls"
 import type { User } from "@homeostat/testkit/envtest/User"
@@ -11,7 +11,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** Sends `METHOD TARGET HTTP/1.1` with these headers, and reads the answer up to the end of the connection. */
+/** Sends `METHOD TARGET HTTP/1.1` with these headers, and reads the response until the connection ends. */
 export const request = (
   user: User,
   method: string,
@@ -52,7 +52,7 @@ export const request = (
   )
 }
 
-/** Parses an answer that has one character for each byte. */
+/** Parses a response in which one character stands for one byte. */
 const parsed = (answer: string): Answer | undefined => {
   const end = answer.indexOf("\r\n\r\n")
   const status = /^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1]
@@ -62,7 +62,7 @@ const parsed = (answer: string): Answer | undefined => {
   return { status: Number(status), text: Buffer.from(chunked ? joined(body) : body, "latin1").toString("utf8") }
 }
 
-/** Chunks without their sizes. */
+/** Joins the chunks of a body, without their sizes. */
 const joined = (body: string): string => {
   const size = Number.parseInt(body, 16)
   if (!(size > 0)) return ""

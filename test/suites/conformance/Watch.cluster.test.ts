@@ -78,7 +78,7 @@ describe.concurrent("D. Events", () => {
         })
         expect(revision(frames[2]?.object)).toBeGreaterThanOrEqual(Math.max(a, b))
         yield* scene.create("c")
-        // Bookmarks may come at any time.
+        // The server may send bookmarks at any time.
         const live = (yield* events.until(({ type }) => type !== "BOOKMARK")).slice(-1)
         expect(shorts(live)).toEqual(["ADDED c"])
         const configMaps = yield* scene.watch(

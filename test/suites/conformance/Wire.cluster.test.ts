@@ -1,4 +1,4 @@
-/** Requests with odd first lines, too large bodies and odd options of watches. */
+/** Requests with unusual request lines, oversized bodies and unusual watch options. */
 import { describe, expect } from "bun:test"
 import type * as Json from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
@@ -7,14 +7,14 @@ import type * as Raw from "./Raw.ts"
 import * as Socket from "./Socket.ts"
 import { webapp } from "./WebApps.ts"
 
-/** The code of an answer, with the reason and the message of a Status, with the kind of an object, or with the text. */
+/** The status code of a response, with the reason and message of a Status, the kind of an object, or the text. */
 const line = ({ status, text }: { readonly status: number; readonly text: string }): string => {
   if (!text.startsWith("{")) return `${status} ${text.trim()}`
   const { kind, message, reason } = JSON.parse(text) as Json.JsonObject
   return `${status} ${kind === "Status" ? `${reason}: ${message}` : (kind ?? "without a kind")}`
 }
 
-/** Sends the requests one after the other. Fails with all answers if one of them is unexpected. */
+/** Sends the requests one after the other. Fails with all responses if one of them is unexpected. */
 const answers = (
   ask: (what: string) => Effect.Effect<{ readonly status: number; readonly text: string }, Raw.NoAnswer>,
   expected: { readonly [what: string]: string }
@@ -44,7 +44,7 @@ describe.concurrent("The wire", () => {
 
   conformance(212, "an empty or unknown value of watch starts a watch", {}, (scene) =>
     answers((query) => scene.request("GET", `${scene.webapps()}?timeoutSeconds=1&watch=${query}`), {
-      // A watch during which no WebApp changes has an empty body.
+      // The watch has an empty body, because no WebApp changes meanwhile.
       maybe: "200 ",
       "": "200 "
     })

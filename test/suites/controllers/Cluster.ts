@@ -11,19 +11,19 @@ import type { Answer } from "../comparison/Server.ts"
 import * as Server from "../comparison/Server.ts"
 import * as Raw from "../conformance/Raw.ts"
 
-/** A request failed, or a state did not come. */
+/** A request failed, or a condition did not become true in time. */
 export class SceneFailed extends Data.TaggedError("SceneFailed")<{ readonly message: string }> {}
 
 export interface Cluster {
-  /** A PATCH is a merge patch. */
+  /** Sends a request. A PATCH is a merge patch. */
   readonly send: (method: string, path: string, body?: JsonObject) => Effect.Effect<Answer>
-  /** Lets the controllers work, or time pass. */
+  /** Waits a short time, in which the controllers work. */
   readonly wait: Effect.Effect<void>
   /** The versions of the objects at a path since a resourceVersion. */
   readonly history: (path: string, since: string) => Effect.Effect<ReadonlyArray<JsonObject>, SceneFailed>
 }
 
-/** The parsed body of a successful answer. */
+/** The parsed body of a successful response. Fails with SceneFailed for any other status. */
 export const request = (
   cluster: Cluster,
   method: string,
@@ -66,7 +66,7 @@ export const embedded: Effect.Effect<Cluster, never, Scope.Scope> = Effect.gen(f
   let passed = yield* Clock.currentTimeMillis
   return {
     send: sending(Server.embedded(server)),
-    // Time passes when the controllers are idle.
+    // The clock advances only when the controllers are idle.
     wait: Effect.gen(function* () {
       yield* loop.idle
       passed += 500

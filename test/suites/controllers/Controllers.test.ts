@@ -1,4 +1,4 @@
-/** The controllers of the embedded server reproduce the recorded stories in virtual time. */
+/** The controllers of the embedded server reproduce the stories of a real control plane in virtual time. */
 import { expect, test } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import { Effect } from "effect"

@@ -15,7 +15,7 @@ const set = (spec: JsonObject = {}): JsonObject => ({
   spec: { selector: { matchLabels: { app: "a" } }, template: template("i:1"), ...spec }
 })
 
-/** Runs pods until the DaemonSet has so many, of which so many have the newest template. */
+/** Runs pods until the DaemonSet has `nodes` available pods, of which `updated` have the newest template. */
 const rollsOut = (scene: Scene, nodes = 1, updated = nodes) =>
   scene.until(
     "the rollout",

@@ -1,4 +1,4 @@
-/** Jobs: failures of their pods, deadlines, and their deletion. */
+/** The scenes of Jobs: failures of their pods, deadlines and deletion. */
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import { at, objects, text } from "@homeostat/apiserver/model/Json"
 import { Effect } from "effect"
@@ -51,7 +51,7 @@ const statusIs = (scene: Scene, field: string, value: number) =>
     holds(scene, "jobs/j", (found) => number(at(found, "status", field)) === value)
   )
 
-/** The seconds between the creations of the pods, from the first to the last. */
+/** The seconds between the creations of consecutive pods, oldest first. */
 const gaps = (scene: Scene) =>
   Effect.map(scene.get("pods"), ({ items }) => {
     const times = objects(items)
@@ -223,7 +223,7 @@ export const scenes = scripts({
     yield* ends(scene, "Failed", "DeadlineExceeded")
     const refused = objects((yield* scene.get("events")).items).find(({ reason }) => reason === "FailedCreate")
     const attempts = number(refused?.count)
-    // It waits for one second after the first attempt, and for two after the next.
+    // The controller waits one second after the first attempt, and two seconds after the second one.
     if (attempts < 2 || attempts > 3) return yield* new SceneFailed({ message: `attempts in 3 s: ${attempts}` })
   },
 

@@ -1,4 +1,4 @@
-/** The stories of the scenes on a real control plane. */
+/** Records the stories of the scenes on a real control plane. */
 import { Effect } from "effect"
 import type { Entry, Recorded } from "../comparison/Recording.ts"
 import * as Recording from "../comparison/Recording.ts"
@@ -7,10 +7,10 @@ import * as Scene from "./Scene.ts"
 import { scenes, withNode } from "./Scenes.ts"
 import type { Played } from "./Story.ts"
 
-/** The entry that a scene becomes in a recording. */
+/** The recorded form of a scene. */
 export const entry = ({ asked, story }: Played): Entry => ({ asked: Recording.digest(asked), answers: [story] })
 
-/** All scenes, one after the other, because messages of the scheduler contain the number of nodes. */
+/** Plays all scenes one after the other, because messages of the scheduler contain the number of nodes. */
 export const stories: Recorded = {
   name: "controllers",
   plane: { controllers: true, scheduler: true },

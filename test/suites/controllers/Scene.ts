@@ -7,20 +7,20 @@ import { type Played, played } from "./Story.ts"
 
 export interface Scene {
   readonly namespace: string
-  /** Lets the controllers work, or time pass. */
+  /** Waits a short time, in which the controllers work. */
   readonly wait: Effect.Effect<void>
   readonly get: (path: string) => Effect.Effect<JsonObject, SceneFailed>
   readonly create: (kind: string, body: JsonObject) => Effect.Effect<JsonObject, SceneFailed>
   readonly change: (path: string, patch: JsonObject) => Effect.Effect<JsonObject, SceneFailed>
   readonly remove: (path: string, propagationPolicy?: string) => Effect.Effect<unknown, SceneFailed>
   readonly until: (what: string, holds: Effect.Effect<boolean, SceneFailed>) => Effect.Effect<void, SceneFailed>
-  /** Runs the pods that have a node, and ends those that are deleted, once. */
+  /** Acts once as the kubelet: runs the scheduled pods, and removes the deleted ones. */
   readonly kubelet: Effect.Effect<void, SceneFailed>
   /** Ends the pods of a Job with an exit code. */
   readonly exit: (job: string, code: number) => Effect.Effect<void, SceneFailed>
   /** Evicts each pod of a Job. */
   readonly evict: (job: string) => Effect.Effect<void, SceneFailed>
-  /** Any other request. A PATCH is a merge patch. */
+  /** Sends any other request. A PATCH is a merge patch. */
   readonly send: (method: string, path: string, body?: JsonObject) => Effect.Effect<JsonObject, SceneFailed>
   /** The versions of all objects of a kind since a resourceVersion. */
   readonly history: (kind: string, since: string) => Effect.Effect<ReadonlyArray<JsonObject>, SceneFailed>
@@ -63,7 +63,7 @@ export const play = (
     )
     const since = text(at(yield* scene.get("configmaps"), "metadata", "resourceVersion")) ?? ""
     yield* script(scene)
-    // The last Events may still be on their way.
+    // The controllers may still send the last Events.
     for (let count = 0; count < 5; count++) yield* cluster.wait
     const all = yield* played(scene, asked, since, yield* Clock.currentTimeMillis)
     yield* cluster.send("DELETE", `/api/v1/namespaces/${namespace}`)
@@ -74,7 +74,7 @@ const make = (cluster: Cluster, namespace: string, asked: Array<Json>): Scene =>
   const pathOf = (path: string) => `${paths[path.split(/[/?]/)[0] ?? ""]}/namespaces/${namespace}/${path}`
   const get = (path: string) => request(cluster, "GET", pathOf(path))
   const change = (path: string, patch: JsonObject) => request(cluster, "PATCH", pathOf(path), patch)
-  /** Records the request of the script. */
+  /** Records a request of the script, and sends it. */
   const noting = <A>(what: ReadonlyArray<Json | undefined>, effect: Effect.Effect<A, SceneFailed>) =>
     Effect.suspend(() => {
       asked.push(JSON.parse(JSON.stringify(what).replaceAll(namespace, "NAMESPACE")) as Json)
@@ -106,7 +106,7 @@ const make = (cluster: Cluster, namespace: string, asked: Array<Json>): Scene =>
       for (const pod of objects((yield* get("pods")).items)) {
         const name = text(at(pod, "metadata", "name")) ?? ""
         if (at(pod, "metadata", "deletionTimestamp") !== undefined) {
-          // A deleted pod without restarts fails before its removal.
+          // A deleted pod with `restartPolicy: Never` fails before its removal.
           if (at(pod, "spec", "restartPolicy") === "Never" && at(pod, "status", "phase") === "Running") {
             yield* change(`pods/${name}/status`, { status: ended(143, time) })
             yield* cluster.wait
@@ -115,7 +115,7 @@ const make = (cluster: Cluster, namespace: string, asked: Array<Json>): Scene =>
         } else if (at(pod, "status", "phase") === "Pending" && at(pod, "spec", "nodeName") !== undefined) {
           const ready = { type: "Ready", status: "True", lastTransitionTime: time }
           const conditions = [...objects(at(pod, "status", "conditions")), ready]
-          // Both clusters see one pod after the other.
+          // On both clusters, the controllers see one running pod after the other.
           yield* cluster.wait
           yield* change(`pods/${name}/status`, {
             status: { phase: "Running", podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }], conditions }
@@ -162,5 +162,5 @@ const ended = (exitCode: number, finishedAt: string): JsonObject => {
 
 const timestamp = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
 
-/** The number, or 0. */
+/** Returns the value if it is a number, and otherwise 0. */
 export const number = (value: Json | undefined): number => (typeof value === "number" ? value : 0)

@@ -165,7 +165,7 @@ export const scenes: { readonly [name: string]: Script } = {
       const spec = { priorityClassName: "none", containers: [{ name: "c", image: "i" }] }
       yield* scene.create("deployments", deployment({ template: { metadata: { labels: { app: "d" } }, spec } }))
       yield* scene.until("the failure", holds(scene, "deployments/d", conditionIs("ReplicaFailure", "FailedCreate")))
-      // After ten attempts the next one is seconds away.
+      // After ten attempts, the next one is seconds away.
       const often = (event: JsonObject) => event.reason === "FailedCreate" && number(event.count) >= 10
       yield* scene.until(
         "ten attempts",

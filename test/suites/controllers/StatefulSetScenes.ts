@@ -21,7 +21,7 @@ const set = (spec: JsonObject = {}): JsonObject => ({
   }
 })
 
-/** Runs pods until the StatefulSet has its size, of which so many pods have the newest template. */
+/** Runs pods until the StatefulSet has `replicas` available pods, of which `updated` have the newest template. */
 const rollsOut = (scene: Scene, replicas: number, updated = replicas) =>
   scene.until(
     "the rollout",
@@ -130,7 +130,7 @@ export const scenes = scripts({
     })
     yield* scene.change("statefulsets/s", { spec: { template: template("i:2"), ...partition(2) } })
     yield* rollsOut(scene, 3, 1)
-    // A pod below the partition is made with the old template.
+    // The controller creates a pod below the partition with the old template.
     const { uid } = (yield* scene.get("pods/s-0")).metadata as JsonObject
     yield* scene.remove("pods/s-0")
     yield* isReplaced(scene, uid)

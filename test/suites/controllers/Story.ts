@@ -10,9 +10,9 @@ import type { SceneFailed } from "./Cluster.ts"
 import type { Scene } from "./Scene.ts"
 
 export type Story = {
-  /** By object and type of condition: `True Reason: message`, one after the other. */
+  /** The conditions by object and type, as a sequence of `True Reason: message`. */
   readonly conditions: { readonly [object: string]: { readonly [type: string]: ReadonlyArray<string> } }
-  /** By plural: each object, and the count of those that differ only in their names. */
+  /** The remaining objects by plural, with the count of those that differ only in their names. */
   readonly objects: { readonly [plural: string]: ReadonlyArray<readonly [count: number, object: Json]> }
 }
 
@@ -80,7 +80,7 @@ const conditionsOf = (history: ReadonlyArray<JsonObject>): Story["conditions"] =
     const about = `${J.text(one.kind)} ${nameOf(one)}`
     const types = conditions[about] ?? {}
     conditions[about] = types
-    // The conditions of a deleted object depend on the pace of its deletion.
+    // The conditions of a deleted object depend on the speed of its deletion.
     if (J.at(one, "metadata", "deletionTimestamp") !== undefined) continue
     for (const { message, reason, status, type } of J.objects(J.at(one, "status", "conditions"))) {
       const seen = types[`${type}`] ?? []
@@ -92,7 +92,7 @@ const conditionsOf = (history: ReadonlyArray<JsonObject>): Story["conditions"] =
   return conditions
 }
 
-/** The parts of Events that depend on the pace of the controllers. */
+/** The fields of Events that depend on the speed of the controllers. */
 const steady = (one: JsonObject): ReadonlyArray<JsonObject> => {
   const { kind } = J.object(one.involvedObject)
   // The scheduler may try a pod between the creation and the binding of its claim.
@@ -106,7 +106,7 @@ const steady = (one: JsonObject): ReadonlyArray<JsonObject> => {
 
 const nameOf = (one: JsonObject): string => J.text(J.at(one, "metadata", "name")) ?? ""
 
-/** The names of generated values in a story. */
+/** The aliases of the generated values in a story. */
 const aliases = (
   found: ReadonlyArray<JsonObject>
 ): ReadonlyArray<readonly [generated: string | RegExp, alias: string]> => {
@@ -140,7 +140,7 @@ const aliases = (
   ]
 }
 
-/** The object with its managers in a steady order. */
+/** The object with its managed fields in a stable order. */
 const unordered = (one: JsonObject): JsonObject => {
   const metadata = J.object(one.metadata)
   return { ...one, metadata: { ...metadata, managedFields: J.objects(metadata.managedFields).toSorted(byText) } }

@@ -1,4 +1,4 @@
-/** Definitions whose rules cost little, much, or too much. */
+/** CRDs whose rules are cheap, expensive or too expensive. */
 import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
 import type { Dialogue } from "../comparison/Dialogue.ts"
@@ -85,7 +85,7 @@ const definition = (plural: string, spec: JsonObject): JsonObject => {
   }
 }
 
-/** Rules of the spec, from cheap to very expensive. */
+/** Rules on the spec, from cheap to very expensive. */
 const rules: ReadonlyArray<string> = [
   "self.n < self.m",
   "self.n == self.m && self.b || self.f > 1.5",
@@ -195,7 +195,7 @@ const rules: ReadonlyArray<string> = [
   "self.items.all(i, oldSelf.items.exists(j, j.k == i.k && j.v <= i.v))"
 ]
 
-/** Rules with expressions for their messages. */
+/** Rules with a `messageExpression`. */
 const messages: ReadonlyArray<Rule> = [
   { rule: "self.n > 1", messageExpression: "'n is ' + string(self.n)" },
   { rule: "self.n > 1", messageExpression: "self.texts.map(t, t + self.text).join(',')" },
@@ -216,7 +216,7 @@ const listOf = (items: JsonObject, more: JsonObject = {}): JsonObject => ({ type
 
 const spec = (properties: JsonObject): JsonObject => ({ type: "object", properties })
 
-/** Rules that an object evaluates many times, and the total of a definition. */
+/** Specs whose rules run many times for one object, and specs whose total cost matters. */
 const whole: Readonly<Record<string, JsonObject>> = {
   "a rule of each item of a list": spec({ l: listOf(withRules(text, "self.matches('^a')")) }),
   "a rule of each item of a list with a limit": spec({
@@ -280,11 +280,14 @@ const whole: Readonly<Record<string, JsonObject>> = {
   })
 }
 
-/** Only the message of a rejection: a definition that is stored again is not a matter of costs. */
+/** Keeps only the message of a rejection. These tests do not compare the stored definition. */
 const message = (_: string, body: Json): Json =>
   J.at(body, "kind") === "Status" ? { message: J.at(body, "message") ?? null } : { kind: J.at(body, "kind") ?? null }
 
-/** The rules alone, and of the items of lists with more and more items: so the messages tell the cost of a cheap rule, too. */
+/**
+ * A dialogue for one rule, at the spec and at the items of longer and longer lists. A long list makes even a cheap rule exceed the
+ * limit, so the message shows the cost.
+ */
 const repeated = (rule: Rule): Pick<Dialogue, "steps" | "compared"> => {
   const ruled = { type: "object", properties, "x-kubernetes-validations": [{ ...rule }] } as const
   return {
@@ -300,7 +303,7 @@ const repeated = (rule: Rule): Pick<Dialogue, "steps" | "compared"> => {
 
 const dry = (body: JsonObject) => ({ method: "POST", path: `${definitionsPath}?dryRun=All`, body })
 
-/** All of them. */
+/** All dialogues. */
 export const definitions: ReadonlyArray<Dialogue> = [
   ...rules.map((rule) => ({ name: `the cost of a rule: ${rule}`, ...repeated({ rule }) })),
   ...messages.map((rule) => ({ name: `the cost of a rule: ${JSON.stringify(rule)}`, ...repeated(rule) })),

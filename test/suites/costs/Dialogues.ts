@@ -6,7 +6,7 @@ import { evaluations, pricey } from "./Evaluations.ts"
 export const costs: Suite = {
   name: "costs",
   definitions: [pricey],
-  // A kube-apiserver is busy with expensive rules.
+  // Expensive rules keep a kube-apiserver busy, so the dialogues run one after the other.
   concurrency: 1,
   dialogues: [...definitions, ...evaluations]
 }

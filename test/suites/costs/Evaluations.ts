@@ -1,4 +1,4 @@
-/** Objects whose rules cost too much when they are evaluated, and requests whose policies do. */
+/** Objects whose rules exceed the cost limit during evaluation, and requests whose policies exceed it. */
 
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
@@ -88,7 +88,7 @@ const objects: Readonly<Record<string, JsonObject>> = {
 
 const registration = "/apis/admissionregistration.k8s.io/v1"
 
-/** A policy for ConfigMaps with a name, and its binding. */
+/** A policy for the ConfigMaps with a name, and its binding. */
 const policed = (name: string, spec: JsonObject): ReadonlyArray<Request> => [
   {
     method: "POST",
@@ -133,7 +133,7 @@ const configMap = (count: number): Request => ({
 
 const keys = "object.data.all(k, object.data.exists(j, j == k))"
 
-/** The specs of policies, and the numbers of keys of the ConfigMaps that they get. */
+/** The specs of policies, each with the numbers of keys of the ConfigMaps that the policy validates. */
 const policies: Readonly<Record<string, readonly [spec: JsonObject, ...keys: ReadonlyArray<number>]>> = {
   one: [{ validations: [{ expression: keys }] }, 100, 900],
   ignored: [{ failurePolicy: "Ignore", validations: [{ expression: keys }] }, 900],
@@ -173,7 +173,7 @@ const policies: Readonly<Record<string, readonly [spec: JsonObject, ...keys: Rea
   ]
 }
 
-/** All of them. */
+/** All dialogues. */
 export const evaluations: ReadonlyArray<Dialogue> = [
   ...Object.entries(objects).map(([about, more]) => ({ name: `an object with ${about}`, steps: [expensive(more)] })),
   ...Object.entries(policies).map(([name, [spec, ...counts]]) => ({

@@ -1,4 +1,4 @@
-/** The embedded server accepts and refuses definitions and custom objects as a kube-apiserver does. */
+/** The embedded server accepts and rejects CRDs and custom objects as a kube-apiserver does. */
 import * as Replay from "../comparison/Replay.ts"
 import { crd } from "./Dialogues.ts"
 

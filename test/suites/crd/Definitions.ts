@@ -1,7 +1,7 @@
-/** Valid CustomResourceDefinitions, and one for each common mistake. */
+/** Valid CRDs, and one CRD for each common mistake. */
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 
-/** A definition with one version, whose spec has the schema. */
+/** A CRD with one version, whose spec has the schema. */
 export const defined = (
   plural: string,
   schema: JsonObject,
@@ -31,13 +31,13 @@ export const defined = (
   }
 })
 
-/** `Widget` of `widgets`. */
+/** The kind of a plural: `Widget` of `widgets`. */
 export const kindOf = (plural: string): string => `${plural.charAt(0).toUpperCase()}${plural.slice(1, -1)}`
 
-/** A definition of Things with an empty spec. */
+/** A CRD of Things with an empty spec. */
 const things = (options: Parameters<typeof defined>[2]) => defined("things", { type: "object" }, options)
 const one = (schema: JsonObject) => defined("things", { type: "object", properties: { x: schema } })
-/** A definition with one rule at the spec. */
+/** A CRD with one rule on the spec. */
 export const ruled = (rule: JsonObject): JsonObject =>
   defined("things", {
     type: "object",
@@ -69,7 +69,7 @@ const selectable = (...paths: ReadonlyArray<string>) =>
   )
 const names = (more: JsonObject) => things({ spec: { names: { plural: "things", kind: "Thing", ...more } } })
 
-/** By their special feature. */
+/** Valid CRDs by their special feature. */
 export const definitions: { readonly [about: string]: JsonObject } = {
   plain: one({ type: "string" }),
   "mismatched name": { ...one({ type: "string" }), metadata: { name: "wrong.crd.example.com" } },
@@ -238,14 +238,14 @@ export const first = defined(
   { spec: { names: { plural: "firsts", singular: "both", kind: "Both", shortNames: ["bo", "th"] } } }
 )
 
-/** A definition with some names of the first one. */
+/** A CRD whose names conflict with some of the first one. */
 export const second = defined(
   "seconds",
   { type: "object" },
   { spec: { names: { plural: "seconds", singular: "second", kind: "Both", shortNames: ["bo", "ok"] } } }
 )
 
-/** Rules that a server does not compile. */
+/** Rules that the server cannot compile. */
 export const uncompilable: ReadonlyArray<string> = [
   "self.nope == 1",
   "self.n ==",

@@ -1,4 +1,4 @@
-/** Valid and invalid definitions and custom objects as dialogues. */
+/** Dialogues about valid and invalid CRDs and custom objects. */
 
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import * as J from "@homeostat/apiserver/model/Json"
@@ -27,13 +27,13 @@ const object = (plural: string, more: JsonObject): JsonObject => ({
   ...more
 })
 
-/** Defines a kind, and waits until a kube-apiserver accepts objects of it, two seconds later. */
+/** Creates a CRD, and waits until a kube-apiserver accepts objects of the kind, two seconds later. */
 const define = (plural: string, definition: JsonObject): ReadonlyArray<Request> => [
   post(definitionsPath, definition),
   { method: "GET", path: objectsPath(plural), until: { status: 200 }, pauseMillis: 2_100 }
 ]
 
-/** A dry run that replaces the object which the step with this index stored. */
+/** A dry run that replaces the object which the step `index` stored. */
 const replaceStored =
   (index: number, plural: string, more: JsonObject, below = ""): Step =>
   ({ answers }) => ({

@@ -24,15 +24,15 @@ const properties: JsonObject = {
   items: Schema.map(["k"], { k: text, v: { type: "integer" } }, { maxItems: 5 })
 }
 
-/** The definition with a rule at its spec. */
+/** The CRD with a rule on its spec. */
 export const gauges = (rule: JsonObject, plural: string): JsonObject =>
   defined(plural, { type: "object", properties, "x-kubernetes-validations": [rule] })
 
-/** The members whose names the text contains. */
+/** The members whose names occur in the text. */
 const named = (members: JsonObject, text: string): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([name]) => new RegExp(`\\b${name}\\b`).test(text)))
 
-/** The definition with the fields that the rule names, and a spec. */
+/** The CRD and a spec, both with only the fields that the rule names. */
 export const gauge = (rule: JsonObject, plural: string): readonly [definition: JsonObject, spec: JsonObject] => {
   const text = JSON.stringify(rule)
   const schema = { type: "object", properties: named(properties, text), "x-kubernetes-validations": [rule] }
@@ -61,7 +61,7 @@ export const spec: JsonObject = {
   ]
 }
 
-/** Rules that the spec keeps or breaks. */
+/** Rules that the spec satisfies or violates. */
 export const rules: ReadonlyArray<string> = [
   "self.n < self.m",
   "self.n > self.m",
@@ -169,7 +169,7 @@ export const rules: ReadonlyArray<string> = [
   "[1, 2].exists(x, [3, 4].exists(y, x + y == 5))"
 ]
 
-/** Rules with messages, reasons and paths. */
+/** Rules with messages, reasons and field paths. */
 export const messages: ReadonlyArray<JsonObject> = [
   { rule: "self.n > 5", message: "n is small" },
   { rule: "self.n > 5", messageExpression: "'s is ' + self.s" },

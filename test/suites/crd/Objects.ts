@@ -1,4 +1,4 @@
-/** Valid custom objects, and one for each mistake. */
+/** Valid custom objects, and one object for each mistake. */
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
 import * as Schema from "../comparison/Schema.ts"
 import { defined } from "./Definitions.ts"
@@ -83,7 +83,7 @@ export const everything = defined(
   }
 )
 
-/** Specs besides a valid name. */
+/** Specs of objects with a valid name. */
 export const specs: ReadonlyArray<JsonObject> = [
   {},
   { name: "toolong" },
@@ -203,7 +203,7 @@ export const texts: { readonly [format: string]: ReadonlyArray<string> } = {
   telephone: ["whatever"]
 }
 
-/** Whole objects, by default with the apiVersion and kind of the definition. */
+/** Whole objects, by default with the apiVersion and kind of the CRD. */
 export const wholes: ReadonlyArray<JsonObject> = [
   {},
   { spec: null },

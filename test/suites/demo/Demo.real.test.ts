@@ -1,4 +1,4 @@
-/** `bun run demo` on a machine with restic: the backup, the loss and the return. */
+/** `bun run demo` on a machine with restic: a backup, a lost file and its restore. */
 import { describe, expect } from "bun:test"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
 import { live } from "@homeostat/testkit/Test"

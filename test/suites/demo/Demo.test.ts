@@ -1,4 +1,4 @@
-/** `bun run demo`: what it tells, how it ends, and that nothing of it is left. */
+/** The output and the exit code of `bun run demo`, and the removal of its files. */
 import { describe, expect } from "bun:test"
 import { existsSync } from "node:fs"
 import { mkdir, symlink, writeFile } from "node:fs/promises"
@@ -9,7 +9,7 @@ import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
 import { demo, places, story } from "./Demonstrated.ts"
 
-/** A machine of a new user: neither restic nor Go, and no program of a cluster. */
+/** The environment of a new user's machine, which has no restic, no Go and no program of a cluster. */
 const bare = Effect.gen(function* () {
   const home = yield* Directory.make
   const bin = join(home, "bin")
@@ -20,7 +20,7 @@ const bare = Effect.gen(function* () {
   return { PATH: bin, HOME: join(home, "empty"), TMPDIR: process.env.TMPDIR }
 })
 
-/** The same machine with a Go that only writes down that the demo has called it; gives the path of that note too. */
+/** The same machine with a fake Go that appends its arguments to the file `note`. */
 const withGo = Effect.gen(function* () {
   const machine = yield* bare
   const [program, note] = [join(machine.PATH, "go"), join(machine.PATH, "called")]
@@ -67,7 +67,7 @@ describe("The demo", () => {
         expect(order).toEqual([...order].sort((one, other) => one - other))
         expect(stdout).toMatch(/event +Normal ChildrenCreated: Created Deployment demo-app, Service demo-app/)
 
-        // The compiler takes minutes, which only somebody who asks for the backup may want to spend.
+        // The compiler takes minutes, so the demo builds restic only with --backup.
         expect(existsSync(note)).toBe(false)
 
         const [, kubeconfig = ""] = /KUBECONFIG=(.*)/.exec(stdout) ?? []

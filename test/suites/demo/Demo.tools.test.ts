@@ -7,7 +7,7 @@ import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
 import { demo, places } from "./Demonstrated.ts"
 
-/** The recipe of restic is a script of bash, with these programs. */
+/** The programs that restic's build script needs. */
 const programs = ["bash", "sh", "env", "dirname", "mkdir", "sed", "rm", "sleep"]
 
 describe("The demo", () => {

@@ -1,4 +1,4 @@
-/** Every overlay is taken by a kube-apiserver as it is: no field that it does not know, and nothing that it warns of. */
+/** A kube-apiserver accepts every overlay as it is, with strict validation and without warnings. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -15,10 +15,13 @@ const apply = (cluster: ControlPlane, folder: string, ...more: ReadonlyArray<str
 
 const versions = 'jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.resourceVersion}{"\\n"}{end}'
 
-/** What there is of an overlay, and how often each was changed. */
+/** The objects of an overlay with their resourceVersions, which change with each write. */
 const state = (cluster: ControlPlane, folder: string) => kubectl(cluster, ["get", "-k", folder, "-o", versions])
 
-/** A control plane with the namespace, as a dry run makes none; and without controllers, so that nothing has to be taken away. */
+/**
+ * A control plane with the namespace of the overlays, which a dry run does not create. It runs no controllers, so the test need not
+ * clean up.
+ */
 const prepared = Effect.gen(function* () {
   const cluster = yield* Shared.own()
   yield* cluster.install(...Operator.definitions)
@@ -38,7 +41,7 @@ describe("kubectl apply -k", () => {
           yield* apply(cluster, Overlay.path(name), "--dry-run=server")
           yield* apply(cluster, Overlay.path(name))
         }
-        // That there is no warning of pods says something only where others are refused.
+        // The server must warn about other pods. Otherwise a missing warning proves nothing.
         const other = yield* cluster.kubectl(["run", "other", "--image=other", "-n", namespace, "--dry-run=server"])
         expect(other.stderr).toContain('violates PodSecurity "restricted:latest"')
       }),

@@ -1,4 +1,4 @@
-/** What follows from code in `deploy/` is what the code says. */
+/** The generated files in `deploy/` match the code. */
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import { Glob } from "bun"

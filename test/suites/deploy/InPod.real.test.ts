@@ -1,4 +1,4 @@
-/** What is installed by one command works, in a pod, with what the cluster gives to that pod and with no right more. */
+/** An overlay that `kubectl apply -k` installs works in a pod, with the permissions of its own roles only. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import * as Port from "@homeostat/testkit/envtest/Port"
@@ -10,7 +10,7 @@ import * as Overlay from "./Overlay.ts"
 
 const samples = join(Overlay.folder, "samples")
 
-/** A WebApp of the samples, which its controller brings to Running, with its children. */
+/** Applies the sample WebApp, and waits until it is Running with its children. */
 const webapp = ({ kubectl }: Scene, where: string) =>
   Effect.gen(function* () {
     yield* kubectl("apply", "-n", where, "-f", join(samples, "webapp.yaml"))
@@ -19,7 +19,7 @@ const webapp = ({ kubectl }: Scene, where: string) =>
     expect(children.split("\n")).toEqual(["deployment.apps/demo-app", "service/demo-app"])
   })
 
-/** Volumes for the claims of a sample, as an administrator would make them. */
+/** Creates PersistentVolumes for the claims of a sample, as an administrator does. */
 const volumes = ({ apply }: Scene, where: string, ...claims: ReadonlyArray<string>) =>
   Effect.forEach(claims, (name) =>
     apply({
@@ -35,7 +35,7 @@ const volumes = ({ apply }: Scene, where: string, ...claims: ReadonlyArray<strin
     })
   )
 
-/** The Backup of the samples that needs no bucket: the volume is saved with restic, by a Job. */
+/** Applies the sample Backup that needs no bucket, and waits until a Job with restic has saved the volume. */
 const backup = (scene: Scene, where: string) =>
   Effect.gen(function* () {
     const { kubectl, kubelet } = scene
@@ -46,12 +46,12 @@ const backup = (scene: Scene, where: string) =>
     const images = yield* kubectl(
       ...["get", "job", "-n", where, "-o", "jsonpath={.items[*].spec.template.spec.containers[*].image}"]
     )
-    // The run and its maintenance.
+    // The Jobs of the run and of its maintenance use the same image.
     expect([...new Set(images.split(" "))]).toEqual(["homeostat-mover:0.1.0"])
     expect(yield* kubectl("get", "secret", "-n", where, "photos-backup-credentials", "-o", "name")).not.toBe("")
   })
 
-/** What /metrics answers to who shows this token, or none. */
+/** The response of /metrics to a request with this token, or without a token. */
 const metrics = ({ ports }: Scene, token?: string) =>
   Effect.promise(async () => {
     const response = await fetch(`https://${Port.host}:${ports.metrics}/metrics`, {
@@ -61,11 +61,11 @@ const metrics = ({ ports }: Scene, token?: string) =>
     return { status: response.status, text: await response.text() }
   })
 
-/** The lines of a log about rights that are missing. */
+/** The lines of a log about missing permissions. */
 const refusals = (log: string): ReadonlyArray<string> =>
   log.split("\n").filter((line) => /forbidden|add to a (Cluster)?Role/i.test(line))
 
-/** Adds the monitoring overlay, and reads the metrics as Prometheus does then, by the token that is made for it. */
+/** Installs the monitoring overlay, and reads the metrics with the token that the overlay creates for Prometheus. */
 const monitored = (scene: Scene) =>
   Effect.gen(function* () {
     const { install, kubectl } = scene
@@ -79,7 +79,7 @@ const monitored = (scene: Scene) =>
     return installation
   })
 
-/** Takes all objects away, and then what was installed, as deploy/README.md says; nothing is left. */
+/** Deletes all objects and then the overlay, as deploy/README.md describes, and expects that nothing remains. */
 const uninstall = ({ kubectl }: Scene, { overlay }: Installation) =>
   Effect.gen(function* () {
     yield* kubectl("delete", "webapps,backups,restores", "--all", "--all-namespaces", "--timeout=40s")

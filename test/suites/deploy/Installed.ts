@@ -1,6 +1,6 @@
 /**
- * A cluster in which Homeostat is installed as its page says, by kubectl, with a node that runs its pod: the compiled program in the
- * root of its image, as the Deployment has it, with the token and the authority that a pod gets. Nothing is told to it by the test.
+ * Installs Homeostat with kubectl, as deploy/README.md describes, on a cluster whose node runs the manager's pod. The pod runs the
+ * compiled program in the root of its image. It gets its flags from the Deployment, and its token and CA from the cluster.
  */
 import { join } from "node:path"
 import { BunContext } from "@effect/platform-bun"
@@ -21,7 +21,7 @@ import * as Managed from "../Managed.ts"
 import * as Operator from "./Operator.ts"
 import * as Overlay from "./Overlay.ts"
 
-/** kubectl has failed, or has warned. */
+/** kubectl failed, or printed a warning. */
 export class Complaint extends Data.TaggedError("Complaint")<{
   readonly args: ReadonlyArray<string>
   readonly stderr: string
@@ -31,48 +31,53 @@ export class Complaint extends Data.TaggedError("Complaint")<{
   }
 }
 
-/** Runs kubectl, which must have nothing to complain of: its output, trimmed. */
+/** Runs kubectl, and returns its trimmed output. Fails with a Complaint if kubectl fails or prints a warning. */
 export const kubectl = (cluster: ControlPlane, args: ReadonlyArray<string>, stdin?: string) =>
   Effect.flatMap(cluster.kubectl(args, { stdin }), ({ exitCode, stderr, stdout }) =>
     exitCode === 0 && stderr === "" ? Effect.succeed(stdout.trim()) : new Complaint({ args, stderr })
   )
 
-/** What was installed. */
+/** An installed overlay. */
 export interface Installation {
   /** The folder of the overlay. */
   readonly overlay: string
-  /** As whom the manager works, as the API server calls it. */
+  /** The user name of the manager's ServiceAccount, as the API server names it. */
   readonly account: string
 }
 
-/** The cluster with a node, before anything is installed. */
+/** A cluster with a node, before the installation. */
 export interface Scene {
   readonly cluster: ControlPlane
   readonly kubelet: Kubelet.Kubelet
   readonly kubectl: (...args: ReadonlyArray<string>) => ReturnType<typeof kubectl>
-  /** Has kubectl apply an object. */
+  /** Applies an object with kubectl. */
   readonly apply: (object: object) => ReturnType<typeof kubectl>
   /**
-   * Installs an overlay and waits until its manager is ready. At the end of the Scope it is taken away, unless the test has done so.
+   * Installs an overlay, and waits until the manager is ready. The end of the Scope deletes the overlay, unless the test has deleted it.
    */
   readonly install: (overlay: (typeof Overlay.names)[number]) => Effect.Effect<Installation, unknown, Scope.Scope>
-  /** Where the manager in the pod listens. */
+  /** The ports of the manager in the pod. */
   readonly ports: { readonly metrics: number; readonly probes: number }
-  /** What the manager has logged. */
+  /** The manager's log so far. */
   readonly log: Effect.Effect<string, unknown, Client.Client>
 }
 
-/** As in a cluster that is not for tests, pods get the token of their ServiceAccount by admission. */
+/**
+ * The control plane of these tests. As in a production cluster, admission mounts the token of the ServiceAccount into each pod.
+ */
 export const options: Envtest.Options = {
   controllers: true,
   scheduler: true,
   tokens: true
 }
 
-/** Where the manager runs. */
+/** The namespace of the manager. */
 export const namespace = "homeostat-system"
 
-/** The folder of an overlay with ports of its own: pods have the network of this machine, where others may have the usual ports. */
+/**
+ * Creates an overlay with free ports, and returns its folder. Pods share the network of this machine, where other programs may use the
+ * default ports.
+ */
 const overlayOn = (overlay: (typeof Overlay.names)[number], ports: Scene["ports"]) => {
   const container = "/spec/template/spec/containers/0"
   const patch = [
@@ -99,7 +104,7 @@ const node = (cluster: ControlPlane) =>
     return yield* Kubelet.start({ name: "node", directory: join(directory, "node"), apiServer: cluster.url, images })
   })
 
-/** A test in such a cluster. */
+/** Declares a test on such a cluster. */
 export const installed = <A, E>(
   name: string,
   body: (scene: Scene) => Effect.Effect<A, E, Scope.Scope | Client.Client>
@@ -129,7 +134,7 @@ export const installed = <A, E>(
           Effect.gen(function* () {
             if (overlay === "monitoring") yield* cluster.install(...Operator.definitions)
             const folder = yield* overlayOn(overlay, ports)
-            // Objects first: of their kinds none goes before them, and some wait for the manager.
+            // Objects are deleted before their CRDs, and the deletion of some objects needs the running manager.
             const remove = [
               ["delete", "webapps,backups,restores", "--all", "--all-namespaces", "--timeout=30s"],
               ["delete", "-k", folder, "--ignore-not-found", "--timeout=40s"]

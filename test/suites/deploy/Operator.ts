@@ -1,6 +1,6 @@
 /**
- * Stand-ins for the kinds of Prometheus' operator (monitoring.coreos.com/v1), with the fields that `deploy/` sets and no others, so
- * that a misspelt one is refused as it would be there.
+ * Minimal CRDs for the kinds of the Prometheus operator (monitoring.coreos.com/v1). They have only the fields that `deploy/` sets, so
+ * strict validation rejects a misspelt field.
  */
 import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
 
@@ -38,7 +38,7 @@ const endpoint = object({
 
 const rule = object({ alert: string, expr: string, for: string, labels: strings, annotations: strings })
 
-/** The kinds. */
+/** The CRDs of ServiceMonitor and PrometheusRule. */
 export const definitions: ReadonlyArray<CustomResourceDefinition> = [
   kind(
     "ServiceMonitor",

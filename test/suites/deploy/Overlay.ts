@@ -1,4 +1,4 @@
-/** What `kubectl apply -k` would apply: the objects of an overlay, as kubectl renders them. */
+/** The objects that `kubectl apply -k` would apply, as kubectl renders them. */
 import { cp } from "node:fs/promises"
 import { join } from "node:path"
 import type { BuiltIn } from "@homeostat/runtime"
@@ -8,17 +8,18 @@ import * as Process from "@homeostat/testkit/envtest/Process"
 import { Data, Effect, type Scope } from "effect"
 import { loadAll } from "js-yaml"
 
-/** The folder with everything that is installed. */
+/** The `deploy` folder. */
 export const folder = join(import.meta.dir, "../../../deploy")
 
-/** The overlays, each of which is a way to install. */
+/** The names of the overlays. Each overlay is one way to install the manager. */
 export const names = ["default", "namespaced", "high-availability", "tracing", "monitoring", "webhooks"] as const
 
 /** The folder of an overlay. */
 export const path = (name: (typeof names)[number]): string => join(folder, "overlays", name)
 
 /**
- * A folder of somebody's own with a kustomization in it, beside a checkout: this folder is `homeostat/deploy` there.
+ * Creates a folder with this kustomization and a copy of `deploy` at `homeostat/deploy`, as beside a user's checkout. The end of the
+ * Scope deletes the folder.
  */
 export const own = (kustomization: string): Effect.Effect<string, never, Scope.Scope> =>
   Effect.tap(Directory.make, (made) =>
@@ -28,10 +29,10 @@ export const own = (kustomization: string): Effect.Effect<string, never, Scope.S
     })
   )
 
-/** kubectl can't make objects of a folder. */
+/** kubectl cannot render a folder. */
 export class NotRendered extends Data.TaggedError("NotRendered")<{ readonly message: string }> {}
 
-/** An object, as far as all of them are alike. */
+/** The fields that all objects have. */
 export interface Manifest {
   readonly apiVersion: string
   readonly kind: string
@@ -42,17 +43,17 @@ export interface Manifest {
   }
 }
 
-/** Some objects. */
+/** The rendered objects of an overlay. */
 export interface Rendered {
   readonly all: ReadonlyArray<Manifest>
-  /** The one of a kind, or the one of that name; none is a defect. */
+  /** The only object of the kind, or the one with the name. Throws if there is not exactly one. */
   readonly one: <A extends object>(kind: string, name?: string) => A & Manifest
 }
 
-/** What was rendered already: the folders do not change while tests run. */
+/** The rendered overlays by folder. The folders do not change while tests run. */
 const rendered = new Map<string, Rendered>()
 
-/** The objects of a folder with a kustomization. */
+/** Renders the kustomization of a folder. Fails with kubectl's message if kubectl fails or warns. */
 export const render = (folder: string): Effect.Effect<Rendered, NotRendered | Assets.MissingAsset> =>
   Effect.suspend(() => {
     const known = rendered.get(folder)
@@ -66,7 +67,7 @@ const renderAnew = (folder: string): Effect.Effect<Rendered, NotRendered | Asset
     const kubectl = yield* Assets.find("kubectl")
     const { exitCode, stderr, stdout } = yield* Process.run(kubectl, ["kustomize", folder])
     if (exitCode !== 0 || stderr !== "") return yield* new NotRendered({ message: stderr })
-    // They are what kubectl has read itself, and what the API server is asked about by other tests.
+    // kubectl has parsed these objects itself, and other tests send them to the API server.
     const all = loadAll(stdout) as ReadonlyArray<Manifest>
     return {
       all,
@@ -82,7 +83,7 @@ const renderAnew = (folder: string): Effect.Effect<Rendered, NotRendered | Asset
     }
   })
 
-/** The manager's Deployment, its pod, and the container in it. */
+/** The manager's Deployment, its pod template and its container. */
 export const manager = (rendered: Rendered) => {
   const deployment = rendered.one<BuiltIn.Deployment>("Deployment", "homeostat")
   const template = deployment.spec?.template

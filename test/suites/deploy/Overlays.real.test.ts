@@ -1,6 +1,6 @@
 /**
- * What an overlay says fits together, and fits the program: flags, variables, rights, ports, labels, images. (It is the real lane's
- * for want of kubectl in the others.)
+ * The parts of each overlay fit together and fit the program: flags, variables, permissions, ports, labels and images. The tests need
+ * kubectl, which only the real lane has.
  */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
@@ -19,7 +19,7 @@ import * as Binary from "../binary/Binary.ts"
 import * as Markdown from "../docs/Markdown.ts"
 import * as Overlay from "./Overlay.ts"
 
-/** What the Jaeger of tests is built of. */
+/** The go.mod of the Jaeger that tests build. */
 const built = await Bun.file(join(import.meta.dir, "../../cluster/envtest/assets/jaeger/go.mod")).text()
 
 type Labels = { readonly [label: string]: string } | undefined
@@ -56,11 +56,11 @@ interface Monitor {
 const verb = Run.verb(program)
 const flags = Object.fromEntries(verb.flags.map((flag) => [flag.name, flag]))
 
-/** The variables of a container with what they are; one that a field of the pod gives has its name. */
+/** The environment of a container. A variable with a fieldRef has the path of the field as its value. */
 const environmentOf = ({ env = [] }: Container) =>
   Object.fromEntries(env.map(({ name, value, valueFrom }) => [name, value ?? valueFrom?.fieldRef?.fieldPath ?? ""]))
 
-/** The settings that the program reads from a container's arguments and variables, by the names of the flags. */
+/** The settings that the program reads from the arguments and the environment of a container, by flag. */
 const settingsOf = (container: Container) => {
   const [verb, ...args] = container.args ?? []
   expect(verb).toBe("run")
@@ -77,7 +77,7 @@ const selects = (selector: Labels, labels: Labels): boolean =>
 const portNamed = ({ ports = [] }: Container, wanted: number | string | undefined) =>
   ports.find(({ containerPort, name }) => name === wanted || containerPort === wanted)?.containerPort
 
-/** A test of each overlay. */
+/** Declares a test for each overlay. */
 const each = (
   behaviour: string,
   body: (rendered: Overlay.Rendered, name: string) => Effect.Effect<void> | void
@@ -105,7 +105,7 @@ type Binding = BuiltIn.RoleBinding | BuiltIn.ClusterRoleBinding
 const isBinding = (object: object): object is Binding & Overlay.Manifest =>
   "kind" in object && (object.kind === "RoleBinding" || object.kind === "ClusterRoleBinding")
 
-/** Every binding whose subject is the manager, or a group that it may belong to, and the roles that they refer to. */
+/** The bindings of the manager's ServiceAccount and of its groups, with the roles in their `roleRef`. */
 const rolesOf = (rendered: Overlay.Rendered) => {
   const { deployment, template } = Overlay.manager(rendered)
   const account = { kind: "ServiceAccount", name: template.spec?.serviceAccountName ?? "" }
@@ -134,7 +134,7 @@ const rolesOf = (rendered: Overlay.Rendered) => {
 
 const withoutNamespace = ["Namespace", "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"]
 
-/** What would be in whichever namespace kubectl has been told of. */
+/** The namespaced objects without a namespace. kubectl would create them in its current namespace. */
 const astray = ({ all }: Overlay.Rendered) =>
   all
     .filter(({ kind, metadata }) => metadata.namespace === undefined && !withoutNamespace.includes(kind))
@@ -152,7 +152,7 @@ describe("The overlay", () => {
   each("starts the program with flags that it has", (rendered) => {
     const settings = settingsOf(Overlay.manager(rendered).container)
     expect(settings).toMatchObject({ "leader-elect": true, "install-crds": false })
-    // A name is required with --namespace; every overlay has the program's, which its Role names.
+    // --namespace requires a name of the Lease. The Role grants access to the Lease with the program's name only.
     expect(settings["leader-elect-resource-name"] ?? program.name).toBe(program.name)
     if (Array.isArray(settings.namespace) && settings.namespace.length > 0) {
       expect(settings["leader-elect-resource-name"]).toBe(program.name)
@@ -172,7 +172,7 @@ describe("The overlay", () => {
       yield* Setting.read(program.settings).pipe(Effect.withConfigProvider(provider), Effect.orDie)
       const exporting = program.tracing({ name: program.name, version: "0", instance: "pod", environment })
       expect(Either.map(exporting, (exporting) => exporting !== undefined)).toEqual(Either.right(name === "tracing"))
-      // As many requests as twenty namespaces take, each with its own watches.
+      // The limit allows for twenty namespaces, each with its own watches.
       const setting = environment.BUN_CONFIG_MAX_HTTP_REQUESTS
       expect(Connections.problem({ workers: 48, watches: 20 * 12 }, setting)).toBeUndefined()
     })
@@ -232,7 +232,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
       const monitor = rendered.one<Monitor>("ServiceMonitor")
       const service = rendered.one<BuiltIn.Service>("Service", "homeostat-metrics")
       expect(monitor.spec.endpoints).toMatchObject([{ port: service.spec?.ports?.[0]?.name }])
-      // Prometheus' own default is http.
+      // Prometheus uses http by default.
       expect(monitor.spec.endpoints.map(({ authorization, scheme }) => ({ authorization, scheme }))).toEqual([
         { authorization: undefined, scheme: undefined }
       ])
@@ -300,7 +300,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
       expect(moverDockerfile).toContain(`--tag registry.example.com/${mover} `)
       const { runAsGroup, runAsNonRoot, runAsUser } = template.spec?.securityContext ?? {}
       expect([runAsNonRoot, runAsUser, runAsGroup]).toEqual([true, undefined, undefined])
-      // A name could be root's, and such a pod would be refused.
+      // The user must be a number: the kubelet rejects a pod with `runAsNonRoot` whose image has a user name.
       for (const file of [dockerfile, moverDockerfile]) expect(file).toMatch(/^USER 65532:65532$/m)
     })
   )
@@ -319,7 +319,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     })
     const { "graceful-shutdown-timeout": grace } = settingsOf(container)
     if (!Duration.isDuration(grace)) throw new Error("--graceful-shutdown-timeout is no duration")
-    // After the grace 5 s to clean up, 3 s for Events and for the Lease, 0.5 s for spans.
+    // After the grace period, cleanup takes 5 s, Events and the Lease take 3 s each, and spans take 0.5 s.
     expect(template.spec?.terminationGracePeriodSeconds).toBeGreaterThan(Duration.toSeconds(grace) + 5 + 3 + 3 + 0.5)
   })
 
@@ -380,7 +380,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
       to.some(({ podSelector }) => selects(podSelector?.matchLabels, labels))
     )
     expect(allowed.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([Number(port)])
-    // Jaeger authenticates no request: traces come from the manager alone, and no pod reads them.
+    // Jaeger does not authenticate requests. Only the manager may send traces, and no pod may read them.
     const fence = rendered.one<NetworkPolicy>("NetworkPolicy", "jaeger").spec
     expect(selects(fence.podSelector.matchLabels, labels)).toBe(true)
     const managers = [{ key: "app.kubernetes.io/name", operator: "In", values: ["homeostat"] }]
@@ -405,7 +405,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     expect(binding.subjects).toMatchObject([{ name: account, namespace: secret.metadata.namespace }])
     const role = rendered.one<BuiltIn.ClusterRole>("ClusterRole", binding.roleRef.name)
     expect(role.rules).toEqual([{ nonResourceURLs: ["/metrics"], verbs: ["get"] }])
-    // What Prometheus reads is scraped as the job that rules and dashboard ask for.
+    // The rules and the dashboard select this job.
     expect(service.metadata.labels?.["app.kubernetes.io/name"]).toBe("homeostat")
     expect(rendered.one<BuiltIn.ConfigMap>("ConfigMap").data?.["homeostat.json"]).toContain('"panels"')
   })

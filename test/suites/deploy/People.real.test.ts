@@ -1,4 +1,4 @@
-/** Whoever may look at or change what is in a namespace may do so with the kinds too, by the roles that each cluster has. */
+/** The roles `view` and `edit` of each cluster also grant access to the custom kinds. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -18,7 +18,9 @@ const kinds: ReadonlyArray<Kind> = [
   ["restores", "backup.example.com"]
 ]
 
-/** Somebody with one of those roles in the namespace, and what the API server says that he may do there. */
+/**
+ * Binds a new user to a role in the namespace, and returns a function that asks the API server for the user's permissions.
+ */
 const somebody = (cluster: ControlPlane, where: string, role: string) =>
   Effect.gen(function* () {
     const name = `${role}-${where}`

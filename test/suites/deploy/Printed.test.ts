@@ -1,4 +1,4 @@
-/** `manifests --image` prints the Deployment that `deploy/base` has. */
+/** `manifests --image` prints the Deployment of `deploy/base`. */
 import { expect, test } from "bun:test"
 import { join } from "node:path"
 import * as Flag from "@homeostat/runtime/command/Flag"

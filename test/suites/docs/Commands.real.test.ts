@@ -1,6 +1,6 @@
 /**
- * Runs the commands of each page and applies its YAML, from the top, in a copy of the tree with the built program, on a real cluster with
- * kwok.
+ * Runs the commands of each page in order, and applies its YAML. The tests use a copy of the tree with the built program, and a real
+ * cluster with kwok.
  */
 import { describe } from "bun:test"
 import { cp, mkdir, readdir, symlink, writeFile } from "node:fs/promises"
@@ -18,7 +18,7 @@ import * as Running from "../binary/Running.ts"
 import * as Managed from "../Managed.ts"
 import * as Commands from "./Commands.ts"
 
-/** Pages that install the kinds. Other pages need them before. */
+/** The pages that install the kinds. Other pages need these pages first. */
 const installing = new Set(["README.md", "deploy/README.md"])
 
 /** Pages that query a manager about a WebApp. */
@@ -27,7 +27,7 @@ const asking = new Set(["docs/logs.md", "docs/replay.md", "docs/why.md"])
 /** Pages that need a manager. */
 const managed = new Set([...installing, ...asking, "docs/backup.md"])
 
-/** A cluster of its own, because the pages install cluster-wide objects. The flag has no effect. */
+/** A separate control plane, because the pages install cluster-wide objects. The harmless flag makes it separate. */
 const alone = { ...Envtest.everything, apiServerFlags: ["--event-ttl=59m"] }
 
 /** A command of a page failed, or ended too early. */

@@ -30,7 +30,7 @@ export interface Page {
   readonly file: string
   readonly commands: ReadonlyArray<Commands>
   readonly blocks: ReadonlyArray<Commands | { readonly form: "apply"; readonly place: string; readonly text: string }>
-  /** The reasons of invalid blocks. */
+  /** The reasons why blocks are invalid. */
   readonly wrong: ReadonlyArray<string>
 }
 
@@ -77,7 +77,7 @@ export const read = (file: string, text: string): Page => {
   return { file, blocks, commands: blocks.filter((block): block is Commands => block.form !== "apply"), wrong }
 }
 
-/** All pages except generated ones, the guide and those of `bun run new`, which have tests of their own. */
+/** All pages except generated pages, the guide and the pages of `bun run new`. Those have their own tests. */
 const files = Array.from(new Glob("**/*.md").scanSync(root))
   .filter((file) => !/(^|\/)(node_modules|dist)\/|^docs\/(guide|reference)\/|^controllers\//.test(file))
   .sort()
@@ -87,11 +87,11 @@ export const pages: ReadonlyArray<Page> = (
   await Promise.all(files.map(async (file) => read(file, await Bun.file(join(root, file)).text())))
 ).filter(({ blocks, wrong }) => blocks.length + wrong.length > 0)
 
-/** A command as tests spell it: without variables, and with the current Bun. */
+/** A command as tests write it: without variables, and with the current Bun. */
 const spelt = (command: string): string =>
   command.replace(/^(?:[A-Z_]+=\S+ )+/, "").replace(/^npx --yes bun@[\d.]+/, "bun")
 
-/** The file that a command runs, also through a script of package.json. */
+/** The file that a command runs, directly or through a script of package.json. */
 const entryOf = (command: string, scripts: Readonly<Record<string, string>>): string | undefined => {
   const [, script = ""] = /^bun run (\S+)/.exec(command) ?? []
   return /bun (?:run )?(\S+\.ts)\b/.exec(`${command} ${scripts[script] ?? ""}`)?.[1]
@@ -112,7 +112,7 @@ const textOf = async (file: string): Promise<string> => {
   return [text, ...(await Promise.all(imported))].join("\n")
 }
 
-/** The commands of a block that its file or short form does not run. */
+/** The commands of a block that neither its file nor its short form runs. */
 export const unproven = async (
   block: Commands,
   scripts: Readonly<Record<string, string>>
@@ -132,7 +132,7 @@ export const unproven = async (
     const command = spelt(line)
     const entry = entryOf(command, scripts)
     if (block.form === "short") return entry === undefined || entry !== entryOf(block.command, scripts)
-    // A test may start the file of the script, or its module: `test/soak.ts` is a command around `Soak.ts`.
+    // A test may start the file of the script or import its module: `test/soak.ts` is a command for `Soak.ts`.
     const name = entry?.split("/").at(-1)
     if (elsewhere.includes(command)) return false
     const words = command

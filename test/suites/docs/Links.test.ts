@@ -14,7 +14,7 @@ const pages = new Map(
   await Promise.all(files.map(async (file) => [file, Page.read(await Bun.file(join(root, file)).text())] as const))
 )
 
-/** A link of a page to a file, from the root, and an anchor. */
+/** A link from a page to a file, relative to the root, with its anchor. */
 interface Link {
   readonly from: string
   readonly url: string

@@ -4,7 +4,7 @@
 export interface Hit {
   /** The text with its surroundings. */
   readonly found: string
-  /** What to write. */
+  /** The advice for the writer. */
   readonly advice: string
 }
 
@@ -13,7 +13,7 @@ interface Rule {
   readonly advice: string
 }
 
-/** The largest number of words in a sentence. */
+/** The most words that a sentence may have. */
 const longest = 25
 
 const rules: ReadonlyArray<Rule> = [

@@ -1,6 +1,7 @@
 /**
- * The TypeScript examples of pages. Blocks with `check="FILE.ts"` compile, all of a page in one folder, and their tests pass. Blocks with `mistake="FILE.ts"` do
- * not, and the next text block of the page shows a message of the compiler or of `@effect/tsgo`, in which `…` stands for any text.
+ * Compiles the TypeScript examples of pages. Blocks with `check="FILE.ts"` compile, all blocks of a page in one folder, and their tests
+ * pass. Blocks with `mistake="FILE.ts"` do not compile. The next text block then shows a message of the compiler or of `@effect/tsgo`,
+ * in which `…` stands for any text.
  */
 import { describe, expect, test } from "bun:test"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -69,7 +70,7 @@ describe("The mistakes in docs/effect.md", () => {
     })
   )
 
-  /** The messages about a file, which begin with its name. */
+  /** The messages about a file. Each begins with the name of the file. */
   const about = (output: string, name: string): string =>
     Bun.stripANSI(output)
       .split(/^(?=\S*?\w+\.ts[(:])/m)
@@ -88,7 +89,7 @@ describe("The mistakes in docs/effect.md", () => {
         .join(".*")
       expect([name, messages]).toEqual([name, expect.stringMatching(new RegExp(pattern))])
     }
-    // Only @effect/tsgo finds this one.
+    // The compiler accepts this mistake. Only @effect/tsgo reports it.
     expect(about(compiler, "Yield.ts")).toBe("")
     expect(Bun.stripANSI(diagnostics)).toContain("1 errors")
   }, 120_000)

@@ -1,18 +1,16 @@
-/**
- * What this process holds: memory, and things that go on by themselves.
- */
+/** Measures the memory, timers and sockets of this process. */
 import { heapStats } from "bun:jsc"
 import { readdirSync, readlinkSync } from "node:fs"
 
-/** What was found at a moment, after garbage was collected. */
+/** The resources of this process at one moment, after a garbage collection. */
 export interface Footprint {
-  /** JavaScript's live memory. */
+  /** The live heap of JavaScript, in MiB. */
   readonly heapMiB: number
-  /** What the system has given to the process. */
+  /** The resident set size of the process, in MiB. */
   readonly residentMiB: number
-  /** Timers that were set and are neither over nor cleared. */
+  /** Timers that are set and have neither fired nor been cleared. */
   readonly timers: number
-  /** Open sockets; on systems without `/proc` 0. */
+  /** Open sockets. The count is 0 on systems without `/proc`. */
   readonly sockets: number
 }
 
@@ -24,7 +22,7 @@ const socketsOf = (): number => {
       try {
         return readlinkSync(`/proc/self/fd/${descriptor}`).startsWith("socket:")
       } catch {
-        // The descriptor that read the folder.
+        // This is the descriptor of the folder listing itself, which is closed by now.
         return false
       }
     }).length
@@ -33,9 +31,9 @@ const socketsOf = (): number => {
   }
 }
 
-/** Collects garbage, and looks. */
+/** Collects garbage, and returns the resources that remain. */
 export const take = (): Footprint => {
-  // What the first collection finalizes, the second one frees.
+  // The second collection frees the objects that the first one finalized.
   Bun.gc(true)
   Bun.gc(true)
   const { heapSize, objectTypeCounts } = heapStats()
@@ -51,9 +49,12 @@ interface HeapSnapshot {
   readonly strings: ReadonlyArray<string>
 }
 
-/** The strings in the memory that match: whatever still knows of an object knows its name. Takes a while, and memory. */
+/**
+ * Returns the strings on the heap that match the pattern. An object that still refers to a Kubernetes object usually holds its name. A
+ * snapshot is slow and needs much memory.
+ */
 export const mentions = (pattern: RegExp): ReadonlyArray<string> => {
-  // The format is V8's, which names each string that lives.
+  // A snapshot in V8's format lists each live string.
   const snapshot = JSON.parse(Bun.generateHeapSnapshot("v8")) as HeapSnapshot
   return snapshot.strings.filter((text) => pattern.test(text))
 }

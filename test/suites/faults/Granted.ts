@@ -1,4 +1,4 @@
-/** Somebody with the rights that the WebApp controller needs in one namespace, who can lose them. */
+/** A user with the permissions of the WebApp controller in one namespace, which a test can revoke. */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Permissions from "@homeostat/runtime/manager/Permissions"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
@@ -8,19 +8,21 @@ import type { User } from "@homeostat/testkit/envtest/User"
 import { controller } from "@homeostat/webapp"
 import { Effect } from "effect"
 
-/** The user, and whether they may. */
+/** A user, and the effects that grant and revoke the user's permissions. */
 export interface Granted {
   readonly user: User
-  /** Takes every right away. */
+  /** Revokes all permissions of the user. */
   readonly revoke: Effect.Effect<unknown, unknown, Client.Client>
-  /** Gives them (back). */
+  /** Grants the permissions again. */
   readonly grant: Effect.Effect<unknown, unknown, Client.Client>
 }
 
-/** What `homeostat rbac` grants in a namespace. */
+/** The rules of the Role that `homeostat rbac` prints for one namespace. */
 const rules = Rbac.rulesOf(Permissions.ofControllers([controller], { installCrds: false, namespaces: [] }))
 
-/** A new user, in no group that is exempt from anything, with the rights in this namespace. */
+/**
+ * Creates a user with these permissions in the namespace. The user belongs to no group that bypasses authorization or flow control.
+ */
 export const user = (cluster: ControlPlane, namespace: string): Effect.Effect<Granted, unknown, Client.Client> =>
   Effect.gen(function* () {
     const user = yield* cluster.addUser({ name: `manager-${namespace}` })

@@ -1,11 +1,11 @@
-/** Who leads while the network fails: two managers, each behind a wire of its own. */
+/** Leader election while the network fails: two managers, each behind its own TCP proxy. */
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import { leads, paired, type Replica, written } from "./Pair.ts"
 import { converged, want } from "./Wired.ts"
 
-/** Waits until a replica has sent so many writes. */
+/** Waits until the replica has sent `count` writes. */
 const writes = (replica: Replica, count: number) =>
   Managed.eventually(
     `that ${replica.name} has written ${count} times`,
@@ -20,7 +20,7 @@ describe("Of two managers", () => {
       Effect.gen(function* () {
         const { first, namespace, overlaps, second } = place
         let round = 0
-        // Never without work: whoever leads writes.
+        // A change every 50 ms ensures that the leader always has something to write.
         yield* Effect.suspend(() => want({ namespace, name: `app-${round % 5}` }, `registry.test/web:${++round}`)).pipe(
           Effect.zipRight(Effect.sleep("50 millis")),
           Effect.forever,

@@ -1,4 +1,4 @@
-/** Who leads while the API server fails. */
+/** Leader election while the API server is down. */
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"

@@ -1,4 +1,4 @@
-/** What a manager still holds when everything that happened is over. */
+/** A manager releases its memory, fibers, timers and connections after churn and faults. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import * as Process from "@homeostat/testkit/envtest/Process"
@@ -9,7 +9,7 @@ import { Effect } from "effect"
 const soak = join(import.meta.dir, "../../soak.ts")
 
 describe("Twenty seconds of churn and faults", () => {
-  // In a process of its own, whose memory and connections are those of no other test.
+  // The soak runs in its own process, so that other tests do not change its memory and connections.
   live(
     "leaves nothing behind: no memory, no fiber, no timer, no connection, no name",
     () =>

@@ -1,4 +1,4 @@
-/** What a manager makes of an API server that has too much to do, and of one that sheds connections. */
+/** A manager with an overloaded API server, and with one that closes connections by GOAWAY. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { WebApp } from "@homeostat/webapp/WebApp"
@@ -7,10 +7,10 @@ import type { Exchange } from "../runtime/Counted.ts"
 import * as Granted from "./Granted.ts"
 import { converged, create, metric, plane, real, sent } from "./Wired.ts"
 
-/** How long after each refusal the same request was sent again, in ms. */
+/** The milliseconds between each 429 and the retry of the same request. */
 const waits = (exchanges: ReadonlyArray<Exchange>): ReadonlyArray<number> =>
   exchanges.flatMap(({ at, request, status }, index) => {
-    // Events are all posted to one path, so that one of them can't be told from the next.
+    // All Events are posted to one path, so the retry of an Event cannot be identified.
     const again =
       status === 429 && !request.startsWith("POST")
         ? exchanges.slice(index + 1).find((next) => next.request === request)
@@ -32,12 +32,12 @@ describe("A manager that is refused for too many requests", () => {
         const refused = exchanges.filter(({ status }) => status === 429)
         expect(refused.length).toBeGreaterThan(0)
         expect(metric(place, "rest_client_requests_total", { code: "429" })).toBeGreaterThanOrEqual(refused.length)
-        // The server says one second, from when it answers; both ends of that are seen from here, so not to the millisecond.
+        // The server asks for a delay of one second. Both times are measured at the client, so the limit leaves 50 ms.
         const waited = waits(exchanges)
-        // How many requests meet each other depends on the machine.
+        // The count of concurrent requests depends on the machine.
         expect(waited.length).toBeGreaterThan(count / 4)
         expect(waited.filter((wait) => wait < 950)).toEqual([])
-        // Two children and a status or two for each; and every refusal is one more.
+        // A WebApp needs two children and one or two status writes. Each 429 adds one request.
         expect(sent(place) - before - refused.length).toBeLessThan(count * 6)
         expect(refused.length).toBeLessThan(count * 10)
         expect((yield* Client.list(WebApp, { namespace })).items.length).toBe(count)

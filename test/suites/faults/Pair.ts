@@ -1,4 +1,4 @@
-/** Two managers in an election, each behind a wire of its own. */
+/** Two managers in one leader election, each behind its own TCP proxy. */
 import type * as Client from "@homeostat/runtime/client/Client"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import * as Crd from "@homeostat/runtime/resource/Crd"
@@ -12,7 +12,7 @@ import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 import { behind, converged, create, plane } from "./Wired.ts"
 
-/** One of two, in an election. */
+/** A manager that takes part in the election. */
 export interface Replica {
   readonly name: string
   readonly proxy: TcpProxy.TcpProxy
@@ -20,7 +20,7 @@ export interface Replica {
   readonly state: LeaderElection.LeaderElection["state"]
 }
 
-/** A Lease as by default, in a quarter of the time. */
+/** A quarter of the default durations of the Lease. */
 const times = { leaseDuration: "4 seconds", renewDeadline: "2500 millis", retryPeriod: "500 millis" } as const
 
 const replica = (cluster: ControlPlane, namespace: string, name: string) =>
@@ -35,21 +35,21 @@ const replica = (cluster: ControlPlane, namespace: string, name: string) =>
     return made
   })
 
-/** What it sent as the leader: every write but those that are the election's. */
+/** The writes of the replica as leader, without Leases and Events. */
 export const written = ({ manager }: Replica): ReadonlyArray<Counted.Exchange> =>
   manager.exchanges.filter(({ request }) => !/^GET |\/leases\b|\/events\b/.test(request))
 
-/** Waits until just this one leads. */
+/** Waits until the replica leads. Fails after `seconds`. */
 export const leads = (one: Replica, seconds = 20) =>
   Managed.eventually(`that ${one.name} leads`, Effect.sync(one.state), ({ leading }) => leading, seconds * 1000)
 
 interface Pair {
   readonly cluster: ControlPlane
   readonly namespace: string
-  /** The leader, and the other one. */
+  /** `first` leads when the test begins. */
   readonly first: Replica
   readonly second: Replica
-  /** How often both led at a moment. */
+  /** The number of samples, one every 5 ms, in which both replicas led. */
   readonly overlaps: () => number
 }
 
@@ -76,8 +76,8 @@ const on =
       { ...plane, timeoutMillis: 180_000 }
     )
 
-/** A test with two managers, one of which leads. */
+/** Declares a test with two managers, of which `first` leads. */
 export const paired = on(Shared.cluster)
 
-/** The same on a real control plane, for those that kill it. */
+/** Declares the same test on a real control plane, for tests that kill the API server. */
 export const real = on(Shared.real)

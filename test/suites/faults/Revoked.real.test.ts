@@ -1,4 +1,4 @@
-/** What a manager makes of rights that it had. */
+/** A manager loses its permissions and gets them back. */
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
@@ -18,7 +18,7 @@ describe("A manager whose rights are taken away", () => {
         const attempts = manager.attempts.length
         yield* revoke
         yield* want({ namespace, name: "app-0" }, "registry.test/web:2")
-        // An open watch lives on, without the right to open it.
+        // The API server authorizes a watch only when it starts, so open watches continue.
         yield* Managed.eventually(
           "a reconcile that is forbidden",
           Effect.sync(() => manager.attempts.slice(attempts)),

@@ -1,4 +1,4 @@
-/** What a manager makes of an API server that goes away and comes back. */
+/** A manager whose API server stops, hangs or restarts. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -8,11 +8,11 @@ import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import { converged, create, informers, metric, pass, real, sent, strays, type Wired, want } from "./Wired.ts"
 
-/** The API server, running again when the test has ended, whatever came of it. */
+/** The API server's process. The end of the Scope starts it again, even if the test failed. */
 const apiServer = ({ cluster }: Wired) =>
   Effect.acquireRelease(cluster.process("kube-apiserver"), ({ start }) => Effect.ignore(Effect.interruptible(start)))
 
-/** Waits until the manager has said that no server answers: it has nothing to do then, and does nothing. */
+/** Waits until the manager logs that no API server answers. The manager pauses its reconciles from then on. */
 const lost = ({ manager }: Wired) =>
   Managed.eventually(
     "that it says so",
@@ -30,16 +30,16 @@ describe("A manager whose API server", () => {
         const server = yield* apiServer(place)
         const key = { namespace, name: "app-0" }
         yield* Client.patch(Deployment, key, Patch.merge({ metadata: { annotations: { note: "mine" } } }))
-        // Acknowledged, all of them; the work on them is not done.
+        // The API server has stored all 40 WebApps. Most are not reconciled yet.
         yield* create(place, "late", 40)
         yield* want(key, "registry.test/web:2")
         yield* server.kill
         yield* lost(place)
-        // What was under way is tried again for some seconds.
+        // The client retries requests in progress for some seconds.
         yield* pass(place, "12 seconds")
         const [quiet, attempts] = [sent(place), manager.attempts.length]
         yield* pass(place, "48 seconds")
-        // A watch of each of five kinds every two or three seconds, and a probe every two.
+        // Five kinds retry their watch every two or three seconds. The manager also sends a probe every two seconds.
         expect(sent(place) - quiet).toBeLessThan(250)
         expect(manager.attempts.length).toBe(attempts)
 
@@ -55,7 +55,7 @@ describe("A manager whose API server", () => {
         yield* converged(place, "30 seconds")
         expect((yield* Client.list(WebApp, { namespace })).items.length).toBe(45)
         expect((yield* Client.get(Deployment, key)).metadata.annotations).toMatchObject({ note: "mine" })
-        // A server that has just started may refuse a watch once more, long after everything has converged.
+        // A restarted server may reject a watch once more, long after all WebApps have converged.
         const states = yield* Managed.eventually(
           "that every kind is followed again",
           Effect.sync(() => informers(place)),
@@ -65,7 +65,7 @@ describe("A manager whose API server", () => {
           states.length
         )
         expect(metric(place, "rest_client_requests_total", { code: "<error>" })).toBeGreaterThan(0)
-        // Where the server's memory does not reach back to, once for each kind, and no more.
+        // An informer lists again at most once, and only if the server's watch cache no longer has its revision.
         expect(states.filter(({ reasons, relists }) => relists > 1 || relists !== (reasons.expired ?? 0))).toEqual([])
       }),
     { timeoutMillis: 180_000 }
@@ -76,7 +76,7 @@ describe("A manager whose API server", () => {
       const { namespace } = place
       const server = yield* apiServer(place)
       const before = sent(place)
-      // Work that falls into the time in which it refuses.
+      // The server rejects requests while it shuts down, and this work falls into that time.
       yield* create(place, "late", 20)
       yield* server.stop
       expect(sent(place) - before).toBeLessThan(400)
@@ -112,7 +112,7 @@ describe("A manager whose API server", () => {
               Effect.map(leap("1 second"), since),
               (all) => all.filter((request) => request === probe).length >= 3
             )
-            // Events are not part of a reconcile.
+            // The recorder sends Events outside of reconciles.
             expect(since().filter((request) => request !== probe && !request.endsWith("/events"))).toEqual([])
           }),
         () => server.resume
@@ -128,7 +128,7 @@ describe("A manager whose API server", () => {
       const [before, watched] = [sent(place), manager.watches.length]
       yield* proxy.refuse
       yield* proxy.cut
-      // Written while nobody watches, before and after the restart: the server's memory begins in between.
+      // These writes happen while no watch is open. The watch cache of the restarted server begins between them.
       yield* want({ namespace, name: "app-0" }, "registry.test/web:2")
       yield* Client.delete(WebApp, { namespace, name: "app-4" })
       yield* server.kill
@@ -143,7 +143,7 @@ describe("A manager whose API server", () => {
       )
       expect(states.map(({ reasons }) => reasons.expired)).toEqual(states.map(() => 1))
       expect(metric(place, "homeostat_watch_relists_total", { reason: "expired" })).toBe(states.length)
-      // Once each; and once more where the server, just started, refused the first.
+      // Each kind starts a new watch once. The restarted server may reject the first attempt.
       const anew = manager.watches.slice(watched).filter((path) => path.includes("sendInitialEvents"))
       expect(anew.length).toBeLessThan(3 * states.length)
       expect(states.find(({ kind }) => kind === "WebApp")?.size).toBe(4)

@@ -1,11 +1,9 @@
 /**
- * A manager under churn and faults for a while, and what is left of it afterwards: memory, fibers, timers and sockets have to
- * be what they were before.
+ * Runs a manager under churn and faults, and compares its memory, fibers, timers and sockets before and after.
  *
- * Users make, change and delete WebApps, strangers damage their children, and meanwhile the network and the API server fail
- * in every way that the tests of this folder know. Then all is mended, everything has to converge, everything is deleted,
- * an hour is leapt over (what is kept for a time is kept no longer), and what the process holds is compared with what
- * it held after the same thing done for a short time.
+ * Users create, change and delete WebApps, and other owners damage the children. Meanwhile the network and the API server fail in every
+ * way that the tests of this folder cover. Then the soak repairs everything, waits until everything has converged, and deletes all
+ * objects. It skips 70 minutes, so that cached values expire. The baseline comes from a short warm-up with the same steps.
  */
 
 import * as Client from "@homeostat/runtime/client/Client"
@@ -26,51 +24,51 @@ import * as Counted from "../runtime/Counted.ts"
 import * as Footprint from "./Footprint.ts"
 import { behind, converged } from "./Wired.ts"
 
-/** How long, and how much. */
+/** The length and the load of a soak. */
 export interface Options {
   readonly duration: Duration.DurationInput
-  /** WebApps that there are at most at a time. */
+  /** The highest number of WebApps at a time. */
   readonly apps: number
-  /** What is drawn from it, comes again with it: the actions and faults, though not their timing. */
+  /** The seed of the actions and faults. The same seed draws the same ones, but not at the same times. */
   readonly seed: string
-  /** Told what happens, one line each. */
+  /** Receives one line for each event of the soak. */
   readonly report?: ((line: string) => void) | undefined
 }
 
-/** What the manager holds. All but memory is counted exactly. */
+/** The resources that the manager holds. All counts except memory are exact. */
 export interface Held extends Footprint.Footprint {
   readonly fibers: number
-  /** Connections to the API server. */
+  /** Open connections to the API server. */
   readonly connections: number
-  /** Keys in the queue, whatever for. */
+  /** Keys in the work queue: ready, delayed or in progress. */
   readonly queued: number
   /** Objects in the caches. */
   readonly stored: number
-  /** Own writes that are laid over them. */
+  /** The manager's own writes that the caches show before a watch delivers them. */
   readonly overlaid: number
 }
 
-/** What a soak has found. */
+/** The findings of a soak. */
 export interface Result {
   readonly before: Held
   readonly after: Held
-  /** Strings in the memory that name an object of the soak, all of which are gone. */
+  /** Strings on the heap that name an object of the soak, although all these objects are deleted. */
   readonly mentions: ReadonlyArray<string>
   readonly actions: { readonly [action: string]: number }
   readonly faults: { readonly [fault: string]: number }
-  /** Times that the manager began to lead. */
+  /** How often the manager became the leader. */
   readonly terms: number
   readonly restarts: number
   readonly relists: number
 }
 
-/** A Lease as by default, in a quarter of the time: every longer fault ends a term. */
+/** A quarter of the default durations of the Lease, so that each long fault ends a term. */
 const times = { leaseDuration: "4 seconds", renewDeadline: "2500 millis", retryPeriod: "500 millis" } as const
 
-/** No other string in this process looks like a name of ours. */
+/** The names of the soak's WebApps. No other string in this process matches. */
 const names = /soak-(?:\d+)x/
 
-/** Runs one. */
+/** Runs a soak on the cluster, and returns the resources that the manager holds before and after. */
 export const run = (cluster: ControlPlane, { apps, duration, report = () => undefined, seed }: Options) =>
   Effect.gen(function* () {
     yield* cluster.install(Crd.of(WebApp))
@@ -134,7 +132,7 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
     )
     const steal = Effect.flatMap(some, (key) => Client.delete(Service, key))
 
-    /** Draws one by its weight. */
+    /** Draws one choice by its weight. */
     const draw = <A>(choices: ReadonlyArray<readonly [weight: number, A]>): Effect.Effect<A | undefined> =>
       Effect.map(Random.nextRange(0, sum(choices.map(([weight]) => weight))), (at) => {
         let left = at
@@ -153,7 +151,7 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
         [present.size === 0 ? 0 : 2, ["drift", drift]],
         [present.size === 0 ? 0 : 1, ["steal", steal]]
       ])) ?? ["create", create]
-      // A server that is away fails it. What counts is what was acknowledged.
+      // An action fails while the API server is down. The count has the acknowledged actions only.
       if (Option.isSome(yield* Effect.option(Effect.timeout(action, "5 seconds")))) count(actions, what)
       yield* Effect.sleep("20 millis")
     })
@@ -166,7 +164,7 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
         [6, ["cut", proxy.cut]],
         [3, ["delay", Effect.zipRight(proxy.delay(150), pause(500, 1500))]],
         [3, ["blackhole", Effect.zipRight(proxy.blackhole, pause(500, 5000))]],
-        // Nothing else would notice within minutes.
+        // Without the leap, the manager notices a half-open connection only after minutes.
         [2, ["half-open", Effect.all([proxy.halfOpen, Effect.sleep("1500 millis"), leap("151 seconds")])]],
         [2, ["refuse", Effect.all([proxy.refuse, proxy.cut, pause(500, 3000)])]],
         [1, ["pause", Effect.all([server.pause, pause(500, 2000), server.resume])]],
@@ -194,7 +192,9 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
     )
     const calm = Managed.eventually("that it leads and all is synced", isCalm, (is) => is, "60 seconds")
 
-    /** Some time of churn and faults; then all is right, and then nothing is there any more. */
+    /**
+     * Runs churn and faults for a time, waits until all WebApps have converged, deletes them, and waits until the manager is idle.
+     */
     const phase = (name: string, length: Duration.DurationInput, mostFibers = Number.POSITIVE_INFINITY) =>
       Effect.gen(function* () {
         const forSeed = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>) =>
@@ -216,8 +216,8 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
         yield* leap("70 minutes")
         yield* Effect.sleep("2 seconds")
         yield* calm
-        // After the leap all watches connect again at once. The pool closes the connections that lost this race within seconds. The last
-        // Events may still be written, each by a fiber.
+        // After the leap all watches reconnect at once. The pool closes surplus connections within seconds. Fibers may still write the
+        // last Events.
         const quiet = yield* Managed.eventually(
           "that nothing is left",
           held,
@@ -235,7 +235,7 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
     const before = yield* phase("warm-up", Duration.times(Duration.decode(duration), 0.2))
     const after = yield* phase("soak", duration, allowed.fibers(before.fibers))
     const counted = (what: "restarts" | "relists") => sum(informers.map((informer) => informer.state()[what]))
-    // Strings of the last Events stay in the heap for some seconds longer than the queues.
+    // Strings of the last Events stay on the heap for some seconds after the queues are empty.
     let mentions = Footprint.mentions(names)
     for (let wait = 0; wait < 5 && mentions.length > allowedMentions; wait++) {
       yield* Effect.sleep("10 seconds")
@@ -255,8 +255,8 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
   }).pipe((soak) => Effect.flatMap(Managed.client(cluster), (client) => Effect.provide(soak, client)))
 
 /**
- * The most that a process may hold afterwards. The heap after a collection differs a little from run to run. Resident memory is
- * printed only, because the allocator decides how much free memory it returns.
+ * The limits for the resources after the soak. The heap after a collection differs a little from run to run. Resident memory has no
+ * limit, because the allocator decides how much free memory it returns.
  */
 const allowed: { readonly [what in Exclude<keyof Held, "residentMiB">]: (before: number) => number } = {
   heapMiB: (before) => before * 1.15 + 3,
@@ -269,13 +269,13 @@ const allowed: { readonly [what in Exclude<keyof Held, "residentMiB">]: (before:
   overlaid: () => 0
 }
 
-/** A cache of strings may still have some; a map that nobody clears has one for every object that ever was. */
+/** A cache of strings may keep a few names. A map that is never cleared keeps one for each object. */
 const allowedMentions = 30
 
-/** What is held too much, one line each. */
+/** The resources that exceed their limits, one line each. */
 export const leaks = ({ after, before, mentions }: Result): ReadonlyArray<string> => [
   ...Object.entries(allowed).flatMap(([name, most]) => {
-    // The names of a type's fields are its keys.
+    // `Object.entries` loses the type of the keys.
     const what = name as keyof typeof allowed
     return after[what] <= most(before[what]) ? [] : [`${what}: ${after[what]}, and ${before[what]} before`]
   }),

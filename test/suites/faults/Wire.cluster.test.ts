@@ -1,4 +1,4 @@
-/** What a manager makes of a network that loses, delays and swallows. */
+/** A manager whose network drops, delays or swallows data. */
 
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -17,7 +17,7 @@ describe.concurrent("A manager whose wire", () => {
     Effect.gen(function* () {
       const { manager, namespace, proxy } = place
       const key = { namespace, name: "app-0" }
-      // What somebody else has written, and nobody of ours may undo.
+      // Another manager owns this annotation, and the controller must keep it.
       yield* Client.patch(Deployment, key, Patch.merge({ metadata: { annotations: { note: "mine" } } }))
       const [before, watched] = [sent(place), manager.watches.length]
       for (const round of [1, 2, 3]) {
@@ -27,7 +27,7 @@ describe.concurrent("A manager whose wire", () => {
         yield* converged(place)
         expect(proxy.counted().connections).toBeGreaterThan(connections)
       }
-      // Not thrice each: one that is waiting to come back has nothing that could be cut.
+      // Not every watch breaks three times: a cut does not affect a watch that waits to reconnect.
       const states = yield* Managed.eventually(
         "that all watches are back",
         Effect.sync(() => informers(place)),
@@ -68,14 +68,14 @@ describe.concurrent("A manager whose wire", () => {
       yield* want({ namespace, name: "app-0" }, "registry.test/web:unheard")
       yield* leap("135 seconds")
       expect(metric(place, "homeostat_watch_restarts_total")).toBe(0)
-      // Each counts from the last line it heard, some of which are seconds older than this test.
+      // Each watch counts from its last line, which may be seconds older than this test.
       yield* leap("15 seconds")
       yield* Managed.eventually(
         "that every watch was given up",
         Effect.sync(() => metric(place, "homeostat_watch_restarts_total", { reason: "idle" })),
         (count) => count === informers(place).length
       )
-      // Should the dead connection be tried once more, the deadline of the request ends that.
+      // If the client tries the dead connection once more, the deadline of that request ends it.
       yield* Effect.zipRight(Effect.sleep("1 seconds"), leap("30 seconds"))
       yield* converged(place)
       expect(metric(place, "homeostat_watch_relists_total")).toBe(0)
@@ -101,7 +101,7 @@ describe.concurrent("A manager whose wire", () => {
         yield* get
         yield* proxy.halfOpen
         const asking = yield* Effect.fork(Effect.flip(get))
-        // Bun gives up a connection whose request is aborted if it was silent for a second, and that second is a real one.
+        // Bun closes the connection of an aborted request only after one second of silence, in real time.
         yield* Effect.sleep("1500 millis")
         yield* leap("27 seconds")
         expect(asking.unsafePoll()).toBeNull()
@@ -115,7 +115,7 @@ describe.concurrent("A manager whose wire", () => {
     Effect.gen(function* () {
       const { leap, manager, namespace, proxy } = place
       const key = { namespace, name: "app-0" }
-      // On a slow wire each write takes two seconds, so that one of them is under way now.
+      // With this delay each write takes two seconds, so that one is still in progress.
       yield* proxy.delay(1000)
       yield* want(key, "registry.test/web:swallowed")
       yield* Managed.eventually(
@@ -136,7 +136,7 @@ describe.concurrent("A manager whose wire", () => {
         Effect.map(leap("1 second"), since),
         (all) => all.filter((request) => request === probe).length >= 5
       )
-      // Events are not part of a reconcile.
+      // The recorder sends Events outside of reconciles.
       expect(since().filter((request) => request !== probe && !request.endsWith("/events"))).toEqual([])
       yield* proxy.heal
       yield* converged(place, "30 seconds")

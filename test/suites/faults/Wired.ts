@@ -1,6 +1,6 @@
 /**
- * A manager with the WebApp controller whose only way to the API server is a wire that can be damaged, on a control plane
- * whose programs may be killed. The test itself has a way of its own.
+ * A manager with the WebApp controller that reaches the API server only through a TCP proxy. A test can disturb the proxy and kill the
+ * programs of the control plane. The test's own client bypasses the proxy.
  */
 
 import * as Client from "@homeostat/runtime/client/Client"
@@ -21,26 +21,26 @@ import { Duration, Effect, type Scope } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 
-/** What these tests run on: a control plane of their own, as they kill it, with what takes away the children of the deleted. */
+/** The control plane of these tests. The garbage collector deletes the children of deleted WebApps. */
 export const plane: Envtest.Options = { controllers: ["garbage-collector-controller"] }
 
-/** Where a test damages things. */
+/** A running manager, and the proxy and the cluster that a test can disturb. */
 export interface Wired {
   readonly cluster: ControlPlane
   readonly namespace: string
   readonly proxy: TcpProxy.TcpProxy
   readonly manager: Counted.Counted
-  /** The manager's time passes at once. */
+  /** Advances the manager's clock at once. */
   readonly leap: VirtualTime.LeapingTime["leap"]
 }
 
-/** How a test begins. */
+/** The start of a test. */
 export interface Options extends Envtest.Options {
-  /** WebApps that are there, and converged, when the test begins; default 5. */
+  /** The number of WebApps that have converged when the test begins. Default: 5. */
   readonly apps?: number | undefined
-  /** Who the manager is; default the administrator. */
+  /** The user of the manager. Default: the administrator. */
   readonly user?: (cluster: ControlPlane, namespace: string) => Effect.Effect<User, unknown, Client.Client>
-  /** Default 120 000. */
+  /** The time limit of the test. Default: 120 000 ms. */
   readonly timeoutMillis?: number | undefined
 }
 
@@ -72,16 +72,16 @@ const on =
       { ...plane, timeoutMillis: 120_000, ...options }
     )
 
-/** A test with a manager at work, behind a wire. */
+/** Declares a test with a manager behind a TCP proxy. */
 export const wired = on(Shared.cluster)
 
-/** The same on a real control plane, for those that kill it, or need another one than the usual. */
+/** Declares the same test on a real control plane, for tests that kill the API server or need other flags. */
 export const real = on(Shared.real)
 
-/** The user, at the other end of the wire. */
+/** The same user, with the proxy's address as the server. */
 export const behind = (proxy: TcpProxy.TcpProxy, user: User): User => ({ ...user, server: proxy.instead(user.server) })
 
-/** Makes WebApps, called `prefix-0` and so on. */
+/** Creates `count` WebApps, named `prefix-0`, `prefix-1` and so on. */
 export const create = ({ namespace }: Pick<Wired, "namespace">, prefix: string, count: number) =>
   Effect.forEach(
     Array.from({ length: count }, (_, index) => `${prefix}-${index}`),
@@ -90,10 +90,10 @@ export const create = ({ namespace }: Pick<Wired, "namespace">, prefix: string, 
     { concurrency: 8 }
   )
 
-/** A user wants another image. */
+/** Changes the image of a WebApp, as a user does. */
 export const want = (key: ObjectKey, image: string) => Client.patch(WebApp, key, Patch.merge({ spec: { image } }))
 
-/** What is not as the WebApps of a namespace say, one line each. */
+/** The differences between the WebApps of a namespace and their children, one line each. */
 export const strays = (namespace: string) =>
   Effect.gen(function* () {
     const [apps, deployments, services] = yield* Effect.all(
@@ -118,25 +118,25 @@ export const strays = (namespace: string) =>
     })
   })
 
-/** Waits until all is as the WebApps say. */
+/** Waits until all children match their WebApps. Fails after `timeout`. */
 export const converged = (
   { namespace }: Pick<Wired, "namespace">,
   timeout: Duration.DurationInput = "60 seconds"
 ): Effect.Effect<unknown, Managed.NotSo, Client.Client> =>
   Managed.eventually("that nothing strays", strays(namespace), ({ length }) => length === 0, timeout)
 
-/** How the manager's informers are doing: by kind, what they counted. */
+/** The state and the counters of the manager's informers, with the kind of each. */
 export const informers = ({ manager }: Pick<Wired, "manager">) =>
   manager.runners
     .flatMap(({ informers }) => informers)
     .map((informer) => ({ kind: informer.resource.kind, size: informer.store.size(), ...informer.state() }))
 
-/** What the manager has sent so far, watches too. */
+/** The number of requests that the manager has sent, with watches. */
 export const sent = ({ manager }: Pick<Wired, "manager">): number => manager.requests.length + manager.watches.length
 
 /**
- * Lets the manager's time pass, a quarter of a second after another. Each time this waits until the requests that fell due are
- * answered or refused, so that a server has to do one of the two.
+ * Advances the manager's clock in steps of 250 ms. After each step it waits until every pending request has a response or an error. The
+ * API server must therefore answer or refuse connections.
  */
 export const pass = ({ leap, manager }: Pick<Wired, "leap" | "manager">, duration: Duration.DurationInput) =>
   Effect.repeatN(
@@ -147,7 +147,7 @@ export const pass = ({ leap, manager }: Pick<Wired, "leap" | "manager">, duratio
     Math.ceil(Duration.toMillis(duration) / 250) - 1
   )
 
-/** A metric of the manager's, summed over its series with these labels. */
+/** The sum of a metric of the manager over all series with these labels. */
 export const metric = (
   { manager }: { readonly manager: Counted.Counted },
   name: string,

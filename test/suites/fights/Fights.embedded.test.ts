@@ -16,7 +16,7 @@ import * as ByHand from "../webapp/ByHand.ts"
 import * as Scene from "../webapp/Scene.ts"
 import * as Rival from "./Rival.ts"
 
-/** The limit for the report of a fight. */
+/** The time within which the manager must report a fight. */
 const window = "30 seconds"
 
 const warnings = (scene: Scene.Scene) =>
@@ -24,13 +24,13 @@ const warnings = (scene: Scene.Scene) =>
 
 const image = (deployment: Deployment) => Scene.containerOf(deployment)?.image
 
-/** The rival applies its image with force. */
+/** Applies the rival's image with force. */
 const takeImage = (scene: Scene.Scene) =>
   Client.apply(
     Deployment,
     {
       metadata: { namespace: scene.namespace, name: "shop" },
-      // An apply needs only a part of a Deployment.
+      // An apply configuration may be partial, but the type requires a whole spec.
       spec: {
         template: { spec: { containers: [{ name: "app", image: "registry.test/rival:1" }] } }
       } as Deployment["spec"] & object
@@ -38,7 +38,7 @@ const takeImage = (scene: Scene.Scene) =>
     { force: true, fieldManager: "rival" }
   )
 
-/** Waits for the report of a fight, and then for ten more rounds without a report. */
+/** Waits until the manager reports a fight, and then until the rival has written ten more times. */
 const oneReport = (scene: Scene.Scene, rival: Rival.Rival) =>
   Effect.gen(function* () {
     const begun = yield* Clock.currentTimeMillis

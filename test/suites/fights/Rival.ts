@@ -1,4 +1,4 @@
-/** Another manager, which writes a field whenever it has another value. */
+/** Another manager that restores its value of a field after each change. */
 import * as Client from "@homeostat/runtime/client/Client"
 import type { KubernetesObject, ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
@@ -8,7 +8,7 @@ export interface Rival {
   readonly times: () => number
 }
 
-/** Watches an object until the scope closes, and runs `take` unless `wants` holds. */
+/** Watches an object until the Scope closes, and runs `take` after each event unless `wants` accepts the object. */
 export const start = <A extends KubernetesObject>(
   kind: Resource.Resource<A, never>,
   { name, namespace }: ObjectKey,
@@ -24,7 +24,7 @@ export const start = <A extends KubernetesObject>(
       )
       const last = objects.findLast(({ metadata }) => metadata.name === name)
       if (last === undefined || wants(yield* kind.decode(last))) return
-      // Slow, to leave the machine idle.
+      // The delay keeps the machine idle between the writes.
       yield* Effect.sleep("100 millis")
       times++
       yield* take

@@ -1,6 +1,6 @@
 /**
- * A copy of the working tree, installed, as somebody has it who has just cloned: for what writes into the tree and runs the
- * project's own commands there.
+ * A copy of the working tree with installed dependencies, as after `git clone` and `bun install`. Tests that write into the tree and run
+ * the project's own commands use it.
  */
 import { mkdir, symlink } from "node:fs/promises"
 import { join } from "node:path"
@@ -11,24 +11,24 @@ import * as Tree from "./Tree.ts"
 
 const root = join(import.meta.dir, "../../..")
 
-/** The copy, until the end of the Scope that it was made in. */
+/** A copy of the tree. The end of the Scope deletes it. */
 export interface Copy {
-  /** The root of it. */
+  /** The root of the copy. */
   readonly folder: string
-  /** What its commands are run with: nothing of the test run's own settings, and no cluster. */
+  /** The environment of its commands. It has no settings of the test run and no cluster. */
   readonly environment: Running.Environment
-  /** Runs a command in its root, to its end. */
+  /** Runs a command in the root, and waits at most five minutes for its end. */
   readonly run: (
     command: ReadonlyArray<string>,
     environment?: Running.Environment
   ) => Effect.Effect<Running.End, Running.StillRunning, Scope.Scope>
-  /** All its files with their content, without those that git ignores: two states differ where a file does. */
+  /** One line per file that git does not ignore, with its mode and hash. Two equal states have equal files. */
   readonly state: Effect.Effect<string>
 }
 
 const kept = (name: string): boolean => !/^(HOMEOSTAT_|KUBE|USE_EXISTING_CLUSTER|TEST_ASSET_|NODE_ENV|OTEL_)/.test(name)
 
-/** Makes one. */
+/** Copies the tree, and installs its dependencies. */
 export const make: Effect.Effect<Copy, Running.StillRunning, Scope.Scope> = Effect.gen(function* () {
   const home = yield* Directory.make
   const [folder, bin] = [join(home, "homeostat"), join(home, "bin")]

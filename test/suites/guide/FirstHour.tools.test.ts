@@ -1,6 +1,6 @@
 /**
- * A new user with a shell, Node and npm follows the README and docs/guide/own-repository.md on a clean clone. The script has the commands
- * of the pages, word for word, and the `npx --yes bun@…` that the page names in place of a missing `bun`.
+ * A new user with a shell, Node and npm follows the README and docs/guide/own-repository.md on a clean clone. The script runs the
+ * commands of the pages unchanged. In place of `bun` it uses the command `npx --yes bun@…` of the README.
  */
 import { expect } from "bun:test"
 import { mkdir } from "node:fs/promises"
@@ -16,7 +16,7 @@ const root = join(import.meta.dir, "../../..")
 
 const read = async (folder: string, page: string) => Markdown.blocks(await Bun.file(join(folder, page)).text())
 
-/** The commands under a heading of a page, for a machine without Bun. */
+/** The commands under some headings of a page, with `bun` replaced for a machine without Bun. */
 const commandsOf = (blocks: ReadonlyArray<Markdown.Block>, bun: string, ...headings: ReadonlyArray<string>): string => {
   const found = blocks.filter(({ heading, language }) => language === "sh" && headings.includes(heading ?? ""))
   expect(found.length).toBeGreaterThanOrEqual(headings.length)

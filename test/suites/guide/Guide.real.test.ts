@@ -1,4 +1,6 @@
-/** The guide, followed page by page on an embedded cluster, as it says: only kubectl is not the project's own. */
+/**
+ * A reader follows the guide page by page on an embedded cluster. kubectl is the only other program that the guide needs.
+ */
 import { describe } from "bun:test"
 import { join } from "node:path"
 import * as AtEnd from "@homeostat/testkit/envtest/AtEnd"
@@ -11,7 +13,7 @@ const index = "README.md"
 
 const read = (name: string) => Effect.promise(() => Bun.file(join(Steps.folder, name)).text())
 
-/** The index has what all pages begin with. It goes on until the test run is over. */
+/** The index has the steps that all pages need first. Its programs run until the end of the test run. */
 const begun = Effect.gen(function* () {
   const reader = yield* Reader.make
   yield* reader.begin(index, yield* read(index))

@@ -1,4 +1,4 @@
-/** `bun run new`: what it writes is complete, and where it can't write all of it, it writes nothing. */
+/** `bun run new` writes a complete controller, or nothing if a step fails. */
 import { describe, expect } from "bun:test"
 import { existsSync } from "node:fs"
 import { readFile, rm, writeFile } from "node:fs/promises"
@@ -11,7 +11,7 @@ import { loadAll } from "js-yaml"
 import * as Running from "../binary/Running.ts"
 import * as Copy from "./Copy.ts"
 
-/** A copy that all tests of this file share, as each has a kind of its own. */
+/** All tests of this file share one copy, because each test uses its own kind. */
 let shared: Promise<Copy.Copy> | undefined
 
 const made = (): Promise<Copy.Copy> => {
@@ -31,27 +31,29 @@ const create = ({ run }: Copy.Copy, ...words: ReadonlyArray<string>) =>
 const createWebhook = ({ run }: Copy.Copy, ...words: ReadonlyArray<string>) =>
   run(["bun", "run", "new", "webhook", ...words])
 
-/** Runs tests of a copy, with the time limit of the test command: a busy machine takes longer than Bun's five seconds. */
+/**
+ * Runs tests of a copy with the time limit of the test command. A busy machine needs more than Bun's default of five seconds.
+ */
 const test = ({ run }: Copy.Copy, ...words: ReadonlyArray<string>) => run(["bun", "test", ...words])
 
-/** What it wrote is told where it failed. */
+/** Expects that a command succeeded. A failure shows its output. */
 const succeeded = ({ code, stderr, stdout }: Running.End) =>
   expect({ code, told: code === 0 ? "" : stdout + stderr }).toEqual({ code: 0, told: "" })
 
-/** The names of the definitions that the program of a copy prints. */
+/** The names of the CRDs that the program of a copy prints. */
 const definitionsOf = ({ run }: Copy.Copy) =>
   Effect.map(run(["bun", "controllers/main.ts", "crd"]), ({ stdout }) =>
     loadAll(stdout).map((definition) => (definition as { readonly metadata: { readonly name: string } }).metadata.name)
   )
 
-/** Has `bun run generate` do something else until the end of the Scope. */
+/** Replaces the script `generate` until the end of the Scope. */
 const generate = (tree: Copy.Copy, script: string) =>
   edit(tree, "package.json", (text) => {
     const manifest = JSON.parse(text)
     return JSON.stringify({ ...manifest, scripts: { ...manifest.scripts, generate: script } })
   })
 
-/** Generates the definitions and roles. The pages take the most time, and the first test generates them. */
+/** Generates the CRDs and roles only. The first test generates the pages, which take the most time. */
 const withoutPages = "bun deploy/generate.ts"
 
 /** Changes a file of a copy until the end of the Scope. */
@@ -137,7 +139,7 @@ describe("A new controller", () => {
         expect(main).toContain("    // ours ]\n")
         expect(main).toContain("radixIndex")
         succeeded(yield* test(tree, "controllers/radixindex"))
-        // Whose plural, by default, would be the same.
+        // By default, the plural of this kind is also `radixindices`.
         const { code, stderr } = yield* create(tree, "Radixindice", "--group", "index.example.com")
         expect([code, stderr]).toEqual([2, expect.stringContaining("the controller radixindex of RadixIndex.index")])
       }),
@@ -197,7 +199,7 @@ describe("A new controller", () => {
         const { code, stderr } = yield* create(tree, "Shelf", "--group", "shelf.example.com")
         expect(code).toBe(1)
         expect(stderr).toContain("bun run new: bun run generate ended with 3; everything is as before")
-        // What somebody saves meanwhile is theirs.
+        // The user may save files meanwhile. The command must not delete them.
         yield* Effect.promise(() => rm(join(tree.folder, "deploy/ours")))
         expect(yield* tree.state).toBe(before)
         succeeded(yield* tree.run(["bun", "install", "--frozen-lockfile"]))
@@ -210,7 +212,7 @@ describe("A new controller", () => {
     () =>
       Effect.gen(function* () {
         const tree = yield* copy
-        // The step goes on until the test says so, and later writes one file more.
+        // The step runs until the test creates `signalled`. One second later it writes another file.
         yield* generate(
           tree,
           `trap '' INT; touch deploy/crds/half; until [ -e ../signalled ]; do sleep 0.05; done; sleep 1; touch deploy/crds/late ../ended`
@@ -262,7 +264,7 @@ describe("New webhooks", () => {
         succeeded(yield* tree.run(["bun", "x", "effect-tsgo", "diagnostics", "--project", project, "--strict"]))
         succeeded(yield* tree.run(["bun", "x", "biome", "ci", "--error-on-warnings", "controllers"]))
 
-        // The tests fail without the rules.
+        // These tests must fail when a rule is missing or changed.
         yield* edit(tree, "controllers/ledger/admission.ts", (text) => text.replace("length < most", "length <= most"))
         expect((yield* test(tree, "controllers/ledger/admission", "-t", "limit")).code).toBe(1)
         yield* edit(tree, "controllers/ledger/admission.ts", (text) =>

@@ -1,4 +1,4 @@
-/** Somebody who follows the guide to the letter: with a copy of the tree, kubectl, and a few terminals. */
+/** A reader who follows the guide exactly, with a copy of the tree, kubectl and some terminals. */
 import { existsSync } from "node:fs"
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
@@ -12,25 +12,27 @@ import * as Running from "../binary/Running.ts"
 import * as Copy from "./Copy.ts"
 import * as Steps from "./Steps.ts"
 
-/** A step did not come out as the page says. */
+/** The result of a step differs from the page. */
 export class NotAsTold extends Data.TaggedError("NotAsTold")<{ readonly message: string }> {}
 
-/** The reader. */
+/** Follows pages of the guide. */
 export interface Reader {
-  /** Does what a page says, all of it; then what it wrote is type-checked. Ends what went on in terminals that it opened. */
+  /**
+   * Performs all steps of a page, type-checks the files that it wrote, and stops the programs in the terminals that it opened.
+   */
   readonly follow: (name: string, page: string) => Effect.Effect<void, NotAsTold | Running.StillRunning>
-  /** The same, and what goes on in terminals goes on until the Scope ends. */
+  /** Performs and type-checks a page as `follow` does. The programs in its terminals run until the Scope ends. */
   readonly begin: (name: string, page: string) => Effect.Effect<void, NotAsTold | Running.StillRunning, Scope.Scope>
 }
 
-/** What goes on in a terminal. */
+/** A program that runs in a terminal. */
 interface Terminal {
   readonly printed: () => string
-  /** As by Ctrl-C; waits for the end, which is to be a good one. */
+  /** Sends SIGINT as Ctrl-C does, and waits for the end. Fails if the exit code is not 0. */
   readonly interrupted: Effect.Effect<void, NotAsTold | Running.StillRunning>
 }
 
-/** Commands that change nothing: what they show may take a moment to come. */
+/** Returns whether a script only reads. The reader repeats such a script, because its output may appear late. */
 const isLook = (script: string): boolean =>
   script
     .trim()
@@ -39,22 +41,22 @@ const isLook = (script: string): boolean =>
 
 const patience = "60 seconds"
 
-/** For some ten seconds, not counting the looks themselves. */
+/** Retries for about ten seconds, without the time of the commands. */
 const soon = Schedule.intersect(Schedule.spaced("200 millis"), Schedule.recurs(50))
 
-/** Each terminal remembers what was exported there, as a shell does that stays. */
+/** A script that keeps the exported variables of its terminal, as an interactive shell does. */
 const inTerminal = (body: string): string => `[ ! -e "$TERMINAL_STATE" ] || . "$TERMINAL_STATE"
 set -eo pipefail
 ${body}`
 
-/** A script whose last command goes on: it takes the place of the shell, so that a signal reaches it. */
+/** A script whose last command keeps running. `exec` makes it replace the shell, so that it receives signals. */
 const goingOn = (script: string): string => {
   const lines = script.trim().split("\n")
   const last = lines.pop() ?? ""
   return inTerminal([...lines, 'export -p >"$TERMINAL_STATE"', `exec ${last} 1>&2`].join("\n"))
 }
 
-/** Somebody who has cloned the project; the Scope ends them and all they started. */
+/** Copies the project, installs it and prepares kubectl. The end of the Scope stops all programs. */
 export const make: Effect.Effect<Reader, Running.StillRunning | Assets.MissingAsset, Scope.Scope> = Effect.gen(
   function* () {
     const kubectl = yield* Assets.find("kubectl")
@@ -68,7 +70,7 @@ export const make: Effect.Effect<Reader, Running.StillRunning | Assets.MissingAs
       TERMINAL_STATE: join(home, `${terminal}.state`),
       KUBECACHEDIR: join(home, "cache"),
       KUBERC: "off",
-      // The usual ports are each machine's only ones.
+      // Other programs may use the default ports.
       ...Binary.variables(
         {
           "metrics-bind-address": "0",
@@ -110,7 +112,7 @@ export const make: Effect.Effect<Reader, Running.StillRunning | Assets.MissingAs
 
     const terminals = new Map<string, Terminal>()
 
-    /** Waits until a terminal shows that. */
+    /** Waits until the terminal shows the text. */
     const look = (terminal: string, shown: string) =>
       eventually(
         "it prints that",
@@ -125,7 +127,7 @@ export const make: Effect.Effect<Reader, Running.StillRunning | Assets.MissingAs
         const running = yield* Running.start(["bash", "-c", `cd "$0"\n${goingOn(script)}`, folder], settings(terminal))
         const interrupted = Effect.gen(function* () {
           terminals.delete(terminal)
-          // To all of its group, as Ctrl-C is.
+          // Ctrl-C also signals the whole process group.
           yield* Effect.try(() => process.kill(-running.pid, "SIGINT")).pipe(Effect.ignore)
           const { code, stderr } = yield* running.ended(patience)
           if (code !== 0) return yield* new NotAsTold({ message: `${script}ended with ${code}:\n${stderr}` })

@@ -1,4 +1,4 @@
-/** What the blocks of a page stand for, and that each block of the guide stands for something. */
+/** Each kind of block becomes a step, and every block of the guide is a step. */
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import * as Steps from "./Steps.ts"

@@ -1,28 +1,28 @@
 /**
- * What a page of the guide has its reader do, block by block. Each block is something to do or what comes of it: one that is
- * neither is a mistake of the page, as nobody would notice when it stops being true. Pure.
+ * Reads the steps of a page of the guide. Each block is an action of the reader or its expected output. Any other block is a mistake of
+ * the page, because no test would check it. These functions do no I/O.
  *
  * - `ts`, `yaml` … with `title="a/file.ts"`: a file to write.
- * - `diff` with a title: lines of a file to change. The lines that stay or go are in the file, in one place.
- * - `sh`: commands. With `terminal="name"` in a terminal of that name, where the last one goes on until it is interrupted.
- * - `text`: what the commands before it print; with a terminal, what has been printed there by then.
+ * - `diff` with a title: a change of a file. The kept and removed lines occur in the file exactly once.
+ * - `sh`: commands. With `terminal="name"` they run in that terminal, and the last one runs until it is interrupted.
+ * - `text`: the output of the commands before it. With a terminal, its output so far.
  */
 import { join } from "node:path"
 import { Glob } from "bun"
 import * as Markdown from "../docs/Markdown.ts"
 
-/** Where the guide is. */
+/** The folder of the guide. */
 export const folder = join(import.meta.dir, "../../../docs/guide")
 
-/** The page of a project elsewhere is followed by a test of its own, in `test/suites/pack`. */
+/** `test/suites/pack` tests this page, which is about a project elsewhere. */
 const elsewhere = "own-repository.md"
 
-/** Its pages, but for that one. */
+/** The other pages of the guide. */
 export const pages: ReadonlyArray<string> = [...new Glob("*.md").scanSync(folder)]
   .filter((name) => name !== elsewhere)
   .toSorted()
 
-/** Something to do. */
+/** An action of the reader, or an output to expect. */
 export type Step =
   | { readonly _tag: "Write"; readonly line: number; readonly path: string; readonly text: string }
   | { readonly _tag: "Edit"; readonly line: number; readonly path: string; readonly diff: string }
@@ -30,14 +30,14 @@ export type Step =
       readonly _tag: "Run"
       readonly line: number
       readonly script: string
-      /** The terminal in which it goes on; none: it ends. */
+      /** The terminal in which the script keeps running. Undefined if the script ends. */
       readonly terminal: string | undefined
-      /** What it prints; none: anything. */
+      /** The expected output. Undefined if any output is accepted. */
       readonly shows: string | undefined
     }
   | { readonly _tag: "Look"; readonly line: number; readonly terminal: string; readonly shows: string }
 
-/** A block that nobody could do or compare. */
+/** A block that is not a valid step. */
 export class NotDone extends Error {}
 
 const stepOf = (block: Markdown.Block, before: Step | undefined): Step => {
@@ -56,19 +56,27 @@ const stepOf = (block: Markdown.Block, before: Step | undefined): Step => {
   return language === "diff" ? { _tag: "Edit", line, path, diff: text } : { _tag: "Write", line, path, text }
 }
 
-/** The steps of a page, in order. @throws NotDone */
+/**
+ * The steps of a page, in order.
+ *
+ * @throws NotDone if a block is not a valid step
+ */
 export const of = (page: string): ReadonlyArray<Step> => {
   const steps: Array<Step> = []
   for (const block of Markdown.blocks(page)) {
     const step = stepOf(block, steps.at(-1))
-    // What is printed belongs to the commands.
+    // An output belongs to the commands before it.
     if (block.language === "text" && step._tag === "Run") steps.pop()
     steps.push(step)
   }
   return steps
 }
 
-/** A text with the change that a diff block shows. @throws NotDone where its lines are not in the text, or in several places */
+/**
+ * Applies a diff block to a text.
+ *
+ * @throws NotDone if the text does not contain the old lines exactly once
+ */
 export const changed = (text: string, diff: string): string => {
   const lines = diff.trimEnd().split("\n")
   const side = (sign: "-" | "+"): string =>
@@ -91,7 +99,9 @@ const plain = (text: string): string =>
 
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 
-/** Whether a program printed what a page shows, but for spaces. `…` stands for any text, and alone in a line for any lines. */
+/**
+ * Whether an output equals the text of a page, apart from spaces. `…` stands for any text, and alone on a line for any lines.
+ */
 export const shows = (printed: string, shown: string): boolean => {
   const pattern = plain(shown)
     .split("\n")
@@ -100,7 +110,7 @@ export const shows = (printed: string, shown: string): boolean => {
   return new RegExp(`^${pattern}$`).test(`${plain(printed)}\n`)
 }
 
-/** The same of a program that goes on printing: its lines come in this order, and others may come between. */
+/** Whether a running program has printed the lines in this order. Other lines may occur between them. */
 export const begins = (printed: string, shown: string): boolean => {
   const lines = plain(printed).split("\n")
   let from = 0

@@ -1,12 +1,12 @@
 /**
- * The files of a working tree: those that are committed, and those that will be. It reads `.gitignore` itself, so that a machine
- * needs no git for it.
+ * The files of a working tree that are committed or would be. The module reads `.gitignore` itself, because a test machine may have no
+ * git.
  */
 import { copyFile, lstat, mkdir, readdir, readFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { Glob } from "bun"
 
-/** What a `.gitignore` of plain names ignores. It throws for a line with a path or a negation in it. */
+/** Returns whether a `.gitignore` ignores a name. Throws for a line with a path or a negation. */
 const ignoredBy = (text: string): ((name: string) => boolean) => {
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"))
   const names = lines.map((line) => line.replace(/\/$/, ""))
@@ -16,7 +16,7 @@ const ignoredBy = (text: string): ((name: string) => boolean) => {
   return (name) => globs.some((glob) => glob.match(name))
 }
 
-/** The paths of the files in a folder with a `.gitignore`, sorted. */
+/** The sorted paths of the files in a folder with a `.gitignore`. */
 export const files = async (root: string): Promise<ReadonlyArray<string>> => {
   const isIgnored = ignoredBy(await readFile(join(root, ".gitignore"), "utf8"))
   const below = async (folder: string): Promise<ReadonlyArray<string>> => {
@@ -29,7 +29,7 @@ export const files = async (root: string): Promise<ReadonlyArray<string>> => {
   return (await below("")).toSorted()
 }
 
-/** Copies the files of a tree, with their modes. */
+/** Copies the files of a tree with their modes. */
 export const copy = async (from: string, to: string): Promise<void> => {
   for (const file of await files(from)) {
     await mkdir(dirname(join(to, file)), { recursive: true })
@@ -37,7 +37,7 @@ export const copy = async (from: string, to: string): Promise<void> => {
   }
 }
 
-/** A line for each file, with its path, whether it is executable, and the SHA-256 of its content. */
+/** One line per file, with its path, whether it is executable, and the SHA-256 of its content. */
 export const state = async (root: string): Promise<string> => {
   const lines = (await files(root)).map(async (file) => {
     const { mode } = await lstat(join(root, file))

@@ -9,7 +9,7 @@ import * as Victim from "./Victim.ts"
 
 const script = join(import.meta.dir, "fixtures", "neighbour.ts")
 
-/** Attacks from another process with `count` concurrent connections, and counts the answers. */
+/** Runs an attack in another process with `count` concurrent connections, and returns the count of each response. */
 const from = ({ program }: Victim.Victim, attack: string, count: number, what: "metrics" | "probes" = "probes") =>
   Effect.gen(function* () {
     const address = yield* Keeper.address(program, what)
@@ -21,7 +21,7 @@ const from = ({ program }: Victim.Victim, attack: string, count: number, what: "
     return answers
   })
 
-/** The slowest probe during an attack, in milliseconds, and the answers to the attack. */
+/** The slowest probe during an attack, in milliseconds, and the responses to the attack. */
 const probed = (victim: Victim.Victim, attack: string, count: number, what: "metrics" | "probes" = "probes") =>
   Effect.gen(function* () {
     const flood = yield* Effect.fork(from(victim, attack, count, what))
@@ -44,7 +44,7 @@ describe("A manager whose neighbour", () => {
         ["opaque tokens", "401"]
       ] as const) {
         const excess = Effect.gen(function* () {
-          // The cost of as many requests without tokens, which depends on the machine.
+          // This attack measures the cost of as many requests without tokens, because the cost depends on the machine.
           const harmless = yield* probed(victim, "unknown paths", 2000)
           const { answers, slowest } = yield* victim.survives(probed(victim, attack, 2000))
           expect(Object.keys(answers).filter((answer) => !["401", "429", "503"].includes(answer))).toEqual([])
@@ -83,7 +83,7 @@ describe("A manager whose neighbour", () => {
   ] as const)
     Victim.attacked(`${name} continues to serve`, (victim) =>
       Effect.gen(function* () {
-        // A client that still sends can lose the answer: the kernel resets a closed connection with unread bytes.
+        // A client that still sends may lose the response: the kernel resets a closed connection with unread bytes.
         const { closed = 0, [refusal]: refused = 0, ...others } = yield* victim.survives(from(victim, attack, count))
         expect({ others, all: refused + closed }).toEqual({ others: {}, all: count })
         expect(refused).toBeGreaterThan(0)

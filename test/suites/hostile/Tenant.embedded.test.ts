@@ -10,7 +10,7 @@ import { createApp } from "../binary/Scene.ts"
 import * as Managed from "../Managed.ts"
 import * as Victim from "./Victim.ts"
 
-/** A Deployment without replicas, of about that many bytes. */
+/** A Deployment with no replicas and a size of about `bytes`. */
 const deployment = (bytes: number, metadata: object) => ({
   metadata,
   spec: {

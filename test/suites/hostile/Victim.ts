@@ -1,6 +1,6 @@
 /**
- * An attacked manager: the binary, as leader, in the namespace of a hostile tenant and in another one. After an attack it must hold the
- * same Lease, use little more memory, answer probes at once, and serve the other namespace.
+ * A manager under attack: the binary, as leader, in the namespace of a hostile tenant and in another one. After an attack it must hold
+ * the same Lease, use little more memory, respond to probes at once, and serve the other namespace.
  */
 import { expect } from "bun:test"
 import type * as Client from "@homeostat/runtime/client/Client"
@@ -22,16 +22,18 @@ export interface Victim {
   readonly survives: <A, E, R>(attack: Effect.Effect<A, E, R>) => Effect.Effect<A, unknown, R | Client.Client>
 }
 
-/** The limit for the memory of an attack, in MiB. */
+/** The most memory that an attack may add, in MiB. */
 const mostMemory = 40
 
-/** The limit for a probe, in milliseconds. */
+/** The longest probe, in milliseconds. */
 export const mostProbe = 100
 
-/** The limit for the Deployment of a new WebApp, in milliseconds. */
+/** The longest time from a new WebApp to its Deployment, in milliseconds. */
 const mostServing = 1000
 
-/** The duration of a request in milliseconds, at most the processor time of the manager: other processes do not count. */
+/**
+ * The duration of a request in milliseconds, limited to the manager's processor time, so that other processes do not count.
+ */
 export const probe = (program: Running.Running, path = "/healthz") =>
   Effect.gen(function* () {
     const busy = yield* Running.busyMillis(program.pid)
@@ -41,7 +43,7 @@ export const probe = (program: Running.Running, path = "/healthz") =>
     return { status, millis: Math.min(took, (yield* Running.busyMillis(program.pid)) - busy) }
   })
 
-/** The shortest of up to five durations, for busy machines. */
+/** The shortest of up to five durations in milliseconds. On a busy machine, single durations vary. */
 export const fastest = <E, R>(measure: Effect.Effect<number, E, R>, limit: number) =>
   Effect.gen(function* () {
     let best = yield* measure
@@ -61,7 +63,9 @@ const serving = (namespace: string) =>
     return (yield* Clock.currentTimeMillis) - began
   })
 
-/** The memory in MiB, after at most 20 seconds above the limit: Bun frees memory with a delay. */
+/**
+ * The resident memory in MiB. Waits up to 20 seconds until it is below the limit, because Bun frees memory with a delay.
+ */
 const settled = (program: Running.Running, limit: number) =>
   Effect.gen(function* () {
     let least = yield* Running.residentMiB(program.pid)

@@ -1,4 +1,4 @@
-/** Takes the walks with kubectl through the proxy, and records its requests and their answers. */
+/** Runs the walks with kubectl through the proxy, and records its requests and the responses. */
 
 import type { Json } from "@homeostat/apiserver/model/Json"
 import * as ControlPlane from "@homeostat/testkit/envtest/ControlPlane"
@@ -15,17 +15,17 @@ import * as Session from "./Session.ts"
 import * as Tap from "./Tap.ts"
 import * as Walk from "./Walk.ts"
 
-/** A command waits for controllers and does not end. */
+/** The error for a command that waits for controllers and does not end within one minute. */
 class Endless extends Data.TaggedError("Endless")<{ readonly line: string }> {
   override get message(): string {
     return `timed out after 1 minute: ${this.line}`
   }
 }
 
-/** Requests that the suite `openapi` compares, and answers with addresses of the server. */
+/** Requests that the suite `openapi` compares, and requests whose response contains addresses of the server. */
 const elsewhere = /^\/(?:openapi|version|readyz|api$|apis$|api\/v1$|apis\/[^/]+(?:\/[^/]+)?$)/
 
-/** Objects older than the walk, whose times and uids differ. */
+/** Objects that are older than the walk, so that their times and uids differ. */
 const older = /^\/api\/v1\/namespaces\/[^/]+$|^\/apis\/apiextensions\.k8s\.io\/v1\/customresourcedefinitions/
 
 const isCompared = ({ answer, request }: Tap.Exchange): boolean => {
@@ -38,7 +38,7 @@ interface Taken {
   readonly entry: Entry
 }
 
-/** Takes a walk on a control plane without controllers. A walk that straddles a second begins again. */
+/** Runs a walk on a control plane without controllers. A walk that crosses the boundary of a second starts again. */
 export const take = (plane: ControlPlane.ControlPlane, walk: Walk.Walk) =>
   Effect.retry(Effect.scoped(once(plane, walk)), {
     while: (error) => "_tag" in error && error._tag === "Straddled",
@@ -80,7 +80,7 @@ const recorded = (walk: Walk.Walk, namespace: string, exchanges: ReadonlyArray<T
     return { asked, entry: { asked: Recording.digest(requests), answers } } satisfies Taken
   })
 
-/** All walks, one after the other. `record` also writes the requests. */
+/** Records all walks, one after the other. `record` also writes the requests. */
 export const requests: Recorded = {
   name: "kubectl/requests",
   record: (plane) =>

@@ -1,4 +1,4 @@
-/** kubectl on the embedded cluster alone: logs of programs, and refused commands. */
+/** kubectl on the embedded cluster alone: logs of programs, and rejected commands. */
 import { describe, expect } from "bun:test"
 import * as NodePath from "node:path"
 import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
@@ -32,7 +32,7 @@ spec: {containers: [{name: a, image: "registry.test/sh:1", args: [echo a]}, {nam
 `
 }
 
-/** A test with a shell, on a cluster whose node runs `sh`. */
+/** Declares a test with a shell, on a cluster whose node runs `sh`. */
 const onShell = (
   name: string,
   body: (session: Session.Session, folder: string) => Effect.Effect<void, unknown, Scope.Scope>

@@ -1,4 +1,4 @@
-/** The output of kubectl without the parts that differ between runs. `Comparable.ts` has the rules for all answers. */
+/** Removes the parts of kubectl's output that differ between runs. `Comparable.ts` has the rules for all responses. */
 import * as Comparable from "../comparison/Comparable.ts"
 import type { Session } from "./Session.ts"
 
@@ -9,12 +9,12 @@ const replacements: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(\(stderr\) )?E\d{4} [^\n]*"Failed to watch" err="context deadline exceeded"[^\n]*\n/gm, "$1"],
   // The embedded cluster warns of kinds that it only stores.
   [/^(\(stderr\) )?Warning: the embedded cluster (?:stores a|ignores) [^\n]*\n/gm, "$1"],
-  // Times of day in the log of kubectl itself.
+  // kubectl's own log has times of day.
   [/^(\(stderr\) )?([EIW])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/gm, "$1$2 LOG]"],
   // The name of an Event ends with the time of its creation.
   [/\.[0-9a-f]{16}\b/g, ".TIME"],
   [new RegExp(`-${safe}{5}(?![\\w-])`, "g"), "-NAME"],
-  // Each server has its own hashes of pod templates.
+  // Each server has different hashes of pod templates.
   [new RegExp(`(-|pod-template-hash[:=] ?"?)(?=\\w*\\d)${safe}{8,10}\\b`, "g"), "$1HASH"],
   // kwok gives all pods the same address.
   [/\b10\.244\.\d+\.\d+/g, "POD-ADDRESS"],
@@ -50,7 +50,7 @@ const withoutAges = (text: string): string => {
     .join("\n")
 }
 
-/** The form of the texts of a session that began at `began`, in milliseconds since 1970. */
+/** Returns a function that normalizes the output of a session. `began` is in milliseconds since 1970. */
 export const make = ({ cluster, namespace }: Session, began: number): ((text: string) => string) => {
   const comparer = Comparable.make(namespace, began)
   return (text) => {
@@ -69,5 +69,5 @@ export const make = ({ cluster, namespace }: Session, began: number): ((text: st
   }
 }
 
-/** kubectl lists the mistakes in a custom object in any order. */
+/** Sorts the mistakes in a custom object, because kubectl lists them in any order. */
 const sorted = (lines: string): string => lines.split("\n").sort().join("\n")

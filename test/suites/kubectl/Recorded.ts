@@ -1,4 +1,4 @@
-/** The walks on a real control plane. */
+/** Records the walks on a real control plane. */
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import { Effect } from "effect"
 import type { Entry, Recorded } from "../comparison/Recording.ts"
@@ -6,7 +6,7 @@ import { digest } from "./Requests.ts"
 import * as Walk from "./Walk.ts"
 import { walks } from "./Walks.ts"
 
-/** All walks, one after the other, because one of them changes the only node. */
+/** Runs all walks one after the other, because one of them changes the only node. */
 export const kubectl: Recorded = {
   name: "kubectl",
   plane: Envtest.everything,

@@ -1,4 +1,4 @@
-/** The embedded server answers the requests of kubectl as a kube-apiserver did. */
+/** The embedded server responds to kubectl's requests as the recorded kube-apiserver did. */
 import { expect, test } from "bun:test"
 import * as Recording from "../comparison/Recording.ts"
 import * as Replay from "../comparison/Replay.ts"

@@ -1,4 +1,6 @@
-/** The requests of kubectl in the walks as dialogues, recorded by `bun run record kubectl/requests` without controllers. */
+/**
+ * Turns the requests of kubectl in the walks into dialogues. `bun run record kubectl/requests` records them without controllers.
+ */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Json } from "@homeostat/apiserver/model/Json"
@@ -20,7 +22,7 @@ export interface Asked {
   readonly requests: ReadonlyArray<Json>
 }
 
-/** By the names of the walks. */
+/** The requests by the name of the walk. */
 export type Catalogue = ReadonlyMap<string, Asked>
 
 const file = join(import.meta.dir, "requests", "requests.json")
@@ -45,7 +47,7 @@ const waits = /\brollout (?:status|undo)\b|\bkubectl wait (?!crd)|--cascade=(?:f
 /** Commands that the walks repeat until the API server has published a kind. */
 const publishing = /\bkubectl (?:explain|apply)\b/
 
-/** Walks about nodes, controllers, definitions and OpenAPI. */
+/** Walks about nodes, controllers, CRDs and OpenAPI. */
 const others = /^(?:a node is|the deletion of a namespace|a definition is|kubectl explains)/
 
 /** The walks without the steps that need controllers or a node. */

@@ -1,4 +1,4 @@
-/** A shell with kubectl on one cluster, in a folder with files. */
+/** Runs a shell with kubectl on one cluster, in a folder with files. */
 import { symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
@@ -53,7 +53,7 @@ export const open = (
       KUBECONFIG: kubeconfig,
       KUBECACHEDIR: join(cluster.directory, "kubectl"),
       KUBERC: "off",
-      // kubectl ends before garbage collection pays off.
+      // kubectl ends before a garbage collection would be worthwhile.
       GOGC: "off"
     }
     const inFolder = (line: string): ReadonlyArray<string> => ["-c", `cd ${folder} && ${line}`]

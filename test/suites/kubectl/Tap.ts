@@ -1,4 +1,4 @@
-/** A proxy between kubectl and a kube-apiserver that records requests and answers. */
+/** A proxy between kubectl and a kube-apiserver that records requests and responses. */
 
 import type { Json } from "@homeostat/apiserver/model/Json"
 import type { User } from "@homeostat/testkit/envtest/User"
@@ -7,7 +7,7 @@ import * as Dialogues from "../comparison/Dialogues.ts"
 import type { Answer, Request } from "../comparison/Server.ts"
 import * as Server from "../comparison/Server.ts"
 
-/** A request of kubectl, its time in milliseconds since 1970, and its answer. */
+/** A request of kubectl with its response and its time in milliseconds since 1970. */
 export interface Exchange {
   readonly request: Request
   readonly now: number
@@ -15,7 +15,7 @@ export interface Exchange {
 }
 
 export interface Tap {
-  /** The address, without TLS and authentication. */
+  /** The URL of the proxy, without TLS and authentication. */
   readonly url: string
   /** Returns the exchanges since the last call, in order. */
   readonly taken: Effect.Effect<ReadonlyArray<Exchange>>
@@ -24,7 +24,7 @@ export interface Tap {
 /** The proxy does not record watches, which have no end. */
 const isWatch = (url: URL): boolean => /^(1|true)$/.test(url.searchParams.get("watch") ?? "")
 
-/** The headers of an answer that kubectl reads. */
+/** The headers of a response that kubectl reads. */
 const read = ["content-type", "warning"]
 
 /** Starts a proxy that sends requests as a user. Requests other than watches reach the server one after the other. */

@@ -1,6 +1,6 @@
 /**
- * kubectl has the same output on the embedded cluster as on the recorded real one, in the walks about controllers and in a random sample
- * of the others, whose requests the unit lane compares.
+ * kubectl has the same output on the embedded cluster as on the recorded real one. These tests run the walks about controllers and a
+ * random sample of the others. The unit lane compares the requests of all others.
  */
 import { describe, expect, test } from "bun:test"
 import type { Json } from "@homeostat/apiserver/model/Json"
@@ -70,11 +70,13 @@ describe("A walk of the recorded requests", () => {
   )
 })
 
-/** Answers without the ages in tables. */
+/** The response without the ages in its tables. */
 const withoutAges = (answer: Json): Json =>
   JSON.parse(JSON.stringify(Comparable.withoutTimes(answer)).replaceAll(/"\d+s"/g, '"AGE"'))
 
-/** A request without the uids in the selector of its path, whose parts kubectl writes in any order. */
+/**
+ * The request without uids in its selector, and with sorted selector parts, because kubectl writes the parts in any order.
+ */
 const withSelector = (request: Json): Json =>
   JSON.parse(
     JSON.stringify(request)

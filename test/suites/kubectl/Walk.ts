@@ -1,4 +1,4 @@
-/** Walks: commands of a session with kubectl. */
+/** Walks: sequences of kubectl commands in a session. */
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { Result } from "@homeostat/testkit/envtest/Process"
@@ -8,12 +8,12 @@ import { notes } from "./Notes.ts"
 import * as Printed from "./Printed.ts"
 import * as Session from "./Session.ts"
 
-/** A line of shell. */
+/** A line of shell in a walk. */
 export interface Step {
   readonly line: string
-  /** Run again until the output matches. */
+  /** If set, the walk repeats the line until the output matches. */
   readonly until?: RegExp | undefined
-  /** For a command that does not end. */
+  /** The expected output of a command that does not end. */
   readonly watched?: Session.Watched | undefined
 }
 
@@ -23,14 +23,14 @@ export interface Walk {
   readonly steps: ReadonlyArray<string | Step>
 }
 
-/** A command to run again until its output matches. */
+/** A command that the walk repeats until its output matches. */
 export const until = (line: string, shows: RegExp): Step => ({ line, until: shows })
 
-/** Lists the managed fields, sorted: the order of managers depends on their times. */
+/** A command that lists the managed fields, sorted, because their order depends on their times. */
 export const managersOf = (object: string): string =>
   `kubectl get ${object} -o jsonpath='{range .metadata.managedFields[*]}{.manager} {.operation} {.subresource} {.fieldsV1}{"\\n"}{end}' | sort`
 
-/** A command that does not end, up to its expected output. */
+/** A command that does not end. The walk stops it after its expected output. */
 export const watching = (line: string, last: RegExp, meanwhile?: Session.Watched["meanwhile"]): Step => ({
   line,
   watched: { last, meanwhile }
@@ -62,7 +62,7 @@ export const run = (session: Session.Session, { line, until, watched }: Step): E
 /** Waits until the controllers have completed the namespace. */
 const settled = until("kubectl get cm kube-root-ca.crt -o name", /root/)
 
-/** Takes a walk on a cluster, and returns the output and the exit code of each command. */
+/** Runs a walk on a cluster, and returns the output and the exit code of each command. */
 export const take = (cluster: ControlPlane, { files = {}, steps }: Walk) =>
   Effect.scoped(
     Effect.gen(function* () {

@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import { onNode, pod, run, type Scene } from "./Scene.ts"
 
-/** Answers with the status of the last request to `/set/<path>/<status>`, by default 503. */
+/** Responds to `/<path>` with the status of the last request to `/set/<path>/<status>`, by default 503. */
 const server = `
 const answers = new Map()
 Bun.serve({ hostname: "127.0.0.1", port: Number(process.env.PORT), fetch(request) {
@@ -18,7 +18,7 @@ Bun.serve({ hostname: "127.0.0.1", port: Number(process.env.PORT), fetch(request
 
 const probe = (path: string) => ({ httpGet: { path, port: "http" }, periodSeconds: 1, timeoutSeconds: 5 })
 
-/** A pod `web` with the server, and a function that sets its answers. */
+/** A pod `web` with the server, and a function that sets the server's responses. */
 const web = (scene: Scene, probes: { readonly [probe: string]: object }) =>
   Effect.gen(function* () {
     const port = yield* Port.free
@@ -74,7 +74,7 @@ describe("A program in a pod", () => {
         livenessProbe: { ...probe("/lives"), failureThreshold: 1 }
       })
       yield* Managed.eventually("a running container", container(scene), (seen) => seen?.state?.running !== undefined)
-      // The liveness probe would fail, but waits for the startup probe.
+      // The liveness probe would fail, but the kubelet starts it only after the startup probe succeeds.
       const first = yield* Managed.stays("no restart", container(scene), "2 seconds")
       expect(first).toMatchObject({ ready: false, started: false, restartCount: 0 })
       yield* set("lives", 200)

@@ -25,7 +25,7 @@ import {
 
 const finalizer = "suites.homeostat.dev/keep"
 
-/** A pod with a finalizer, so that its status stays after its deletion. */
+/** A pod with a finalizer, so that its status remains readable after its deletion. */
 const kept = (scene: Scene, name: string, script: string, spec: Parameters<typeof podSpec>[2] = {}) =>
   Effect.acquireRelease(
     Client.create(Pod, {
@@ -57,7 +57,7 @@ const events = ({ namespace }: Scene, name: string) =>
     items.filter(({ regarding }) => regarding?.name === name).map(({ note, reason }) => `${reason}: ${note}`)
   )
 
-/** Ends on SIGTERM with a line in its log, and ends its child. */
+/** A program that logs a line and stops its child on SIGTERM. */
 const obedient = `trap 'kill $!; echo asked; printf bye > /dev/null; exit 143' TERM; echo up; sleep 60 & wait`
 
 describe("A program in a pod", () => {
@@ -73,7 +73,7 @@ describe("A program in a pod", () => {
         reason: "EvictionByEvictionAPI",
         message: "Eviction API: evicting"
       })
-      // The finalizer keeps the object, which the kubelet has released.
+      // The kubelet has released the pod. Only the finalizer keeps the object.
       yield* Managed.eventually(
         "a grace period of 0",
         pod(scene, "worker"),
@@ -101,7 +101,7 @@ describe("A program in a pod", () => {
   onNode("gets SIGTERM without its children, as the first process of a container does", (scene) =>
     Effect.gen(function* () {
       const { namespace } = scene
-      // The child would log a SIGTERM.
+      // The child logs a line if it receives SIGTERM.
       const child = "trap 'echo the child got SIGTERM' TERM; while :; do sleep 0.05; done"
       yield* kept(scene, "worker", `trap 'exit 0' TERM; sh -c "${child}" & echo up; while :; do sleep 0.05; done`)
       yield* writes(scene, "worker")
@@ -136,7 +136,7 @@ describe("A program in a pod", () => {
       const script = `{ printf '€%.0s' $(seq 2000); printf '!!'; } > "$RESULT"`
       yield* run(scene, "worker", { args: [script], env: [{ name: "RESULT", value: "/dev/termination-log" }] })
       const { terminated } = state(yield* phase(scene, "worker", "Succeeded")) ?? {}
-      // 4094 bytes before the last two have room for 1364 characters of three bytes.
+      // The limit is 4096 bytes. Before the two last ones, 4094 bytes hold 1364 characters of three bytes.
       expect(terminated?.message).toBe(`${"€".repeat(1364)}!!`)
     })
   )

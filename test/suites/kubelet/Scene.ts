@@ -15,17 +15,17 @@ export interface Scene {
   readonly cluster: ControlPlane
   readonly namespace: string
   readonly kubelet: Kubelet.Kubelet
-  /** The folder of the claims. */
+  /** The folder with the data of the claims. */
   readonly directory: string
 }
 
-/** An image that no registry has. */
+/** An image that cannot be pulled. */
 export const gone = "registry.test/gone:1"
 
-/** A shell with the mounts of its container. */
+/** A shell with these mount points. */
 export const shell = Program.command(["sh", "-c"], ["/data", "/etc/settings", "/etc/keys"])
 
-/** A test with a node, to which pods are bound by name. */
+/** Declares a test with a node. Pods name the node in their spec. */
 export const onNode = <A, E>(
   name: string,
   body: (scene: Scene) => Effect.Effect<A, E, Scope.Scope | Client.Client | FileSystem.FileSystem>
@@ -74,10 +74,10 @@ export const run = (
     spec: podSpec(scene, container, spec)
   })
 
-/** A program that writes its process id and ignores SIGTERM. A container replaces `$$` by `$`. */
+/** A program that prints its process id and ignores SIGTERM. Kubernetes replaces `$$` in arguments by `$`. */
 export const stubborn = "trap '' TERM; echo $$$$; while :; do sleep 0.05; done"
 
-/** The process id that the pod `server` writes. */
+/** The process id that the pod `server` has printed. */
 export const pidOf = (kubelet: Kubelet.Kubelet, namespace: string) =>
   Effect.map(
     Managed.eventually("a number", kubelet.logs({ namespace, name: "server" }), (log) => /^\d+\n$/.test(log)),
@@ -98,7 +98,7 @@ export const phase = (scene: Scene, name: string, wanted: string) =>
 /** The state of the first container. */
 export const state = ({ status }: Pod) => status?.containerStatuses?.[0]?.state
 
-/** Waits until the container waits for this reason. */
+/** Waits until the container is in the waiting state with this reason. */
 export const waiting = (scene: Scene, name: string, reason: string) =>
   Managed.eventually(reason, pod(scene, name), (seen) => state(seen)?.waiting?.reason === reason)
 

@@ -12,7 +12,9 @@ import * as HandingOver from "./HandingOver.ts"
 import * as History from "./History.ts"
 import * as Replica from "./Replica.ts"
 
-/** A controller whose reconciles say that they have begun, wait for the test, and say that they are done. */
+/**
+ * A controller that writes `begun` to its ConfigMap, waits for the test, and then writes `finished` and records an Event.
+ */
 const patient = (name: string, go: Deferred.Deferred<void>) =>
   Controller.make("patient", {
     for: ConfigMap,

@@ -15,7 +15,7 @@ describe("over a hundred hand-overs", () => {
         expect(History.trespasses(history)).toEqual([])
         expect(history.writes.length).toBeGreaterThan(100)
         expect(believers).toEqual([])
-        // The Lease lasts two seconds, and a standby asks for it every 200 ms.
+        // A standby asks for the Lease every 200 ms, so it takes over long before the Lease would expire after two seconds.
         expect(orderly.length).toBe(51)
         expect(Math.max(...orderly)).toBeLessThanOrEqual(200)
       })

@@ -1,4 +1,4 @@
-/** Managers that hand over again and again, in every way in which a leader goes. */
+/** Managers that hand over leadership many times, after each way in which a leader can stop. */
 import * as Client from "@homeostat/runtime/client/Client"
 import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
 import { Clock, Effect } from "effect"
@@ -6,13 +6,15 @@ import * as Managed from "../Managed.ts"
 import * as History from "./History.ts"
 import * as Replica from "./Replica.ts"
 
-/** How the leader goes: stopped in order, lost for good, or cut off for a while. */
+/**
+ * The ways in which the leader stops: in order (`stopped`), permanently without a release (`lost`), or temporarily (`cut off`).
+ */
 export const ways = ["stopped", "stopped", "stopped", "lost", "stopped", "stopped", "stopped", "cut off"] as const
 
 /**
- * Two managers that hand over so many times: what the API server saw, who still believed to lead when another one did, and how long
- * those took, in ms, that were in order. The two after a leader was cut off do not count: that one still waits for answers that do
- * not come.
+ * Makes two managers hand over leadership `times` times. Returns the history of the API server, and the replicas that still believed to
+ * lead when another one led. Also returns the durations of the orderly hand-overs in ms. It omits the two after each cut-off, because
+ * that replica still waits for lost responses.
  */
 export const run = (network: Replica.Network, namespace: string, times: number) =>
   Effect.gen(function* () {
@@ -23,7 +25,9 @@ export const run = (network: Replica.Network, namespace: string, times: number) 
     let names = 0
     const start = Effect.suspend(() => Replica.start(network, namespace, `r${++names}`, { election: Replica.quick }))
     const replicas = [yield* start, yield* start]
-    /** Waits until one of them leads and writes; should it lose the Lease meanwhile, on a slow machine, another does. */
+    /**
+     * Waits until a candidate leads and writes. On a slow machine that candidate may lose the Lease, and then another one does.
+     */
     const atWork = (candidates: ReadonlyArray<Replica.Replica>) =>
       Managed.eventually(
         `one of ${candidates.map(({ name }) => name).join(", ")} leads and writes`,

@@ -1,6 +1,6 @@
 /**
- * What the API server has seen: every state of a Lease, and every write of a ConfigMap with who signed it, in the order of
- * the server's own revisions. No clock is needed to tell whether a write was made by the one who held the Lease.
+ * The API server's history: each state of a Lease, and each write of a ConfigMap with its writer, in the order of revisions. The
+ * revisions show whether the writer held the Lease, without a clock.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import { ConfigMap, Lease } from "@homeostat/runtime/resource/BuiltIn"
@@ -10,9 +10,9 @@ import { Effect, type Scope } from "effect"
 /** A state of the Lease. */
 export interface Held {
   readonly revision: number
-  /** Empty: nobody. */
+  /** The holder's identity. Empty if the Lease was released. */
   readonly holder: string
-  /** As it says itself, in ms since 1970. */
+  /** The Lease's `renewTime`, in milliseconds since 1970. */
   readonly renewedAt: number
   readonly durationMillis: number
 }
@@ -23,13 +23,13 @@ export interface Signed {
   readonly writer: string
 }
 
-/** What was seen so far. */
+/** The history so far. */
 export interface History {
   readonly lease: ReadonlyArray<Held>
   readonly writes: ReadonlyArray<Signed>
 }
 
-/** Follows a namespace from now on, until the scope closes. */
+/** Watches the Leases and ConfigMaps of a namespace until the Scope closes. */
 export const follow = (namespace: string): Effect.Effect<History, unknown, Client.Client | Scope.Scope> =>
   Effect.gen(function* () {
     const lease: Array<Held> = []
@@ -43,7 +43,7 @@ export const follow = (namespace: string): Effect.Effect<History, unknown, Clien
             Effect.sync(() => {
               for (const event of events) {
                 if (event.type !== "ADDED" && event.type !== "MODIFIED") continue
-                // Of the kind that is watched, which the listener knows.
+                // The object has the kind of this watch, and `seen` reads only fields of that kind.
                 seen(event.object as Lease & ConfigMap, Number(event.object.metadata.resourceVersion))
               }
             })
@@ -66,7 +66,7 @@ export const follow = (namespace: string): Effect.Effect<History, unknown, Clien
     return { lease, writes }
   })
 
-/** Take-overs from a holder that had neither given the Lease back nor let it expire. */
+/** Take-overs from a holder that had not released the Lease and whose Lease had not expired, one line each. */
 export const overlaps = ({ lease }: History): ReadonlyArray<string> =>
   lease.flatMap((next, index) => {
     const last = lease[index - 1]
@@ -75,14 +75,14 @@ export const overlaps = ({ lease }: History): ReadonlyArray<string> =>
     return waited >= last.durationMillis ? [] : [`${next.holder} took over from ${last.holder} after ${waited} ms`]
   })
 
-/** Writes that were made while somebody else, or nobody, held the Lease. */
+/** Writes by a manager that did not hold the Lease, one line each. */
 export const trespasses = ({ lease, writes }: History): ReadonlyArray<string> =>
   writes.flatMap(({ revision, writer }) => {
     const holder = lease.findLast((held) => held.revision < revision)?.holder
     return holder === writer ? [] : [`${writer} wrote revision ${revision} while ${holder || "nobody"} held the Lease`]
   })
 
-/** How often the Lease came to somebody else than who had it last. */
+/** How often the Lease went to another holder than the last one. */
 export const handOvers = ({ lease }: History): number => {
   const holders = lease.map(({ holder }) => holder).filter((holder) => holder !== "")
   return holders.filter((holder, index) => index > 0 && holder !== holders[index - 1]).length

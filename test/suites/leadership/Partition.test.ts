@@ -30,7 +30,7 @@ describe("a leader that is cut off from the API server", () => {
             Effect.sync(() => a.state()),
             ({ leading }) => !leading
           )
-          // Its term is over: no queue, no worker.
+          // Its term is over: the runner has no queue and no workers.
           yield* Managed.eventually(
             "a does nothing more",
             Effect.sync(() => a.runners.map((runner) => runner.queue()._tag)),

@@ -1,6 +1,6 @@
 /**
- * Managers that elect a leader, side by side in the test's process, each with a line of its own to the API server that a test can cut;
- * and a controller that signs its writes, so that the server's history says which manager wrote what.
+ * Managers in the test's process that elect a leader. Each has its own connection to the API server, which a test can cut. Their
+ * controller signs its writes, so the history of the server shows which manager wrote what.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Cluster from "@homeostat/runtime/client/Cluster"
@@ -25,34 +25,36 @@ import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { Effect, Exit, Layer, Logger, LogLevel, Random, Scope } from "effect"
 import * as Managed from "../Managed.ts"
 
-/** How a line is: `refused`: connections break and none is made; `silent`: nothing arrives at the other end. */
+/**
+ * The condition of a connection. `refused`: connections break, and new ones fail. `silent`: no data arrives at the other end.
+ */
 export type Condition = "up" | "refused" | "silent"
 
-/** A manager. */
+/** A manager that takes part in the election. */
 export interface Replica {
   readonly name: string
   readonly line: { condition: Condition }
   readonly runners: ReadonlyArray<Runner>
   readonly state: () => LeaderElection.State
-  /** What its workers did so far. */
+  /** The attempts of its workers so far. */
   readonly attempts: ReadonlyArray<Attempt.Attempt>
-  /** Stops it as SIGTERM does. Its end is awaited. */
+  /** Stops the manager as SIGTERM does, and waits for its end. */
   readonly stop: Effect.Effect<void>
 }
 
-/** For tests in which a leadership must not end by itself, on a machine that stands still for a second either. */
+/** Durations for tests in which the leader must not lose the Lease, even if the machine hangs for a second. */
 export const steady = { leaseDuration: "6 seconds", renewDeadline: "4 seconds", retryPeriod: "400 millis" } as const
 
-/** For tests that go on from whoever leads, in which it may. */
+/** Durations for tests in which the leader may lose the Lease. */
 export const quick = { leaseDuration: "2 seconds", renewDeadline: "1300 millis", retryPeriod: "200 millis" } as const
 
-/** A way to an API server, and the name of that in errors. */
+/** A transport to an API server, and the server's name in errors. */
 export interface Network {
   readonly server: string
   readonly transport: Layer.Layer<Transport.Transport>
 }
 
-/** The network to a control plane. */
+/** The transport to a control plane, as the administrator. */
 export const networkOf = ({ admin }: ControlPlane): Network => ({
   server: admin.server,
   transport: Transport.layer(
@@ -64,10 +66,10 @@ export const networkOf = ({ admin }: ControlPlane): Network => ({
   )
 })
 
-/** The labels of what is reconciled. */
+/** The labels of the ConfigMaps that the managers reconcile. */
 export const labels = { ledger: "yes" }
 
-/** Signs ConfigMaps, again and again. */
+/** Writes its name and a random value to each ConfigMap every 25 ms. */
 export const signing = (name: string) =>
   Controller.make("ledger", {
     for: ConfigMap,
@@ -83,7 +85,7 @@ const over = ({ server, transport }: Network, line: Replica["line"]): Layer.Laye
     Transport.Transport,
     Effect.map(Transport.Transport, (network) => {
       const refused = (request: Request) => Effect.fail(Disconnect.make(infoOf(request), server, "ECONNREFUSED"))
-      /** Lets nothing through while the line is cut: neither what is to be sent nor what comes back. */
+      /** Blocks or rejects requests and responses while the connection is cut. */
       const pass = (request: Request) =>
         Effect.suspend(() =>
           line.condition === "up" ? Effect.void : line.condition === "silent" ? Effect.never : refused(request)
@@ -104,7 +106,9 @@ const over = ({ server, transport }: Network, line: Replica["line"]): Layer.Laye
     })
   ).pipe(Layer.provide(transport))
 
-/** Starts a manager that works on one namespace, and whose Lease is there too. It ends with the scope at the latest. */
+/**
+ * Starts a manager for one namespace, which also has the Lease. The manager stops by `stop`, or when the Scope closes.
+ */
 export const start = (
   network: Network,
   namespace: string,
@@ -137,10 +141,10 @@ export const start = (
     return { name, line, runners, attempts, state: election.state, stop: Scope.close(scope, Exit.void) }
   })
 
-/** What a test of managers does, with a client for its own requests, whose line is never cut. */
+/** The body of a test. Its own client is never cut off. */
 export type Body<A, E> = (network: Network, namespace: string) => Effect.Effect<A, E, Scope.Scope | Client.Client>
 
-/** A test in a namespace of its own, on the cluster of the lane. */
+/** Declares a test in its own namespace, on the cluster of the lane. */
 export const replicated = <A, E>(name: string, body: Body<A, E>): void =>
   Shared.cluster(
     name,
@@ -152,7 +156,7 @@ export const replicated = <A, E>(name: string, body: Body<A, E>): void =>
     Envtest.everything
   )
 
-/** A test in virtual time, on a cluster in memory. */
+/** Declares a test in virtual time, on an in-memory cluster. */
 export const virtual = <A, E>(name: string, body: Body<A, E>): void =>
   live(
     name,
@@ -164,7 +168,7 @@ export const virtual = <A, E>(name: string, body: Body<A, E>): void =>
           const network = { server: "memory", transport }
           yield* Effect.provide(body(network, "default"), client)
         })
-        // Managers take time to stop, too.
+        // The clock must also run while the managers stop.
         return time
           .during(Effect.scoped(test))
           .pipe(Effect.withRandom(Random.make(Seed.current())), time.within, Logger.withMinimumLogLevel(LogLevel.None))

@@ -1,4 +1,6 @@
-/** The policies refuse every write that the manager does not need, even if RBAC allows it, and name the value. */
+/**
+ * The policies reject every write that the manager does not need, even if RBAC allows it. The message names the value.
+ */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Names from "@homeostat/backup/kinds/Names"
@@ -23,7 +25,7 @@ const crds = "apiextensions.k8s.io/v1/customresourcedefinitions"
 const bindings = "rbac.authorization.k8s.io/v1/clusterrolebindings"
 const secret = "homeostat-webhook-certificate"
 
-/** A namespace of tenants, the manager's own, and users of managers with the role cluster-admin. */
+/** The tenants' namespace, the manager's own namespace, and users of managers with the role cluster-admin. */
 interface Scene {
   readonly cluster: ControlPlane
   readonly shop: string
@@ -31,7 +33,7 @@ interface Scene {
   readonly strong: User
   /** Creates an object as an administrator, and returns it. */
   readonly make: (resource: string, object: object) => Effect.Effect<Made, unknown>
-  /** Expects that a policy refuses the request with this text. */
+  /** Expects that a policy rejects the request with this text. */
   readonly denies: (policy: string, asked: Locked.Asked, text: string) => Effect.Effect<void, unknown>
   /** Expects that the API server accepts the request. */
   readonly accepts: (asked: Locked.Asked, as?: User) => Effect.Effect<void, unknown>
@@ -244,7 +246,7 @@ describe("The policies of the manager", () => {
         ]
       ]
       for (const [write, asked] of requests) yield* denies("writes", asked, text(write))
-      // Reviews change nothing.
+      // A review does not change the cluster.
       const review = { spec: { user: "a", resourceAttributes: { verb: "get", resource: "pods" } } }
       yield* accepts(Locked.create("authorization.k8s.io/v1/subjectaccessreviews", undefined, review))
       yield* accepts(Locked.create("authentication.k8s.io/v1/tokenreviews", undefined, { spec: { token: "made-up" } }))
@@ -288,7 +290,7 @@ describe("The policies of the manager", () => {
   locked("leave the answer that a namespace is being deleted, which a clean-up asks for", ({ cluster, strong }) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace("terminating")
-      // Without a namespace controller the namespace stays.
+      // No namespace controller runs, so the namespace stays in termination.
       yield* cluster.request("DELETE", `/api/v1/namespaces/${namespace}`)
       const { message } = yield* Locked.ask(
         cluster,
@@ -426,7 +428,7 @@ describe("The policies of the manager", () => {
           yield* denies(policy, owned(other), text("apps.kubedojo.io/v1beta1 WebApp other"))
           const group = Locked.reference("example.org/v1", "WebApp", "shop")
           yield* denies(policy, owned(group), text("example.org/v1 WebApp shop"))
-          // An annotation on a new object does not give the object away.
+          // An annotation on a new object does not release the object to other owners.
           const annotated = object({ metadata: { ownerReferences: [], annotations: adopt } })
           yield* denies(policy, Locked.create(resource, shop, annotated), text("none"))
 
@@ -509,7 +511,7 @@ describe("The policies of the manager", () => {
       }
       const addresses = { externalIPs: ["192.0.2.1"] }
       yield* denies("services", service(addresses), "externalIPs forbidden: 192.0.2.1 (must be empty)")
-      // Users may have set these fields.
+      // Users may have set these fields, and the manager may keep them.
       const kept = yield* make(services, Locked.service({ spec: { type: "NodePort", ...addresses } }))
       yield* accepts(put(kept, (object) => ({ ...object, metadata: { ...object.metadata, labels: { a: "b" } } })))
       yield* denies(
@@ -537,7 +539,7 @@ describe("The policies of the manager", () => {
       })) {
         yield* denies("claims", Locked.create(claims, shop, Locked.claim({ [field]: value })), text(field))
       }
-      // The API server sets the other field too.
+      // The API server copies each of these fields to the other one.
       const both = text("dataSource, dataSourceRef")
       yield* denies("claims", Locked.create(claims, shop, Locked.claim({ dataSource: source })), both)
       yield* denies("claims", Locked.create(claims, shop, Locked.claim({ dataSourceRef: source })), both)
@@ -594,7 +596,7 @@ describe("The policies of the manager", () => {
         cluster.request("POST", Locked.pathOf(crds, undefined), { body: Locked.crd("example.net") }),
         () => Effect.ignore(cluster.request("DELETE", path))
       )
-      // The API server writes the conditions of a new CRD meanwhile.
+      // The API server writes the conditions of a new CRD, so the update may conflict.
       const answer = yield* Managed.eventually(
         "an update without a conflict",
         Effect.flatMap(cluster.request("GET", path), ({ body }) =>

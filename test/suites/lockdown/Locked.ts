@@ -1,4 +1,4 @@
-/** The policies of `deploy/components/lockdown` on a real API server, and the requests that they refuse. */
+/** Applies the policies of `deploy/components/lockdown` to a real API server, and sends requests that they reject. */
 import { join } from "node:path"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Names from "@homeostat/backup/kinds/Names"
@@ -36,14 +36,14 @@ export const pathOf = (resource: string, namespace: string | undefined): string 
   return `/${parts.length === 2 ? "api" : "apis"}/${version}/${namespace === undefined ? "" : `namespaces/${namespace}/`}${parts.at(-1)}`
 }
 
-/** The status and the message of the answer. The request is a dry run, which passes admission and stores nothing. */
+/** Sends a dry run, which passes admission and stores nothing. Returns the status and the message of the response. */
 export const ask = (cluster: ControlPlane, as: User, { body, method, path }: Asked) =>
   Effect.map(cluster.request(method, `${path}?dryRun=All`, { as, body }), (answer) => ({
     status: answer.status,
     message: String(JSON.parse(answer.body).message ?? "")
   }))
 
-/** The answer of a policy. */
+/** The message of a policy's rejection. */
 export const denial = (policy: string, text: string): string => {
   const name = `${program.name}-${policy}`
   return `ValidatingAdmissionPolicy '${name}' with binding '${name}' denied request: ${text}`

@@ -1,4 +1,4 @@
-/** With the shipped RBAC and the policies, the manager works as without the policies. */
+/** The manager works with the policies as it does with the shipped RBAC alone. */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Settings from "@homeostat/backup/Settings"
@@ -42,7 +42,7 @@ const account = (cluster: ControlPlane, home: string) =>
     return made
   })
 
-/** Starts a manager with a scope of its own, and waits until it leads. */
+/** Starts a manager in its own Scope, and waits until it leads. */
 const start = (account: Granted.Account, labelSelector?: string) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
@@ -63,7 +63,7 @@ describe("The manager under the policies", () => {
         const home = yield* cluster.namespace("system")
         const webapps = Scene.of(cluster, namespace)
         const manager = yield* account(cluster, home)
-        // A manager of another namespace, so that the audit log has no refusals of this one.
+        // This manager uses another namespace, so that the audit log has no rejections for the tested one.
         const elsewhere = yield* cluster.namespace("elsewhere")
         const other = yield* Locked.manager(cluster, elsewhere)
         yield* cluster.kubectl([
@@ -82,7 +82,7 @@ describe("The manager under the policies", () => {
           { concurrency: "unbounded", discard: true }
         )
         yield* WebAppLife.raced(webapps, working)
-        // A WebApp adopts the children that it left before.
+        // The new WebApp adopts the children that the deleted WebApp left.
         yield* Scene.launch(webapps, "back", { image: "registry.test/web:1" })
         yield* Client.delete(WebApp, webapps.key("back"), { propagation: "Orphan" })
         yield* Managed.eventually(
@@ -95,7 +95,7 @@ describe("The manager under the policies", () => {
         yield* Managed.eventually("it is scaled", Scene.deployment(webapps, "back"), ({ spec }) => spec?.replicas === 1)
         yield* working.stop
 
-        // With a selector, the manager makes a Job suspended and patches it.
+        // A manager with a label selector creates a Job suspended, and then patches it.
         const sliced = yield* start(manager, "team=red")
         yield* Client.create(Backup, {
           metadata: { namespace, name: "slice", labels: { team: "red" } },
@@ -118,19 +118,20 @@ describe("The manager under the policies", () => {
           .filter(({ group, verb }) => writes.includes(verb) && !/^auth/.test(group))
           .map((each) => `${each.verb} ${Permissions.pathOf(each)} ${each.group}`)
         const asked = Audit.of(cluster, manager.user.user)
-        // The log has a request after its answer.
+        // The audit log shows a request after its response.
         yield* Managed.eventually(
           "every write",
           Effect.map(asked, (entries) => granted.filter((each) => !Audit.permissions(entries).includes(each))),
           (unused) => unused.length === 0
         )
-        // Before it deletes snapshots, it asks with a dry run of a plain Job whether the namespace is being deleted.
+        // Before the manager deletes snapshots, it sends a dry run of a plain Job. The response shows whether the namespace is being
+        // deleted.
         const refused = (yield* asked).filter(({ code }) => code === 403)
         expect(
           refused.filter(({ resource, uri }) => !(resource === "jobs batch" && uri.endsWith("&dryRun=All")))
         ).toEqual([])
 
-        // A user may set a field that the policies refuse. Then the WebApp names it.
+        // A user may set a field that the policies reject. The status of the WebApp then names the field.
         const again = yield* start(manager)
         const pod = (serviceAccountName: string | null) =>
           Client.patch(

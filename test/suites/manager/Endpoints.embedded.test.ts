@@ -1,4 +1,4 @@
-/** Readiness of a manager: before, during and after its caches sync, and during its shutdown. */
+/** The readiness of a manager: before, during and after the sync of its caches, and during its shutdown. */
 import { describe, expect } from "bun:test"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Result from "@homeostat/runtime/controller/Result"
@@ -95,7 +95,7 @@ describe.concurrent("A manager", () => {
       )
       expect(status).toBe(500)
       expect(body).toContain(`suites.homeostat.dev/v1 ${kind}; install its CustomResourceDefinition`)
-      // The other cache works, and has a check of its own.
+      // The cache of the other kind is synced and has its own check.
       yield* Served.until(served, `/readyz/${cache}`, "the other kind", ready)
       expect((yield* served.probe("/readyz")).status).toBe(500)
       expect((yield* served.probe("/healthz")).status).toBe(200)
@@ -129,7 +129,7 @@ describe.concurrent("A manager", () => {
   )
 })
 
-/** The duration of a connection that sends `first`, and then `drip` every second. */
+/** How long the server keeps a connection open that sends `first`, and then `drip` every second. */
 const lasts = (port: number, first: string, drip: string): Effect.Effect<number> =>
   Effect.async<number>((resume) => {
     const began = performance.now()

@@ -16,7 +16,7 @@ interface Shown {
 const labelsOf = (text: string): ReadonlyArray<string> =>
   Array.from(text.matchAll(/(\w+)="/g), ([, name]) => name ?? "")
 
-/** The metrics of a page, whose series must have equal labels and equal buckets. */
+/** The metrics of a page. All series of a metric must have equal labels and equal buckets. */
 const shown = (page: string): { readonly [name: string]: Shown } =>
   Object.fromEntries(
     page
@@ -67,7 +67,7 @@ const freshness = "0.001 0.0025 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 30
 const requestSeconds = "0.005 0.025 0.1 0.25 0.5 1 2 4 8 15 30 60"
 const requestBytes = "64 256 512 1024 4096 16384 65536 262144 1.048576e+06 4.194304e+06 1.6777216e+07"
 
-/** The metrics of controller-runtime and client-go that apply. */
+/** The metrics that have the names of controller-runtime and client-go. */
 const theirs: { readonly [name: string]: Shown } = {
   controller_runtime_reconcile_total: counter("controller", "result"),
   controller_runtime_reconcile_errors_total: counter("controller"),

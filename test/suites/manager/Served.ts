@@ -1,4 +1,4 @@
-/** A manager in the test's process with open ports. */
+/** Runs a manager in the test's process, with open ports. */
 import { MetricsText, OpenMetrics } from "@homeostat/observability"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
@@ -17,9 +17,9 @@ export interface Answer {
   readonly body: string
 }
 
-/** The ports of a process, and its manager. */
+/** The ports of a process, and the manager behind them. */
 export interface Served {
-  /** Requests a path from the port of probes. */
+  /** Sends a GET to the port of the probes. */
   readonly probe: (path: string) => Effect.Effect<Answer>
   readonly metrics: Effect.Effect<string>
   /** The metrics page in a format. */
@@ -74,7 +74,7 @@ export const open: Effect.Effect<Served, Endpoints.BindFailed, Scope.Scope> = Ef
   }
 })
 
-/** Waits for an answer of a probe. */
+/** Waits until a probe has the wanted response. */
 export const until = (
   { probe }: Served,
   path: string,

@@ -1,6 +1,5 @@
 /**
- * The messages that the review of the documentation found awkward, as the code writes them now. Each row runs the code that emits the
- * message.
+ * The present text of messages that a review of the documentation found awkward. Each row runs the code that emits the message.
  */
 import { describe, expect } from "bun:test"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -68,7 +67,7 @@ const commandLine = (...args: ReadonlyArray<string>): Effect.Effect<string> =>
           )
   })
 
-/** The failure of `why` with a manager that answers with this status. */
+/** The error of `why` when the manager responds with this status. */
 const whyAfter = (status: number, body: string): Effect.Effect<string> =>
   Effect.acquireUseRelease(
     Effect.sync(() => Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response(body, { status }) })),
@@ -98,7 +97,9 @@ const forbidden = `deployments.apps is forbidden: User "manager" cannot patch re
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
 
-/** The manager's own reviews are forbidden, or every caller lacks the permission. */
+/**
+ * The message if the manager may not create reviews (`forbidden`), or if every caller lacks the permission (`denied`).
+ */
 const reviewed = (kind: "forbidden" | "denied"): Effect.Effect<string, unknown, Scope.Scope> => {
   const user = { username: "prometheus", uid: "u", groups: [] }
   const send = ({ body }: { readonly body?: unknown }) =>
@@ -172,7 +173,7 @@ const badCertificate = logged(() =>
     const source = yield* Effect.provide(Certificate.ofDir(dir), BunFileSystem.layer)
     writeFileSync(join(dir, "tls.crt"), "rubbish")
     const watching = yield* Effect.fork(source.after(source.first))
-    // The source logs an invalid certificate at the second look, because a Secret may change file by file.
+    // The source logs an invalid certificate only at the second look, because the files of a Secret may change one after the other.
     for (let look = 0; look < 3; look++) {
       yield* TestClock.adjust(Certificate.lookEvery)
       while (Chunk.isEmpty(yield* TestClock.sleeps())) yield* Effect.promise(() => Bun.sleep(1))
@@ -242,7 +243,7 @@ const abandoned = Effect.suspend(() => {
   return Effect.map(body(), () => found)
 })
 
-/** The lines of `run` on a cluster that does not answer. */
+/** The log lines of `run` on a cluster that does not respond. */
 const started = Effect.gen(function* () {
   const dir = yield* temporary
   const path = join(dir, "config")

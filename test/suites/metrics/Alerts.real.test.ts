@@ -9,13 +9,13 @@ import { Effect } from "effect"
 import * as Alerts from "./Alerts.ts"
 import * as Monitoring from "./Monitoring.ts"
 
-/** Runs promtool with the path of the first file. */
+/** Runs promtool with the path of the first file as the last argument. */
 const promtool = (args: ReadonlyArray<string>, files: { readonly [name: string]: unknown }) =>
   Effect.gen(function* () {
     const program = yield* Assets.find("promtool")
     const folder = yield* Directory.make
     const paths = Object.keys(files).map((name) => join(folder, name))
-    // JSON is YAML.
+    // Prometheus reads these files as YAML, which includes JSON.
     for (const [name, content] of Object.entries(files)) {
       yield* Effect.promise(() => Bun.write(join(folder, name), JSON.stringify(content)))
     }
@@ -29,7 +29,7 @@ const test = (trouble: Alerts.Trouble, alert: string, fires: boolean) => ({
   input_series: Object.entries(trouble.series).map(([series, values]) => ({ series, values })),
   promql_expr_test: [
     {
-      // An alert that fires, with any labels.
+      // The query counts the firing alerts, so that their labels do not matter.
       expr: fires
         ? `count by (alertname) (ALERTS{alertname="${alert}",alertstate="firing"})`
         : 'count by (alertname) (ALERTS{alertstate="firing"})',

@@ -1,6 +1,8 @@
 /** Series for which each alert fires, in promtool's notation with a value each minute. */
 
-/** Series by name: `0+1x60` is 0, 1, 2, … for an hour, `_x10` ten minutes without a value. */
+/**
+ * A problem: series by name, in promtool's notation. `0+1x60` is 0, 1, 2, … for an hour. `_x10` is ten minutes without a value.
+ */
 export interface Trouble {
   readonly series: { readonly [series: string]: string }
   /** The time at which the alert fires, in minutes. */
@@ -15,17 +17,17 @@ const kind = 'kind="widgets.example.com"'
 
 const reconciles = series("controller_runtime_reconcile_total", `${widgets},result="success"`)
 
-/** A series of a Backup with its own namespace and name, because the ServiceMonitor honors labels. */
+/** A series of a Backup with the Backup's namespace and name, because the ServiceMonitor honors labels. */
 const backup = (name: string, of = "db"): string =>
   `homeostat_backup_${name}{job="homeostat",namespace="shop",pod="homeostat-0",name="${of}"}`
 
-/** A histogram with values between `below` and `bound`, each minute. */
+/** A histogram that gets six values between `below` and `bound` each minute. */
 const beyond = (name: string, labels: string, below: string, bound: string): Trouble["series"] => {
   const bucket = (le: string): string => series(`${name}_bucket`, `${labels === "" ? "" : `${labels},`}le="${le}"`)
   return { [bucket(below)]: "0x60", [bucket(bound)]: "0+6x60", [bucket("+Inf")]: "0+6x60" }
 }
 
-/** By the name of the alert. */
+/** The problems for which each alert fires, by the name of the alert. */
 export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Trouble> } = {
   HomeostatAbsent: { series: { [series("up")]: "1x5 0x20" }, at: 15 },
   HomeostatNoLeader: {
@@ -120,7 +122,7 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
   },
   HomeostatBackupMissed: [
     {
-      // A Backup for each ten minutes without a second success.
+      // This Backup runs every ten minutes, and only one run has succeeded.
       series: {
         [backup("expected_interval_seconds")]: "600x60",
         [backup("created_timestamp_seconds")]: "0x60",
@@ -129,7 +131,7 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
       at: 40
     },
     {
-      // Without a success.
+      // No run of this Backup has succeeded.
       series: { [backup("expected_interval_seconds")]: "600x60", [backup("created_timestamp_seconds")]: "0x60" },
       at: 35
     }
@@ -180,7 +182,7 @@ export const health: Trouble = {
     [series("homeostat_spans_dropped_total", 'reason="trace_too_long"')]: "0+5x60",
     [series("process_open_fds")]: "30x60",
     [series("process_max_fds")]: "1024x60",
-    // A new Backup for each 20 minutes. One run finds a lock, which the next one removes.
+    // This Backup runs every 20 minutes. One run finds a lock, which the next run removes.
     [backup("created_timestamp_seconds")]: "0x60",
     [backup("expected_interval_seconds")]: "1200x60",
     [backup("last_success_timestamp_seconds")]: "_x15 900x32 2700x13",
@@ -189,7 +191,7 @@ export const health: Trouble = {
     [backup("repository_locked")]: "0x20 1x25 0x15",
     [backup("waiting_seconds")]: "0x20 0+60x15 0x25",
     [backup("retention_applied")]: "_x15 1x5 0x25 1x15",
-    // A suspended Backup.
+    // This Backup is suspended.
     [backup("created_timestamp_seconds", "old")]: "-9999999x60",
     [backup("last_success_timestamp_seconds", "old")]: "-8888888x60",
     [backup("last_run_success", "old")]: "1x60",

@@ -11,7 +11,7 @@ import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Served from "../manager/Served.ts"
 
-/** For a busy machine. */
+/** The time limit of the test, which allows for a busy machine. */
 const limit = "100 seconds"
 
 describe("Metrics of Backups", () => {
@@ -34,7 +34,7 @@ describe("Metrics of Backups", () => {
 
         yield* Effect.gen(function* () {
           for (const name of ["goes", "stays"]) yield* create(name)
-          // A Restore with the name of a Backup.
+          // This Restore has the same name as a Backup.
           yield* Client.create(Restore, {
             metadata: key("goes"),
             spec: { backupRef: "goes", targetPVC: "data" }
@@ -46,7 +46,7 @@ describe("Metrics of Backups", () => {
             (page) => ["goes", "stays", "held"].every((name) => page.includes(`homeostat_backup_ready${of(name)} 0\n`)),
             limit
           )
-          // The source is missing, but the schedule requires a run each weekday.
+          // The source does not exist, but the schedule still requires a run on each weekday.
           expect(page).toContain(`homeostat_backup_expected_interval_seconds${of("stays")} ${3 * 86_400}\n`)
           expect(page).toMatch(
             new RegExp(`^homeostat_backup_next_run_timestamp_seconds${RegExp.escape(of("stays"))} \\d+$`, "m")

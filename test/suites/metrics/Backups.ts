@@ -1,4 +1,6 @@
-/** The metrics of a Backup that has run, because the program of {@link Live} has no kubelet. */
+/**
+ * The metrics of a Backup that has run. The program of {@link Live} cannot run one, because its cluster has no kubelet.
+ */
 import type { Backup } from "@homeostat/backup/kinds/Backup"
 import * as BackupMetrics from "@homeostat/backup/run/Metrics"
 import { MetricsText } from "@homeostat/observability"
@@ -36,10 +38,10 @@ const ran: Backup["status"] = {
   ]
 }
 
-/** The metrics of the Backup before and after the run. */
+/** The metrics pages before and after the run of the Backup. */
 export const pages = (): readonly [before: string, after: string] => {
   const registry = Metrics.make()
-  // Without the defaults of the schema.
+  // The test builds the Backup itself, so it has no defaults of the schema.
   const backup = { metadata, spec: { source: "db", destination: "s3://bucket", suspend: false } } as Backup
   const { observe } = BackupMetrics.make(registry, () => backup)
   const page = () => MetricsText.render(registry.read()).body

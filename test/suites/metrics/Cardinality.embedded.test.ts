@@ -1,4 +1,4 @@
-/** The count of series does not depend on the count of objects. */
+/** The number of series does not depend on the number of objects. */
 import { describe, expect } from "bun:test"
 import { MetricsText, OpenMetrics } from "@homeostat/observability"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -21,7 +21,7 @@ const fates = ["fail", "never", "die", "later", "update", ""]
 
 const concurrency = 16
 
-/** For busy machines. */
+/** The time limit of the test, which allows for a busy machine. */
 const limit = "100 seconds"
 
 describe("The page of metrics", () => {
@@ -32,7 +32,7 @@ describe("The page of metrics", () => {
         const served = yield* Served.open
         yield* lead(place, served)
 
-        /** Creates objects with every fate, waits for the controller, and deletes them. */
+        /** Creates objects with every result, waits for the controller, and deletes them. */
         const pass = (names: ReadonlyArray<string>) =>
           Effect.gen(function* () {
             const each = <A, E, R>(run: (name: string, index: number) => Effect.Effect<A, E, R>) =>
@@ -62,7 +62,7 @@ describe("The page of metrics", () => {
         for (const [index, page] of after.entries()) {
           const known = seriesOf(before[index] ?? "")
           const now = seriesOf(page)
-          // A status write may meet a deleted object or time out, which adds a code.
+          // A status write may find its object deleted or time out, which adds a series for the code.
           const added = [...now].filter((series) => !known.has(series))
           expect(added.filter((series) => !/^rest_client_requests_total\{code="(4\d\d|<error>)"/.test(series))).toEqual(
             []

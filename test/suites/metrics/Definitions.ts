@@ -14,7 +14,7 @@ export const runtime: Module = { file: "runtime/src/telemetry/Metric.ts", export
 
 export const webhook: Module = { file: "runtime/src/telemetry/WebhookMetric.ts", exports: Webhook }
 
-/** Each `Metrics.ts` of a controller. */
+/** The metrics modules of the controllers. */
 export const controllers: ReadonlyArray<Module> = [{ file: "controllers/backup/run/Metrics.ts", exports: Backup }]
 
 export const modules: ReadonlyArray<Module> = [runtime, webhook, ...controllers]

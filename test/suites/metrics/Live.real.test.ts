@@ -25,7 +25,7 @@ interface Family {
   }>
 }
 
-/** A series by its name and labels, with bounds as numbers, which each format writes differently. */
+/** A series by its name and labels. Bounds become numbers, because each format writes them differently. */
 const identity = (name: string, labels: { readonly [label: string]: string }): string =>
   `${name} ${Object.entries(labels)
     .map(([label, value]) => `${label}=${label === "le" ? Number(value.replace("+Inf", "Infinity")) : value}`)
@@ -34,7 +34,7 @@ const identity = (name: string, labels: { readonly [label: string]: string }): s
 
 let read: Promise<Live.Pages> | undefined
 
-/** The pages of one program for all tests. */
+/** The pages of one program, which all tests share. */
 const pages = (cluster: ControlPlane, namespace: string) =>
   Effect.flatMap(Effect.context<Client.Client>(), (client) =>
     Effect.promise(() => {
@@ -45,7 +45,7 @@ const pages = (cluster: ControlPlane, namespace: string) =>
 
 const asked = [...Monitoring.queries, ...Monitoring.variables]
 
-/** Metrics that controller-runtime lacks by default. */
+/** The metrics that controller-runtime does not have by default. */
 const special = /homeostat_|rest_client_(request_duration|request_size|response_size)/
 
 describe("A live manager's metrics", () => {
@@ -71,7 +71,7 @@ describe("A live manager's metrics", () => {
         const families: ReadonlyArray<Family> = JSON.parse(parsed.stdout)
         const samples = families.flatMap(({ samples }) => samples)
         const shown = new Set(samples.map(({ labels, name }) => identity(name, labels)))
-        // A later request may have a new code.
+        // A request after the first page may add a series for its code.
         const known = Promtool.seriesOf(second).filter(({ name }) => !name.startsWith("rest_client_"))
         expect(known.map(({ labels, name }) => identity(name, labels)).filter((series) => !shown.has(series))).toEqual(
           []
@@ -109,7 +109,7 @@ describe("A live manager's metrics", () => {
   Scene.real("of controller-runtime alone answer the general queries of the dashboard", (cluster, namespace) =>
     Effect.gen(function* () {
       const { first, second } = yield* pages(cluster, namespace)
-      // Queues of older versions have only a name.
+      // The metrics of older versions' queues have only the label `name`.
       const theirs = Promtool.between(first, second)
         .filter(({ name }) => !special.test(name))
         .map(({ labels: { controller, ...labels }, name, values }) => ({

@@ -17,13 +17,13 @@ export interface Pages {
   readonly open: string
 }
 
-/** A collector of traces. */
+/** Starts a collector of traces, and returns its URL. */
 const collector: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
   Effect.sync(() => Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() })),
   (server) => Effect.promise(() => server.stop(true))
 ).pipe(Effect.map(({ url }) => url.origin))
 
-/** The header of Prometheus 3, which prefers protobuf. */
+/** The Accept header of Prometheus 3, which prefers protobuf. */
 const accept =
   "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1"
 
@@ -53,7 +53,7 @@ export const pages = (cluster: ControlPlane, namespace: string) =>
     const leads = (page: string) => /^leader_election_master_status\{.*\} 1$/m.test(page)
     yield* Managed.eventually("leadership", page, leads)
     yield* Scene.createApp(namespace, "shop")
-    // Waits until the cache has the writes of a reconcile.
+    // A value of this histogram shows that the cache has the write of a reconcile.
     const seen = (page: string) => /^homeostat_freshness_seen_seconds_count\{controller="webapp"\} [1-9]/m.test(page)
     const first = yield* Managed.eventually("a seen write", page, seen)
     yield* Client.patch(WebApp, { namespace, name: "shop" }, Patch.merge({ spec: { image: "registry.test/web:2" } }))

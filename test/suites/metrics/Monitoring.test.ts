@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { all } from "./Definitions.ts"
 import * as Monitoring from "./Monitoring.ts"
 
-/** The labels of each possible series. */
+/** The labels of every series that a manager can expose. */
 const known = new Map<string, ReadonlyArray<string>>([
   ["up", []],
   ...all.flatMap(({ labels, name, type }) =>
@@ -17,7 +17,7 @@ const known = new Map<string, ReadonlyArray<string>>([
   )
 ])
 
-/** The labels that Prometheus adds by a ServiceMonitor. */
+/** The labels that Prometheus adds to the series of a ServiceMonitor. */
 const ofTarget = ["job", "namespace", "pod", "instance", "service", "container", "endpoint"]
 
 const asked = [
@@ -130,7 +130,7 @@ describe("an alert", () => {
     const job = spec.selector.matchLabels[spec.jobLabel]
     for (const { alert, expr } of Monitoring.alerts) {
       const jobs = Array.from(expr.matchAll(/job="([^"]*)"/g), ([, name]) => name)
-      // Each selector names the job: metrics of other operators do not fire our alerts.
+      // Each selector has the job, so that metrics of other operators do not fire these alerts.
       expect([alert, new Set(jobs)]).toEqual([alert, new Set([job])])
       const selectors = expr.match(
         /\b(?:homeostat|controller_runtime|workqueue|rest_client|leader_election|process)_\w+|\bup\b/g

@@ -34,14 +34,14 @@ export interface Manifest<S> {
   readonly spec: S
 }
 
-/** Groups of alerts in a file of Prometheus. */
+/** The groups of a Prometheus rule file. */
 export interface Groups {
   readonly groups: ReadonlyArray<{ readonly name: string; readonly rules: ReadonlyArray<Alert> }>
 }
 
 const text = (file: string): Promise<string> => Bun.file(join(folder, file)).text()
 
-// The tests check that the files have these shapes.
+// The tests verify that the files have these types.
 export const dashboard = JSON.parse(await text("dashboard.json")) as Dashboard
 
 export const rules = Bun.YAML.parse(await text("prometheusrule.yaml")) as Manifest<Groups>
@@ -54,13 +54,13 @@ export const monitor = Bun.YAML.parse(await text("servicemonitor.yaml")) as Mani
 
 export const alerts: ReadonlyArray<Alert> = rules.spec.groups.flatMap(({ rules }) => rules)
 
-/** A query and its place. */
+/** A query, and the panel, variable or alert that has it. */
 export interface Query {
   readonly where: string
   readonly expr: string
 }
 
-/** The query of Grafana with all values, over a range with two scrapes. */
+/** Replaces Grafana's variables: all values, and a range of five minutes. */
 const chosen = (expr: string): string => expr.replaceAll("$__rate_interval", "5m").replaceAll(/\$\w+/g, ".*")
 
 /** The queries of the dashboard's panels. */

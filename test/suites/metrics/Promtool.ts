@@ -1,4 +1,4 @@
-/** Queries of promtool over series from metrics pages. */
+/** Runs queries with promtool over the series of metrics pages. */
 import { join } from "node:path"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
@@ -33,7 +33,7 @@ export const seriesOf = (page: string): ReadonlyArray<Sample> =>
       }
     })
 
-/** The labels of the ServiceMonitor, which labels of a metric override. */
+/** The target labels of the ServiceMonitor. A label of the metric overrides them. */
 const target = { job: "homeostat", namespace: "homeostat-system", pod: "homeostat-0", instance: "10.0.0.1:8080" }
 
 const label = (labels: Series["labels"]): string =>
@@ -41,7 +41,7 @@ const label = (labels: Series["labels"]): string =>
     .map(([name, value]) => `${name}="${value}"`)
     .join(",")
 
-/** Series that grow from the earlier to the later page within ten minutes. */
+/** Series that go from the earlier to the later page in ten minutes. */
 export const between = (earlier: string, later: string): ReadonlyArray<Series> => {
   const key = ({ labels, name }: Sample): string => `${name}{${label(labels)}}`
   const before = new Map(seriesOf(earlier).map((sample) => [key(sample), sample.value]))
@@ -56,7 +56,7 @@ export const between = (earlier: string, later: string): ReadonlyArray<Series> =
   })
 }
 
-/** The places of queries that promtool cannot read or that return no series. */
+/** Returns the places of queries that promtool cannot read, or that return no series. */
 export const withoutSeries = (
   queries: ReadonlyArray<Query>,
   series: ReadonlyArray<Series>
@@ -78,7 +78,7 @@ export const withoutSeries = (
         }
       ]
     }
-    // JSON is YAML.
+    // promtool reads YAML, which includes JSON.
     yield* Effect.promise(() => Bun.write(file, JSON.stringify(tests)))
     const { exitCode, stderr, stdout } = yield* Process.run(promtool, ["test", "rules", file])
     const output = `${stdout}${stderr}`

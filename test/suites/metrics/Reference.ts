@@ -1,4 +1,4 @@
-/** `docs/metrics.md`, generated from the definitions of metrics and their comments by `bun run generate`. */
+/** Renders `docs/metrics.md` from the metrics' definitions and comments, for `bun run generate`. */
 import { join } from "node:path"
 import { perBackup } from "@homeostat/backup/run/Metrics"
 import type { Metric } from "@homeostat/runtime/telemetry/Metric"
@@ -14,7 +14,7 @@ interface Entry {
   readonly text: string
 }
 
-/** A comment as one paragraph. A link becomes the name of its metric, or the values of its list. */
+/** Renders a comment as one paragraph. A link becomes the name of its metric, or the values of its list. */
 const paragraph = (comment: string, { exports }: Definitions.Module): string =>
   comment
     .split("\n")

@@ -1,9 +1,11 @@
-/** The metrics of webhooks, which the program of {@link Live} does not serve: their configurations would apply to all tests. */
+/**
+ * The metrics of webhooks. The program of {@link Live} serves no webhooks, because their configurations would affect all tests.
+ */
 import { MetricsText } from "@homeostat/observability"
 import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
 import * as WebhookMetric from "@homeostat/runtime/telemetry/WebhookMetric"
 
-/** The metrics before and after a renewal. */
+/** The metrics pages before and after a renewal of the certificate. */
 export const pages = (): readonly [before: string, after: string] => {
   const registry = Metrics.make()
   const start = registry.gauge(WebhookMetric.certificateStart, {})
