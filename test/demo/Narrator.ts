@@ -77,7 +77,7 @@ export const make = (options: {
     }
   })
 
-/** Runs an effect and writes its result, with the time that it took. */
+/** Runs an effect, and then writes the text with the milliseconds that the effect took. */
 export const timed =
   (narrator: Narrator) =>
   <A, E, R>(what: string, effect: Effect.Effect<A, E, R>) =>
