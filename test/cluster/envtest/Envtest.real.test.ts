@@ -6,7 +6,7 @@ import { live } from "../Test.ts"
 import * as Envtest from "./Envtest.ts"
 import { isAlive } from "./fixtures/pids.ts"
 
-/** A Deployment with the same name and label. */
+/** A Deployment with three replicas. */
 const deployment = (namespace: string) => ({
   apiVersion: "apps/v1",
   kind: "Deployment",
