@@ -8,7 +8,7 @@
  *
  * - `no-op`: every WebApp is converged and is added to the queue once. The manager writes nothing and keeps no trace.
  * - `write`: the image of every WebApp changes on the server. The manager writes its Deployment, its status and an Event. The
- * CPU time includes the server's work in both runs.
+ *   CPU time includes the server's work in both runs.
  */
 import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
