@@ -12,7 +12,7 @@ const machine = Effect.promise(async () => {
   return `${cores}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${system}`
 })
 
-/** Describes the date, the versions and the machine in one line. `peer` adds the version of controller-runtime. */
+/** Describes the date, the versions and the machine in two lines. `peer` adds the version of controller-runtime. */
 export const describe = (homeostat: string, peer: boolean) =>
   Effect.gen(function* () {
     const first = (program: string, ...args: ReadonlyArray<string>) =>

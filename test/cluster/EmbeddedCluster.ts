@@ -1,5 +1,5 @@
 /**
- * A whole Kubernetes cluster in this process: an API server, the controllers of kube-controller-manager, a scheduler and a node.
+ * A whole Kubernetes cluster in this process: an API server, the controllers of Kubernetes, a scheduler and a node.
  *
  * It needs no installed programs and, without `serve`, no network. It takes all time from Effect's Clock: a TestClock stands still until
  * the test moves it. It rejects an unsupported request with a Status that names the request.
@@ -40,7 +40,7 @@ export interface Options extends Omit<ApiServer.Options, "aggregatedRoles" | "in
   readonly converted?: ReadonlyArray<CustomResource.Any> | undefined
   /**
    * The webhooks and policies of a program: `Admission.validate(Kind, …)`. The API server calls the webhooks in this process as soon as
-   * the cluster exists. It has the configurations that the program would write. The webhooks may use the client. Default: none.
+   * the cluster exists. The cluster has the configurations that the program would write. Webhooks may use the client. Default: none.
    */
   readonly webhooks?: ReadonlyArray<Admission.Admission<Client.Client>> | undefined
   /**
@@ -75,8 +75,8 @@ export interface EmbeddedCluster extends Access {
    */
   readonly as: (user: User.User) => Access
   /**
-   * Creates roles and bindings, such as `Rbac.of([controller])`, with their namespaces where they are missing. Returns the access of the
-   * subject of the first binding. Without objects, it is that of a user without permissions.
+   * Creates roles and bindings, such as `Rbac.of([controller])`, and their missing namespaces. Returns the access of the subject of the
+   * first binding. Without objects, it returns the access of a user without permissions.
    */
   readonly bind: (roles: ReadonlyArray<object>) => Effect.Effect<Access>
   /** Adds these webhooks. They use the client of this user. */

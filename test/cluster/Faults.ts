@@ -206,7 +206,7 @@ interface State extends Rule {
   readonly fault: Fault
   readonly chance: number
   readonly removed: Deferred.Deferred<void>
-  /** Counts a request if the rule matches it, and returns true if the rule applies. */
+  /** Returns true if the rule applies to a request, and counts that request. */
   readonly hit: (asked: Asked) => boolean
 }
 
@@ -242,7 +242,7 @@ const makeRecordings = () => {
 type Recordings = ReturnType<typeof makeRecordings>
 
 /**
- * No faults yet.
+ * Makes the faults of one client, without any rule.
  *
  * @example
  * ```ts

@@ -38,7 +38,7 @@ export const make = (
   lagOf: () => number
 ): { readonly next: Streaming["next"]; readonly end: (how: Ending) => Effect.Effect<void> } => {
   let how: Ending | undefined
-  /** The delayed events. It replaces the direct reads after the first delay. */
+  /** The delayed events. They replace the direct reads after the first delay. */
   let late: Effect.Effect<Part> | undefined
   const unlessEnded = (part: Part): Part =>
     how === undefined

@@ -12,8 +12,8 @@
  *   }))
  * ```
  *
- * The cluster simulates pods: they are ready after 0.1 s, or fail as `kubelet/SimulatedPods` describes. The option `kubelet: { pods:
- * (pod) => ({ ends: { after: "2 minutes", exitCode: 3 } }) }` changes that.
+ * The cluster simulates pods: they are ready after 0.1 s, or fail as `kubelet/SimulatedPods` describes. The option
+ * `kubelet: { pods: (pod) => ({ ends: { after: "2 minutes", exitCode: 3 } }) }` changes that.
  *
  * `eventually`, `stays` and `TestClock.adjust` move the time, and run everything that is due until then. A failed `eventually` or `stays`
  * shows the last value and the last attempts of the controllers. The output contains each warning of the API server once.
