@@ -143,7 +143,7 @@ export interface Options {
 }
 
 /**
- * Explores a story. Returns the violations, and counts of the schedules and faults.
+ * Explores a story. Returns a report with the violations and the explored schedules and faults.
  *
  * @example
  * ```ts
@@ -373,7 +373,7 @@ export type StatesOptions<R = Manager.Runtime> = Program<R> & {
 }
 
 /**
- * Explores the specs of a kind. Returns the violations, and counts of the specs.
+ * Explores the specs of a kind. Returns a report with the violations and the explored sequences of specs.
  *
  * @example
  * ```ts
