@@ -49,7 +49,7 @@ export interface Options extends Omit<ApiServer.Options, "aggregatedRoles" | "in
   readonly controllers?: ReadonlyArray<string> | undefined
   /** The certificates (PEM) of the API server for the ConfigMap `kube-root-ca.crt` of each namespace. Default: none. */
   readonly certificates?: string | undefined
-  /** Whether the controllers and nodes write Events. Default: true. */
+  /** True if the controllers and nodes write Events. Default: true. */
   readonly events?: boolean | undefined
   /** One node or several. Default: one that simulates every pod. `false`: no node, so no pod runs. */
   readonly kubelet?: Kubelet.Options | ReadonlyArray<Kubelet.Options> | false | undefined

@@ -155,7 +155,7 @@ export interface Rule {
   readonly remove: () => void
 }
 
-/** How often a rule applies. */
+/** The limits of a rule: a number of requests, or a probability. */
 export interface Often {
   /** The number of requests. Default: no limit. */
   readonly times?: number | undefined

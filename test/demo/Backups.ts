@@ -21,7 +21,7 @@ import * as Mover from "../Mover.ts"
 import { type Narrator, timed as timedBy } from "./Narrator.ts"
 import type { NoRestic } from "./Restic.ts"
 
-/** How long a Backup or Restore may run before the demo fails. */
+/** The time limit of a Backup or Restore. */
 const patience = "90 seconds"
 
 /** A step of the story did not happen. */

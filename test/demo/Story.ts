@@ -10,7 +10,7 @@ import { WebApp } from "@homeostat/webapp/WebApp"
 import * as Effect from "effect/Effect"
 import { type Narrator, timed as timedBy } from "./Narrator.ts"
 
-/** How long each step may take before the demo fails. */
+/** The time limit of a step. */
 const patience = "20 seconds"
 
 /** Runs the story with the WebApp of the sample manifest. */

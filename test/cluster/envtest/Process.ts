@@ -40,9 +40,9 @@ export interface Options {
   readonly log: string
   /** Repeated until it returns true. Default: the program is ready at once. */
   readonly ready?: Effect.Effect<boolean> | undefined
-  /** How long the program may take to be ready, in milliseconds. Default 60 000. */
+  /** The time limit for readiness, in milliseconds. Default 60 000. */
   readonly startMillis?: number | undefined
-  /** How long the program may take to end after SIGTERM, in milliseconds. SIGKILL follows. Default 5 000. */
+  /** The grace period between SIGTERM and SIGKILL, in milliseconds. Default 5 000. */
   readonly graceMillis?: number | undefined
   /** How the program ends with its Scope or with this process. Default `stop`. */
   readonly atEnd?: "stop" | "kill" | undefined
