@@ -23,7 +23,7 @@ export interface Site {
   readonly out: string
   /**
    * Runs the garbage collector of kube-apiserver before each run. Without it, a first pass costs kube-apiserver two more CPU seconds in
-   * every second run, which would favour one manager.
+   * every second run. The managers alternate, so this would favour one of them.
    */
   readonly collect: Effect.Effect<void>
 }
@@ -37,8 +37,8 @@ export interface Result {
 export class RunFailed extends Data.TaggedError("RunFailed")<{ readonly message: string }> {}
 
 /**
- * Runs a scenario and appends its result to `results.jsonl`, under the scenario's name in the bench. Fails if the driver reports an
- * error.
+ * Runs a scenario and appends its result to `results.jsonl`, under the scenario's name in the bench.
+ * Fails if the driver reports an error.
  */
 export const run = (
   site: Site,

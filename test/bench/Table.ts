@@ -95,7 +95,7 @@ export const spread = (numbers: ReadonlyArray<number>): string => {
   return numbers.length === 1 ? text(middle) : `${text(middle)} ${range(numbers)}`
 }
 
-/** The ratio of the medians, and the range of the ratios of neighbouring runs. Noise that affects both runs does not change their ratio. */
+/** The ratio of the medians, and the range of the ratios of neighbouring runs. Noise in both runs leaves their ratio unchanged. */
 const ratio = (first: ReadonlyArray<Result>, second: ReadonlyArray<Result>, measure: Measure): string => {
   const a = median(values(first, measure))
   const b = median(values(second, measure))

@@ -2,7 +2,7 @@
  * `bun run bench` compares Homeostat with the same controller on controller-runtime, alternately on one API server. It also measures
  * Homeostat alone against limits.
  *
- * `--in-memory` measures the first pass of Homeostat without a cluster. The bench prints a table of each, and keeps the tables, the
+ * `--in-memory` measures the first pass of Homeostat without a cluster. The bench prints a table of each part, and keeps the tables, the
  * results and the managers' logs in a folder. See docs/performance.md.
  */
 import { mkdir, writeFile } from "node:fs/promises"

@@ -201,7 +201,7 @@ export const make = (begin = 0): VirtualTime => {
   const now = (): number => offset + passed
   const nanos = (): bigint => BigInt(begin) * 1_000_000n + BigInt(Math.round(passed * 1_000_000))
 
-  /** The time of the first sleep that ends until `by`; undefined without one. */
+  /** The time of the first sleep that is due by then; undefined without one. */
   const next = (by: number): number | undefined => {
     let first: number | undefined
     for (const { at } of sleepers.all) if (at <= by && (first === undefined || at < first)) first = at

@@ -66,15 +66,15 @@ export interface ControlPlane {
    * Returns a program, which the test can kill, pause, stop and start again. The API server keeps its port. Fails on an existing cluster.
    */
   readonly process: (name: Program) => Effect.Effect<Process.Process, NotOurs>
-  /** The log files of the programs. */
+  /** The last lines of a program's log; empty if this process did not start the program. */
   readonly logs: (name: Program, lines?: number) => string
-  /** The files that the programs write to. */
+  /** The log files of the programs. */
   readonly logFiles: ReadonlyArray<LogFile>
   /** Restarts kube-controller-manager if this process started it, because it discovers kinds at its start. */
   readonly restartControllers: Effect.Effect<void, Process.StartFailed>
-  /** The folder with all files of this control plane. A test may put its own files there. */
+  /** The path of the audit log if the options include `audit`. It has one JSON object per line. */
   readonly auditLogPath: string | undefined
-  /** The folder with everything that belongs to this control plane; a test may put files of its own there. */
+  /** The folder with all files of this control plane. A test may put its own files there. */
   readonly directory: string
 }
 

@@ -1,5 +1,5 @@
 /**
- * Installs CustomResourceDefinitions.
+ * Installs CustomResourceDefinitions, and waits until the API server serves their kinds.
  */
 import { Effect, Schedule, Schema } from "effect"
 import * as Api from "./Api.ts"

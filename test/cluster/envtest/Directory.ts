@@ -1,5 +1,5 @@
 /**
- * A temporary folder. The end of its Scope removes it, and so does the end of this process.
+ * A temporary folder. The end of its Scope removes it. It is also removed if this process is killed before that.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"

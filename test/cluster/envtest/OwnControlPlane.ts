@@ -156,7 +156,7 @@ const node = {
 
 const nodeIsReady = (admin: User.User): Effect.Effect<boolean> =>
   Api.request(admin, "GET", "/api/v1/nodes/kwok").pipe(
-    // The Node is ready when its condition has this reason, which the kwok stage sets.
+    // The kwok stage sets no other condition, so this reason belongs to the condition "Ready".
     Effect.map(({ body }) => body.includes(`"reason":"KubeletReady"`)),
     Effect.orElseSucceed(() => false)
   )
