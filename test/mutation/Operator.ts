@@ -123,7 +123,7 @@ export const editsOf = (node: Node, text: string, parent: Node | undefined): Rea
     )
   }
 
-  /** The operator between two nodes, or beside one. */
+  /** The mutations of the operator between two nodes, or beside one. */
   const swap = (operator: string, from: number, to: number): ReadonlyArray<Edit> => {
     const at = text.slice(from, to).indexOf(operator)
     const [name = "", ...others] = binary[operator] ?? []

@@ -56,7 +56,7 @@ export const unwrapped = (node: Node): Node => {
   }
 }
 
-/** Returns the names of a callee such as `Effect.log`: `["Effect", "log"]`. For other callees, it returns the known last names. */
+/** Returns the names of a callee such as `Effect.log`: `["Effect", "log"]`. Any other first part is an empty string. */
 export const namesOf = (node: Node): ReadonlyArray<string> => {
   if (node.type === "Identifier") return [node.name]
   const isMember = node.type === "MemberExpression" || node.type === "OptionalMemberExpression"

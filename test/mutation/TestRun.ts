@@ -3,7 +3,7 @@ import * as Process from "@homeostat/testkit/envtest/Process"
 import { Duration, Effect } from "effect"
 import * as Imports from "./Imports.ts"
 
-/** The result of a test file. `test` is the name of the first failed test, or a text for an error outside of a test. */
+/** The result of a test file. `test` is the name of the first failed test, or describes an error outside of a test. */
 export type Result =
   | { readonly _tag: "Passed"; readonly millis: number }
   | { readonly _tag: "Failed"; readonly test: string }
