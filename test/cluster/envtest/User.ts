@@ -16,7 +16,8 @@ export interface User extends Kubeconfig.Access {
 }
 
 /**
- * Writes a user's kubeconfig into the folder. Only the operating system's user of this process can read it. `kubeconfig` replaces the generated kubeconfig.
+ * Writes a user's kubeconfig into the folder, with file mode 0600.
+ * `kubeconfig` replaces the generated kubeconfig.
  */
 export const make = (
   folder: string,
