@@ -1,8 +1,8 @@
-/** The mover as in its image, for a node without a container runtime: the program from its sources, run by this Bun. */
+/** The mover for a node without a container runtime. It runs from its sources with this Bun. */
 import { dirname, join } from "node:path"
 import * as Program from "@homeostat/testkit/kubelet/Program"
 
-/** The image, without its tag. */
+/** The name of the image, without its tag. */
 export const image = "homeostat-mover"
 
 /** The command of the image. */
@@ -13,16 +13,16 @@ export const command: readonly [string, ...ReadonlyArray<string>] = [
   "mover"
 ]
 
-/** Where a mover has its volumes. */
+/** The paths at which a mover mounts its volumes. */
 export const mounts: ReadonlyArray<string> = ["/data", "/repository", "/cache", "/tmp", "/tls", "/credentials"]
 
-/** Paths in a volume, and not in the container: they stay as they are where a mount has the same name. */
+/** These variables have paths within a volume. They stay unchanged, even if a mount has the same name. */
 const ofVolumes: ReadonlyArray<string> = ["EXCLUDES", "RESTORE_PATHS"]
 
 /**
- * The program of the image, with restic before all other programs.
+ * Returns the program of the image. Its PATH starts with restic's folder.
  *
- * @param restic the path of restic, which has to be called so
+ * @param restic the path of restic, whose file name has to be `restic`
  */
 export const program = (restic: string): Program.Program => {
   const made = Program.command(command, mounts)

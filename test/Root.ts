@@ -1,10 +1,11 @@
 /**
- * The image as a machine without a container runtime can have it: a root file system that holds the program and the files of the C
- * library that it is linked to, no shell and nothing else, and the command that runs the program in it.
+ * The image for a machine without a container runtime: a root file system, and the command that runs the program in it.
+ * The root has only the program and the files of the C library that it needs. It has no shell.
  *
- * That runs it as a cluster does under the restricted profile: its root is read-only, user and group are 65532, it has no capabilities
- * and gets no new privileges, and processes and mounts of its own, as process 1; the network is the machine's. To this machine, all
- * files that it writes belong to the user of the tests.
+ * The command runs the program as a cluster does under the restricted profile. The root is read-only, and user and group are 65532. The
+ * program has no capabilities and gets no new privileges. It has its own processes and mounts, and is process 1. It uses the machine's
+ * network.
+ * On this machine, the files that it writes belong to the user of the tests.
  */
 import { copyFile, mkdir, realpath } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
@@ -12,19 +13,19 @@ import * as Process from "@homeostat/testkit/envtest/Process"
 import type * as Program from "@homeostat/testkit/kubelet/Program"
 import { Data, Effect } from "effect"
 
-/** It can't be made; the message says what to do. */
+/** The root file system cannot be made. The message names the next step. */
 export class NoRoot extends Data.TaggedError("NoRoot")<{ readonly message: string }> {}
 
 /** A root file system. */
 export interface Root {
   readonly folder: string
-  /** The program, as it is called inside. */
+  /** The path of the program in the root. */
   readonly program: string
-  /** All files in it, as they are called inside, sorted. */
+  /** The paths of all files in the root, sorted. */
   readonly files: ReadonlyArray<string>
 }
 
-/** A folder or file of this machine that the program sees; read-only where it doesn't say otherwise. */
+/** A folder or file of this machine that the program sees. Default: read-only. */
 export interface Mount {
   readonly from: string
   readonly to: string
@@ -34,7 +35,7 @@ export interface Mount {
 /** The user and group of the program: `nonroot` of the distroless images. */
 export const user = 65532
 
-/** What the dynamic linker would load, by path. */
+/** The paths of the libraries that the dynamic linker would load. Fails if a library is missing. */
 const librariesOf = (program: string): Effect.Effect<ReadonlyArray<string>, NoRoot> =>
   Effect.flatMap(Process.run("ldd", [program]), ({ exitCode, stderr, stdout }) => {
     if (exitCode !== 0) return new NoRoot({ message: `ldd does not know what ${program} needs: ${stderr}${stdout}` })
@@ -43,7 +44,7 @@ const librariesOf = (program: string): Effect.Effect<ReadonlyArray<string>, NoRo
     return Effect.succeed([...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, path = ""]) => path))
   })
 
-/** Makes the root of a program below a folder, which is to be empty. */
+/** Makes the root of a program in an empty folder. Fails without bubblewrap, or if a library is missing. */
 export const prepare = (folder: string, program: string): Effect.Effect<Root, NoRoot> =>
   Effect.gen(function* () {
     const tool = yield* Process.run("bwrap", ["--version"])
@@ -56,7 +57,7 @@ export const prepare = (folder: string, program: string): Effect.Effect<Root, No
     yield* Effect.promise(async () => {
       for (const [to, from] of files) {
         await mkdir(join(folder, dirname(to)), { recursive: true })
-        // What a link leads to, under the link's name.
+        // The content of the link's target, under the link's name.
         await copyFile(await realpath(from), join(folder, to))
       }
     })
@@ -64,8 +65,8 @@ export const prepare = (folder: string, program: string): Effect.Effect<Root, No
   })
 
 /**
- * bubblewrap keeps a process outside that takes no signals on to the one inside, its only child, as a container runtime does:
- * without a word the one inside is killed when the one outside ends.
+ * bubblewrap keeps a process outside, whose only child is the process inside. The outer process does not forward signals. It kills the
+ * inner process when it ends itself. This script forwards signals, as a container runtime does.
  */
 const forwarding = `bwrap "$@" &
 outside=$!
@@ -79,8 +80,8 @@ while wait "$outside"; code=$?; kill -s 0 "$outside" 2>/dev/null; do :; done
 exit "$code"`
 
 /**
- * The command that runs a program in a root; by default the root's own. Signals reach it, and its exit code is the command's. It
- * has the environment that the command is given.
+ * Returns the command that runs a program in a root. Default: the root's own program.
+ * Signals reach the program, and its exit code is that of the command. The program has the environment of the command.
  */
 export const command = (
   root: Root,
@@ -100,15 +101,15 @@ export const command = (
   ] as const
 }
 
-/** What is mounted where every pod with a ServiceAccount has its token and the authority of the API server. */
+/** The mount path of the ServiceAccount token and of the API server's CA certificate in every pod with a ServiceAccount. */
 export const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 /**
- * The image of a root, for a kubelet. As in a container, the program sees nothing of this machine but the pod's volumes, under
- * their own paths.
+ * Returns the image of a root, for a kubelet. As in a container, the program sees only the pod's volumes of this machine, under their own
+ * paths.
  *
- * @param mounts where the container has volumes, which are read-only
- * @param writable and where it has those that it can write to
+ * @param mounts the mount paths of the read-only volumes
+ * @param writable the mount paths of the writable volumes
  */
 export const image =
   (

@@ -1,6 +1,6 @@
 /**
- * The long comparison with a real kube-apiserver: `bun test/agreement.ts [sequences] [seed]`, by default 2000 and a seed of its own.
- * Needs a control plane, as the real lane does. Exit code 1 if the two servers have disagreed.
+ * The long comparison with a real kube-apiserver: `bun test/agreement.ts [sequences] [seed]`. Default: 2000 sequences and a new seed.
+ * It needs a control plane, as the real lane does. Exit code 1 if the two servers have disagreed.
  */
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import { Effect } from "effect"

@@ -1,9 +1,9 @@
 /**
  * `bun run demo`: a cluster, the manager and a story in one process, with nothing installed but this project.
  *
- * The story of a WebApp comes first. The story of a backup follows where this machine has restic, or where `--backup` has Go build
- * it. `--keep` keeps the cluster and the manager until Ctrl-C. On a terminal the demo also shows the objects; `--plain` writes
- * lines only, as into a pipe. Exit code 0, or 1 and the reason.
+ * The story of a WebApp comes first. The story of a backup follows if this machine has restic, or if `--backup` lets Go build it.
+ * `--keep` keeps the cluster and the manager until Ctrl-C.
+ * On a terminal the demo also shows the objects; `--plain` writes lines only, as into a pipe. Exit code 0, or 1 with the reason.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -87,7 +87,7 @@ const demo = Effect.gen(function* () {
   if (args.has("--keep")) return yield* Effect.never
 }).pipe(Effect.scoped, Effect.provide(BunContext.layer))
 
-/** Why it failed, in one line: what was not so is told without the object as it was last. */
+/** The reason of the failure in one line. It leaves out the last state of the object. */
 const reasonOf = (cause: Cause.Cause<unknown>): string => {
   const failure = Cause.squash(cause)
   if (failure instanceof NotSo) return `${failure.description}: not so after ${Duration.format(failure.after)}`

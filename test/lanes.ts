@@ -1,14 +1,15 @@
 /**
- * The test command: `bun run test [--lanes LANE,...] [WORD...]` runs test files in lanes. Words choose the files whose path contains one of them.
+ * The test command: `bun run test [--lanes LANE,...] [WORD...]` runs test files in lanes. It runs the files whose path contains one of
+ * the words.
  *
- * - unit: in virtual time and in one process, or with the compiled program. Bun is enough.
- * - embedded (`*.embedded.test.ts`, `*.cluster.test.ts`): on the embedded cluster, in real time and over HTTP. Bun is enough.
+ * - unit: in virtual time and in one process, or with the compiled program. It needs only Bun.
+ * - embedded (`*.embedded.test.ts`, `*.cluster.test.ts`): on the embedded cluster, in real time and over HTTP. It needs only Bun.
  * - tools (`*.tools.test.ts`): with programs of the machine, such as git and bubblewrap (README.md lists them).
  * - real (`*.real.test.ts`, and `*.cluster.test.ts` again): on a real control plane, which `KUBEBUILDER_ASSETS`,
  *   `TEST_ASSET_KUBE_APISERVER` or `USE_EXISTING_CLUSTER` names.
  *
- * The default lanes are unit and embedded, and real where the environment names a control plane. A lane that was asked for and
- * cannot run fails. The last line is `N passed, N failed`; `test/lanes/Verdict.ts` says what counts as failed.
+ * The default lanes are unit and embedded, and real if the environment configures a control plane. A requested lane that cannot run
+ * fails. The last line is `N passed, N failed`; `test/lanes/Verdict.ts` defines failed tests.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -28,10 +29,10 @@ const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
 
-/** The lanes with the number of processes that run at a time, and the seconds that a file usually takes. */
+/** The lanes. `processes` is the number of parallel processes, and `usual` the usual seconds of a file. */
 const lanes = {
   unit: { processes: 2, usual: 0.4, has: (file: string) => !/\.(cluster|embedded|real|tools)\.test\.ts$/.test(file) },
-  // Tests on a cluster mostly wait.
+  // Tests on a cluster spend most of their time waiting.
   embedded: { processes: 3, usual: 2, has: (file: string) => /\.(cluster|embedded)\.test\.ts$/.test(file) },
   tools: { processes: 2, usual: 10, has: (file: string) => file.endsWith(".tools.test.ts") },
   real: { processes: 3, usual: 4, has: (file: string) => /\.(cluster|real)\.test\.ts$/.test(file) }
@@ -80,7 +81,7 @@ const runs: Array<Verdict.Run> = []
 const began = performance.now()
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed()} s`
 
-/** Prints what a batch with a failure has written, without the tests that passed. */
+/** Prints the output of a batch with a failure, without the tests that passed. */
 const show = ({ output }: Batch.Report): void => {
   process.stderr.write(output.replaceAll(/^\(pass\) .*\n/gm, ""))
 }
@@ -167,7 +168,7 @@ const counted = names.map((name) => {
 print(`\nTests by lane: ${counted.join(", ")}; ${seconds(began)}`)
 list(`Flaky: failed, and passed on the repeat (up to ${Verdict.tolerated} are tolerated)`, flaky)
 list("Failed:", stopped ? [...failed, "a signal stopped the run"] : failed)
-// The end of a log is what a reader of CI sees first.
+// A reader of CI sees the end of a log first.
 if (failed.length > 0)
   list(
     "The last lines of each failed test:",

@@ -1,6 +1,7 @@
 /**
- * `bun run mutate`: changes sources of the product one at a time on a copy, and shows which changes no test notices. `--help`
- * has the flags. It is no part of CI: most survivors want a reader.
+ * `bun run mutate` changes sources of the product one at a time on a copy, and shows the changes that tests miss. `--help` prints the
+ * flags.
+ * It does not run in CI, because a person has to judge most survivors.
  */
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -23,7 +24,7 @@ const sourcesOf = ({ base, paths }: Options.Options) =>
     return { origin: `the changes since ${since}`, files }
   })
 
-/** The mutants to try. The seed and the sources are said on standard error, since `--list` prints JSON. */
+/** The mutants to try. The seed and the sources go to standard error, because `--list` prints JSON. */
 const mutantsOf = (chosen: Options.Options) =>
   Effect.gen(function* () {
     if (chosen.replay !== undefined) return chosen.replay

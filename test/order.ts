@@ -1,6 +1,7 @@
 /**
- * `bun test/order.ts` records which functions a start of the program uses, for the build: it puts their bytecode together, and a
- * manager at rest has fewer pages of the program in memory. Functions that have changed since the recording are put behind.
+ * `bun test/order.ts` records the functions that a start of the program uses. The build puts their bytecode together, so a manager at
+ * rest has fewer pages of the program in memory.
+ * Functions that changed after the recording come last.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -14,7 +15,7 @@ import * as Binary from "./suites/binary/Binary.ts"
 import * as Endpoint from "./suites/binary/Endpoint.ts"
 import * as Managed from "./suites/Managed.ts"
 
-/** A start of the program, until it is ready and has asked for its permissions. */
+/** Starts the program, waits until it is ready and has checked its permissions, and stops it. */
 const start = (
   kubeconfig: string,
   home: string,
@@ -49,7 +50,7 @@ await Effect.runPromise(
     yield* start(kubeconfigPath, directory, ["--metrics-secure"], { BUN_BYTECODE_ORDER_OUT: recording })
   }).pipe(Effect.scoped)
 )
-// The other lines, of constants and of strings, are ten times as many, and their order brings nothing more.
+// The other lines, for constants and strings, are ten times as many. Their order has no further effect.
 const lines = (await readFile(recording, "utf8")).split("\n").filter((line) => /^(v|F )/.test(line))
 await writeFile(Compilation.order, `${lines.join("\n")}\n`)
 await rm(folder, { recursive: true })

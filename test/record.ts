@@ -1,6 +1,6 @@
 /**
- * `bun run record [SUITE...]` plays the suites, by default all of them, on new real control planes, and writes their recordings. It
- * needs the programs in `KUBEBUILDER_ASSETS`, as the real lane does.
+ * `bun run record [SUITE...]` runs the suites on new real control planes, and writes their recordings. Default: all suites.
+ * It needs the programs in `KUBEBUILDER_ASSETS`, as the real lane does.
  */
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import { Effect } from "effect"

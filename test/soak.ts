@@ -1,6 +1,7 @@
 /**
- * A soak: churn and faults for minutes, and nothing may be left. `bun run soak [minutes] [seed] [WebApps]`, by default 10
- * minutes, a seed of its own, which is printed, and 300 WebApps. Needs a control plane, as the real lane does. Exit code 1 if something is left.
+ * A soak test: minutes of churn and faults, after which no state may be left. `bun run soak [minutes] [seed] [WebApps]`. Default: 10
+ * minutes, a new seed, which it prints, and 300 WebApps.
+ * It needs a control plane, as the real lane does. Exit code 1 if state is left.
  */
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import { Duration, Effect } from "effect"
@@ -24,7 +25,7 @@ const soak = Effect.gen(function* () {
   })
   const { actions, after, before, faults, mentions, relists, restarts, terms } = result
   const table = Object.entries(before).map(([what, held]) => {
-    // The names of a type's fields are its keys.
+    // The names are the keys of this type.
     const now = after[what as keyof Soak.Held]
     return `| ${what} | ${Math.round(held)} | ${Math.round(now)} |`
   })

@@ -1,4 +1,4 @@
-/** The verdict about Homeostat alone. */
+/** The limits of Homeostat alone. */
 import { expect, test } from "bun:test"
 import { Effect } from "effect"
 import * as Alone from "./Alone.ts"

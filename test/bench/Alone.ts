@@ -1,6 +1,5 @@
 /**
- * What is measured of Homeostat alone: not beside another manager, but against a limit. Each number is the median of the runs, and the
- * bench fails where it is above its limit.
+ * Measures Homeostat alone, against limits. Each number is the median of the runs. The bench fails if a number is above its limit.
  */
 import { appendFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -35,7 +34,7 @@ export interface Scenario {
   readonly run: (cluster: ControlPlane, size: Size) => Effect.Effect<Numbers, unknown, Scope.Scope | Client.Client>
 }
 
-/** What came of all runs of a scenario. */
+/** The results of all runs of a scenario. */
 export interface Outcome {
   readonly scenario: Scenario
   readonly results: ReadonlyArray<Numbers>
@@ -44,7 +43,7 @@ export interface Outcome {
 
 const medianOf = (values: ReadonlyArray<number>): number => Table.median(values) ?? Number.NaN
 
-/** `homeostat version`, from its start to its end. */
+/** Measures `homeostat version` from its start to its end, in milliseconds. */
 const version = Effect.gen(function* () {
   const executable = yield* Binary.path
   const env = Binary.bare(yield* Directory.make)
@@ -54,13 +53,16 @@ const version = Effect.gen(function* () {
     if (exitCode !== 0) throw new Error(`homeostat version ended with ${exitCode}`)
     return {
       millis: performance.now() - startedAt,
-      // Of all threads: a program that waits for a processor does not work meanwhile.
+      // The CPU time of all threads. It does not include the time that the program waits for a processor.
       work: Number(resourceUsage.cpuTime.total) / 1000
     }
   })
 })
 
-/** `homeostat run`, from its start to the first answer of `/healthz`. It does not get its kubeconfig, and so does nothing more. */
+/**
+ * Measures `homeostat run` from its start to the first response of `/healthz`, in milliseconds. The program waits for its kubeconfig, so
+ * it does nothing else.
+ */
 const healthz = Effect.gen(function* () {
   const [home, port] = [yield* Directory.make, yield* Port.free]
   const kubeconfig = join(home, "kubeconfig")
@@ -76,7 +78,7 @@ const healthz = Effect.gen(function* () {
     Binary.bare(home)
   )
   yield* Effect.promise(async () => {
-    // Without a pause, which would be measured.
+    // The loop does not wait longer, because the wait would be part of the result.
     while ((await fetch(`http://${Port.host}:${port}/healthz`).catch(() => undefined))?.status !== 200) {
       await Bun.sleep(2)
     }
@@ -120,7 +122,7 @@ const resting: Scenario = {
       const replica = yield* Replica.homeostat(cluster, { namespace, flags: ["--metrics-secure"] })
       yield* replica.written(/Leading/)
       yield* Managed.eventually("that it is ready", Endpoint.get(replica, "/readyz"), ({ status }) => status === 200)
-      // The program gives back what a start needs within some seconds.
+      // The program releases the memory of its start within some seconds.
       yield* Effect.sleep(quick ? "1 second" : "15 seconds")
       const sample = Effect.zipLeft(Running.residentMiB(replica.pid), Effect.sleep("100 millis"))
       return { rss_mib: medianOf(yield* Effect.replicateEffect(sample, quick ? 5 : 100)) }
@@ -160,13 +162,13 @@ const collector: Scenario = {
           const millis = ((after.cpu - before.cpu) * 1000) / (after.reconciles - before.reconciles)
           return { mode, millis, resident: yield* Running.residentMiB(running.pid) }
         })
-      // Until everything that is used often is compiled.
+      // The first rounds run until the engine has compiled the frequent functions.
       for (let round = 0; round < (quick ? 1 : 3); round++) yield* change("healthy", -round)
       const seen: Array<Effect.Effect.Success<ReturnType<typeof change>>> = []
       for (let round = 1; round <= (quick ? 1 : 5); round++) {
         for (const mode of ["healthy", ...Exporting.sick] as const) seen.push(yield* change(mode, round))
       }
-      // Other programs make a round dearer and never cheaper.
+      // Other programs can only increase the cost of a round, so the least cost counts.
       const cost = (mode: Collector.Mode) => Math.min(...seen.flatMap((one) => (one.mode === mode ? [one.millis] : [])))
       const least = (some: typeof seen) => Math.min(...some.map(({ resident }) => resident))
       return {
@@ -185,17 +187,17 @@ const firstPass: Scenario = {
   run: (cluster, { objects }) => FirstPass.run(objects, cluster)
 }
 
-/** In the order in which they are run. The last one leaves its WebApps behind. */
+/** The scenarios in the order in which they run. The last one leaves its WebApps in the cluster. */
 export const all: ReadonlyArray<Scenario> = [program, resting, collector, firstPass]
 
-/** How scenarios are run. */
+/** The options of the runs. */
 interface Options {
   readonly out: string
   readonly size: Size
   readonly repeats: number | undefined
 }
 
-/** Runs scenarios, each on its own. The others go on where a run fails. Results are added to `results.jsonl` in the folder. */
+/** Runs each scenario by itself, and appends the results to `results.jsonl` in the folder. After a failed run, the other runs continue. */
 export const run = (
   cluster: ControlPlane,
   scenarios: ReadonlyArray<Scenario>,
@@ -209,7 +211,7 @@ export const run = (
     )
   )
 
-/** Runs the one scenario that needs no cluster. */
+/** Runs the first pass, which is the only scenario that needs no cluster. */
 export const runInMemory = (options: Options): Effect.Effect<ReadonlyArray<Outcome>> =>
   Effect.map(repeat(firstPass, options, FirstPass.run(options.size.objects)), (outcome) => [outcome])
 
@@ -239,11 +241,11 @@ const repeat = (
     return { scenario, results, failures }
   })
 
-/** What is above its limit, a line for each number. */
+/** Returns a line for each number that is above its limit. */
 export const excesses = (outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> =>
   outcomes.flatMap(({ results, scenario }) => Table.excesses(scenario.title, scenario.measures, results))
 
-/** The results as a table of Markdown, with what is above its limit and what failed. */
+/** Returns the results as a Markdown table, followed by the exceeded limits and the failures. */
 export const render = (outcomes: ReadonlyArray<Outcome>): string => {
   const above = excesses(outcomes)
   const failures = outcomes.flatMap((outcome) => outcome.failures)

@@ -1,50 +1,50 @@
 /**
- * The order of runs: each scenario for one manager, then for the next, and again (A B C A B C …), so that whatever happens to
- * the host and to the API server over time happens to all.
+ * Runs each scenario for one manager, then for the next, and again (A B C A B C …). So a change of the host or of the API server over
+ * time affects all managers.
  *
- * All managers see the same objects. What one made or changed, the others take over first, without being measured: so
- * all start from objects that are converged for them, and of the same bytes.
+ * All managers use the same objects. Before a run, the other managers converge the objects that one manager created or changed, and this
+ * is not measured. So all managers start from objects that are converged for them, with the same bytes.
  */
 import { Console, Effect } from "effect"
 import * as Driver from "./Driver.ts"
 import type { Scenario, Size } from "./Scenario.ts"
 
-/** What came of all runs of a scenario. */
+/** The results of all runs of a scenario. */
 export interface Outcome {
   readonly scenario: Scenario
-  /** By manager; `round` is the field that tells which two were made one after the other. */
+  /** The results by manager. Results with the same `round` come from neighbouring runs. */
   readonly kept: ReadonlyMap<string, ReadonlyArray<Driver.Result>>
-  /** Runs that were thrown away, because something else was busy on the host. */
+  /** The number of discarded runs, during which other programs used the host. */
   readonly noisy: number
-  /** What went wrong. */
+  /** The messages of the failed runs. */
   readonly failures: ReadonlyArray<string>
 }
 
-/** How a campaign is run. */
+/** The options of a campaign. */
 export interface Options {
   readonly site: Driver.Site
   readonly managers: ReadonlyArray<Driver.Manager>
   readonly scenarios: ReadonlyArray<Scenario>
   readonly size: Size
-  /** Instead of those of the scenarios. */
+  /** The number of runs, instead of the scenarios' own numbers. */
   readonly repeats: number | undefined
-  /** How much of a core others may use, on average, in a run that counts. */
+  /** The most that other programs may use of the processors in a run that counts, in cores on average. */
   readonly foreignCores: number
 }
 
-/** A noisy run is made again, this often. */
+/** The number of times that a noisy run is repeated. */
 const spare = 2
 
-/** The driver's own runs. */
+/** The name of the driver for runs without a manager. */
 const alone: Driver.Manager = { name: "driver alone", command: "" }
 
-/** Runs the scenarios. A run that fails is told, and the others go on. */
+/** Runs the scenarios. Reports a failed run, and continues with the others. */
 export const run = (options: Options): Effect.Effect<ReadonlyArray<Outcome>> =>
   Effect.gen(function* () {
     const { site, size } = options
     const start = starter(options)
 
-    // The first creations meet an API server with cold caches; they count for nobody.
+    // The first creations use an API server with cold caches, so they do not count for any manager.
     const few = String(Math.ceil(size.create / 4))
     for (const manager of options.managers) {
       yield* Console.error(`warm up ${manager.name}`)
@@ -57,9 +57,9 @@ export const run = (options: Options): Effect.Effect<ReadonlyArray<Outcome>> =>
 
 type Start = (scenario: Scenario, manager: Driver.Manager) => Effect.Effect<Driver.Result, Driver.RunFailed>
 
-/** Single runs, on objects that are converged for every manager where the scenario needs some. */
+/** Makes a single run. It first converges the objects for every manager if the scenario needs converged objects. */
 const starter = ({ managers, site, size }: Options): Start => {
-  /** Those that would find nothing to do. */
+  /** The managers for which the objects are converged. */
   const settled = new Set<Driver.Manager>()
   const settle = (manager: Driver.Manager) =>
     Effect.gen(function* () {
@@ -95,7 +95,7 @@ const inTurn = (scenario: Scenario, options: Options, start: Start): Effect.Effe
     const measure = (manager: Driver.Manager, round: number, left: number): Effect.Effect<void, Driver.RunFailed> =>
       Effect.gen(function* () {
         const result = yield* start(scenario, manager)
-        // Not every scenario can tell.
+        // Some scenarios do not measure the use by other programs.
         if (Number(result.foreign_cores ?? 0) <= options.foreignCores) {
           kept.get(manager.name)?.push({ ...result, round })
           return

@@ -1,18 +1,18 @@
-/** The driver (`driver/`), run for one scenario of one manager. */
+/** Runs the driver (`driver/`) for one scenario of one manager. */
 import { appendFile } from "node:fs/promises"
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { Data, Effect } from "effect"
 
-/** A manager to be measured. */
+/** A manager that the bench measures. */
 export interface Manager {
   readonly name: string
-  /** Its command, with the driver's placeholders such as `{metrics}`. */
+  /** The command that starts it, with the driver's placeholders such as `{metrics}`. */
   readonly command: string
-  /** Whether it elects no leader, and so cannot fail over. Default: it elects one. */
+  /** True for a manager without leader election, which cannot fail over. Default: false. */
   readonly isAlone?: boolean
 }
 
-/** What the driver needs to know of the cluster, and where it leaves things. */
+/** The cluster and the folders that the driver needs. */
 export interface Site {
   /** The driver's executable. */
   readonly driver: string
@@ -22,21 +22,24 @@ export interface Site {
   /** The folder of results and of the managers' logs. */
   readonly out: string
   /**
-   * Makes kube-apiserver collect its garbage before each run. A first pass costs it two CPU seconds more in every second run without
-   * that, and the managers take turns.
+   * Runs the garbage collector of kube-apiserver before each run. Without it, a first pass costs kube-apiserver two more CPU seconds in
+   * every second run. The managers alternate, so this would favour one of them.
    */
   readonly collect: Effect.Effect<void>
 }
 
-/** What a scenario gave: numbers, and some labels. */
+/** The result of a scenario: numbers and some labels. */
 export interface Result {
   readonly [field: string]: unknown
 }
 
-/** A scenario did not come to its end; the message is the driver's. */
+/** A scenario failed. The message is the driver's. */
 export class RunFailed extends Data.TaggedError("RunFailed")<{ readonly message: string }> {}
 
-/** Runs a scenario. Its result, with the name of the scenario as we call it, is added to `results.jsonl` as well. */
+/**
+ * Runs a scenario and appends its result to `results.jsonl`, under the scenario's name in the bench.
+ * Fails if the driver reports an error.
+ */
 export const run = (
   site: Site,
   scenario: string,

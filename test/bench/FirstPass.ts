@@ -1,6 +1,7 @@
 /**
- * How responsive a leader is during its first pass over converged WebApps: on an API server in memory, which needs no cluster, or on
- * etcd and kube-apiserver. Nothing else may run on the machine meanwhile.
+ * Measures how responsive a leader is during its first pass over converged WebApps. The API server is in memory, without a cluster, or it
+ * is kube-apiserver with etcd.
+ * No other program may run on the machine meanwhile.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -22,7 +23,7 @@ interface Cluster {
   readonly change: () => Promise<number>
 }
 
-/** Its numbers. The last one is of the change that is made in the middle of the pass. */
+/** The measured numbers. The last one is for the change in the middle of the pass. */
 export const measures: ReadonlyArray<Limited> = [
   { field: "reconciled_s", label: "to all reconciled, s" },
   { field: "cpu_s", label: "CPU of the manager, s" },
@@ -38,7 +39,7 @@ export const measures: ReadonlyArray<Limited> = [
 /** The environment variables that the image sets. */
 const image = Object.fromEntries(Dockerfile.all("ENV").map((each) => each.split("=", 2)))
 
-/** A manager that leads, with what it reports. */
+/** Starts a manager that leads, and reads its logs and measurements. */
 const manage = (folder: string, kubeconfig: string, metrics: number, health: number) => {
   const files = { gaps: join(folder, "gaps.json"), log: join(folder, "log") }
   const child = Bun.spawn(
@@ -158,7 +159,7 @@ const real = (cluster: ControlPlane, start: (kubeconfig: string) => Manager, cou
     yield* Effect.promise(manager.stop)
     const name = `app-${Math.floor(count / 2)}`
     const deployment = `/apis/apps/v1/namespaces/default/deployments/${name}`
-    // Other than after an earlier run.
+    // The image differs from the image of an earlier run.
     const image = `registry.example.com/team/app:${Date.now()}`
     const get = cluster.request("GET", deployment)
     const change = Effect.gen(function* () {
@@ -212,7 +213,7 @@ const measure = async ({ change, kubeconfig }: Cluster, start: (kubeconfig: stri
   }
 }
 
-/** One run: on the cluster, or on an API server in memory if there is none. */
+/** Runs the measurement once: on the cluster, or on an API server in memory without a cluster. */
 export const run = (count: number, cluster?: ControlPlane) =>
   Effect.gen(function* () {
     const folder = yield* Directory.make

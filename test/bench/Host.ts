@@ -1,4 +1,4 @@
-/** What the numbers were measured with and on: without it, they say nothing. */
+/** The versions and the machine of a measurement. The numbers have no meaning without them. */
 import { readFile } from "node:fs/promises"
 import { availableParallelism, cpus, totalmem } from "node:os"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
@@ -12,7 +12,7 @@ const machine = Effect.promise(async () => {
   return `${cores}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${system}`
 })
 
-/** Date, versions and machine, in a few words. `peer` says whether controller-runtime was measured too. */
+/** Describes the date, the versions and the machine in two lines. `peer` adds the version of controller-runtime. */
 export const describe = (homeostat: string, peer: boolean) =>
   Effect.gen(function* () {
     const first = (program: string, ...args: ReadonlyArray<string>) =>
@@ -31,7 +31,7 @@ export const describe = (homeostat: string, peer: boolean) =>
     ].join("\n")
   })
 
-/** The same where Homeostat runs from source on an API server in memory. */
+/** The same description for Homeostat from source on an API server in memory. */
 export const source = Effect.gen(function* () {
   const date = new Date().toISOString().slice(0, 10)
   return `${date}. Homeostat from source (${yield* Programs.commit}, Bun ${Bun.version}), an API server in memory; ${yield* machine}.`

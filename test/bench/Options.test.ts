@@ -1,4 +1,4 @@
-/** The flags of the bench, and what the scenarios make of them. */
+/** The flags of the bench, and the arguments that scenarios derive from them. */
 import { describe, expect, test } from "bun:test"
 import type { Outcome } from "./Campaign.ts"
 import * as Options from "./Options.ts"

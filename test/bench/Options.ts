@@ -5,29 +5,29 @@ import * as Alone from "./Alone.ts"
 import type { Manager } from "./Driver.ts"
 import * as Scenario from "./Scenario.ts"
 
-/** What was asked for. */
+/** The parsed flags. */
 export interface Options {
   readonly help: boolean
-  /** Only the first pass of Homeostat alone, on an API server in memory. */
+  /** Measure only the first pass of Homeostat alone, on an API server in memory. */
   readonly inMemory: boolean
-  /** Instead of Homeostat and controller-runtime. */
+  /** The managers to measure instead of Homeostat and controller-runtime. */
   readonly managers: readonly [Manager, Manager] | undefined
   readonly scenarios: ReadonlyArray<Scenario.Scenario>
-  /** Scenarios of Homeostat alone. */
+  /** The scenarios of Homeostat alone. */
   readonly alone: ReadonlyArray<Alone.Scenario>
-  /** Instead of those of the scenarios. */
+  /** The number of runs, instead of the scenarios' own numbers. */
   readonly repeats: number | undefined
   readonly size: Scenario.Size
-  /** How much of a core others may use, on average, in a run that counts. */
+  /** The most that other programs may use of the processors in a run that counts, in cores on average. */
   readonly foreignCores: number
-  /** The folder of the campaigns' folders. */
+  /** The folder in which each campaign gets its own folder. */
   readonly out: string
 }
 
-/** The names of all scenarios: those beside another manager come first. */
+/** The names of all scenarios. Those with several managers come first. */
 const names = [...Scenario.all, ...Alone.all].map(({ name }) => name)
 
-/** What the flags mean. */
+/** The help text. */
 export const usage = `bun run bench [flags], with KUBEBUILDER_ASSETS naming etcd and kube-apiserver
 bun run bench --in-memory [--objects N] [--repeats N] [--out FOLDER], which needs nothing but Bun
 
@@ -46,7 +46,7 @@ bun run bench --in-memory [--objects N] [--repeats N] [--out FOLDER], which need
 
 COMMAND is split at blanks; {kubeconfig}, {metrics}, {health} stand for the file and the addresses.`
 
-/** Reads the flags. What is wrong with them is thrown, as one line. */
+/** Parses the flags. Throws an error with one line for invalid flags. */
 export const parse = (args: ReadonlyArray<string>): Options => {
   const { values } = parseArgs({
     args: [...args],

@@ -1,7 +1,7 @@
 /**
- * The programs of the bench, built from this tree: the driver and the manager on controller-runtime by Go, the manager on kube-rs by
- * Cargo, Homeostat by its own build. Each of them builds only what has changed. The first build in Go takes four minutes on two cores,
- * the first build in Rust three.
+ * Builds the programs of the bench from this tree. Go builds the driver and the manager on controller-runtime. Cargo builds the manager
+ * on kube-rs. `bun run build` builds Homeostat.
+ * Each build is incremental. The first build in Go takes four minutes on two cores, and the first build in Rust three.
  */
 import { mkdir } from "node:fs/promises"
 import { homedir } from "node:os"
@@ -11,13 +11,13 @@ import { Data, Effect } from "effect"
 
 const root = join(import.meta.dir, "../..")
 
-/** Where the executables of Go and Rust are kept, outside of the tree. */
+/** The folder of the executables in Go and Rust. It is outside of the tree. */
 const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "homeostat", "bench")
 
-/** A program could not be built, or did not do what it was asked; the message ends with what it wrote. */
+/** A build or a program failed. The message ends with the output. */
 export class ProgramFailed extends Data.TaggedError("ProgramFailed")<{ readonly message: string }> {}
 
-/** Runs a program to its end and returns what it printed; an exit code other than 0 is a failure. */
+/** Runs a program to its end and returns its standard output. Fails for any exit code except 0. */
 export const output = (command: ReadonlyArray<string>): Effect.Effect<string, ProgramFailed> =>
   Effect.gen(function* () {
     const [executable = "", ...args] = command
@@ -31,7 +31,7 @@ const environment = {
   GOTOOLCHAIN: "local",
   CGO_ENABLED: "0",
   GOFLAGS: "-buildvcs=false",
-  // Whoever sets it for tests does not mean the program that is compiled.
+  // NODE_ENV of a test run must not affect the compiled program.
   NODE_ENV: undefined
 }
 
@@ -56,13 +56,13 @@ const go = (module: string): Effect.Effect<string, ProgramFailed> => {
   )
 }
 
-/** The driver that measures. */
+/** Builds the driver that measures. Returns the path. */
 export const driver = go("driver")
 
-/** The manager on controller-runtime. */
+/** Builds the manager on controller-runtime. Returns the path. */
 export const controllerRuntime = go("controller-runtime")
 
-/** The manager on kube-rs. Fails where Rust is not installed, or its packages cannot be had. */
+/** Builds the manager on kube-rs. Returns the path. Fails if Rust is not installed or the packages are not available. */
 export const kubeRs: Effect.Effect<string, ProgramFailed> = Effect.suspend(() => {
   if (Bun.which("cargo") === null) {
     return Effect.fail(new ProgramFailed({ message: "cargo not found (install Rust 1.89 or newer)" }))
@@ -75,20 +75,20 @@ export const kubeRs: Effect.Effect<string, ProgramFailed> = Effect.suspend(() =>
   )
 })
 
-/** Homeostat, as `bun run build` makes it. */
+/** Builds Homeostat with `bun run build`. Returns the path. */
 export const homeostat = Effect.as(
   output([process.execPath, "run", "--cwd", root, "build"]),
   join(root, "dist", "homeostat")
 )
 
-/** The version of a module that the peer is built from. */
+/** The version of a Go module in the manager on controller-runtime; empty if the manager does not use it. */
 export const versionOf = (module: string): Effect.Effect<string> =>
   Effect.promise(() => Bun.file(join(import.meta.dir, "controller-runtime", "go.mod")).text()).pipe(
     Effect.map((text) => text.split("\n").find((line) => line.trim().startsWith(`${module} `)) ?? ""),
     Effect.map((line) => line.trim().slice(module.length + 1))
   )
 
-/** The commit of this tree, or nothing where it is none. */
+/** The commit of this tree; empty if the tree is not a git repository. */
 export const commit: Effect.Effect<string> = output(["git", "-C", root, "describe", "--always", "--dirty"]).pipe(
   Effect.map((text) => text.trim()),
   Effect.orElseSucceed(() => "")

@@ -1,41 +1,41 @@
-/** What is measured: the driver's scenarios, how often each is run, and which of their numbers count. */
+/** The driver's scenarios, the number of runs of each, and the numbers in the table. */
 
-/** A number of a scenario. The field is the driver's. */
+/** A number of a scenario. `field` is its name in the driver's result. */
 export interface Measure {
   readonly field: string
   readonly label: string
-  /** Throughput, where a ratio above 1 is the better one. Everywhere else less is better. */
+  /** True for throughput, where a ratio above 1 is better. Everywhere else, less is better. */
   readonly moreIsBetter?: boolean
-  /** More than this is too much for Homeostat, whatever the other manager needs. */
+  /** The limit for Homeostat, regardless of the other managers. */
   readonly limit?: number
 }
 
-/** How much work the scenarios are given. */
+/** The amount of work in the scenarios. */
 export interface Size {
-  /** Converged WebApps. */
+  /** The number of converged WebApps. */
   readonly objects: number
-  /** WebApps that are created. */
+  /** The number of WebApps that a scenario creates. */
   readonly create: number
-  /** Updates of WebApps a second, and for how many seconds. */
+  /** The updates of WebApps per second, and the number of seconds. */
   readonly updates: { readonly perSecond: number; readonly seconds: number }
-  /** Makes each scenario short: it then shows that everything works, and measures nothing. */
+  /** Makes each scenario short. A quick run shows that everything works, and its numbers are not compared with the limits. */
   readonly quick: boolean
 }
 
-/** A scenario as it is run alternately for the managers. */
+/** A scenario that runs alternately for the managers. */
 export interface Scenario {
   readonly name: string
   readonly title: string
-  /** Of the driver. */
+  /** The arguments for the driver. */
   readonly args: (size: Size) => ReadonlyArray<string>
   readonly repeats: number
-  /** It needs the converged objects. */
+  /** The scenario needs the converged objects. */
   readonly seeded?: boolean
-  /** It leaves objects that only the manager that ran it takes for converged. */
+  /** The scenario leaves objects that are converged only for its manager. */
   readonly unsettles?: boolean
-  /** Only managers that elect a leader take part. */
+  /** The scenario runs only managers that elect a leader. */
   readonly elects?: boolean
-  /** No manager takes part: it shows what the API server can do at all. */
+  /** The scenario runs no manager: it measures the limits of the API server. */
   readonly driverAlone?: boolean
   readonly measures: ReadonlyArray<Measure>
 }
@@ -56,7 +56,7 @@ const creation: ReadonlyArray<Measure> = [
   { field: "reconcile_errors", label: "failed reconciles" }
 ]
 
-/** In the order in which they are run: those of an empty cluster first. */
+/** The scenarios in the order in which they run. Those that need an empty cluster come first. */
 export const all: ReadonlyArray<Scenario> = [
   {
     name: "startup",

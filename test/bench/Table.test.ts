@@ -1,4 +1,4 @@
-/** The table says what was measured, no more. */
+/** The table shows the measured numbers. */
 import { expect, test } from "bun:test"
 import type { Outcome } from "./Campaign.ts"
 import * as Table from "./Table.ts"

@@ -1,4 +1,4 @@
-/** The results as a table of Markdown: medians, spread, and what the first manager needs relative to the second. Pure. */
+/** Renders the results as a Markdown table: medians, ranges, and the ratio of the first manager to the second. Pure. */
 import type { Outcome } from "./Campaign.ts"
 import type { Result } from "./Driver.ts"
 import type { Measure } from "./Scenario.ts"
@@ -6,10 +6,10 @@ import type { Measure } from "./Scenario.ts"
 /** The names of the managers. A ratio is the first divided by the second; the others have no ratio. */
 type Names = readonly [string, string, ...ReadonlyArray<string>]
 
-/** A number of which less is better, and of Homeostat alone. */
+/** A number of Homeostat alone, for which less is better. */
 export type Limited = Pick<Measure, "field" | "label" | "limit">
 
-/** A table for people, in Markdown. */
+/** Renders the results as a Markdown table. */
 export const render = (outcomes: ReadonlyArray<Outcome>, managers: Names): string => {
   const [a, b, ...others] = managers
   const more = others.map((other) => ` ${other} |`).join("")
@@ -33,7 +33,7 @@ export const render = (outcomes: ReadonlyArray<Outcome>, managers: Names): strin
   ].join("\n")
 }
 
-/** What is above its limit for a manager, a line for each number. */
+/** Returns a line for each number of a manager that is above its limit. */
 export const excessesOf = (outcomes: ReadonlyArray<Outcome>, manager: string): ReadonlyArray<string> =>
   outcomes.flatMap(({ kept, scenario }) => excesses(scenario.title, scenario.measures, kept.get(manager) ?? []))
 
@@ -60,14 +60,14 @@ const aloneRows = ({ scenario, kept }: Outcome): ReadonlyArray<string> => {
 
 const name = ({ label, moreIsBetter }: Measure): string => (moreIsBetter === true ? `${label} ↑` : label)
 
-/** One number of the results. */
+/** The values of one field in the results. */
 export const values = (results: ReadonlyArray<Result>, { field }: Pick<Measure, "field">): ReadonlyArray<number> =>
   results.flatMap((result) => {
     const value = result[field]
     return typeof value === "number" ? [value] : []
   })
 
-/** Of an even number of values, the mean of the two in the middle. */
+/** The median; the mean of the two middle values for an even count, and undefined without values. */
 export const median = (numbers: ReadonlyArray<number>): number | undefined => {
   const sorted = numbers.toSorted((x, y) => x - y)
   const low = sorted[Math.floor((sorted.length - 1) / 2)]
@@ -75,7 +75,7 @@ export const median = (numbers: ReadonlyArray<number>): number | undefined => {
   return low === undefined || high === undefined ? undefined : (low + high) / 2
 }
 
-/** The numbers of a scenario whose medians are above their limits, a line for each. */
+/** Returns a line for each number of a scenario whose median is above its limit. */
 export const excesses = (
   title: string,
   measures: ReadonlyArray<Limited>,
@@ -88,14 +88,14 @@ export const excesses = (
       : []
   })
 
-/** Median and range, or a dash where there is nothing. */
+/** The median and the range, or a dash without values. */
 export const spread = (numbers: ReadonlyArray<number>): string => {
   const middle = median(numbers)
   if (middle === undefined) return "–"
   return numbers.length === 1 ? text(middle) : `${text(middle)} ${range(numbers)}`
 }
 
-/** Runs next to each other are compared with each other, too: noise that both met leaves their ratio alone. */
+/** The ratio of the medians, and the range of the ratios of neighbouring runs. Noise in both runs leaves their ratio unchanged. */
 const ratio = (first: ReadonlyArray<Result>, second: ReadonlyArray<Result>, measure: Measure): string => {
   const a = median(values(first, measure))
   const b = median(values(second, measure))
@@ -112,6 +112,6 @@ const ratio = (first: ReadonlyArray<Result>, second: ReadonlyArray<Result>, meas
 const range = (numbers: ReadonlyArray<number>, show = text): string =>
   `(${show(Math.min(...numbers))}–${show(Math.max(...numbers))})`
 
-/** Three digits are more than any of these numbers is worth. */
+/** Formats a number with three digits, which is more than its precision. */
 const text = (value: number): string =>
   Number.isInteger(value) || Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))

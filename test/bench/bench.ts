@@ -1,8 +1,9 @@
 /**
- * `bun run bench`: Homeostat beside the same controller on controller-runtime, on one API server, in turn; and Homeostat alone,
- * against limits.
+ * `bun run bench` compares Homeostat with the same controller on controller-runtime, alternately on one API server. It also measures
+ * Homeostat alone against limits.
  *
- * `--in-memory` measures the first pass of Homeostat without a cluster. Prints a table of each and keeps them, the results behind it and the managers' logs in a folder. See docs/performance.md.
+ * `--in-memory` measures the first pass of Homeostat without a cluster. The bench prints a table of each part, and keeps the tables, the
+ * results and the managers' logs in a folder. See docs/performance.md.
  */
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -20,12 +21,12 @@ import * as Options from "./Options.ts"
 import * as Programs from "./Programs.ts"
 import * as Table from "./Table.ts"
 
-/** Both elect under the same Lease: the driver looks at it. */
+/** Both managers use this Lease for leader election, because the driver reads it. */
 const lease =
   "--leader-elect-resource-name=webapp-controller.apps.kubedojo.io --leader-elect-resource-namespace=default"
 const flags = "--kubeconfig={kubeconfig} --metrics-bind-address={metrics} --health-probe-bind-address={health}"
 
-/** Where the driver looks up what the servers cost. */
+/** Writes the process ids of the servers to the files from which the driver measures their CPU time. */
 const writePids = (cluster: ControlPlane) =>
   Effect.forEach(
     [
@@ -38,13 +39,16 @@ const writePids = (cluster: ControlPlane) =>
       )
   )
 
-/** What came of some scenarios: a part of the report, and whether all of it is as it should be. */
+/** A part of the report. `isFine` is false if a run failed or a number is above its limit. */
 interface Part {
   readonly report: string
   readonly isFine: boolean
 }
 
-/** The managers that the bench measures by default. The manager on kube-rs is left out, with a line that says why, where it cannot be built. */
+/**
+ * The managers that the bench measures by default. If the manager on kube-rs cannot be built, the report has a line with the reason
+ * instead.
+ */
 const peers = (homeostat: string) =>
   Effect.gen(function* () {
     const controllerRuntime = yield* Programs.controllerRuntime
@@ -62,7 +66,7 @@ const peers = (homeostat: string) =>
       : { managers, notes: [`The column of kube-rs is left out: ${kubeRs.left.message.trim().split("\n").at(-1)}`, ""] }
   })
 
-/** Homeostat beside the other managers. */
+/** Compares Homeostat with the other managers. */
 const compare = (chosen: Options.Options, homeostat: string, out: string) =>
   Effect.gen(function* () {
     const driver = yield* Programs.driver
@@ -71,7 +75,7 @@ const compare = (chosen: Options.Options, homeostat: string, out: string) =>
 
     const cluster = yield* Envtest.start()
     yield* writePids(cluster)
-    // One document or several; what they are, the API server judges.
+    // The output is one YAML document or several. The API server validates the CRDs.
     const crds = [Bun.YAML.parse(yield* Programs.output([homeostat, "crd"]))].flat() as Array<CustomResourceDefinition>
     yield* cluster.install(...crds)
 
@@ -93,7 +97,7 @@ const compare = (chosen: Options.Options, homeostat: string, out: string) =>
     return part
   }).pipe(Effect.scoped)
 
-/** Homeostat alone, on an API server of its own or in memory. */
+/** Measures Homeostat alone, on its own API server or in memory. */
 const alone = (chosen: Options.Options, out: string) =>
   Effect.gen(function* () {
     const { inMemory, repeats, size } = chosen
@@ -105,13 +109,13 @@ const alone = (chosen: Options.Options, out: string) =>
     const pass = hasPass ? `${size.objects} converged WebApps in the first pass.\n\n` : ""
     const part: Part = {
       report: `${pass}${Alone.render(outcomes)}`,
-      // The numbers of a quick run say nothing.
+      // The numbers of a quick run are not compared with the limits.
       isFine: isComplete && (size.quick || Alone.excesses(outcomes).length === 0)
     }
     return part
   }).pipe(Effect.scoped)
 
-/** Builds Homeostat and adds the parts that need it. Returns what they were measured with. */
+/** Builds Homeostat and adds the parts that need it. Returns the description of the versions and the machine. */
 const built = (chosen: Options.Options, out: string, parts: Array<Part>) =>
   Effect.gen(function* () {
     yield* Console.error("build")
@@ -124,7 +128,7 @@ const built = (chosen: Options.Options, out: string, parts: Array<Part>) =>
 const main = (chosen: Options.Options) =>
   Effect.gen(function* () {
     const { inMemory } = chosen
-    // What is missing is said before the minutes of the build.
+    // A missing program fails here, before the build, which takes minutes.
     if (!inMemory) yield* Effect.all([Assets.find("etcd"), Assets.find("kube-apiserver")])
     const out = join(chosen.out, new Date().toISOString().slice(0, 19).replaceAll(":", ""))
     yield* Effect.promise(() => mkdir(out, { recursive: true }))

@@ -1,9 +1,9 @@
 /**
  * Measures `plan`: `bun test/bench/plan.ts [WEBAPPS]`, by default 10,000 WebApps, each with its Deployment and Service.
  *
- * The cluster is an API server in memory in this process, so the times include its answers. It plans twice: the cluster as it is, where
- * nothing is to be written, and with another image in each WebApp, where each Deployment rolls and each status changes. It fails if the
- * cluster gets a write. Run it alone on one core: `taskset -c 0 bun test/bench/plan.ts`.
+ * The cluster is an API server in memory in this process, so the times include its responses. It plans twice. In the first plan, nothing
+ * has to be written. In the second, each WebApp has another image, so each Deployment rolls and each status changes.
+ * It fails if the cluster gets a write. Run it alone on one core: `taskset -c 0 bun test/bench/plan.ts`.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Request } from "@homeostat/runtime/client/Request"
@@ -29,7 +29,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 
-/** The image of the WebApp at rest. */
+/** The image of the converged WebApp. */
 const old = "registry.example.com/team/app:1.27.3"
 
 const count = Number(process.argv[2] ?? 10_000)
@@ -41,7 +41,7 @@ const collections = {
   namespaces: { group: "", version: "v1", plural: "namespaces" }
 }
 
-/** A WebApp at rest, with its children. */
+/** A converged WebApp with its children. */
 const atRest = Effect.gen(function* () {
   const cluster = yield* EmbeddedCluster.make({ crds: [Crd.of(WebApp)], seed: 1 })
   yield* Manager.launch([controller]).pipe(Effect.provide(cluster.transport))
@@ -73,7 +73,7 @@ const intended = <A extends KubernetesObject, D extends Intent.Intended>(
   return { ...child, metadata: { ...metadata, annotations } }
 }
 
-/** A cluster with copies of the objects, and the requests that could write. */
+/** A cluster with copies of the objects, and the list of requests that could write. */
 const clusterOf = (objects: Effect.Effect.Success<typeof atRest>, image: string) =>
   Effect.gen(function* () {
     const simulation = yield* Simulation.make

@@ -1,14 +1,14 @@
 /**
- * What tracing costs: `bun run test/bench/tracing.ts [rounds [objects]]`.
+ * Measures the cost of tracing: `bun run test/bench/tracing.ts [rounds [objects]]`.
  *
- * Two managers of WebApps live in this process, each with an API server in memory of its own, the one traced and the other not.
- * They take turns: the one works while the other has nothing to do, and what is compared is the CPU of the process per object. So
- * whatever else the machine does meets both. Traced is as in the binary, propagation `link` and the decision of each trace
- * included, up to the SDK's door: nothing is sent.
+ * Two managers of WebApps run in this process, each with its own API server in memory. Only one of them traces. They take turns: one
+ * works while the other is idle, so other load on the machine affects both. The result is the CPU time of the process per object.
+ * Tracing is configured as in the binary, with propagation `link`, and includes the sampling decision for each trace. The exporter sends
+ * nothing.
  *
- * - `no-op`: every WebApp is converged and is put into the queue once. Nothing is written, and no trace is kept.
- * - `write`: the image of every WebApp changes on the server. Its Deployment and its status are written, and an Event. The server's
- *   own work is part of it on both sides.
+ * - `no-op`: every WebApp is converged and is added to the queue once. The manager writes nothing and keeps no trace.
+ * - `write`: the image of every WebApp changes on the server. The manager writes its Deployment, its status and an Event. The
+ *   CPU time includes the server's work in both runs.
  */
 import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
@@ -39,7 +39,7 @@ const seconds = (): number => {
   return (system + user) / 1e6
 }
 
-/** A way out for traces that has room for all and sends none. */
+/** An exporter of traces that accepts all traces and sends nothing. */
 const nowhere: Traces.Open = () =>
   Effect.succeed({
     room: () => Number.POSITIVE_INFINITY,
@@ -48,7 +48,7 @@ const nowhere: Traces.Open = () =>
     shutdown: () => Promise.resolve()
   })
 
-/** Converged WebApps and their manager. */
+/** An API server with converged WebApps, and their manager. */
 const world = (settings: Tracing.Settings | undefined) =>
   Effect.gen(function* () {
     const server = yield* Cluster.make()
@@ -78,7 +78,7 @@ const world = (settings: Tracing.Settings | undefined) =>
     yield* runner.started
     const queue = Option.getOrThrow(runner.queue())
 
-    /** Waits until no reconcile runs or is asked for, nor has been for a moment. */
+    /** Waits until the queue is empty and no reconcile has run for 10 ms. */
     const quiet = Effect.gen(function* () {
       let before = -1
       while (true) {
@@ -130,7 +130,7 @@ const main = Effect.gen(function* () {
     for (let round = 0; round < 20; round++) yield* warmUp
     const pairs: Array<readonly [Effect.Effect.Success<typeof off.write>, Effect.Effect.Success<typeof off.write>]> = []
     for (let round = 0; round < rounds; round++) {
-      // Who goes first takes turns too.
+      // The manager that goes first alternates too.
       if (round % 2 === 0) pairs.push(yield* Effect.zip(off[scenario], on[scenario]))
       else {
         const [second, first] = yield* Effect.zip(on[scenario], off[scenario])

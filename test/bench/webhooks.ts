@@ -1,10 +1,10 @@
 /**
  * Measures the webhooks of the compiled binary: `bun test/bench/webhooks.ts [seconds [perSecond [warmUp]]]`.
  *
- * The binary runs on one core (`taskset`), serves its own certificate, and answers AdmissionReviews of Backups, which the webhook
- * checks in full. This process sends them at a fixed rate over 10 connections, so a slow answer does not delay the next request. The
- * latency counts from the moment that a request was due. A bare server of `node:https` on the same core, which answers without a
- * check, shows what TLS, this client and the machine cost.
+ * The binary runs on one core (`taskset`), serves its own certificate, and validates AdmissionReviews of Backups in full.
+ * This process sends them at a fixed rate over 10 connections, so a slow response does not delay the next request. The latency counts
+ * from the moment when a request was due.
+ * A bare `node:https` server on the same core responds without validation. It shows the cost of TLS, of this client and of the machine.
  */
 import { Agent, request } from "node:https"
 import { availableParallelism } from "node:os"
@@ -17,7 +17,7 @@ import * as Endpoint from "../suites/binary/Endpoint.ts"
 import * as Running from "../suites/binary/Running.ts"
 import { freePort } from "../suites/webhooks/Scene.ts"
 
-/** The last number is how long the program may warm up, in seconds of the same load. */
+/** The arguments. `warmUp` is the time before the measurement under the same load, in seconds. */
 const [seconds = 30, perSecond = 200, warmUp = 40] = process.argv.slice(2).map(Number)
 
 const core = String(availableParallelism() - 1)
@@ -40,7 +40,7 @@ const review = (index: number): string =>
         metadata: { name: `backup-${index}`, namespace: "default" },
         spec: {
           source: "pvc/data",
-          // Every other Backup is denied.
+          // The webhook rejects every second Backup.
           schedule: index % 2 === 0 ? "17 3 * * 1-5" : "61 3 * * *",
           timeZone: "Europe/Zurich",
           destination: "s3://bucket/path",
@@ -50,7 +50,7 @@ const review = (index: number): string =>
     }
   })
 
-/** The latencies in ms of answers that arrive at a fixed rate of requests, and the count of requests without an expected answer. */
+/** The latencies in ms of responses at a fixed rate of requests, and the number of requests without the expected response. */
 const load = (url: string, forSeconds: number, expected: RegExp) =>
   Effect.promise(async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 10, rejectUnauthorized: false })
@@ -107,7 +107,7 @@ const measure = (name: string, pid: number, url: string, expected: RegExp) =>
     )
   })
 
-/** A server on the same core with the same certificate, which answers at once. */
+/** A server on the same core with the same certificate, which responds at once. */
 const bare = `
 const { createServer } = require("node:https")
 const { readFileSync } = require("node:fs")

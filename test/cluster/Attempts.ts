@@ -1,5 +1,5 @@
 /**
- * The last attempts of the controllers in a test, for the message of a failure. They come from a journal like that of `why`.
+ * Records the last attempts of the controllers in a test, for the message of a failure. It uses the journal of `why`.
  *
  * @internal
  */
@@ -21,13 +21,13 @@ export interface Attempts {
   /** Records each attempt of a manager. */
   readonly observe: Observer
   /**
-   * The last attempts of the object that a test saw: a value or an error of the client. Without attempts of that object, those of the
-   * objects with the newest attempts. Empty without any attempt.
+   * Returns the last attempts for the object that a test saw: a value or an error of the client. Without attempts for that object, it
+   * returns those for the objects with the newest attempts. Empty without any attempt.
    */
   readonly describe: (seen: unknown, now: number) => string
 }
 
-/** The objects and the attempts of each in a message. */
+/** The most objects in a message, and the most attempts of each object. */
 const mostObjects = 3
 const mostAttempts = 5
 
@@ -35,7 +35,7 @@ interface Subject {
   readonly controller: string
   readonly kind: string
   readonly key: string
-  /** The number of its newest attempt among all attempts. */
+  /** The number of the newest attempt, counted over all objects. */
   newest: number
 }
 
@@ -48,7 +48,7 @@ const keyOf = (namespace: unknown, name: unknown): string =>
 /** `/apis/apps/v1/namespaces/default/deployments/shop`. */
 const pathPattern = /^\/(?:api|apis\/[^/]+)\/[^/]+(?:\/namespaces\/([^/]+))?\/[^/]+\/([^/]+)/
 
-/** The keys of the objects in a value, and of their owners: objects, lists of objects, and errors about an object. */
+/** The keys of the objects in a value and of their owners. The value is an object, a list of objects, or an error about an object. */
 const keysOf = (seen: unknown): ReadonlyArray<string> => {
   if (Array.isArray(seen)) return seen.flatMap(keysOf)
   if (!isRecord(seen)) return []
@@ -68,7 +68,7 @@ const objectKey = (key: string): ObjectKey => {
 }
 
 /**
- * No attempts yet.
+ * Makes a recorder without attempts.
  *
  * @internal
  */

@@ -1,6 +1,6 @@
 /**
- * Control planes that several test processes share: the test command serves them, and `Shared` in each process connects to them.
- * A plane starts when the first process asks for its options, and stops with the Scope of `serve`.
+ * Control planes that several test processes share. The test command serves them, and `Shared` connects each process to them.
+ * A control plane starts when the first process requests its options. It stops with the Scope of `serve`.
  */
 import { Data, Effect, Exit, Runtime, Scope } from "effect"
 import * as ControlPlane from "./envtest/ControlPlane.ts"
@@ -8,7 +8,7 @@ import * as Directory from "./envtest/Directory.ts"
 import * as Envtest from "./envtest/Envtest.ts"
 import type { User } from "./envtest/User.ts"
 
-/** The broker did not answer, or could not start the plane. */
+/** The broker did not respond, or could not start the control plane. */
 export class BrokerFailed extends Data.TaggedError("BrokerFailed")<{ readonly reason: string }> {
   override get message(): string {
     return `no shared control plane: ${this.reason}`
@@ -18,22 +18,22 @@ export class BrokerFailed extends Data.TaggedError("BrokerFailed")<{ readonly re
 /** The environment variable with the address of the broker. */
 export const variable = "HOMEOSTAT_TEST_BROKER"
 
-/** A user to be added: `ControlPlane.addUser` takes it. */
+/** The user for `ControlPlane.addUser`. */
 type NewUser = Parameters<ControlPlane.ControlPlane["addUser"]>[0]
 
-/** What a process asks for. */
+/** A request of a process. */
 type Request =
   | { readonly want: "plane"; readonly options: Envtest.Options }
   | { readonly want: "user"; readonly options: Envtest.Options; readonly user: NewUser }
   | { readonly want: "restart"; readonly options: Envtest.Options }
 
-/** What a process learns of a plane. */
+/** The response for a control plane. */
 interface Described {
   readonly admin: User
   readonly logs: ReadonlyArray<ControlPlane.LogFile>
 }
 
-/** Serves control planes on the loopback interface. Returns the address. */
+/** Serves control planes on the loopback interface. Returns the URL. */
 export const serve: Effect.Effect<string, never, Scope.Scope> = Effect.gen(function* () {
   const scope = yield* Effect.scope
   const run = Runtime.runPromiseExit(yield* Effect.runtime<never>())
@@ -57,7 +57,7 @@ export const serve: Effect.Effect<string, never, Scope.Scope> = Effect.gen(funct
       Bun.serve({
         hostname: "127.0.0.1",
         port: 0,
-        // A control plane takes longer to start than Bun lets a request idle by default.
+        // A control plane takes longer to start than Bun's default idle timeout of a request.
         idleTimeout: 0,
         fetch: async (request) => {
           const exit = await run(answer(JSON.parse(await request.text()) as Request))
@@ -70,7 +70,9 @@ export const serve: Effect.Effect<string, never, Scope.Scope> = Effect.gen(funct
   return `http://127.0.0.1:${server.port}`
 })
 
-/** Connects to the plane with these options. Its programs are the broker's: a test that stops them needs a plane of its own. */
+/**
+ * Connects to the control plane with these options. The broker owns its programs, so a test that stops them needs its own control plane.
+ */
 export const connect = (
   broker: string,
   options: Envtest.Options

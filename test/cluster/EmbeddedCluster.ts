@@ -1,8 +1,8 @@
 /**
- * A whole Kubernetes cluster in this process: an API server, the controllers that Kubernetes has, a scheduler and a node.
+ * A whole Kubernetes cluster in this process: an API server, the controllers of Kubernetes, a scheduler and a node.
  *
- * It needs nothing installed and, without `serve`, no network. All time is Effect's Clock: under TestClock it stands still until the
- * test moves it. It refuses unsupported requests with a Status that names them.
+ * It needs no installed programs and, without `serve`, no network. It takes all time from Effect's Clock: a TestClock stands still until
+ * the test moves it. It rejects an unsupported request with a Status that names the request.
  */
 import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
 import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
@@ -34,29 +34,28 @@ import * as Webhooks from "./Webhooks.ts"
 
 /** The parts of a cluster. */
 export interface Options extends Omit<ApiServer.Options, "aggregatedRoles" | "inside"> {
-  /** CustomResourceDefinitions that it begins with: `Crd.of(Kind)`. */
+  /** The CustomResourceDefinitions that it starts with: `Crd.of(Kind)`. */
   readonly crds?: ReadonlyArray<object> | undefined
-  /** Kinds with several versions, which it begins with: it calls their conversions in this process. */
+  /** The kinds with several versions that it starts with. It calls their conversions in this process. */
   readonly converted?: ReadonlyArray<CustomResource.Any> | undefined
   /**
-   * The webhooks and policies of a program: `Admission.validate(Kind, …)`. The API server calls the webhooks in this process, as soon
-   * as the cluster exists, and with the configurations that the program would write. They may use the client. Default: none.
+   * The webhooks and policies of a program: `Admission.validate(Kind, …)`. The API server calls the webhooks in this process as soon as
+   * the cluster exists. The cluster has the configurations that the program would write. Webhooks may use the client. Default: none.
    */
   readonly webhooks?: ReadonlyArray<Admission.Admission<Client.Client>> | undefined
   /**
-   * The controllers that run, by name as kube-controller-manager has them, and `scheduler`. Default: all there are. The cluster does not
-   * start with an unknown name.
+   * The names of the controllers to run, as in kube-controller-manager, and `scheduler`. Default: all. An unknown name stops the start.
    */
   readonly controllers?: ReadonlyArray<string> | undefined
   /** The certificates (PEM) of the API server for the ConfigMap `kube-root-ca.crt` of each namespace. Default: none. */
   readonly certificates?: string | undefined
-  /** Whether the controllers and nodes write Events. Default: they do. */
+  /** True if the controllers and nodes write Events. Default: true. */
   readonly events?: boolean | undefined
-  /** The node, or several. Default: one that pretends every pod. `false`: none, so that no pod ever runs. */
+  /** One node or several. Default: one that simulates every pod. `false`: no node, so no pod runs. */
   readonly kubelet?: Kubelet.Options | ReadonlyArray<Kubelet.Options> | false | undefined
 }
 
-/** The ways of a user to a cluster. */
+/** The transport and the client of one user. */
 export interface Access {
   readonly transport: Layer.Layer<Transport>
   readonly client: Layer.Layer<Client.Client>
@@ -64,37 +63,37 @@ export interface Access {
 
 /** A cluster, until the end of its Scope. */
 export interface EmbeddedCluster extends Access {
-  /** The API server. A restore also restarts the controllers, and the nodes continue with the restored pods. */
+  /** The API server. A restore also restarts the controllers. The nodes continue with the restored pods. */
   readonly server: ApiServer.ApiServer
-  /** The way to it in memory, for a client or a manager. Its user is an administrator. */
+  /** The transport in memory, for a client or a manager. Its user is an administrator. */
   readonly transport: Layer.Layer<Transport>
-  /** A client on that. */
+  /** A client on that transport. */
   readonly client: Layer.Layer<Client.Client>
   /**
-   * The same for another user, who may do what the roles allow: `cluster.as({ name: "ann", groups: ["devs"] })`. The user is also in the
-   * groups that a kube-apiserver adds, such as `system:authenticated`.
+   * The transport and the client of another user, who has the permissions of the roles: `cluster.as({ name: "ann", groups: ["devs"] })`.
+   * The user is also in the groups that kube-apiserver adds, such as `system:authenticated`.
    */
   readonly as: (user: User.User) => Access
   /**
-   * Creates roles and bindings, such as `Rbac.of([controller])`, with their namespaces where they are missing. Returns the access of the
-   * subject of the first binding. Without objects, it is that of a user without permissions.
+   * Creates roles and bindings, such as `Rbac.of([controller])`, and their missing namespaces. Returns the access of the subject of the
+   * first binding. Without objects, it returns the access of a user without permissions.
    */
   readonly bind: (roles: ReadonlyArray<object>) => Effect.Effect<Access>
-  /** Calls these webhooks too, with the client of this user. */
+  /** Adds these webhooks. They use the client of this user. */
   readonly admit: (
     webhooks: ReadonlyArray<Admission.Admission<Client.Client>>,
     as: Access
   ) => Effect.Effect<void, never, Scope.Scope>
-  /** Its node, or the first of them. */
+  /** The node, or the first of several. */
   readonly kubelet: Kubelet.Kubelet | undefined
-  /** Waits until the controllers have done all that can be done now. */
+  /** Waits until the controllers have no more work at the present time. */
   readonly idle: Effect.Effect<void>
-  /** Also serves the cluster over HTTP, by default on the loopback and a free port. Returns the URL. */
+  /** Also serves the cluster over HTTP. Default: on the loopback with a free port. Returns the URL. */
   readonly serve: (options?: Http.Options) => Effect.Effect<string, Http.ListenFailed, Scope.Scope>
 }
 
 /**
- * Makes a cluster and starts what runs in it.
+ * Makes a cluster, and starts its controllers, scheduler and nodes.
  *
  * @example
  * ```ts
@@ -203,7 +202,7 @@ const subjectsOf = (objects: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObjec
   objects.flatMap(({ subjects }) => Json.objects(subjects))
 
 /**
- * The subject of the first binding as a user.
+ * Returns the subject of the first binding as a user.
  *
  * @internal
  */
@@ -214,14 +213,14 @@ export const subjectOf = (roles: ReadonlyArray<object>): User.User => {
 }
 
 /**
- * Creates objects. The server applies them at once. Dies if it rejects one of them.
+ * Creates objects, which the server stores at once. Dies if it rejects one of them.
  *
  * @internal
  */
 export const create = ({ registry, verbs }: ApiServer.ApiServer, wanted: ReadonlyArray<object>): Effect.Effect<void> =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
-    // By way of JSON, as over the network.
+    // The objects pass through JSON, as over the network.
     const objects: ReadonlyArray<JsonObject> = JSON.parse(JSON.stringify(wanted))
     for (const object of objects) {
       const kind = registry.named(Json.text(object.apiVersion) ?? "", Json.text(object.kind) ?? "")

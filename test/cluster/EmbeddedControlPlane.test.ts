@@ -1,4 +1,4 @@
-/** Users of the embedded cluster in the shape of a control plane. */
+/** The users of an embedded control plane. */
 import { expect } from "bun:test"
 import { Effect } from "effect"
 import * as EmbeddedControlPlane from "./EmbeddedControlPlane.ts"

@@ -1,5 +1,5 @@
 /**
- * The embedded cluster in the shape of a control plane, so that a test can run on either: over HTTP, and in real time.
+ * The embedded cluster as a control plane, so that a test can run on either. It runs over HTTP and in real time.
  */
 
 import type * as Http from "@homeostat/apiserver/http/Http"
@@ -12,17 +12,17 @@ import * as Directory from "./envtest/Directory.ts"
 import type * as Envtest from "./envtest/Envtest.ts"
 import * as User from "./envtest/User.ts"
 
-/** A test wants something of the embedded cluster that it does not have; the test belongs on the real lane. */
+/** A test needs a feature that the embedded cluster lacks. The test belongs to the real lane. */
 export class NotEmbedded extends Data.TaggedError("NotEmbedded")<{ readonly wanted: string }> {
   override get message(): string {
     return `${this.wanted} takes a real control plane: name the test file *.real.test.ts`
   }
 }
 
-/** Why there is no cluster. */
+/** The reasons why the embedded cluster does not start. */
 export type Failure = NotEmbedded | Http.ListenFailed
 
-/** Starts one, with what a real control plane would be started with. The node pretends all pods, as kwok does. */
+/** Starts an embedded cluster with the options of a real control plane. The node simulates all pods, as kwok does. */
 export const start = (options: Envtest.Options): Effect.Effect<ControlPlane.ControlPlane, Failure, Scope.Scope> =>
   Effect.gen(function* () {
     if (options.audit === true) return yield* new NotEmbedded({ wanted: "An audit log" })

@@ -1,8 +1,8 @@
-/** Waiting for what a cluster comes to by itself, and making sure that something stays as it is. */
+/** Waits for a state of the cluster, or checks that a state does not change. */
 import { Clock, Data, Duration, Effect, Either, FiberRef } from "effect"
 
 /**
- * How time passes between two looks: it is waited for, or, in virtual time, moved.
+ * How time passes between two reads: by a sleep, or in virtual time by moving the clock.
  *
  * @internal
  */
@@ -14,7 +14,7 @@ const pass = (duration: Duration.DurationInput): Effect.Effect<void> =>
   Effect.flatMap(FiberRef.get(pace), (move) => move(duration))
 
 /**
- * The text after the last value in the message of a failure: the attempts of the controllers.
+ * Describes the attempts of the controllers, for the message of a failure after the last value.
  *
  * @internal
  */
@@ -22,18 +22,18 @@ export const attempts: FiberRef.FiberRef<(seen: unknown, now: number) => string>
   (_seen: unknown, _now: number) => ""
 )
 
-/** The awaited state did not come, or the expected state did not last. */
+/** `eventually` did not see the awaited state, or `stays` saw a change. */
 export class NotSo extends Data.TaggedError("NotSo")<{
   readonly description: string
   readonly after: Duration.Duration
   /** The last value or failure, as text. */
   readonly last: string
-  /** The last attempts of the controllers to reconcile it. Empty outside of a Harness. */
+  /** The last attempts of the controllers for the object. Empty outside of a Harness. */
   readonly attempts: string
 }> {
   constructor(fields: Pick<NotSo, "description" | "after" | "last" | "attempts">) {
     super(fields)
-    // `bun test` prints an error's enumerable properties after its message, which contains them.
+    // `bun test` prints the enumerable properties of an error after its message. The message already contains these properties.
     for (const name of Object.keys(fields)) Object.defineProperty(this, name, { enumerable: false })
   }
   override get message(): string {
@@ -52,8 +52,10 @@ const presentable = (key: string, value: unknown): unknown =>
   key === "managedFields" ? undefined : typeof value === "bigint" ? String(value) : value
 
 /**
- * Looks every 50 ms until what is seen is as wanted, and gives that. A look that fails only says "not yet": what is waited
- * for often is not there at first. The limit is long by default: what comes costs none of it, and a machine may be slow.
+ * Reads every 50 ms until the value matches, and returns that value. A failed read counts as "not yet", because the object often does not
+ * exist at first.
+ * Fails with `NotSo` after the timeout. The default is 40 seconds, because a machine can be slow, and a passing test does not wait longer
+ * than it needs.
  *
  * @example
  * ```ts
@@ -91,7 +93,8 @@ export const eventually = <A, E, R>(
   })
 
 /**
- * Looks every 100 ms for that long whether what is seen still equals what was seen first, and gives that.
+ * Reads every 100 ms for the duration, and compares each value with the first one. Returns the first value. Fails with `NotSo` for a
+ * different value.
  *
  * @example
  * ```ts

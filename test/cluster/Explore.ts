@@ -1,5 +1,5 @@
 /**
- * Explores a controller: each crash point, each stale view and each failing request of a story, in virtual time.
+ * Explores a controller in virtual time: each crash point, each stale view and each failing request of a story.
  *
  * ```ts
  * Explore.kind("a Widget survives every fault", Widget, { controllers: [controller], specs: [{ size: 3 }, { size: 5 }] })
@@ -26,7 +26,10 @@ import * as States from "./explore/States.ts"
 import type * as Story from "./explore/Story.ts"
 import { live } from "./Test.ts"
 
-/** The parts of a story besides its steps. The controllers need only the services of a manager, a `layer`, or a `manager` that starts them. */
+/**
+ * The parts of a story besides its steps. The controllers need only the services of a manager, a `layer`, or a `manager` that starts
+ * them.
+ */
 export type Program<R = Manager.Runtime> = Partial<Omit<Story.Story, "controllers" | "manager" | "steps">> &
   (
     | {
@@ -50,13 +53,13 @@ export type Program<R = Manager.Runtime> = Partial<Omit<Story.Story, "controller
 
 /** The parts of a story. */
 export type StoryOptions<R = Manager.Runtime> = Program<R> & {
-  /** The acts of the users, in their order (see {@link step}). */
+  /** The actions of the users, in their order (see {@link step}). */
   readonly steps: ReadonlyArray<Story.Step>
 }
 
 /**
- * A step of a story: what a user does. `passes` is the time that the program needs afterwards, for example for a Job. By default, only the
- * time until the cluster is at rest passes.
+ * Makes a step of a story: an action of a user. `passes` is the time that the program needs afterwards, for example for a Job. Default:
+ * only the time until the cluster is at rest.
  *
  * @example
  * ```ts
@@ -78,11 +81,11 @@ const managerOf = <R>(program: Program<R>): Story.Story["manager"] => {
   return (settings) => Effect.provide(Manager.launch(program.controllers, settings), program.layer)
 }
 
-/** The moment when a story begins: Friday, 2026-11-20, midnight UTC. */
+/** The time at the start of a story: Friday, 2026-11-20, midnight UTC. */
 const begin = Date.parse("2026-11-20T00:00:00Z")
 
 /**
- * A story: controllers, and the steps of their user. The cluster has the CRDs of the kinds, and the program has exactly the permissions
+ * Makes a story: controllers, and the steps of their user. The cluster has the CRDs of the kinds. The program has exactly the permissions
  * that `homeostat rbac` prints.
  *
  * @example
@@ -126,7 +129,7 @@ export const story = <R = Manager.Runtime>(options: StoryOptions<R>): Story.Stor
   }
 }
 
-/** The faults to try. */
+/** The faults to explore. */
 export interface Options {
   /** Default: all. */
   readonly faults?: ReadonlyArray<Fault["_tag"]> | undefined
@@ -135,12 +138,12 @@ export interface Options {
   /** The number of schedules with two faults. Default 1000. */
   readonly pairs?: number | undefined
   readonly seed?: number | undefined
-  /** The identifier of the only schedule to run. Default: that of the variable `HOMEOSTAT_SCHEDULE`, or all. */
+  /** The identifier of the only schedule to run. Default: the value of the variable `HOMEOSTAT_SCHEDULE`, or all schedules. */
   readonly only?: string | undefined
 }
 
 /**
- * Explores a story, and returns the violations and what was tried.
+ * Explores a story. Returns a report with the violations and the explored schedules and faults.
  *
  * @example
  * ```ts
@@ -182,11 +185,11 @@ const explore = (story: Story.Story, { depth = 1, faults, only, pairs = 1000, se
   })
 
 /**
- * Plays a schedule of a violation on a real kube-apiserver, and compares it with the same steps without its faults. The violations should
+ * Runs a schedule of a violation on a real kube-apiserver, and compares it with the same steps without its faults. The violations should
  * be the same as on the embedded cluster.
  *
- * The controllers work in namespaces of their own, so that many schedules share a cluster. Their clock leaps over waits, but that of the
- * cluster does not. The cluster needs its garbage collector, and kwok for pods.
+ * The controllers work in their own namespaces, so many schedules share a cluster. The controllers' clock leaps over waits, and the
+ * cluster's clock does not. The cluster needs its garbage collector, and kwok for pods.
  *
  * @example
  * ```ts
@@ -228,7 +231,8 @@ export const onReal = (
 
 /**
  * Declares a test that explores a story. It fails with each violation as a schedule in words. With the variable `HOMEOSTAT_SCHEDULE`, it
- * runs that schedule alone, and prints the requests and attempts. With `HOMEOSTAT_SERVER=real` as well, it runs it on a real kube-apiserver.
+ * runs only that schedule, and prints the requests and attempts. With `HOMEOSTAT_SERVER=real` in addition, it runs the schedule on a real
+ * kube-apiserver.
  *
  * @example
  * ```ts
@@ -270,19 +274,19 @@ export const test = (name: string, story: Story.Story, options: Options = {}, ti
 /** The options of {@link kind}. */
 export type KindOptions<Spec, R = Manager.Runtime> = Program<R> &
   Options & {
-    /** Further steps, before the deletion. Default: none. */
+    /** Further steps before the deletion. Default: none. */
     readonly steps?: ReadonlyArray<Story.Step> | undefined
-    /** The specs that the object has, one after the other. */
+    /** The specs that the object gets, one after the other. */
     readonly specs: readonly [Spec, ...ReadonlyArray<Spec>]
     /** The time that passes after each step, besides the time until the cluster is at rest. Default: none. */
     readonly passes?: Story.Step["passes"]
-    /** The object. Default: `default/explored`. */
+    /** The namespace and the name of the object. Default: `default/explored`. */
     readonly key?: { readonly namespace: string; readonly name: string } | undefined
   }
 
 const explored = { namespace: "default", name: "explored" }
 
-/** Deletes the children of an object, of all kinds that the controllers own. */
+/** Deletes the children of an object, for all kinds that the controllers own. */
 const deleteChildren = (
   kind: Resource.Any,
   key: ObjectKey,
@@ -300,8 +304,8 @@ const deleteChildren = (
   })
 
 /**
- * Declares a test that explores the life of an object: it is created with the first spec, gets each further spec, loses its children, and
- * is deleted.
+ * Declares a test that explores the life of an object. The test creates it with the first spec, applies each further spec, deletes its
+ * children, and deletes it.
  *
  * @example
  * ```ts
@@ -360,16 +364,16 @@ export type StatesOptions<R = Manager.Runtime> = Program<R> & {
   /** The number of pairs of specs. Default 20. */
   readonly runs?: number | undefined
   readonly seed?: number | undefined
-  /** A good spec and good values of fields, for a kind whose rules reject most generated specs. */
+  /** A valid spec and valid values of fields, for a kind whose rules reject most generated specs. */
   readonly seeds?: Specs.Seeds | undefined
   /** The time that passes after each spec, besides the time until the cluster is at rest. Default: none. */
   readonly passes?: Story.Step["passes"]
-  /** The object that gets the specs. Default: `default/explored`. */
+  /** The namespace and the name of the object. Default: `default/explored`. */
   readonly key?: ObjectKey | undefined
 }
 
 /**
- * Explores the specs of a kind, and returns the violations and what was tried.
+ * Explores the specs of a kind. Returns a report with the violations and the explored sequences of specs.
  *
  * @example
  * ```ts

@@ -1,7 +1,8 @@
 /**
- * Faults between a client and the API server, as networks and busy servers have them: delayed watches, conflicts, lost answers, 429, 410,
- * broken connections. Each fault is a rule for some requests, a number of times or by chance. Chance comes from a seed, so that a test
- * takes the same course each time.
+ * Faults between a client and the API server, as networks and busy servers cause them: delayed watches, conflicts, lost responses, 429,
+ * 410 and broken connections.
+ * Each fault is a rule for some requests. It applies a number of times, or by chance from a seed, so that a test takes the same course
+ * each time.
  */
 import type * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Disconnect from "@homeostat/runtime/client/Disconnect"
@@ -31,12 +32,12 @@ export interface Details {
   readonly reason?: string | undefined
   /** Default: that of the API server for the reason, or the reason. */
   readonly message?: string | undefined
-  /** When the client may try again, in seconds. Default: the API server does not say. */
+  /** The seconds after which the client may retry. Default: the API server sends no delay. */
   readonly retryAfter?: number | undefined
 }
 
 /**
- * The API server answers with an error of this HTTP status code, and does not do the request.
+ * The API server responds with an error of this HTTP status code, and does not execute the request.
  *
  * @example
  * ```ts
@@ -57,7 +58,7 @@ export const answer = (status: number, details: Details = {}): Fault => ({ _tag:
 export const conflict: Fault = answer(409)
 
 /**
- * The API server has too many requests: 429. The client may try again after a time, in whole seconds.
+ * The API server has too many requests: 429. The client may retry after this time, which is rounded up to whole seconds.
  *
  * @example
  * ```ts
@@ -99,7 +100,7 @@ export const expired: Fault = answer(410)
 export const refused: Fault = { _tag: "Refused" }
 
 /**
- * The API server does what the request says, and the connection breaks before the answer.
+ * The API server executes the request, and the connection breaks before the response.
  *
  * @example
  * ```ts
@@ -109,8 +110,8 @@ export const refused: Fault = { _tag: "Refused" }
 export const lost: Fault = { _tag: "Lost" }
 
 /**
- * The request waits until the rule is removed. Then the other rules decide about it, or it reaches the API server. A client may give up
- * before.
+ * The request waits until the test removes the rule. Then the other rules apply to it, or it reaches the API server. A client may time
+ * out before.
  *
  * @example
  * ```ts
@@ -121,7 +122,7 @@ export const lost: Fault = { _tag: "Lost" }
 export const held: Fault = { _tag: "Held" }
 
 /**
- * The API server does what the request says, and the answer waits until the rule is removed. A client may give up before.
+ * The API server executes the request, and the response waits until the test removes the rule. A client may time out before.
  *
  * @example
  * ```ts
@@ -132,8 +133,8 @@ export const held: Fault = { _tag: "Held" }
 export const unanswered: Fault = { _tag: "Unanswered" }
 
 /**
- * An answer, or each event of a watch, arrives later by a time between two limits. The events of one watch keep their order, so a long
- * delay holds back the events after it. The default of the upper limit is the lower one.
+ * A response, or each event of a watch, arrives later. The delay is between `least` and `most`; `most` defaults to `least`. The events of
+ * one watch keep their order, so a long delay holds back the events after it.
  *
  * @example
  * ```ts
@@ -146,15 +147,15 @@ export const delayed = (least: Duration.DurationInput, most: Duration.DurationIn
   most: Duration.toMillis(most)
 })
 
-/** A fault that is in force. */
+/** An active rule. */
 export interface Rule {
-  /** How many requests, or events of watches, it has hit. */
+  /** The number of requests, or of events of watches, that the rule has hit. */
   readonly hits: () => number
-  /** Ends it. */
+  /** Removes the rule. */
   readonly remove: () => void
 }
 
-/** How often a rule applies. */
+/** The limits of a rule: a number of requests, or a probability. */
 export interface Often {
   /** The number of requests. Default: no limit. */
   readonly times?: number | undefined
@@ -176,7 +177,7 @@ export interface Recorded {
 
 /** The faults of one client. */
 export interface Faults {
-  /** Adds a rule. The first rule that applies to a request decides, besides delays, which add up with another fault. */
+  /** Adds a rule. The first matching rule applies to a request. Delays apply in addition to that rule, and add up. */
   readonly on: (match: Match, fault: Fault, often?: Often) => Rule
   /** Removes all rules. */
   readonly clear: () => void
@@ -186,11 +187,11 @@ export interface Faults {
    * @internal
    */
   readonly longest: () => number
-  /** The requests from now on, in their order, also those that a fault hits. The list grows with each one. */
+  /** Records the requests from now on, in their order, including those that a fault hits. The returned list grows with each request. */
   readonly record: (match?: Match) => ReadonlyArray<Recorded>
   /** The number of open watches. */
   readonly watches: (match?: Match) => number
-  /** Ends the open watches as the API server does after some minutes: without an error. Clients resume them. Returns their number. */
+  /** Ends the open watches without an error, as the API server does after some minutes. Clients resume them. Returns their number. */
   readonly endWatches: (match?: Match) => Effect.Effect<number>
   /** Breaks the connections of the open watches. Returns their number. */
   readonly breakWatches: (match?: Match) => Effect.Effect<number>
@@ -205,7 +206,7 @@ interface State extends Rule {
   readonly fault: Fault
   readonly chance: number
   readonly removed: Deferred.Deferred<void>
-  /** Counts a request, if the rule applies to it. */
+  /** Returns true if the rule applies to a request, and counts that request. */
   readonly hit: (asked: Asked) => boolean
 }
 
@@ -241,7 +242,7 @@ const makeRecordings = () => {
 type Recordings = ReturnType<typeof makeRecordings>
 
 /**
- * No faults yet.
+ * Makes the faults of one client, without any rule.
  *
  * @example
  * ```ts
@@ -291,7 +292,7 @@ export const make = (seed = 1): Faults => {
     return lag
   }
 
-  /** The rule that decides about a request. */
+  /** The rule that applies to a request. */
   const hitOf = (asked: Asked): State | undefined => {
     for (const rule of rules) if (rule.fault._tag !== "Delayed" && rule.hit(asked)) return rule
     return undefined
@@ -300,7 +301,7 @@ export const make = (seed = 1): Faults => {
   const broken = (request: Request, server: string, code: string) =>
     Effect.fail(Disconnect.make(infoOf(request), server, code))
 
-  /** The answer of a rule, or the request itself. */
+  /** The response of a rule, or the response to the request itself. */
   const decided = <A, R>(
     request: Request,
     server: string,
@@ -404,17 +405,17 @@ export const make = (seed = 1): Faults => {
   }
 }
 
-/** How much trouble {@link chaos} makes. */
+/** The probability and the delays of {@link chaos}. */
 export interface Chaos {
   /** The probability of each fault for a request, from 0 to 1. Default 0.05. */
   readonly chance?: number | undefined
-  /** The longest delay of an answer and of an event. Default 1 second. */
+  /** The longest delay of a response and of an event. Default 1 second. */
   readonly lag?: Duration.DurationInput | undefined
 }
 
 /**
- * Adds faults of every kind by chance: delays, conflicts, 429, 503, refused connections, lost answers and expired watches. Returns the
- * rules.
+ * Adds rules for every kind of fault by chance: delays, conflicts, 429, 503, refused connections, lost responses and expired watches.
+ * Returns the rules.
  *
  * @example
  * ```ts

@@ -1,18 +1,18 @@
-/** Answers of an API server that a fault makes: a Status with the reason and the message of its code. */
+/** Responses of an API server that a fault makes: a Status with the reason and the message of its code. */
 import type { Response, Streaming } from "@homeostat/runtime/client/Response"
 import * as Effect from "effect/Effect"
 import type { Asked } from "./RequestMatch.ts"
 
-/** The answer of a fault. */
+/** The response of a fault. */
 export interface Answer {
   readonly status: number
   readonly reason?: string | undefined
   readonly message?: string | undefined
-  /** In seconds. */
+  /** The seconds after which the client may retry. */
   readonly retryAfter?: number | undefined
 }
 
-/** The body of an answer that is an error. */
+/** Returns the body of an error response: a Status. */
 export const statusOf = ({ status, ...details }: Answer, asked: Asked): string => {
   const { reason = reasons[status] ?? "Unknown", retryAfter } = details
   return JSON.stringify({
@@ -27,7 +27,7 @@ export const statusOf = ({ status, ...details }: Answer, asked: Asked): string =
   })
 }
 
-/** The reasons of the API server for status codes. */
+/** The reasons of the API server by status code. */
 const reasons: { readonly [status: number]: string } = {
   400: "BadRequest",
   401: "Unauthorized",
@@ -44,7 +44,7 @@ const reasons: { readonly [status: number]: string } = {
   504: "Timeout"
 }
 
-/** The messages of the API server. */
+/** The messages of the API server by reason. */
 const messages: { readonly [reason: string]: (asked: Asked) => string } = {
   Conflict: ({ collection, name }) =>
     `Operation cannot be fulfilled on ${collection.split("/").at(-1)} "${name}": the object has been modified; please apply your changes to the latest version and try again`,
@@ -62,13 +62,13 @@ const headersOf = (headers: { readonly [name: string]: string }) => ({
   get: (name: string) => headers[name.toLowerCase()] ?? null
 })
 
-/** Makes an answer from its status, its body and its headers. */
+/** Makes a response from its status, its body and its headers. */
 export type Answered<A> = (status: number, body: string, headers: { readonly [name: string]: string }) => A
 
-/** An answer to a request. */
+/** Makes a response to a request. */
 export const responseOf: Answered<Response> = (status, body, headers) => ({ status, body, headers: headersOf(headers) })
 
-/** An answer to a watch. An expired watch gets it as an event. */
+/** Makes a response to a watch. An expired watch receives the error as an event. */
 export const streamingOf: Answered<Streaming> = (status, body, headers) => {
   const isEvent = status === 410
   let text: string | undefined = isEvent ? `${JSON.stringify({ type: "ERROR", object: JSON.parse(body) })}\n` : body

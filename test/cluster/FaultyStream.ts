@@ -1,5 +1,5 @@
 /**
- * The stream of a watch whose events arrive late, and which a test can end.
+ * The stream of a watch with delayed events, which a test can end.
  *
  * @internal
  */
@@ -15,7 +15,7 @@ import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 
 /**
- * How a stream ends: as the API server ends it, or with a broken connection.
+ * The end of a stream: a regular end by the API server, or a broken connection.
  *
  * @internal
  */
@@ -25,7 +25,8 @@ export type Ending = "ended" | "broken"
 type Part = Exit.Exit<Uint8Array | undefined, ApiError.Transport>
 
 /**
- * The events of a stream, each later by `lagOf` milliseconds, and what ends it. Without a delay it is read directly, which costs less.
+ * Returns the stream with each event delayed by `lagOf` milliseconds, and the function that ends it. Without a delay, it reads directly,
+ * which costs less.
  *
  * @internal
  */
@@ -37,7 +38,7 @@ export const make = (
   lagOf: () => number
 ): { readonly next: Streaming["next"]; readonly end: (how: Ending) => Effect.Effect<void> } => {
   let how: Ending | undefined
-  /** The events that have arrived, once one of them was late. */
+  /** The delayed events. They replace the direct reads after the first delay. */
   let late: Effect.Effect<Part> | undefined
   const unlessEnded = (part: Part): Part =>
     how === undefined
@@ -72,7 +73,7 @@ export const make = (
 
 const isLast = (part: Part): boolean => Exit.isFailure(part) || part.value === undefined
 
-/** The first part and the following ones, each at its time, in their order. */
+/** Delivers the first part and the following ones, each when it is due, in their order. */
 const lagging = (
   streaming: Streaming,
   first: Uint8Array | undefined,

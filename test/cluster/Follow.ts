@@ -1,6 +1,6 @@
 /**
- * Being told of all objects of a kind, for as long as it is wanted. Simpler than a cache: nothing is kept but the names, each
- * watch begins with the whole state, and what the server can't do at the moment is tried again a second later.
+ * Follows all objects of a kind. It is simpler than a cache: it keeps only the last state of each object.
+ * Each watch starts with the whole state. After an error of the server, it retries a second later.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Selection } from "@homeostat/runtime/client/Options"
@@ -8,17 +8,17 @@ import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObj
 import type { Resource } from "@homeostat/runtime/resource/Resource"
 import * as Effect from "effect/Effect"
 
-/** Who is told. An object may be told again as it was. */
+/** Receives the objects. It may receive the same state of an object again. */
 export interface Listener<A, R> {
   readonly seen: (object: A) => Effect.Effect<void, never, R>
-  /** It is not there any more; as it was last. */
+  /** The object was deleted. The argument is its last state. */
   readonly gone: (object: A) => Effect.Effect<void, never, R>
 }
 
-/** Before the next try, when the server can't. */
+/** The pause before the next attempt after an error of the server. */
 const pause = "1 second"
 
-/** Follows the objects; does not end by itself. */
+/** Follows the objects, and never ends by itself. */
 export const follow = <A extends KubernetesObject, R>(
   kind: Resource<A, never>,
   selection: Selection,

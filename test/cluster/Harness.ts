@@ -1,6 +1,6 @@
 /**
- * Tests of controllers against a cluster in memory, in virtual time: nothing to install, nothing that sleeps, and the same course
- * each time.
+ * Tests controllers against a cluster in memory, in virtual time. It needs no installed programs and no real waiting, and each run takes
+ * the same course.
  *
  * ```ts
  * const test = Harness.make({ crds: [Crd.of(Widget)], manager: Manager.launch([controller]) })
@@ -12,10 +12,11 @@
  *   }))
  * ```
  *
- * The cluster pretends pods: they are ready after a tenth of a second, or fail as `kubelet/SimulatedPods` describes. The option
- * `kubelet: { pods: (pod) => ({ ends: { after: "2 minutes", exitCode: 3 } }) }` sets other behaviour. `eventually`, `stays` and
- * `TestClock.adjust` move the time, and run everything that is due until then. A failed `eventually` or `stays` shows the last value and
- * the last attempts of the controllers. The warnings of the API server are in the output, each text once.
+ * The cluster simulates pods: they are ready after 0.1 s, or fail as `kubelet/SimulatedPods` describes. The option
+ * `kubelet: { pods: (pod) => ({ ends: { after: "2 minutes", exitCode: 3 } }) }` changes that.
+ *
+ * `eventually`, `stays` and `TestClock.adjust` move the time, and run everything that is due until then. A failed `eventually` or `stays`
+ * shows the last value and the last attempts of the controllers. The output contains each warning of the API server once.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Transport } from "@homeostat/runtime/client/Transport"
@@ -43,33 +44,33 @@ import * as Warnings from "./Warnings.ts"
 
 /** The options of all tests. */
 export interface Options<E> extends EmbeddedCluster.Options {
-  /** Starts what is tested, on the cluster that the transport leads to: `Manager.launch([controller])`. */
+  /** Starts the program under test on the cluster of the transport: `Manager.launch([controller])`. */
   readonly manager: Effect.Effect<unknown, E, Transport | Scope.Scope>
   /**
-   * The roles and bindings that it and the webhooks run with, such as `Rbac.of([controller], { webhooks })`: they may do exactly what the
-   * roles allow. Their user is the subject of the first binding. Default: an administrator.
+   * The roles and bindings for the manager and the webhooks, such as `Rbac.of([controller], { webhooks })`. Both have exactly these
+   * permissions. Their user is the subject of the first binding. Default: an administrator.
    */
   readonly as?: ReadonlyArray<object> | undefined
   /**
-   * Whether the test also fails if a restarted manager writes anything but Events and Leases after the body, when the cluster is at rest.
-   * Faults end before that. Default true.
+   * Whether the test checks that the cluster is at rest after the body. A restarted manager must not write anything except Events and
+   * Leases. Faults end before that. Default true.
    */
   readonly atRest?: boolean | undefined
-  /** The least severe level of its log. Default: no log. */
+  /** The minimum level of the log. Default: no log. */
   readonly logLevel?: LogLevel.LogLevel | undefined
 }
 
 /** The cluster of a test. */
 export interface Cluster extends EmbeddedCluster.EmbeddedCluster {
-  /** Faults between the manager and the API server, none at first. The client of the test does not have them. */
+  /** The faults between the manager and the API server, at first without rules. The client of the test does not have them. */
   readonly faults: Faults.Faults
 }
 
-/** The body of a test: reads and writes with a client of its own, and may look into the cluster. */
+/** The body of a test. It has its own client, and access to the cluster. */
 export type Body<A, E> = (cluster: Cluster) => Effect.Effect<A, E, Client.Client | Scope.Scope>
 
 /**
- * Runs a body in a new cluster with the manager at work, in virtual time of its own that begins in 1970. The manager stops afterwards.
+ * Runs a body in a new cluster with the running manager. The virtual time starts in 1970. The manager stops afterwards.
  *
  * @example
  * ```ts
@@ -104,7 +105,7 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
       const own = options.as === undefined ? embedded : yield* embedded.bind(options.as)
       if (webhooks.length > 0) yield* embedded.admit(webhooks, own)
       const manager = yield* Scope.make()
-      // A manager takes time to stop, too.
+      // A manager needs time to stop, too.
       const stop = time.during(Scope.close(manager, Exit.void))
       yield* Effect.addFinalizer(() => stop)
       const faulty = faults.over(printing(own.transport))
@@ -120,7 +121,7 @@ export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Ef
     return Effect.acquireUseRelease(
       Scope.make(),
       (scope) => Scope.extend(course, scope),
-      // A manager takes time to stop, too.
+      // A manager needs time to stop, too.
       (scope, exit) => time.during(Scope.close(scope, exit))
     ).pipe(
       Attempt.observedBy(observe),
@@ -170,8 +171,8 @@ export interface ControllerOptions extends Partial<Omit<Options<never>, "manager
 }
 
 /**
- * The same for controllers: the cluster has the CRDs of their kinds, and the manager has exactly the permissions that `homeostat rbac`
- * prints, so a test finds a missing permission.
+ * Makes the same function for controllers. The cluster has the CRDs of their kinds. The manager has exactly the permissions that
+ * `homeostat rbac` prints, so a test finds a missing permission.
  *
  * @example
  * ```ts

@@ -1,12 +1,12 @@
 /**
- * On which cluster a test runs that can run on both. The test command says it; a file that is run by itself takes the real one
- * where one is named.
+ * The cluster for tests that can run on both clusters. The test command sets the lane. A file that runs by itself uses the real cluster
+ * if the environment configures one.
  */
 
 /** The embedded cluster, or a real kube-apiserver. */
 export type Lane = "embedded" | "real"
 
-/** Whether the environment names a real control plane. */
+/** True if the environment configures a real control plane. */
 export const realIsNamed: boolean =
   process.env.USE_EXISTING_CLUSTER === "true" ||
   ["KUBEBUILDER_ASSETS", "TEST_ASSET_KUBE_APISERVER"].some((name) => (process.env[name] ?? "") !== "")

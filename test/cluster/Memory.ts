@@ -1,6 +1,6 @@
 /**
- * The server without a network: a `Transport` for the runtime's client that calls it in memory, under whichever Clock the test
- * has. Every answer is one of the server; nothing gets lost on the way.
+ * A `Transport` for the runtime's client that calls a server in memory, without a network. It uses the Clock of the test. The server
+ * makes every response, and the transport loses none.
  */
 
 import type { ApiServer, HttpResponse } from "@homeostat/apiserver/http/ApiServer"
@@ -11,10 +11,10 @@ import type { Response, ResponseHeaders, Streaming } from "@homeostat/runtime/cl
 import * as Transport from "@homeostat/runtime/client/Transport"
 import { Clock, Effect, Layer, type Scope } from "effect"
 
-/** Who the client is. */
+/** The identity of the client. */
 export interface Options {
   readonly user?: User | undefined
-  /** Requests name it as their `user-agent`, by which writes are attributed if they do not name a field manager. */
+  /** The `user-agent` header of requests. The server derives the field manager of a write from it if the write does not name one. */
   readonly userAgent?: string | undefined
 }
 
@@ -26,7 +26,7 @@ export const make = (server: ApiServer, options: Options = {}): Transport.Transp
       const { body, method, path } = request
       const headers = { "user-agent": options.userAgent ?? "homeostat", ...request.headers }
       const answer = server.answer({ method, path, headers, body, user: options.user }, now)
-      // Nearly all answers come at once: only the others can be aborted, which takes two fibers.
+      // Nearly all responses are available at once. Only the others can be aborted, which takes two fibers.
       return Effect.isEffect(answer) ? Transport.abortable(request, answer) : Effect.succeed(answer)
     })
   const ask = (request: Request) => Effect.zipRight(way, answered(request))
@@ -41,12 +41,12 @@ export const make = (server: ApiServer, options: Options = {}): Transport.Transp
 export const layer = (server: ApiServer, options?: Options): Layer.Layer<Transport.Transport> =>
   Layer.succeed(Transport.Transport, make(server, options))
 
-/** The way of a request: other fibers run meanwhile, also between the requests of one fiber. */
+/** The simulated way of a request: other fibers run meanwhile, also between the requests of one fiber. */
 const way = Effect.repeatN(Effect.yieldNow(), 3)
 
 const isAborted = ({ abort }: Request): boolean => abort?.signal.aborted === true
 
-/** Fails as an aborted request does. */
+/** Fails with the error of an aborted request. */
 const aborted = (request: Request): Effect.Effect<never, ApiError.Transport> =>
   Transport.abortable(request, Effect.never)
 
@@ -54,7 +54,7 @@ const headersOf = ({ headers }: HttpResponse): ResponseHeaders => ({
   get: (name) => headers[name.toLowerCase()] ?? null
 })
 
-/** An answer to its end. */
+/** Reads a response to its end. */
 const whole =
   (request: Request) =>
   (answer: HttpResponse): Effect.Effect<Response, ApiError.Transport> => {
@@ -67,7 +67,7 @@ const whole =
     return Effect.map(Transport.abortable(request, text), (text) => ({ status, headers, body: text }))
   }
 
-/** An answer as it comes. Closing the scope ends it. */
+/** Streams a response. Closing the Scope ends it. */
 const streaming =
   (request: Request) =>
   (answer: HttpResponse): Effect.Effect<Streaming, never, Scope.Scope> =>
@@ -91,7 +91,7 @@ const streaming =
       return {
         status,
         headers: headersOf(answer),
-        // A closed body ends, so an abort needs no race for each part.
+        // A closed body ends, so an abort does not need a race for each part.
         next: Effect.flatMap(part, (text) => {
           if (isAborted(request)) return aborted(request)
           return Effect.succeed(text === undefined ? undefined : encoder.encode(text))

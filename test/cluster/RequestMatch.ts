@@ -1,4 +1,4 @@
-/** The requests that a fault hits: by verb, kind, namespace, name and subresource, from the method and the path. */
+/** Selects the requests that a fault hits: by verb, kind, namespace, name and subresource, from the method and the path. */
 import * as Path from "@homeostat/runtime/client/Path"
 import type { Request } from "@homeostat/runtime/client/Request"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
@@ -6,15 +6,15 @@ import type * as Resource from "@homeostat/runtime/resource/Resource"
 /** A verb of a request, as in RBAC. */
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection"
 
-/** The requests that a fault hits. An absent field means all. */
+/** Selects the requests that a fault hits. An absent field matches all requests. */
 export interface Match {
   readonly verb?: Verb | ReadonlyArray<Verb> | undefined
   readonly kind?: Resource.Any | undefined
   readonly namespace?: string | undefined
   readonly name?: string | undefined
-  /** `status`, for example; an empty text for the object itself. */
+  /** The subresource, such as `status`. An empty string selects the object itself. */
   readonly subresource?: string | undefined
-  /** The path without the query, for requests without an object: `/readyz`. */
+  /** The path without the query, for non-resource requests: `/readyz`. */
   readonly path?: string | undefined
 }
 
@@ -25,7 +25,7 @@ export interface Match {
  */
 export interface Asked {
   readonly verb: Verb
-  /** The path of the collection of all namespaces: `/apis/apps/v1/deployments`. */
+  /** The path of the collection over all namespaces: `/apis/apps/v1/deployments`. */
   readonly collection: string
   readonly namespace: string
   readonly name: string
@@ -36,7 +36,7 @@ export interface Asked {
 const verbs = { POST: "create", PUT: "update", PATCH: "patch" } as const
 
 /**
- * The attributes of a request.
+ * Returns the attributes of a request.
  *
  * @internal
  */
@@ -71,7 +71,7 @@ export const askedOf = ({ method, path }: Request): Asked => {
 }
 
 /**
- * Whether a request has the attributes.
+ * Returns true if a request has the attributes.
  *
  * @internal
  */

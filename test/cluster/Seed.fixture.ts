@@ -1,5 +1,5 @@
 /**
- * One seed for everything that this project's tests draw at random.
+ * One seed for all random values of this project's tests.
  *
  * The seed is a hash of the project's sources: every change brings new cases, and the same sources draw the same cases on every
  * machine, with or without git, before a commit and after it. `HOMEOSTAT_TEST_SEED` in the environment replaces the seed.
@@ -11,10 +11,10 @@ import { Glob } from "bun"
 
 const variable = "HOMEOSTAT_TEST_SEED"
 
-/** Fast-check takes 32 bits and a sign; the tests count upwards from the seed. */
+/** fast-check accepts 32 bits including the sign. The tests count upwards from the seed. */
 const greatest = 2 ** 30
 
-/** The seed of the TypeScript sources below the folders that hold tests, without packages and build results. */
+/** The seed for the TypeScript sources below the folders with tests. It ignores packages and build output. */
 export const ofSources = (root: string): number => {
   const hash = createHash("sha256")
   const files = Array.from(new Glob("{controllers,observability,runtime,test}/**/*.ts").scanSync(root))
@@ -34,7 +34,7 @@ const ofEnvironment = (): number | undefined => {
 
 let known: number | undefined
 
-/** The seed of this process, from 0 to 2^30 - 1. The first call prints the seed. Throws on an unusable `HOMEOSTAT_TEST_SEED`. */
+/** The seed of this process, from 0 to 2^30 - 1. The first call prints the seed. Throws for an invalid `HOMEOSTAT_TEST_SEED`. */
 export const current = (): number => {
   if (known === undefined) {
     known = ofEnvironment() ?? ofSources(join(import.meta.dir, "../.."))

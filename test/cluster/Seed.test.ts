@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Seed from "./Seed.fixture.ts"
 
-/** What a process prints that asks twice for its seed; it finds no other program, and so no git. */
+/** The output of a process that reads its seed twice. The process has an empty PATH, and so no git. */
 const asked = (env: Record<string, string>) => {
   const code = `import * as Seed from "@homeostat/testkit/Seed.fixture"; console.log(Seed.current() + Seed.current())`
   const child = Bun.spawnSync([process.execPath, "--conditions=homeostat-source", "-e", code], {

@@ -1,7 +1,8 @@
 /**
- * The control planes, real or embedded, that tests share. A plane starts when the first test asks for its options, and stops when
- * the run is over. The test command shares the real planes `{}` and `Envtest.everything` among all its processes. Tests share a
- * plane without conflicts because each has a namespace of its own.
+ * The control planes, real or embedded, that tests share. A control plane starts when the first test requests its options. It stops at
+ * the end of the run.
+ * The test command shares the real control planes `{}` and `Envtest.everything` among all its processes. Tests share a control plane
+ * without conflicts, because each test has its own namespace.
  */
 import { Effect, Exit, Scope } from "effect"
 import * as Broker from "./Broker.ts"
@@ -13,7 +14,7 @@ import * as Log from "./envtest/Log.ts"
 import * as Lane from "./Lane.ts"
 import { live } from "./Test.ts"
 
-/** Why there is no control plane. */
+/** The reasons why a control plane is not available. */
 export type Failure = Envtest.Failure | EmbeddedControlPlane.Failure | Broker.BrokerFailed
 
 interface Running {
@@ -21,12 +22,14 @@ interface Running {
   readonly started: Promise<Exit.Exit<ControlPlane, Failure>>
 }
 
-/** By their options. They belong to the process, so that an interrupted test does not stop one that the next test uses. */
+/**
+ * The control planes by their options. They belong to the process, so an interrupted test does not stop a control plane of the next test.
+ */
 const running = new Map<string, Running>()
 
 /**
- * The control plane with these options that all tests of this run share. One that failed to start is not tried again:
- * every test that wants it fails for the same reason.
+ * Returns the shared control plane with these options. A failed start is not retried: every test that needs this control plane fails with
+ * the same error.
  *
  * @internal
  */
@@ -42,7 +45,7 @@ export const controlPlane = (
   })
 
 /**
- * A control plane of the lane that no other test has, until the end of the Scope.
+ * Starts a control plane of the lane for one test. It stops at the end of the Scope.
  *
  * @internal
  */
@@ -50,7 +53,7 @@ export const own = (options: Envtest.Options = {}): Effect.Effect<ControlPlane, 
   start(options, Lane.current)
 
 /**
- * Stops all of them. The next test that needs one starts it again.
+ * Stops all shared control planes. The next test that needs one starts it again.
  *
  * @internal
  */
@@ -68,11 +71,14 @@ export const stop: Effect.Effect<void> = Effect.suspend(() => {
   )
 })
 
-/** The needs of a test besides its control plane. */
+/** The options of a test, including those of its control plane. */
 export interface TestOptions extends Envtest.Options {
-  /** The plane is of this process alone: the test changes what tests in other processes rely on. */
+  /** Whether this process has its own control plane, because the test changes state that tests in other processes use. */
   readonly alone?: boolean | undefined
-  /** How long the test may take, the start of the control plane not counted; default 240 000, which a slow machine does not reach. */
+  /**
+   * The timeout of the test in milliseconds, without the start of the control plane. Default 240 000, which also suffices on a slow
+   * machine.
+   */
   readonly timeoutMillis?: number | undefined
 }
 
@@ -87,15 +93,15 @@ const on =
       name,
       () =>
         Effect.flatMap(controlPlane(options, lane, alone), (cluster) =>
-          // The limit is inside, as a test that `bun test` gives up on could not say why it was waiting.
+          // The timeout applies inside the test: a timeout of `bun test` could not show what the test waited for.
           body(cluster).pipe(Effect.timeout(timeoutMillis), showingLogs(cluster))
         ),
       timeoutMillis + startMillis
     )
 
 /**
- * A test, in real time, on the real control plane that all tests with the same options share. When it fails, what the programs
- * of the control plane wrote meanwhile is shown. For files named `*.real.test.ts`.
+ * Declares a test in real time on the real control plane that all tests with the same options share. A failed test shows what the
+ * programs of the control plane logged meanwhile. For files named `*.real.test.ts`.
  *
  * @example
  * ```ts
@@ -111,7 +117,7 @@ const on =
 export const real = on("real")
 
 /**
- * The same on the cluster of the lane, real or embedded. For files named `*.cluster.test.ts`.
+ * Declares a test on the cluster of the lane, real or embedded. For files named `*.cluster.test.ts`.
  *
  * @example
  * ```ts
@@ -127,19 +133,20 @@ export const real = on("real")
 export const cluster = on(Lane.current)
 
 /**
- * The same on the embedded cluster, whatever the lane: what `*.real.test.ts` shows of the real one can be shown of it too.
+ * Declares a test on the embedded cluster in every lane. It can check the embedded cluster for what `*.real.test.ts` checks on the real
+ * one.
  *
  * @internal
  */
 export const embedded = on("embedded")
 
-/** The longest that `bun test` waits for the control plane to start, and for what the test leaves to be taken away. */
+/** The most milliseconds that `bun test` waits for the start of the control plane and for the cleanup of the test. */
 const startMillis = 180_000
 
 const start = (options: Envtest.Options, lane: Lane.Lane): Effect.Effect<ControlPlane, Failure, Scope.Scope> =>
   lane === "real" ? Envtest.start(options) : EmbeddedControlPlane.start(options)
 
-/** The plane of the broker, where one serves these options. */
+/** The control plane of the broker if the broker serves these options, or else a new one. */
 const shared = (options: Envtest.Options, lane: Lane.Lane): Effect.Effect<ControlPlane, Failure, Scope.Scope> => {
   const broker = process.env[Broker.variable]
   const brokered = [{}, Envtest.everything].find((one) => keyOf(one, lane) === keyOf(options, lane))

@@ -1,8 +1,8 @@
 /**
- * An API server in memory for the verb `plan` of a program: it shows what the writes of the controllers would do. The program imports this
+ * An API server in memory for the verb `plan` of a program. It shows the results of the controllers' writes. The program imports this
  * module when it plans (`simulation` of `Program.main`).
  *
- * It starts without any object, and its user is an administrator. It calls no webhook of the cluster.
+ * It starts without any object, and its user is an administrator. It does not call the webhooks of the cluster.
  */
 
 import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
@@ -24,23 +24,23 @@ export interface Collection {
 export interface Simulation {
   /** Sends requests to the API server. */
   readonly transport: Transport["Type"]
-  /** The kind and the scope of a collection; undefined if the API server does not serve the collection. */
+  /** The kind and the scope of a collection; undefined if the API server does not serve it. */
   readonly served: (collection: Collection) => { readonly kind: string; readonly namespaced: boolean } | undefined
-  /** The collection of a kind; undefined if the API server does not serve the kind. */
+  /** The collection of a kind; undefined if the API server does not serve it. */
   readonly collectionOf: (apiVersion: string, kind: string) => Collection | undefined
   /** Stores an object that another API server returned. It keeps all fields except `metadata.resourceVersion`. */
   readonly load: (collection: Collection, object: object) => void
-  /** The stored object; undefined if there is none. Do not change it. */
+  /** The stored object; undefined if it does not exist. The caller must not change it. */
   readonly find: (collection: Collection, namespace: string, name: string) => object | undefined
 }
 
-/** The number of changes that watches can resume from: more than any plan makes. */
+/** The number of changes from which watches can resume. A plan makes fewer changes. */
 const history = 1_000_000
 
-/** The same uids for the same new objects, so that two plans can be compared. No test has this seed for its cluster. */
+/** The fixed seed gives the same uids to the same new objects, so that plans can be compared. Clusters of tests use other seeds. */
 const seed = 1_128_202_600
 
-/** An API server without objects. */
+/** Makes an API server without objects. */
 export const make: Effect.Effect<Simulation, never, Scope.Scope> = Effect.map(
   ApiServer.make({ history, seed }),
   (server) => {
@@ -49,7 +49,7 @@ export const make: Effect.Effect<Simulation, never, Scope.Scope> = Effect.map(
     const kindOf = ({ group, plural, version }: Collection): Kind | undefined => registry.find(group, version, plural)
     const transport = Memory.make(server)
     return {
-      // The answer comes at once, so a request needs no abort.
+      // The response is available at once, so a request needs no abort.
       transport: Transport.of({
         ...transport,
         send: (request) =>

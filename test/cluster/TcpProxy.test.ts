@@ -5,7 +5,7 @@ import * as Port from "./envtest/Port.ts"
 import * as TcpProxy from "./TcpProxy.ts"
 import { live } from "./Test.ts"
 
-/** A server that says what it hears, and how many speak to it. */
+/** An echo server, and its open connections. */
 const echo: Effect.Effect<{ readonly port: number; readonly sockets: Set<Socket> }, never, Scope.Scope> = Effect.gen(
   function* () {
     const sockets = new Set<Socket>()
@@ -33,7 +33,7 @@ const echo: Effect.Effect<{ readonly port: number; readonly sockets: Set<Socket>
 interface Caller {
   readonly say: (text: string) => Effect.Effect<void>
   readonly heard: () => string
-  /** How the connection ended, if it did: a code, or `closed`. */
+  /** The error code with which the connection ended, or `closed`; undefined while it is open. */
   readonly end: () => string | undefined
   readonly hangUp: Effect.Effect<void>
 }
@@ -69,7 +69,7 @@ const call = (port: number): Effect.Effect<Caller, string, Scope.Scope> =>
 const until = (holds: () => boolean): Effect.Effect<void, unknown> =>
   Effect.sleep("5 millis").pipe(Effect.repeat({ until: holds }), Effect.timeout("30 seconds"), Effect.asVoid)
 
-/** A caller whom the target has answered: the operating system takes a call before the proxy knows of it. */
+/** Connects, and waits for the target's greeting: the operating system accepts a connection before the proxy sees it. */
 const greeted = (port: number) =>
   Effect.tap(Effect.orDie(call(port)), (caller) =>
     Effect.zipRight(
@@ -132,7 +132,7 @@ describe("A TcpProxy", () => {
       yield* caller.say("second")
       yield* until(() => caller.heard().endsWith("second"))
       expect(caller.heard()).toBe("hello first second")
-      // The answer to what was delayed is not delayed any more.
+      // The second word waited for the first, although the delay was already 0.
       expect(performance.now() - begun).toBeGreaterThanOrEqual(995)
       yield* proxy.delay(150)
       const again = performance.now()
@@ -174,11 +174,11 @@ describe("A TcpProxy", () => {
       yield* until(() => target.sockets.size === 1)
       yield* proxy.blackhole
       const late = yield* call(proxy.port)
-      // More than it holds for one connection: the sender has to wait, and goes on later.
+      // The proxy holds less than this for one connection. The sender has to wait, and continues after `heal`.
       const much = "old".repeat(1 << 20)
       yield* old.say(much)
       yield* late.say("late")
-      // As much as the proxy takes; the one that is late waits before that.
+      // The proxy holds as much as it takes. The late connection waits before that.
       yield* until(() => proxy.counted().held >= 1 << 20 && proxy.counted().open === 2)
       expect([old.heard(), late.heard(), old.end(), late.end()]).toEqual(["", "", undefined, undefined])
       expect([target.sockets.size, proxy.counted().joined]).toEqual([1, 1])
@@ -209,7 +209,7 @@ describe("A TcpProxy", () => {
       yield* next.say("hello")
       yield* until(() => next.heard() === "hello")
       yield* proxy.heal
-      // Later than anything that the old one could still hear.
+      // The old connection could receive nothing after these words.
       for (const word of ["one", "two", "three"]) {
         yield* next.say(word)
         yield* until(() => next.heard().endsWith(word))

@@ -1,6 +1,5 @@
 /**
- * A wire that a test can damage: a proxy on the loopback that passes bytes and knows nothing of them, so that TLS goes
- * through as it is.
+ * A proxy on the loopback whose connections a test can break. It passes bytes without reading them, so TLS works through it.
  */
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { Effect, type Scope } from "effect"
@@ -10,38 +9,37 @@ import * as Port from "./envtest/Port.ts"
 export interface Count {
   /** Connections that clients made, answered by the target or not. */
   readonly connections: number
-  /** Those that clients have open now. */
+  /** Connections that clients have open now. */
   readonly open: number
-  /** Those of them that the target has open too. */
+  /** Open connections that the target has open too. */
   readonly joined: number
   /** Bytes that reached the target. */
   readonly sent: number
   /** Bytes that reached clients. */
   readonly received: number
-  /** Bytes that this wire has taken and not yet passed on, both ways. */
+  /** Bytes that the proxy has received and not yet passed on, in both directions. */
   readonly held: number
 }
 
 /** A proxy with faults. A fault lasts until `heal`, and adds to the earlier faults. */
 export interface TcpProxy {
-  /** Where it listens, on `Port.host`; the same after `refuse` and `heal`. */
+  /** The port on `Port.host`. It stays the same after `refuse` and `heal`. */
   readonly port: number
   /** The URL with this proxy in the place of its host and port. */
   readonly instead: (url: string) => string
-  /** Every byte arrives this much later, both ways. */
+  /** Delays every byte by this many milliseconds, in both directions. */
   readonly delay: (millis: number) => Effect.Effect<void>
   /** Resets all connections, once. */
   readonly cut: Effect.Effect<void>
-  /** Nothing listens: new connections are refused. Those that are open stay: `cut` ends them. */
+  /** Stops listening, so that new connections are refused. Open connections stay open: `cut` ends them. */
   readonly refuse: Effect.Effect<void>
   /**
-   * The network takes everything and delivers nothing: connections stay open, new ones are accepted, and no byte
-   * passes. After `heal` what was held back arrives.
+   * Accepts connections and bytes, and delivers nothing. Open connections stay open. `heal` delivers the bytes that were held back.
    */
   readonly blackhole: Effect.Effect<void>
   /**
-   * The target drops its open connections without a word to the clients, which receive nothing more, even after `heal`. New
-   * connections work.
+   * Closes the target's side of the open connections without closing the client's side. These clients receive nothing more, even after
+   * `heal`. New connections work.
    */
   readonly halfOpen: Effect.Effect<void>
   /** Ends all faults. */
@@ -49,11 +47,11 @@ export interface TcpProxy {
   readonly counted: () => Count
 }
 
-/** One way of a connection: bytes in their order, each when it is due. */
+/** One direction of a connection: bytes in their order, each with the time when it is due. */
 interface Way {
-  /** Goes on, now that more may pass than before. */
+  /** Passes on all bytes that may pass now. */
   readonly pump: () => void
-  /** Bytes that have come and not gone. */
+  /** The number of bytes that are received and not yet passed on. */
   readonly held: () => number
 }
 
@@ -61,9 +59,9 @@ interface Connection {
   readonly client: Socket
   readonly isJoined: () => boolean
   readonly held: () => number
-  /** Connects to the target, unless that has been done, and lets pass what may. */
+  /** Connects to the target if necessary, and passes on all bytes that may pass now. */
   readonly pump: () => void
-  /** Lets go of the target without a word to the client. */
+  /** Drops the target's side, and leaves the client's side open. */
   readonly forget: () => void
   readonly reset: () => void
 }
@@ -73,10 +71,10 @@ interface Listening {
   readonly server: Server
 }
 
-/** Bytes that one way of a connection holds before its sender has to wait. */
+/** The number of bytes that one direction of a connection holds before its sender has to wait. */
 const capacity = 1 << 20
 
-/** Starts a proxy in front of a server on the loopback, for the lifetime of the Scope. */
+/** Starts a proxy in front of a server on the loopback. It runs until the end of the Scope. */
 export const make = (target: { readonly port: number }): Effect.Effect<TcpProxy, never, Scope.Scope> =>
   Effect.gen(function* () {
     const connections = new Set<Connection>()
@@ -111,7 +109,7 @@ export const make = (target: { readonly port: number }): Effect.Effect<TcpProxy,
         if (size < capacity) from.resume()
       }
       const hold = (bytes: Buffer | undefined): void => {
-        // Not before what is held already, should the delay have become shorter.
+        // Bytes keep their order, even after the delay has become shorter.
         held.push({ at: Math.max(held.at(-1)?.at ?? 0, performance.now() + delayMillis), bytes })
         size += bytes?.length ?? 0
         if (size >= capacity) from.pause()
@@ -133,7 +131,7 @@ export const make = (target: { readonly port: number }): Effect.Effect<TcpProxy,
       client.pause()
       let server: Socket | undefined
       let ways: ReadonlyArray<Way> = []
-      /** One end is gone; the proxy resets the other end as soon as it may. */
+      /** One side has closed. The proxy resets the other side as soon as it may. */
       let broken = false
       const reset = (): void => {
         connections.delete(connection)
@@ -179,7 +177,7 @@ export const make = (target: { readonly port: number }): Effect.Effect<TcpProxy,
             .on("error", () => undefined)
             .resetAndDestroy()
           client.removeAllListeners("data").removeAllListeners("end")
-          // Its further data is dropped, as by a network without a route to the target.
+          // The proxy drops all further data, as a network without a route to the target does.
           client.on("data", () => undefined)
           client.on("end", () => client.destroy())
           client.resume()
@@ -205,7 +203,7 @@ export const make = (target: { readonly port: number }): Effect.Effect<TcpProxy,
       listening = again.server
     })
     const refuse = Effect.sync(() => {
-      // Without waiting for its connections, which stay.
+      // This does not wait for the open connections, which stay open.
       listening?.close()
       listening = undefined
     })

@@ -6,15 +6,16 @@ import { Cause, Effect, Exit, type Scope } from "effect"
 import * as VirtualTime from "./VirtualTime.ts"
 
 /**
- * The default limit of a test, in milliseconds of real time. The first test of a file also waits for the modules of the cluster. On a
- * slow machine that takes longer than Bun's default of 5 seconds.
+ * The default timeout of a test, in milliseconds of real time. The first test of a file also loads the modules of the cluster. On a slow
+ * machine, that takes longer than Bun's default of 5 seconds.
  *
  * @internal
  */
 export const timeoutMillis = 60_000
 
 /**
- * A test in virtual time: `TestClock.adjust`, `eventually` and `stays` move the clock. It fails after a minute of real time by default.
+ * Declares a test in virtual time: `TestClock.adjust`, `eventually` and `stays` move the clock. It fails after a minute of real time by
+ * default.
  *
  * @example
  * ```ts
@@ -37,7 +38,7 @@ export const effect = <A, E>(
 ): void => live(name, () => VirtualTime.make().within(Effect.scoped(body())), limitMillis)
 
 /**
- * A test in real time, for what talks to other processes.
+ * Declares a test in real time, for programs that communicate with other processes.
  *
  * @example
  * ```ts
@@ -52,7 +53,7 @@ export const live = <A, E>(name: string, body: () => Effect.Effect<A, E, Scope.S
     name,
     async () => {
       const exit = await Effect.runPromiseExit(Effect.scoped(body()))
-      // The error itself, because `bun test` prints the fields of a FiberFailure, and so each error twice.
+      // This throws the error itself, because `bun test` prints the fields of a FiberFailure, and would print each error twice.
       if (Exit.isFailure(exit)) throw Cause.squash(exit.cause)
     },
     timeoutMillis

@@ -7,7 +7,7 @@ import * as VirtualTime from "./VirtualTime.ts"
 
 const second = 1000
 
-/** Notes the time at the end of each sleep. */
+/** Records the time at the end of each sleep. */
 const notes = () => {
   const noted: Array<readonly [name: string, millis: number]> = []
   const note = (name: string) =>
@@ -160,7 +160,7 @@ describe("a leaping clock", () => {
       const [short, hour, day] = [yield* sleep(1), yield* sleep(3_600_000), yield* sleep(100 * 86_400_000)]
       yield* Fiber.join(short)
       expect(hour.unsafePoll()).toBeNull()
-      // It ends by a timer that the leap has shortened.
+      // A timer that the leap has shortened ends the sleep.
       yield* leap(3_600_000 - 200)
       expect(hour.unsafePoll()).toBeNull()
       yield* Fiber.join(hour)

@@ -1,18 +1,18 @@
 /**
- * Time that a test moves: days pass in seconds.
+ * Virtual time that a test moves: days pass in seconds.
  *
- * Effect's own TestClock waits some real milliseconds at each step. Here a step takes some turns of the event loop. The clock is a
+ * Effect's own TestClock waits some real milliseconds at each step. Here, a step takes some turns of the event loop. The clock is a
  * TestClock, so `TestClock.adjust` moves it.
  */
 import { Chunk, Clock, Duration, Effect, Fiber, Scheduler, type TestClock } from "effect"
 import * as Eventually from "./Eventually.ts"
 
-/** A clock, and what moves it. */
+/** A virtual clock, and the functions that move it. */
 export interface VirtualTime {
   readonly clock: TestClock.TestClock
   /** Runs an effect in this time: its clock and scheduler are virtual, and `eventually` and `stays` move the clock. */
   readonly within: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Lets time pass: each sleep ends at its time, and what follows from that happens before the next one ends. */
+  /** Lets time pass. Each sleep ends when it is due, and its effects happen before the next sleep ends. */
   readonly pass: (duration: Duration.DurationInput) => Effect.Effect<void>
   /** Moves the clock in one step, and ends all sleeps that are due. Their fibers continue when the caller waits. */
   readonly jump: (duration: Duration.DurationInput) => Effect.Effect<void>
@@ -37,18 +37,18 @@ export interface Process {
 /** A clock that shows the real time plus its leaps. */
 export interface LeapingTime {
   readonly clock: Clock.Clock
-  /** How far the clock is ahead of the real time, in milliseconds. */
+  /** The milliseconds by which the clock is ahead of the real time. */
   readonly ahead: () => number
   /** Moves the clock at once. Returns when every sleep that is due has ended and its fiber waits again. */
   readonly leap: (duration: Duration.DurationInput) => Effect.Effect<void>
-  /** Leaps from sleep to sleep: each one ends at its time, and what follows from that happens before the next one ends. */
+  /** Leaps from sleep to sleep. Each sleep ends when it is due, and its effects happen before the next sleep ends. */
   readonly pass: (duration: Duration.DurationInput) => Effect.Effect<void>
   /** A process that the test can suspend. At first it runs. */
   readonly process: () => Process
 }
 
 interface Sleeper {
-  /** In milliseconds since the start of the clock. */
+  /** The milliseconds since the start of the clock. */
   readonly at: number
   readonly wake: () => void
 }
@@ -72,7 +72,7 @@ const makeSleepers = (passed: () => number) => {
           ended?.(sleeper)
         }
         const sleeper: Sleeper = {
-          // Whole milliseconds, as a timer's.
+          // Whole milliseconds, as in a timer.
           at: passed() + Math.ceil(Duration.toMillis(duration)),
           wake: () => {
             end()
@@ -103,10 +103,10 @@ const turn = Effect.async<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
-/** Microtasks in a row before the event loop gets a turn, as with Effect's scheduler. */
+/** The most microtasks in a row before the event loop gets a turn, as in Effect's scheduler. */
 const mostMicrotasks = 2048
 
-/** The turns without work after which all fibers wait. A fiber that another one wakes may need another turn. */
+/** The number of turns without work after which all fibers wait. A woken fiber may need another turn. */
 const quietTurns = 3
 
 /**
@@ -140,7 +140,7 @@ const makeScheduler = () => {
   return { scheduler, rest }
 }
 
-/** A scheduler over another one that keeps all tasks while it is suspended. */
+/** A scheduler on top of another one. It keeps all tasks while it is suspended. */
 const makeGate = (scheduler: Scheduler.Scheduler) => {
   let kept: Array<() => void> | undefined
   const gated: Scheduler.Scheduler = {
@@ -171,7 +171,7 @@ const processOf = (scheduler: Scheduler.Scheduler): Process => {
 }
 
 /**
- * Time that begins at this moment, in epoch milliseconds.
+ * Makes a virtual clock that starts at `begin`, in epoch milliseconds.
  *
  * @example
  * ```ts
@@ -192,7 +192,7 @@ const processOf = (scheduler: Scheduler.Scheduler): Process => {
  * ```
  */
 export const make = (begin = 0): VirtualTime => {
-  /** Since the start, in milliseconds. */
+  /** The milliseconds since the start. */
   let passed = 0
   let offset = begin
   const { rest, scheduler } = makeScheduler()
@@ -201,7 +201,7 @@ export const make = (begin = 0): VirtualTime => {
   const now = (): number => offset + passed
   const nanos = (): bigint => BigInt(begin) * 1_000_000n + BigInt(Math.round(passed * 1_000_000))
 
-  /** When the first of the sleeps ends that end by then. */
+  /** The time of the first sleep that is due by then; undefined without one. */
   const next = (by: number): number | undefined => {
     let first: number | undefined
     for (const { at } of sleepers.all) if (at <= by && (first === undefined || at < first)) first = at
@@ -217,7 +217,7 @@ export const make = (begin = 0): VirtualTime => {
         sleepers.wake()
         yield* rest
       }
-      // Another fiber may have let more time pass.
+      // Another fiber may have moved the time further.
       passed = Math.max(passed, until)
     })
 
@@ -263,10 +263,10 @@ export const make = (begin = 0): VirtualTime => {
 const longestMillis = 2 ** 31 - 1
 
 /**
- * Time for real connections: it shows the real time, and a test can move it forward.
+ * Makes a clock for real connections. It shows the real time, and a test can move it forward.
  *
- * @param ahead by how many milliseconds it begins ahead of the real time; default: 0
- * @param calm what `pass` waits for before each leap, such as the answers to requests; default: nothing
+ * @param ahead the milliseconds by which it starts ahead of the real time; default: 0
+ * @param calm an effect that `pass` waits for before each leap, such as the responses to requests; default: none
  *
  * @example
  * ```ts
@@ -313,7 +313,7 @@ export const leaping = ({
       const by = passed()
       for (const sleeper of sleepers.all) arm(sleeper)
       while ([...sleepers.all].some(({ at }) => at <= by)) yield* turn
-      // A fiber that wakes may wake others, without a sleep in between.
+      // A fiber that wakes may wake others without a sleep.
       yield* Effect.replicateEffect(turn, 20)
     })
   return {

@@ -1,5 +1,5 @@
 /**
- * The warnings of the API server in the output of a test, such as for a deprecated version or a kind without a controller.
+ * Prints the warnings of the API server in a test, such as for a deprecated version or a kind without a controller.
  *
  * @internal
  */
@@ -10,7 +10,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** The texts in the output of this process. */
+/** The warnings that this process has printed. */
 const printed = new Set<string>()
 
 const print = (header: string | null): Effect.Effect<void> =>
@@ -21,7 +21,7 @@ const print = (header: string | null): Effect.Effect<void> =>
   })
 
 /**
- * A transport that prints the warnings in its responses as kubectl does, each text once in this process.
+ * Returns a transport that prints the warnings in its responses as kubectl does. It prints each text once in this process.
  *
  * @internal
  */

@@ -1,5 +1,5 @@
 /**
- * The webhooks and policies of a program in an embedded cluster, which calls them in this process.
+ * The webhooks and policies of a program in an embedded cluster. The cluster calls them in this process.
  *
  * @internal
  */
@@ -13,13 +13,13 @@ import type * as Reply from "@homeostat/runtime/webhook/Reply"
 
 type Declared = ReadonlyArray<Admission.Admission<Client>>
 
-/** No name of a host ends like this, so no request leaves the process. */
+/** The host cannot exist, so no request leaves the process. */
 const url = "https://webhooks.invalid"
 
 const settings: Configuration.Settings = {
   program: "webhooks",
   target: { url },
-  // The namespace of the program is exempt for built-in kinds, and a test uses others.
+  // Webhooks for built-in kinds exempt the program's namespace. A test uses other namespaces.
   namespace: "webhooks-system",
   namespaces: []
 }
@@ -27,7 +27,7 @@ const settings: Configuration.Settings = {
 const apiVersion = "admissionregistration.k8s.io/v1"
 
 /**
- * The configurations, policies and bindings, as the program writes them.
+ * Returns the configurations, policies and bindings that the program would write.
  *
  * @internal
  */
@@ -44,7 +44,7 @@ export const objects = (declared: Declared): ReadonlyArray<object> => {
 }
 
 /**
- * The address and the endpoint of the conversions between the versions of kinds.
+ * Returns the URL and the endpoint of the conversions between the versions of kinds.
  *
  * @internal
  */
@@ -54,7 +54,7 @@ export const conversion = (kinds: ReadonlyArray<CustomResource.Any>) => ({
 })
 
 /**
- * The endpoints by the addresses in the configurations.
+ * Returns the endpoints by their URLs in the configurations.
  *
  * @internal
  */

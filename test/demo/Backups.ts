@@ -1,7 +1,7 @@
 /**
- * The second story of the demo: the manager saves a volume, you lose a file of it and get it back, byte for byte. The mover is the
- * script of its image and restic is the real one; only the container around them is missing. The story fails when one of its
- * steps does not happen in time.
+ * The second story of the demo: the manager backs up a volume, you lose a file of it, and a restore brings it back byte for byte.
+ * The mover is the script of its image, and restic is the real program. Only the container around them is missing. The story fails if a
+ * step does not happen in time.
  */
 import { createHash, randomBytes } from "node:crypto"
 import { symlinkSync } from "node:fs"
@@ -21,20 +21,20 @@ import * as Mover from "../Mover.ts"
 import { type Narrator, timed as timedBy } from "./Narrator.ts"
 import type { NoRestic } from "./Restic.ts"
 
-/** How long a run may take before the demo gives up. */
+/** The time limit of a Backup or Restore. */
 const patience = "90 seconds"
 
-/** Something of the story has not come about. */
+/** A step of the story did not happen. */
 class NotDone extends Data.TaggedError("NotDone")<{ readonly message: string }> {}
 
-/** The image of movers, whose restic may be found after the node has started. */
+/** The image of movers. The demo may find its restic after the node has started. */
 export interface MoverImage {
   readonly images: Images
-  /** To be called before the first pod starts. */
+  /** Sets the path of restic. Call it before the first pod starts. */
   readonly use: (restic: string) => void
 }
 
-/** The image, with its restic in a folder: whatever that is called where it comes from. */
+/** Makes the image. `folder` gets a link named `restic`, because the program may have another name. */
 export const image = (folder: string): MoverImage => {
   const path = join(folder, "restic")
   return { images: { [Mover.image]: Mover.program(path) }, use: (restic) => symlinkSync(restic, path) }
@@ -42,9 +42,9 @@ export const image = (folder: string): MoverImage => {
 
 const samples = join(import.meta.dir, "..", "..", "deploy", "samples")
 
-/** The objects of a sample that are of a kind. */
+/** The objects of this kind in a sample. */
 const ofKind = <A extends KubernetesObject, D>(texts: ReadonlyArray<unknown>, { kind }: Resource<A, D>) =>
-  // Manifests of ours, which are tested against the kinds' schemas.
+  // These are manifests of this project, which tests validate against the schemas of their kinds.
   (texts as ReadonlyArray<D & { readonly kind?: string; readonly metadata: { readonly name: string } }>).filter(
     (object) => object.kind === kind
   )
@@ -58,7 +58,7 @@ const sha256 = (path: string) =>
       .digest("hex")
   )
 
-/** Waits for the end of a run, which is to be a good one. */
+/** Waits for the end of a Backup or Restore, which has to succeed. */
 const ended = <
   A extends KubernetesObject & { readonly status?: { readonly phase?: string; readonly message?: string } }
 >(
@@ -80,10 +80,10 @@ const ended = <
   )
 
 /**
- * Tells the story of the samples.
+ * Runs the story with the objects of the samples.
  *
- * @param claimFolder where a claim's files are on the node
- * @param restic the path of restic, which is awaited before the first step
+ * @param claimFolder the folder on the node with the files of a claim
+ * @param restic the path of restic, which the story waits for before its first step
  */
 export const tell = (
   narrator: Narrator,

@@ -1,23 +1,23 @@
 /**
- * How the story is told: a line for each thing that happens, with the seconds since the beginning and who did it. On a terminal,
- * the objects stand below the lines as they are now; into a pipe, only the lines are written.
+ * Writes the story: a line for each event, with the seconds since the start and the actor.
+ * A terminal also shows the current state of the objects below the lines. A pipe gets the lines only.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-/** Who does something. */
+/** The actor of a line. */
 export type Who = "cluster" | "manager" | "you" | "webapp" | "backup" | "restore" | "event" | "pod"
 
-/** Tells the story. */
+/** Writes the lines of the story. */
 export interface Narrator {
   readonly say: (who: Who, text: string) => Effect.Effect<void>
-  /** A heading of a new part. */
+  /** Writes the heading of a new part. */
   readonly part: (title: string) => Effect.Effect<void>
-  /** What an object is like now; undefined: it is gone. Shown on terminals only. */
+  /** Sets the current state of an object; undefined removes the object. Only terminals show it. */
   readonly show: (object: string, state: string | undefined) => Effect.Effect<void>
-  /** Lines without time and person. */
+  /** Writes lines without a time and an actor. */
   readonly write: (lines: ReadonlyArray<string>) => Effect.Effect<void>
-  /** Text without time and person, after which nothing is shown any more. */
+  /** Removes the shown objects and writes lines without a time and an actor. */
   readonly end: (lines: ReadonlyArray<string>) => Effect.Effect<void>
 }
 
@@ -32,7 +32,7 @@ const colors: { readonly [who in Who]: number } = {
   pod: 90
 }
 
-/** Writes to standard output; `live`: it is a terminal that understands escape sequences, `columns` wide. */
+/** A narrator that writes to standard output. `live` is for a terminal that understands escape sequences and is `columns` wide. */
 export const make = (options: {
   readonly live: boolean
   readonly columns: number
@@ -77,7 +77,7 @@ export const make = (options: {
     }
   })
 
-/** Says of an effect what it has brought about, and after how long. */
+/** Runs an effect, and then writes the text with the milliseconds that the effect took. */
 export const timed =
   (narrator: Narrator) =>
   <A, E, R>(what: string, effect: Effect.Effect<A, E, R>) =>

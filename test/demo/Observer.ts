@@ -1,4 +1,4 @@
-/** What a bystander sees of the objects in the demo's namespace: phases, Events, pods. Each change is told as it comes. */
+/** Follows the objects in the demo's namespace, and writes a line for each change of a phase, an Event or a pod. */
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import { Restore } from "@homeostat/backup/kinds/Restore"
 import type * as Client from "@homeostat/runtime/client/Client"
@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Narrator } from "./Narrator.ts"
 
-/** The kinds whose Events are part of the story; what pods go through is shown by their state. */
+/** The kinds whose Events the demo shows. It shows pods by their state instead. */
 const storied: ReadonlySet<string> = new Set(["WebApp", "Deployment", "Backup", "Restore"])
 
 const stateOf = (pod: Pod): string =>
@@ -19,13 +19,13 @@ const stateOf = (pod: Pod): string =>
     ? (pod.status?.containerStatuses?.[0]?.state?.waiting?.reason ?? pod.status?.phase ?? "Pending")
     : "Terminating"
 
-/** Observes until the end of the scope. */
+/** Follows the objects until the end of the Scope. */
 export const observe = (
   narrator: Narrator,
   namespace: string
 ): Effect.Effect<void, never, Client.Client | Scope.Scope> =>
   Effect.gen(function* () {
-    /** Tells what changed only: the same thing is not news. */
+    /** The last text for each key. A text that did not change is not written again. */
     const told = new Map<string, string>()
     const once = (key: string, text: string, say: Effect.Effect<void>): Effect.Effect<void> =>
       Effect.suspend(() => {
@@ -42,7 +42,7 @@ export const observe = (
         once(`webapp/${name}`, phase, narrator.say("webapp", `${name} is ${state}`))
       )
     }
-    /** Of what runs and ends: how it stands, and in the end what it came to. */
+    /** Shows the phase of a Backup or Restore, with the message once the run has ended. */
     const run =
       (who: "backup" | "restore") =>
       ({ metadata: { name }, status }: Backup | Restore) => {

@@ -20,7 +20,7 @@ const advice =
 
 const none = (why: string) => new NoRestic({ message: `${why}: ${advice}` })
 
-/** Whether restic has the exit codes that the mover goes by: from 0.17.1 on. */
+/** Returns true if restic has the exit codes that the mover needs: 0.17.1 and later. */
 export const isUsable = (version: string): boolean => {
   const [, major = "0", minor = "0", patch = "0"] = /^restic (\d+)\.(\d+)\.(\d+)/.exec(version) ?? []
   const [found, least] = [[major, minor, patch].map(Number), [0, 17, 1]]
@@ -28,7 +28,7 @@ export const isUsable = (version: string): boolean => {
   return at === -1 || (found[at] ?? 0) > (least[at] ?? 0)
 }
 
-/** Where programs are built to: as the recipe has it. Nothing where this user has no home. */
+/** The folder that the build recipe of the assets builds into; undefined if the user has no home. */
 const builtIn = ({ HOME = "", HOMEOSTAT_ASSETS = "", XDG_CACHE_HOME = "" }: NodeJS.ProcessEnv): string | undefined => {
   if (HOMEOSTAT_ASSETS !== "") return HOMEOSTAT_ASSETS
   const cache = XDG_CACHE_HOME === "" ? (HOME === "" ? undefined : join(HOME, ".cache")) : XDG_CACHE_HOME
@@ -63,8 +63,8 @@ export const find = (environment: NodeJS.ProcessEnv): Effect.Effect<string, NoRe
   })
 
 /**
- * Has Go build restic beside the rest of the story. Fails with `missing` where Go, bash or a folder to build into is missing. The
- * effect that it gives waits for the program.
+ * Builds restic with Go in the background. Fails with `missing` if Go, bash or a folder to build into is missing.
+ * Returns an effect that waits for the program.
  */
 export const build = (narrator: Narrator, environment: NodeJS.ProcessEnv, missing: NoRestic) =>
   Effect.gen(function* () {

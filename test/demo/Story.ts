@@ -1,6 +1,6 @@
 /**
- * What happens in the demo: a WebApp is made and runs; somebody deletes its Deployment, somebody else changes it, and both are
- * repaired; an image that can't be pulled is told and mended. Fails when something does not come about.
+ * The first story of the demo. It creates a WebApp, deletes and changes its Deployment, and sets an image that the node cannot pull.
+ * The manager repairs the Deployment and reports the image. The story fails if a step does not happen in time.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -10,10 +10,10 @@ import { WebApp } from "@homeostat/webapp/WebApp"
 import * as Effect from "effect/Effect"
 import { type Narrator, timed as timedBy } from "./Narrator.ts"
 
-/** How long each step may take before the demo gives up. */
+/** The time limit of a step. */
 const patience = "20 seconds"
 
-/** Tells the story of the sample, which is a WebApp as its manifest says. */
+/** Runs the story with the WebApp of the sample manifest. */
 export const tell = (narrator: Narrator, namespace: string, sample: Parameters<typeof WebApp.Desired>[0]) =>
   Effect.gen(function* () {
     const name = sample.metadata.name ?? ""

@@ -1,4 +1,4 @@
-/** The trace of a reconcile as the demo shows it: why it ran, and what it did. */
+/** Shows the trace of a reconcile: its triggers and its requests. */
 
 import { AttemptTrace } from "@homeostat/observability"
 import type { Attempt } from "@homeostat/runtime/controller/Attempt"
@@ -8,10 +8,10 @@ import * as Effect from "effect/Effect"
 import type { Narrator } from "./Narrator.ts"
 import * as Waterfall from "./Waterfall.ts"
 
-/** `PATCH deployments/{name}`: a URL without what all have, and without a place. */
+/** Shortens a span name to `PATCH deployments/{name}`: without the API prefix and the namespace. */
 const short = (name: string): string => name.replace(/ \/apis?\/.*\/namespaces\/\{ns\}\//, " ")
 
-/** A span as it is shown: of its attributes, those that say what came of it. */
+/** The name and the note of a span. The note has the attributes that show the result. */
 const told = ({ attributes, name }: Span): Waterfall.Told => {
   const value = (attribute: string): string | undefined => {
     const value = attributes.get(attribute)
@@ -29,7 +29,7 @@ const told = ({ attributes, name }: Span): Waterfall.Told => {
   return { name: short(name), note: note.filter((word) => word !== undefined).join(", ") }
 }
 
-/** Shows the trace of an attempt, as Jaeger would. */
+/** Shows the trace of an attempt as a waterfall, as Jaeger does. */
 export const show = (narrator: Narrator, attempt: Attempt | undefined, columns: number): Effect.Effect<void> =>
   Effect.gen(function* () {
     const recording = attempt === undefined ? undefined : AttemptTrace.complete(attempt)

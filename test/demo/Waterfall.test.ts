@@ -6,7 +6,7 @@ import * as Waterfall from "./Waterfall.ts"
 
 const at = (millis: number): bigint => BigInt(millis) * 1_000_000n
 
-/** A reconcile of 80 ms that waited for 20, and sent a request within a step. */
+/** A reconcile of 80 ms that waited for 20 ms and sent a request within a step. */
 const trace = () => {
   const root = Recording.root("reconcile webapp", { startTime: at(20) })
   const add = (name: string, parent: Recording.Span, from: number, to: number) => {

@@ -1,8 +1,8 @@
-/** A trace as lines of text: what happened, in what, when and for how long, as Jaeger draws it. */
+/** A trace as lines of text: the name, the start and the duration of each span, as Jaeger draws them. */
 import type { Recording, Span } from "@homeostat/runtime/telemetry/Recording"
 import * as Option from "effect/Option"
 
-/** Milliseconds since the root began. A span that has not ended lasts until the root ends. */
+/** The start and the end of a span, in milliseconds since the root began. A span that has not ended lasts until the root ends. */
 const timesOf = ({ status }: Span, root: Span): { readonly start: number; readonly end: number } => {
   const since = (time: bigint): number => Number(time - root.status.startTime) / 1e6
   const ended = status._tag === "Ended" ? status : root.status
@@ -22,14 +22,14 @@ const tree = (spans: ReadonlyArray<Span>): ReadonlyArray<{ readonly span: Span; 
   return below(undefined, 0)
 }
 
-/** How a span is told: under which name, and with what below it. */
+/** The name and the note of a span in the text. */
 export interface Told {
   readonly name: string
   readonly note: string
 }
 
 /**
- * A line for each span: its name, a bar, how long it took, and its note below.
+ * Returns a line for each span with its name, a bar and its duration. The note follows on a line of its own.
  *
  * @param columns the width of the text
  */

@@ -1,4 +1,4 @@
-/** Where the demo takes place: an embedded cluster and the manager on it, in this process, speaking HTTP as they would anywhere. */
+/** The embedded cluster and the manager of the demo. Both run in this process and communicate over HTTP. */
 import type * as Client from "@homeostat/runtime/client/Client"
 import * as Run from "@homeostat/runtime/command/Run"
 import type { Attempt } from "@homeostat/runtime/controller/Attempt"
@@ -16,27 +16,27 @@ import * as Backups from "./Backups.ts"
 import type { Narrator } from "./Narrator.ts"
 import * as Story from "./Story.ts"
 
-/** What the demo and its reader can reach. */
+/** The cluster and the manager, for the demo and for its user. */
 export interface World {
-  /** For the demo's own reads and writes. */
+  /** The client for the demo's own reads and writes. */
   readonly client: Layer.Layer<Client.Client>
   readonly kubeconfigPath: string
   readonly metrics: string
   readonly probes: string
   /** The folder with the files of a claim. */
   readonly claimFolder: (namespace: string, claim: string) => string
-  /** The image of the movers on its node. */
+  /** The image of the movers on the cluster's node. */
   readonly mover: Backups.MoverImage
   /** The last reconcile that changed a Deployment for a new spec, with its trace. */
   readonly lastRollout: () => Attempt | undefined
-  /** Fails when the manager does, and does not end before. */
+  /** Fails if the manager fails, and never ends otherwise. */
   readonly broken: Effect.Effect<never, unknown>
 }
 
 const isReady = (probes: string) =>
   Effect.tryPromise(() => fetch(`${probes}/readyz`)).pipe(Effect.map(({ status }) => status === 200))
 
-/** Starts the cluster and the manager, and returns when the manager is ready. It ends with the scope. */
+/** Starts the cluster and the manager, and returns when the manager is ready. Both stop at the end of the Scope. */
 export const start = (narrator: Narrator) =>
   Effect.gen(function* () {
     const directory = yield* Directory.make
@@ -57,7 +57,7 @@ export const start = (narrator: Narrator) =>
           lastRollout = attempt
       })
     const nothing = { attempts: () => Effect.void, webhooks: () => {} }
-    // Traced whatever the environment says, as the demo shows one itself; exported where that says so.
+    // Tracing is always on, because the demo shows a trace. The traces are exported only if the environment configures that.
     const traced: typeof program = {
       ...program,
       tracing: (setup) =>
@@ -82,11 +82,11 @@ export const start = (narrator: Narrator) =>
       ],
       environment: {}
     })
-    // Set up by what stands here alone: variables that a person has set are for that person's own manager.
+    // The manager gets only these flags: the environment variables of the user are for the user's own manager.
     const manager = Effect.withConfigProvider(run, ConfigProvider.fromMap(new Map()))
     const running = yield* Effect.forkScoped(manager)
     const ready = eventually("the manager is ready", isReady(`http://${probes}`), (is) => is)
-    // It ends by itself only with an error.
+    // The manager ends by itself only with an error.
     const broken = Effect.zipRight(Effect.fromFiber(running), Effect.never)
     yield* Effect.raceFirst(ready, broken)
     yield* narrator.say("manager", `runs ${program.controllers.map(({ name }) => name).join(", ")}, as the leader`)

@@ -8,7 +8,7 @@ import * as Directory from "@homeostat/testkit/envtest/Directory"
 import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
 
-/** Starts the program until the end of the Scope. Returns what sends a request as its administrator. */
+/** Starts the program until the end of the Scope. Returns a function that sends requests as the administrator. */
 const start = (folder: string, output: string) =>
   Effect.gen(function* () {
     const out = join(folder, output)

@@ -18,7 +18,7 @@ interface Scene {
   readonly stop: Deferred.Deferred<void>
 }
 
-/** The cluster has the objects before the requests of this module can reach it. */
+/** Runs a test on a cluster that has the objects before the requests of this module can reach it. */
 const within = (
   test: (scene: Scene) => Effect.Effect<void, unknown, Scope.Scope>,
   options: Options = {},

@@ -1,7 +1,7 @@
 /**
- * The requests that control a cluster, on the port of its API server, so that a test in any language can send them:
+ * The requests that control a cluster. They use the port of the API server, so that tests in any language can send them:
  *
- * - `POST /clock?advance=1h`: the clock passes a duration. `GET /clock`: its time.
+ * - `POST /clock?advance=1h`: advances the clock by a duration. `GET /clock`: returns its time.
  * - `POST /reset`: restores the state at the start.
  * - `POST /snapshot?name=NAME` and `POST /restore?name=NAME`: save and restore a state. Default name: `default`.
  * - `POST /stop`: ends the program.
@@ -21,25 +21,25 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Pods from "./Pods.ts"
 
-/** Where snapshots outlive the process. */
+/** The storage for snapshots that outlive the process. */
 export interface Snapshots {
   readonly save: (name: string, saved: Saved) => Effect.Effect<void, Error>
   readonly load: (name: string) => Effect.Effect<Saved | undefined, Error>
   readonly names: Effect.Effect<ReadonlyArray<string>>
 }
 
-/** The parts that the requests control. */
+/** The cluster, its clock and its storage. */
 export interface Controlled {
   readonly cluster: EmbeddedCluster
   readonly time: LeapingTime
   readonly snapshots: Snapshots
-  /** Ends when the program has to stop. */
+  /** The program stops when this completes. */
   readonly stop: Deferred.Deferred<void>
 }
 
 /**
- * The API server, which also answers the requests of this module. It waits for the pods of the cluster, and `reset` restores the state after
- * that.
+ * Returns an API server that also serves the requests of this module. It first waits until the pods of the cluster have started. `reset`
+ * restores the state at that moment.
  */
 export const around = (controlled: Controlled): Effect.Effect<ApiServer> =>
   Effect.gen(function* () {
@@ -92,7 +92,7 @@ export const around = (controlled: Controlled): Effect.Effect<ApiServer> =>
     return { ...server, handle }
   })
 
-/** The refusal of a user without permission. The API server decides, by roles for non-resource URLs. */
+/** Returns the rejection of a user without permission, or undefined. The API server decides with the roles for non-resource URLs. */
 const denial = (server: ApiServer, request: HttpRequest, path: string): Effect.Effect<HttpResponse | undefined> => {
   const verb = request.method.toLowerCase()
   const spec = { nonResourceAttributes: { path, verb } }

@@ -1,6 +1,6 @@
 /**
- * The identity of a cluster: its CA, the administrator's token and the seed of its other keys. A cluster with a data folder keeps them, so
- * that kubeconfigs and tokens of service accounts are valid after a restart.
+ * The identity of a cluster: its CA, the administrator's token and the seed of its other keys. A cluster with a data folder stores them.
+ * So kubeconfigs and service account tokens stay valid after a restart.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -21,7 +21,7 @@ export interface Credentials {
   readonly seed: number
 }
 
-/** New credentials. With a data folder, the ones that it has. `seed` has precedence. */
+/** Makes new credentials, or reads those in the data folder. `seed` has precedence. */
 export const make = (folder: string | undefined, seed: number | undefined): Effect.Effect<Credentials, DataError> =>
   Effect.gen(function* () {
     const path = folder === undefined ? undefined : join(folder, "credentials.json")

@@ -1,4 +1,4 @@
-/** Starts the cluster in the background. */
+/** Runs a cluster in the background. */
 import { spawn } from "node:child_process"
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -6,12 +6,13 @@ import { join } from "node:path"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 
-/** The program in the background cannot start, or ended before it was ready. */
+/** The background program cannot start, or ended before it was ready. */
 export class DetachError extends Data.TaggedError("DetachError")<{ readonly message: string }> {}
 
 /**
- * Runs a program of Node or Bun in the background, and returns its output when it has printed a line. The program writes to files in
- * `folder`, or to files without a name. Fails with the program's own message if the program ends first.
+ * Runs a program with Node or Bun in the background, and returns its output after the first line. The program writes to files in
+ * `folder`, or to deleted files.
+ * Fails with the program's own message if the program ends first.
  */
 export const run = (args: ReadonlyArray<string>, folder: string | undefined): Effect.Effect<string, DetachError> =>
   Effect.gen(function* () {
@@ -35,7 +36,7 @@ export const run = (args: ReadonlyArray<string>, folder: string | undefined): Ef
       Effect.onInterrupt(() => Effect.sync(() => child.kill())),
       Effect.ensuring(
         Effect.sync(() => {
-          // The program keeps its files, without a name.
+          // The program keeps its files open without a name.
           if (folder === undefined) rmSync(place, { recursive: true })
         })
       )
@@ -46,7 +47,7 @@ export const run = (args: ReadonlyArray<string>, folder: string | undefined): Ef
 
 const [stdout, stderr] = ["stdout.log", "stderr.log"]
 
-/** The files are private, because the output can have the administrator's token. */
+/** Only the owner can read the files, because the output can contain the administrator's token. */
 const started = (args: ReadonlyArray<string>, folder: string | undefined) =>
   Effect.try({
     try: () => {

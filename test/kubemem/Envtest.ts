@@ -1,6 +1,6 @@
 /**
- * The programs that envtest starts: an etcd that only answers health checks, and a kube-apiserver without controllers. envtest finds them
- * in the folder that `KUBEBUILDER_ASSETS` names, which `kubemem envtest` fills.
+ * The programs that envtest starts: an etcd that only responds to health checks, and a kube-apiserver without controllers.
+ * envtest finds them in the folder of `KUBEBUILDER_ASSETS`, which `kubemem envtest` fills.
  */
 import { chmod, mkdir, readFile, realpath, rename, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
@@ -27,7 +27,7 @@ const failed = (doing: string) => (error: unknown) =>
 
 const names = ["etcd", "kube-apiserver"] as const
 
-/** `kubemem envtest`. */
+/** The verb `kubemem envtest`. */
 export const verb = Verb.make("envtest", {
   description: "Print a folder for KUBEBUILDER_ASSETS, with an etcd and a kube-apiserver in memory for envtest",
   flags: {
@@ -40,7 +40,7 @@ export const verb = Verb.make("envtest", {
 const defaultFolder = (): string =>
   join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "kubemem", `envtest-${manifest.version}`)
 
-/** Writes the executables, each a script that starts this program. */
+/** Writes the executables. Each is a script that starts this program. */
 const install = (folder: string) =>
   Effect.tryPromise({
     try: async () => {
@@ -61,7 +61,7 @@ const install = (folder: string) =>
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** The programs themselves, for the scripts. They take the flags of the programs that they replace. */
+/** The verbs that the scripts run. They accept the flags of the programs that they replace. */
 export const programs: ReadonlyArray<Verb.Verb<EnvtestError | Users.UsersError | Http.ListenFailed, never>> = [
   {
     name: "etcd",
@@ -79,7 +79,7 @@ export const programs: ReadonlyArray<Verb.Verb<EnvtestError | Users.UsersError |
 
 type Flags = ReadonlyMap<string, string>
 
-/** Flags as `--name=value` or `--name value`. The last one counts. */
+/** Parses flags as `--name=value` or `--name value`. The last value of a repeated flag counts. */
 export const flagsOf = (args: ReadonlyArray<string>): Flags => {
   const flags = new Map<string, string>()
   for (const [index, arg] of args.entries()) {
@@ -111,7 +111,7 @@ const etcd = (flags: Flags) =>
     })
   })
 
-/** Flags that change nothing here, because their parts do not exist or because the cluster always works in this way. */
+/** Flags without an effect, because the cluster lacks their feature or always works in this way. */
 const harmless = new Set([
   ...["advertise-address", "allow-privileged", "anonymous-auth", "api-audiences", "etcd-prefix", "etcd-servers"],
   ...["insecure-port", "logging-format", "profiling", "service-account-issuer", "service-account-key-file"],
@@ -161,7 +161,7 @@ const apiServer = (flags: Flags) =>
 
 const administrator = User.complete({ name: "system:admin", groups: ["system:masters"] })
 
-/** The serving certificate that the flags name. Without one, the server issues its own, as kube-apiserver does. */
+/** The serving certificate from the flags. Without one, the server issues its own, as kube-apiserver does. */
 const servingPair = (flags: Flags) =>
   Effect.gen(function* () {
     const folder = flags.get("cert-dir") ?? "/var/run/kubernetes"

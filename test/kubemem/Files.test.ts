@@ -34,7 +34,7 @@ describe("A kubeconfig", () => {
       expect(load(text)).toMatchObject({ "current-context": "kubemem" })
       expect((yield* Effect.promise(() => stat(path))).mode & 0o777).toBe(0o600)
       expect(yield* Kubeconfig.read(path, "kubemem")).toEqual(access)
-      // Another cluster of the same name keeps its contexts.
+      // The contexts of another cluster with the same name stay.
       yield* Kubeconfig.remove(path, ["kubemem", "kubemem-ann"], "https://127.0.0.1:2")
       expect(yield* Kubeconfig.read(path, undefined)).toEqual(access)
       yield* Kubeconfig.remove(path, ["kubemem", "kubemem-ann"], access.server)

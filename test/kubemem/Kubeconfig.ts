@@ -1,6 +1,6 @@
 /**
- * The contexts of a cluster in a kubeconfig file that other clusters may share, as kind writes them. A lock file, as client-go has it,
- * protects the file from other writers.
+ * The contexts of a cluster in a kubeconfig file that other clusters may share, as kind writes them. A lock file protects the file from
+ * other writers, as in client-go.
  */
 import { mkdir, open, readFile, realpath, rename, rm, writeFile } from "node:fs/promises"
 import { homedir } from "node:os"
@@ -11,24 +11,24 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Yaml from "js-yaml"
 
-/** The file cannot be read or written, or has no such context. The message has one line with its path. */
+/** The file cannot be read or written, or lacks the context. The message is one line with the path. */
 export class KubeconfigError extends Data.TaggedError("KubeconfigError")<{ readonly message: string }> {}
 
-/** A user's way to a cluster. */
+/** A user's access to a cluster. */
 export interface Access {
-  /** The name of the context, and of its cluster and user. */
+  /** The name of the context, of the cluster and of the user. */
   readonly context: string
   readonly server: string
-  /** PEM. */
+  /** The CA certificate of the API server (PEM). */
   readonly ca: string
   readonly token: string
 }
 
-/** The file that kubectl would use: `--kubeconfig`, else the first one of `KUBECONFIG`, else `~/.kube/config`. */
+/** The path of the file that kubectl would use: `--kubeconfig`, else the first path in `KUBECONFIG`, else `~/.kube/config`. */
 export const pathOf = (flag: string | undefined): string =>
   flag ?? process.env.KUBECONFIG?.split(":").find((path) => path !== "") ?? join(homedir(), ".kube", "config")
 
-/** Adds contexts, or replaces those of the same names. The first one becomes the current context. */
+/** Adds contexts, or replaces contexts with the same names. The first one becomes the current context. */
 export const add = (path: string, accesses: ReadonlyArray<Access>): Effect.Effect<void, KubeconfigError> =>
   change(path, (config) => {
     const names = accesses.map(({ context }) => context)
@@ -48,7 +48,7 @@ export const add = (path: string, accesses: ReadonlyArray<Access>): Effect.Effec
     }
   })
 
-/** Removes contexts, if they still lead to this server. Another cluster of the same name may have replaced them. */
+/** Removes contexts that still have this server's URL. Another cluster with the same name may have replaced them. */
 export const remove = (
   path: string,
   names: ReadonlyArray<string>,
@@ -69,7 +69,7 @@ export const remove = (
     }
   })
 
-/** Reads a context. Without a name, the current one. */
+/** Reads a context. Default: the current context. */
 export const read = (path: string, name: string | undefined): Effect.Effect<Access, KubeconfigError> =>
   Effect.gen(function* () {
     const config = yield* parse(path, yield* textOf(path))
@@ -133,7 +133,7 @@ const change = (
       const next = edit(yield* parse(path, yield* textOf(path)))
       yield* Effect.tryPromise({
         try: async () => {
-          // A link stays one.
+          // A symbolic link stays, because this replaces the file that it leads to.
           const target = await realpath(path).catch(() => path)
           const fresh = `${target}.kubemem-${process.pid}`
           await writeFile(fresh, Yaml.dump(next, { lineWidth: -1, noRefs: true, seqNoIndent: true }), { mode: 0o600 })

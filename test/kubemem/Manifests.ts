@@ -1,4 +1,4 @@
-/** Objects from files in YAML or JSON, and their server-side apply. */
+/** Reads objects from YAML or JSON files, and applies them with server-side apply. */
 import { readdir, readFile, stat } from "node:fs/promises"
 import { join } from "node:path"
 import * as Yaml from "@homeostat/apiserver/codec/Yaml"
@@ -7,16 +7,16 @@ import * as Json from "@homeostat/apiserver/model/Json"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 
-/** A file is not readable, or the API server rejects an object. The message names both. */
+/** A file is not readable, or the API server rejects an object. The message names the file and the object. */
 export class ManifestError extends Data.TaggedError("ManifestError")<{ readonly message: string }> {}
 
-/** An object, and the file that it comes from. */
+/** An object, and the path of its file. */
 export interface Manifest {
   readonly path: string
   readonly object: Json.JsonObject
 }
 
-/** Reads the objects of a file, or of all `.yaml`, `.yml` and `.json` files below a folder, by name. */
+/** Reads the objects of a file, or of all `.yaml`, `.yml` and `.json` files below a folder, sorted by name. */
 export const read = (path: string): Effect.Effect<ReadonlyArray<Manifest>, ManifestError> =>
   Effect.tryPromise({
     try: async () => {
@@ -58,7 +58,7 @@ const objectsOf = (document: Json.Json): ReadonlyArray<Json.JsonObject> => {
   return [document]
 }
 
-/** CRDs and namespaces come first, because other objects need them. */
+/** Sorts CRDs and namespaces first, because other objects need them. */
 const rankOf = ({ kind }: Json.JsonObject): number =>
   kind === "CustomResourceDefinition" ? 0 : kind === "Namespace" ? 1 : 2
 
@@ -93,7 +93,7 @@ const applyOne = (server: ApiServer, { object, path }: Manifest): Effect.Effect<
   )
 }
 
-/** The message of a Status, or the text of another answer. */
+/** Returns the message of a Status, or the text of another response. */
 export const messageOf = (body: string): string => {
   try {
     return Json.text(Json.at(JSON.parse(body), "message")) ?? body

@@ -1,4 +1,4 @@
-/** The package of kubemem, packed and installed in an empty folder, under Node and without this repository. */
+/** The npm package of kubemem, installed in an empty folder and run with Node, without this repository. */
 import { expect } from "bun:test"
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"

@@ -1,13 +1,13 @@
-/** The wait for the pods that a cluster starts with, so that a reset returns to ready pods. */
+/** Waits for the pods that a cluster starts with, so that a reset returns to ready pods. */
 import * as Json from "@homeostat/apiserver/model/Json"
 import type { EmbeddedCluster } from "@homeostat/testkit/EmbeddedCluster"
 import * as Effect from "effect/Effect"
 
-/** How often to look, and after how many looks without a change the pods need longer. */
+/** The time between two reads. After this many reads without a change, the wait ends. */
 const pause = "20 millis"
 const quietLooks = 50
 
-/** Waits until each pod is ready or has ended, at the longest until nothing changes for a second. */
+/** Waits until each pod is ready or has ended. Ends earlier if nothing changes for a second. */
 export const started = ({ idle, kubelet, server: { store } }: EmbeddedCluster): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* idle

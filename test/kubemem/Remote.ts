@@ -9,10 +9,10 @@ import * as Either from "effect/Either"
 import * as Kubeconfig from "./Kubeconfig.ts"
 import * as Manifests from "./Manifests.ts"
 
-/** The cluster is not reachable, or refuses the command. */
+/** The cluster is not reachable, or rejects the command. */
 export class RemoteError extends Data.TaggedError("RemoteError")<{ readonly message: string }> {}
 
-/** The flags that find a cluster. */
+/** The flags that select a cluster. */
 export const flags = {
   name: Flag.parsed("name", {
     placeholder: "NAME",
@@ -78,7 +78,7 @@ const snapshotName = { placeholder: "[NAME]", most: 1 }
 const ofName = (path: string) => (name: string | undefined) =>
   ["POST", name === undefined ? path : `${path}?name=${encodeURIComponent(name)}`] as const
 
-/** The verbs. */
+/** The verbs for a running cluster. */
 export const verbs = [
   command("reset", "Restore the state that the cluster started with", undefined, ofName("/reset")),
   command("snapshot", "Save the state of the cluster under a name", snapshotName, ofName("/snapshot")),

@@ -1,4 +1,4 @@
-/** `kubemem start`: the cluster, until a signal or `kubemem stop`. */
+/** `kubemem start` runs the cluster until a signal or `kubemem stop`. */
 import { hostname } from "node:os"
 import { join } from "node:path"
 import * as FileSystem from "@effect/platform/FileSystem"
@@ -72,7 +72,7 @@ const flags = {
   json: Flag.toggle("json", { description: "Print the address, CA and token as one line of JSON" })
 }
 
-/** The verb. */
+/** The verb `kubemem start`. */
 export const verb = Verb.make("start", {
   description: "Start a cluster: an API server, controllers, a scheduler and nodes that pretend to run pods",
   flags,
@@ -98,7 +98,7 @@ export const verb = Verb.make("start", {
     })
 })
 
-/** What the data folder has, and the clock that continues from there. */
+/** The contents of the data folder, and the clock that continues at its time. */
 interface Origin {
   readonly credentials: Credentials.Credentials
   readonly state: State.State | undefined
@@ -128,7 +128,7 @@ const started = (values: Flag.Values<typeof flags>, { credentials, state, time }
 
     const stop = yield* Deferred.make<void>()
     const controlled = yield* Control.around({ cluster, time, stop, snapshots: yield* snapshotsIn(data) })
-    // Clients compare it with the real time.
+    // The certificate is valid in real time, because clients compare it with the real time.
     const tls = Authority.issue(authority, [...new Set(namesOf(host))], began - time.ahead())
     const { port } = yield* Http.serve(controlled, {
       host,
@@ -162,11 +162,11 @@ const started = (values: Flag.Values<typeof flags>, { credentials, state, time }
         : `Kubernetes is ready at ${address} (${millis} ms). kubectl uses it: context ${name} in ${path}.\nStop it with kubemem stop.`
     )
     yield* Deferred.await(stop)
-    // The client of `kubemem stop` receives its answer before the connections close.
+    // The client of `kubemem stop` has to receive its response before the connections close.
     yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
   })
 
-/** The user of a request over the network without a token. */
+/** The user of a request without a token. */
 const anonymous = { name: "system:anonymous", groups: ["system:unauthenticated"] }
 
 /** The names and addresses in the serving certificate. */
@@ -182,14 +182,14 @@ const namesOf = (host: string): ReadonlyArray<string> => [
   ...(host === "0.0.0.0" || host === "::" ? [] : [host])
 ]
 
-/** As kube-controller-manager reads `--controllers`. */
+/** Selects controllers as kube-controller-manager does for `--controllers`. */
 const chosen = (names: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
   if (names.length === 0) return undefined
   const wanted = names.includes("*") ? controllerNames : controllerNames.filter((name) => names.includes(name))
   return names.includes("-*") ? [] : wanted.filter((name) => !names.includes(`-${name}`))
 }
 
-/** Writes the state into a folder at the end, and during the run at most ten seconds of real time after a change. */
+/** Writes the state into a folder at the end of the run, and at most ten seconds of real time after a change. */
 const persist = (server: ApiServer, time: VirtualTime.LeapingTime, folder: string) =>
   Effect.gen(function* () {
     let written = -1
@@ -207,14 +207,14 @@ const persist = (server: ApiServer, time: VirtualTime.LeapingTime, folder: strin
       Effect.catchAll(({ message }) => Console.error(`kubemem: cannot write the state: ${message}`))
     )
     const saved = Effect.suspend(() => (server.store.revision === written ? Effect.void : save))
-    // The clock can have moved without a change of an object.
+    // The clock may have moved without a change of an object.
     yield* Effect.addFinalizer(() => save)
     yield* Effect.forkScoped(
       Effect.forever(Effect.zipRight(Effect.withClock(Effect.sleep("10 seconds"), Clock.make()), saved))
     )
   })
 
-/** The snapshots of this process, and those in the folder. */
+/** The snapshots in the memory of this process, and those in the folder. */
 const snapshotsIn = (folder: string | undefined) =>
   Effect.gen(function* () {
     const kept = new Map<string, Saved>()

@@ -7,13 +7,13 @@ import * as Effect from "effect/Effect"
 /** The file is not readable, or one of its lines is invalid. */
 export class UsersError extends Data.TaggedError("UsersError")<{ readonly message: string }> {}
 
-/** A user, and the token by which the API server recognizes the user. */
+/** A user, and the token that authenticates the user. */
 export interface Known {
   readonly token: string
   readonly user: User
 }
 
-/** Reads a file. */
+/** Reads users from a file. Fails if the file is not readable or invalid. */
 export const read = (path: string): Effect.Effect<ReadonlyArray<Known>, UsersError> =>
   Effect.flatMap(
     Effect.tryPromise({
@@ -23,7 +23,7 @@ export const read = (path: string): Effect.Effect<ReadonlyArray<Known>, UsersErr
     (text) => parse(path, text)
   )
 
-/** Parses the text of a file. `path` is for messages. */
+/** Parses the text of a file. Messages contain `path`. */
 export const parse = (path: string, text: string): Effect.Effect<ReadonlyArray<Known>, UsersError> =>
   Effect.forEach(
     text.split("\n").flatMap((line, index) => (/^\s*(#|$)/.test(line) ? [] : [{ line: line.trim(), at: index + 1 }])),

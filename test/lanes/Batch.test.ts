@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Batch from "./Batch.ts"
 
-/** Runs files with these contents. */
+/** Writes files with these contents, and runs them as a batch. */
 const run = async (files: { readonly [name: string]: string }) => {
   const folder = mkdtempSync(join(tmpdir(), "homeostat-batch-"))
   try {

@@ -1,4 +1,4 @@
-/** A batch: test files that one process of `bun test` runs, one after the other. */
+/** A batch: test files that one process of `bun test` runs one after the other. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -14,17 +14,17 @@ export interface Report {
   readonly passed: ReadonlyArray<Test>
   /** The tests that failed, and those that the file skips. */
   readonly failed: ReadonlyArray<Test>
-  /** An error outside of the tests: the process died, or a file could not be loaded. */
+  /** An error outside of the tests, because the process died or a file did not load. */
   readonly error: string | undefined
-  /** How long each file took, in seconds. */
+  /** The seconds that each file took. */
   readonly seconds: ReadonlyMap<string, number>
-  /** How long processors worked for the batch and the processes that it started, in seconds. */
+  /** The CPU seconds of the batch and of its child processes. */
   readonly cpuSeconds: number
   /** Everything that `bun test` printed to standard error. */
   readonly output: string
 }
 
-/** The longest that a batch may take. A file that hangs while it loads meets no other limit. */
+/** The time limit of a batch. It also ends a file that hangs while it loads. */
 const limitMillis = 20 * 60_000
 
 const children = new Set<Bun.Subprocess>()
@@ -50,7 +50,7 @@ export const run = async (
       ],
       {
         cwd: folder,
-        // The child ends when this pipe does: with this process, even if it is killed (see the preloaded hook).
+        // The child ends when this pipe ends. That happens even if SIGKILL ends this process (see the preloaded hook).
         stdin: "pipe",
         stdout: "pipe",
         stderr: "pipe",
@@ -69,7 +69,7 @@ export const run = async (
   }
 }
 
-/** Passes on what tests print to standard output: seeds and counts. */
+/** Prints the standard output of tests, such as seeds and counts. */
 const pass = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
   const text = await new Response(stream).text()
   process.stdout.write(text.replace(/^bun test v.*\n/, ""))
@@ -83,7 +83,7 @@ const resultsIn = (file: string): string => {
   }
 }
 
-/** Reads the JUnit report of a batch that ended with this exit code. A process that dies writes no report. */
+/** Reads the JUnit report of a batch with this exit code. A process that died has no report. */
 export const read = (
   xml: string,
   files: ReadonlyArray<string>,
@@ -115,7 +115,7 @@ export const read = (
   return { passed, failed, error, seconds }
 }
 
-/** The last 40 lines that each failed test wrote to standard error, with its name. */
+/** Returns the name of each failed test with the last 40 lines that it wrote to standard error. */
 export const excerpts = ({ output }: Pick<Report, "output">): ReadonlyArray<string> => {
   const found: Array<string> = []
   let lines: Array<string> = []

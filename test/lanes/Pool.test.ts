@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import * as Pool from "./Pool.ts"
 
-/** Plays jobs that each take their seconds, in a time of its own, and says when each of them starts. */
+/** Runs jobs that take these seconds of simulated time, and returns the start of each job. */
 const played = async (
   jobs: ReadonlyArray<readonly [name: string, lane: "a" | "b", seconds: number]>,
   limits: Pool.Limits<"a" | "b">,

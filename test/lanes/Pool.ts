@@ -3,20 +3,20 @@
 /** A batch to run. */
 export interface Job<Lane extends string> {
   readonly lane: Lane
-  /** How long it usually takes. */
+  /** The usual seconds of the job. */
   readonly seconds: number
   readonly run: () => Promise<unknown>
 }
 
-/** The number of processes that run at a time: of each lane, and of all lanes together. */
+/** The number of parallel processes: for each lane, and for all lanes together. */
 export interface Limits<Lane extends string> {
   readonly lanes: { readonly [lane in Lane]: number }
   readonly all: number
 }
 
 /**
- * Runs the longest job first. Where a lane has as many processes as it may have, the longest job of another lane is next. No job
- * starts after `isStopped` is true.
+ * Runs the longest job first. If a lane has its maximum of processes, the longest job of another lane is next. No job starts after
+ * `isStopped` returns true.
  */
 export const run = async <Lane extends string>(
   jobs: ReadonlyArray<Job<Lane>>,
@@ -26,7 +26,7 @@ export const run = async <Lane extends string>(
   const waiting = jobs.toSorted((one, other) => other.seconds - one.seconds)
   const running: Array<Lane> = []
   const isFree = (lane: Lane): boolean => running.filter((other) => other === lane).length < limits.lanes[lane]
-  // A process that finds no job may end: the processes of the lanes at their limits go on with those lanes.
+  // A process without a job may end, because the processes of the lanes at their limits continue with these lanes.
   const work = async (): Promise<void> => {
     while (!isStopped()) {
       const index = waiting.findIndex(({ lane }) => isFree(lane))

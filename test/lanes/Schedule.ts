@@ -1,23 +1,23 @@
 /** Divides the files of a lane into batches for a few processes. */
 import { dirname } from "node:path"
 
-/** How long each file takes, in seconds. */
+/** The durations of files, in seconds. */
 export interface Durations {
   readonly known: { readonly [file: string]: number }
-  /** For every other file. */
+  /** The duration of every other file. */
   readonly usual: number
 }
 
-/** A batch repeats as a whole when one of its tests fails, so a batch is not much longer than this, in seconds. */
+/** The target length of a batch in seconds. A batch runs again as a whole if one of its tests fails, so it has to be short. */
 const longest = 45
 
-/** How long files take together, in seconds. */
+/** Returns the total duration of files, in seconds. */
 export const secondsOf = (files: ReadonlyArray<string>, { known, usual }: Durations): number =>
   files.reduce((sum, file) => sum + (known[file] ?? usual), 0)
 
 /**
- * Batches of files, the longest batch first. Files of one folder stay together where they fit, because they use the same control
- * planes. There are at least as many batches as processes, as long as there are files.
+ * Returns batches of files, the longest batch first. Files of one folder stay together if they fit, because they use the same control
+ * planes. There are at least as many batches as processes if there are enough files.
  */
 export const batches = (
   files: ReadonlyArray<string>,
@@ -36,7 +36,7 @@ export const batches = (
   return packed(pieces, secondsIn, limit).toSorted((one, other) => secondsIn(other) - secondsIn(one))
 }
 
-/** Joins pieces into batches of at most `limit` seconds, the longest piece first. A longer piece is a batch by itself. */
+/** Joins pieces into batches of at most `limit` seconds, the longest piece first. A longer piece is its own batch. */
 const packed = (
   pieces: ReadonlyArray<ReadonlyArray<string>>,
   secondsOf: (files: ReadonlyArray<string>) => number,

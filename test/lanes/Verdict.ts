@@ -1,13 +1,13 @@
 /**
- * What the reports of a run come to. A batch with a failure is repeated, with the same files in the same order. The repeat is a
- * diagnosis: it shows whether a failure is flaky. A flaky test passes on the repeat; a test that the repeat does not run has failed.
+ * The verdict about the reports of a run. A batch with a failure runs again, with the same files in the same order.
+ * The repeat shows whether a failure is flaky. A flaky test passes on the repeat. A test that the repeat does not run has failed.
  *
- * - In the unit lane a flaky test has failed.
+ * - In the unit lane, a flaky test has failed.
  * - In the other lanes together, up to three flaky tests are tolerated. With a fourth, all of them have failed.
  */
 import type { Report, Test } from "./Batch.ts"
 
-/** A batch that was run, and its repeat if a test failed. */
+/** The report of a batch, and that of its repeat if a test failed. */
 export interface Run {
   readonly lane: string
   readonly first: Report
@@ -24,7 +24,7 @@ export interface Verdict {
 /** The number of flaky tests that a run tolerates. */
 export const tolerated = 3
 
-/** Judges all runs. */
+/** Returns the verdict about all runs. */
 export const of = (runs: ReadonlyArray<Run>): Verdict => {
   let passed = 0
   const failed: Array<string> = []

@@ -7,8 +7,8 @@ import { Effect, type Scope } from "effect"
 import { isForeign } from "./Project.ts"
 
 /**
- * Installs the packages of one project for another: each is a link to the folder of the first. Links between the project's own
- * packages are relative, and so lead to those of the second.
+ * Links the packages of one project into another. Each package is a link to the folder of the first project. Links between the project's
+ * own packages are relative, so they lead to the packages of the second project.
  */
 const install = async (from: string, to: string): Promise<void> => {
   await mkdir(to)
@@ -20,13 +20,16 @@ const install = async (from: string, to: string): Promise<void> => {
   }
 }
 
-/** Some tests ask git for the files of the project. The clone borrows the objects of the first repository, and writes nothing there. */
+/**
+ * Makes a git clone, because some tests need git's list of files. The clone uses the objects of the first repository, and does not write
+ * to it.
+ */
 const clone = (root: string, folder: string): Effect.Effect<void> =>
   Effect.asVoid(Process.run("git", ["clone", "--quiet", "--shared", "--no-checkout", root, folder]))
 
 /**
- * Makes a copy of a project for the lifetime of the Scope, and gives its folder. The copy has all files of the working tree but
- * those that were built. It is a repository of its own where the project is one and git is installed.
+ * Copies a project for the lifetime of the Scope, and returns the folder. The copy has all files of the working tree except build output.
+ * The copy is a git repository if the project is one and git is installed.
  */
 export const make = (root: string): Effect.Effect<string, never, Scope.Scope> =>
   Effect.gen(function* () {

@@ -1,20 +1,23 @@
-/** The tests that reach a source, nearest first, and of equally near ones the fastest. A file reaches those that it imports, and the programs that it names. */
+/**
+ * Finds the tests that reach a source, the nearest first, and the fastest of equally near ones. A file reaches the files that it imports
+ * and the programs that it names.
+ */
 import { readFile } from "node:fs/promises"
 import { basename, dirname, join, relative } from "node:path"
 
-/** Finds the tests of a source. */
+/** Returns the tests of a source. */
 export type TestsOf = (file: string) => ReadonlyArray<string>
 
-/** Whether the test file needs the embedded cluster. */
+/** Returns true if the test file needs the embedded cluster. */
 export const isEmbedded = (file: string): boolean => /\.(cluster|embedded)\.test\.ts$/.test(file)
 
-/** Whether a file holds tests of the unit or the embedded lane. */
+/** Returns true if a file has tests of the unit or the embedded lane. */
 export const isTest = (file: string): boolean => /\.test\.ts$/.test(file) && !/\.(real|tools)\.test\.ts$/.test(file)
 
-/** The lanes' measured seconds of test files. Files that take less than 3 s are not listed. */
+/** The measured seconds of test files by lane. It lists only files that take at least 3 s. */
 const durationsFile = "test/lanes/durations.json"
 
-/** The seconds that a test file took, as far as the project has recorded them, and 1 otherwise. */
+/** Returns the recorded seconds of a test file, or 1 without a record. */
 const secondsIn = async (root: string): Promise<(test: string) => number> => {
   const text = await readFile(join(root, durationsFile), "utf8").catch(() => "{}")
   const lanes: { readonly [lane: string]: { readonly [file: string]: number } } = JSON.parse(text)
@@ -23,10 +26,10 @@ const secondsIn = async (root: string): Promise<(test: string) => number> => {
 
 const transpiler = new Bun.Transpiler({ loader: "ts" })
 
-/** Paths of TypeScript files in quotes: a test starts such a program in a process of its own. */
+/** Paths of TypeScript files in quotes. A test starts such a program in its own process. */
 const named = /["'`]([\w./-]+\.ts)["'`]/g
 
-/** The files that a file needs when it runs. Imports of types do not count. */
+/** The files that a file needs at run time. Type imports do not count. */
 const importsOf = async (root: string, file: string): Promise<ReadonlyArray<string>> => {
   const text = await readFile(join(root, file), "utf8")
   const folder = dirname(join(root, file))
@@ -47,9 +50,10 @@ const importsOf = async (root: string, file: string): Promise<ReadonlyArray<stri
 }
 
 /**
- * How near a test is to a source by its path, the nearest first: beside it under its own name, beside it under a name that begins
- * with it, in its folder, and then by the last folder of the source that has a namesake on the way to the test, such as `cache` of
- * `runtime/src/cache` for `test/suites/cache`.
+ * The rank of a test for a source, by their paths; lower is nearer. The order: the same folder and name, the same folder and a name with
+ * this prefix, the same folder.
+ * After that, the last folder of the source that is also in the test's path counts, such as `cache` of `runtime/src/cache` for
+ * `test/suites/cache`.
  */
 const rankOf = (test: string, source: string): number => {
   const [folder, name] = [dirname(source), basename(source, ".ts")]
@@ -61,7 +65,7 @@ const rankOf = (test: string, source: string): number => {
 }
 
 /**
- * Reads the imports of a project once.
+ * Reads the imports of a project once, and returns the function that finds tests.
  *
  * @param files all TypeScript files of the project
  */

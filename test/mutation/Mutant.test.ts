@@ -1,4 +1,4 @@
-/** Which mutations a source has, and which of them a seed draws. */
+/** The mutations of a source, and the mutations that a seed draws. */
 import { describe, expect, test } from "bun:test"
 import * as Mutant from "./Mutant.ts"
 import * as Syntax from "./Syntax.ts"

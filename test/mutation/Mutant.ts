@@ -1,18 +1,18 @@
-/** A mutant: one change of one source, as a text that stands there once and the text in its place. Pure. */
+/** A mutant is one change of one source: a text that occurs once, and its replacement. Pure. */
 import { Effect, Random } from "effect"
 import { isNoise, variableIn } from "./Noise.ts"
 import { type Edit, editsOf } from "./Operator.ts"
 import { type Node, parse } from "./Syntax.ts"
 
-/** A mutant, also as `--list` prints it and `--replay` reads it. */
+/** A mutant, in the format that `--list` prints and `--replay` reads. */
 export interface Mutant {
   readonly id: string
-  /** The source, from the root of the project. */
+  /** The path of the source, relative to the root of the project. */
   readonly file: string
-  /** The text that is replaced. The source has it once. */
+  /** The replaced text, which occurs once in the source. */
   readonly from: string
   readonly to: string
-  /** Part of the path of the test files that run first. */
+  /** A part of the path of the test files that run first. */
   readonly test?: string | undefined
 }
 
@@ -28,7 +28,7 @@ const visit = function* (node: Node, text: string, parent: Node | undefined): Ge
   for (const child of variableIn(node)) yield* visit(child, text, node)
 }
 
-/** All mutations of a source, in the order of the text. */
+/** Returns all mutations of a source, in the order of the text. */
 export const editsIn = (text: string): ReadonlyArray<Edit> => {
   const found = new Map<string, Edit>()
   for (const node of parse(text) ?? []) {
@@ -42,7 +42,7 @@ export const editsIn = (text: string): ReadonlyArray<Edit> => {
 
 const timesIn = (text: string, part: string): number => text.split(part).length - 1
 
-/** An edit as a mutant: its lines, and those around them as far as the text needs them to be there once. */
+/** Makes a mutant of an edit. Its text has the lines of the edit, and as many lines around them as make the text unique. */
 export const of = (id: string, file: string, text: string, edit: Edit): Mutant => {
   let start = text.lastIndexOf("\n", edit.start - 1) + 1
   const endOfLine = (from: number): number => (text.indexOf("\n", from) + text.length + 1) % (text.length + 1)
@@ -56,10 +56,10 @@ export const of = (id: string, file: string, text: string, edit: Edit): Mutant =
 }
 
 /**
- * Draws mutants from sources. The same sources and seed give the same mutants, and a larger count begins with those of a smaller
- * one. Mutants that are not TypeScript are left out.
+ * Draws mutants from sources. The same sources and seed give the same mutants, and a larger count starts with the mutants of a smaller
+ * one. It omits mutants that are not TypeScript.
  *
- * @param sources texts by path
+ * @param sources the texts of the sources by path
  */
 export const draw = (sources: ReadonlyMap<string, string>, seed: number, count: number): ReadonlyArray<Mutant> => {
   const all = [...sources].flatMap(([file, text]) => editsIn(text).map((edit) => ({ file, text, edit })))
@@ -74,11 +74,11 @@ export const draw = (sources: ReadonlyMap<string, string>, seed: number, count: 
   return drawn
 }
 
-/** The source with the mutation, or undefined where the replaced text is not there exactly once. */
+/** Returns the source with the mutation, or undefined if the replaced text does not occur exactly once. */
 export const apply = (text: string, { from, to }: Mutant): string | undefined =>
   from !== "" && timesIn(text, from) === 1 ? text.replace(from, () => to) : undefined
 
-/** What a mutant changes in its source, or undefined where it does not apply. */
+/** Returns the lines that a mutant changes, or undefined if it does not apply. */
 export const changeOf = (text: string, mutant: Mutant): Change | undefined => {
   const mutated = apply(text, mutant)
   if (mutated === undefined) return undefined

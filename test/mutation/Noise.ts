@@ -1,6 +1,6 @@
 /**
- * The parts of a module that are not mutated: types, imports, exports, log lines, identities of services, and texts for people. A
- * test that fails for a changed word of a message shows nothing. Pure.
+ * The parts of a module that are not mutated: types, imports, exports, log lines, identities of services, and texts for people. A test
+ * that fails for a changed word of a message would not show a defect. Pure.
  */
 import { childrenOf, type Node, namesOf, unwrapped } from "./Syntax.ts"
 
@@ -17,11 +17,11 @@ const texts = new Set([
   "title"
 ])
 
-/** Functions whose arguments are texts for people, or the identity of a service, which no caller spells out. */
+/** Functions whose arguments are texts for people or identities of services. Callers do not write these texts. */
 const callees =
   /^(Effect\.(log\w*|annotateLogs\w*|withLogSpan|dieMessage|withSpan|annotate\w*Span\w*)|Console\.\w+|console\.\w+|Context\.(Generic)?Tag|Error|TypeError|RangeError)$/
 
-/** Two words in a row. A template counts with a word for each of its expressions. */
+/** Returns true for a text with two words in a row. In a template, each expression counts as a word. */
 const isProse = (text: string): boolean => /\p{L}{2,}[^\w\s]*\s+\W?\p{L}/u.test(text)
 
 const isText = (node: Node): boolean => {
@@ -40,7 +40,7 @@ const isText = (node: Node): boolean => {
 const nameOf = (key: Node): string =>
   key.type === "Identifier" ? key.name : key.type === "StringLiteral" ? key.value : ""
 
-/** Whether an expression only writes a log line, or makes a function that does. */
+/** Returns true if an expression only writes a log line, or makes a function that does. */
 export const isLog = (node: Node): boolean => {
   const inner = unwrapped(node)
   switch (inner.type) {
@@ -58,7 +58,7 @@ export const isLog = (node: Node): boolean => {
   }
 }
 
-/** Whether a node, with all below it, stays as it is. */
+/** Returns true if a node and its children are not mutated. */
 export const isNoise = (node: Node): boolean => {
   switch (node.type) {
     case "ImportDeclaration":
@@ -79,7 +79,7 @@ export const isNoise = (node: Node): boolean => {
   }
 }
 
-/** The nodes below a node that may change: no types, no names of properties, no class that is extended. */
+/** Returns the children of a node that may be mutated. Types, names of properties and superclasses stay unchanged. */
 export const variableIn = (node: Node): ReadonlyArray<Node> => {
   const fixed = new Set<unknown>()
   if ("key" in node && !("computed" in node && node.computed === true)) fixed.add(node.key)

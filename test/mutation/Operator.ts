@@ -1,8 +1,8 @@
-/** What a mutation does to a node: Stryker's operators as far as they make sense here, and some of Effect's. Pure. */
+/** The mutations of a node: a subset of Stryker's operators, and some for Effect. Pure. */
 import { isLog, isNoise } from "./Noise.ts"
 import { type Node, namesOf, rangeOf } from "./Syntax.ts"
 
-/** A piece of a text that is replaced. */
+/** A replacement of a piece of text. */
 export interface Edit {
   /** The class of the mutation, such as `boundary`. */
   readonly operator: string
@@ -11,7 +11,7 @@ export interface Edit {
   readonly to: string
 }
 
-/** The operators that stand in for an operator, with the class of the mutation. */
+/** The replacements of an operator, with the class of the mutation. */
 const binary: { readonly [operator: string]: readonly [name: string, ...others: ReadonlyArray<string>] } = {
   "<": ["comparison", "<=", ">="],
   "<=": ["comparison", "<", ">"],
@@ -45,7 +45,7 @@ const binary: { readonly [operator: string]: readonly [name: string, ...others: 
   "--": ["update", "++"]
 }
 
-/** Methods that another method stands in for. */
+/** Methods, and the method that replaces each. */
 const twins: { readonly [method: string]: string } = {
   some: "every",
   every: "some",
@@ -57,13 +57,13 @@ const twins: { readonly [method: string]: string } = {
   max: "min"
 }
 
-/** Methods whose object stands in for their result. */
+/** Methods whose object replaces their result. */
 const passing = new Set([
   ...["filter", "reverse", "slice", "sort", "toReversed", "toSorted", "toSpliced"],
   ...["trim", "trimEnd", "trimStart"]
 ])
 
-/** Functions of Effect that are dropped, with the number of their arguments and the argument that stays. */
+/** Functions of Effect that a mutation removes, with the number of their arguments and the index of the argument that stays. */
 const combinators: { readonly [name: string]: readonly [count: number, stays: number] } = {
   catchAll: [2, 0],
   catchAllCause: [2, 0],
@@ -95,20 +95,20 @@ const isStringy = (node: Node): boolean =>
   node.type === "TemplateLiteral" ||
   (node.type === "BinaryExpression" && node.operator === "+" && (isStringy(node.left) || isStringy(node.right)))
 
-/** Whether `!` before an expression needs no parentheses. */
+/** Returns true if `!` before an expression needs no parentheses. */
 const isSimple = ({ type }: Node): boolean => /^(Identifier|(Optional)?(Call|Member)Expression)$/.test(type)
 
 const isUndefined = (node: Node): boolean =>
   (node.type === "Identifier" && node.name === "undefined") ||
   (node.type === "UnaryExpression" && node.operator === "void")
 
-/** The mutations of one node, not of those below it. */
+/** Returns the mutations of one node, without those of its children. */
 export const editsOf = (node: Node, text: string, parent: Node | undefined): ReadonlyArray<Edit> => {
   const [start, end] = rangeOf(node)
   const source = (of: Node): string => text.slice(...rangeOf(of))
   const whole = (operator: string, to: string): Edit => ({ operator, start, end, to })
 
-  /** The condition of a statement. Comparisons and `!` have operators that negate them. */
+  /** The mutations of a condition. Comparisons and `!` have operators that negate them. */
   const condition = (test: Node, values: ReadonlyArray<string>): ReadonlyArray<Edit> => {
     const [from, to] = rangeOf(test)
     if (test.type === "BooleanLiteral") return []
@@ -123,7 +123,7 @@ export const editsOf = (node: Node, text: string, parent: Node | undefined): Rea
     )
   }
 
-  /** The operator between two nodes, or beside one. */
+  /** The mutations of the operator between two nodes, or beside one. */
   const swap = (operator: string, from: number, to: number): ReadonlyArray<Edit> => {
     const at = text.slice(from, to).indexOf(operator)
     const [name = "", ...others] = binary[operator] ?? []

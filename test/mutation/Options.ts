@@ -5,23 +5,23 @@ import { Duration } from "effect"
 import type { Mutant } from "./Mutant.ts"
 import { folders } from "./Project.ts"
 
-/** What was asked for. */
+/** The parsed flags. */
 export interface Options {
   readonly help: boolean
-  /** Files and folders; those that changed where there are none. */
+  /** Files and folders. Default: the changed sources. */
   readonly paths: ReadonlyArray<string>
   readonly count: number
-  /** Default: from the commit. */
+  /** Default: the seed of the commit. */
   readonly seed: number | undefined
   readonly base: string | undefined
   readonly limit: Duration.Duration
   readonly jobs: number
   readonly list: boolean
-  /** The mutants of `--replay`, instead of drawn ones. */
+  /** The mutants of `--replay`, instead of random ones. */
   readonly replay: ReadonlyArray<Mutant> | undefined
 }
 
-/** What the flags mean. */
+/** The help text. */
 export const usage = `bun run mutate [flags] [PATH...]
 
 Changes sources of the product one at a time, and shows which changes no test notices.
@@ -50,7 +50,7 @@ const isMutant = (value: unknown): value is Mutant =>
   ["id", "file", "from", "to"].every((name) => typeof Reflect.get(value, name) === "string") &&
   ["string", "undefined"].includes(typeof Reflect.get(value, "test"))
 
-/** Reads mutants from a file. Throws one line for a file that holds something else. */
+/** Reads mutants from a file. Throws an error with one line for an invalid file. */
 const mutantsIn = (file: string): ReadonlyArray<Mutant> => {
   const found: unknown = JSON.parse(readFileSync(file, "utf8"))
   if (!Array.isArray(found)) throw new Error(`--replay ${file}: not an array (a JSON array of mutants is accepted)`)
@@ -60,7 +60,7 @@ const mutantsIn = (file: string): ReadonlyArray<Mutant> => {
   })
 }
 
-/** Reads the flags. Throws one line for flags that cannot be used. */
+/** Parses the flags. Throws an error with one line for invalid flags. */
 export const parse = (args: ReadonlyArray<string>): Options => {
   const { positionals, values } = parseArgs({
     args: [...args],

@@ -1,10 +1,10 @@
-/** The files of a project that a run of mutations is about. */
+/** Finds the files of a project for a run of mutations. */
 import { readdir, stat } from "node:fs/promises"
 import { join, relative, resolve } from "node:path"
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { Data, Effect } from "effect"
 
-/** What was asked for does not exist, or cannot be mutated. */
+/** A path does not exist, has no source of the product, or git failed. */
 export class Unusable extends Data.TaggedError("Unusable")<{ readonly message: string }> {}
 
 /** The folders of the product. */
@@ -15,13 +15,13 @@ export const folders: ReadonlyArray<string> = [
 
 const isWithin = (folder: string, file: string): boolean => folder === "" || `${file}/`.startsWith(`${folder}/`)
 
-/** Whether a path is a source of the product: no test, no fixture, no declaration, and not a program that generates files. */
+/** Returns true for a source of the product. Tests, fixtures, declarations and programs that generate files do not count. */
 export const isProduct = (file: string): boolean =>
   folders.some((folder) => isWithin(folder, file)) &&
   file.endsWith(".ts") &&
   !/\.(test|fixture|d)\.ts$|\/(fixtures|node_modules|dist)\//.test(file)
 
-/** The paths of all TypeScript files of a project, sorted. */
+/** Returns the paths of all TypeScript files of a project, sorted. */
 export const filesOf = async (root: string): Promise<ReadonlyArray<string>> => {
   const found: Array<string> = []
   const visit = async (folder: string): Promise<void> => {
@@ -35,7 +35,7 @@ export const filesOf = async (root: string): Promise<ReadonlyArray<string>> => {
   return found.sort()
 }
 
-/** Whether a folder of this name belongs to git, to the packages, or to what was built. */
+/** Returns true for a folder of git, of packages, or of build output. */
 export const isForeign = (name: string): boolean => [".git", ".homeostat", "dist", "node_modules"].includes(name)
 
 const git = (root: string, ...args: ReadonlyArray<string>): Effect.Effect<string, Unusable> =>
@@ -45,11 +45,11 @@ const git = (root: string, ...args: ReadonlyArray<string>): Effect.Effect<string
       : new Unusable({ message: `git ${args.join(" ")} failed: ${stderr.trim()} (name files, and give --seed)` })
   )
 
-/** A seed that changes with the commit, and is the same wherever the commit is checked out. */
+/** Returns a seed that depends only on the files of the commit, so it is the same in every checkout. Fails without git. */
 export const seedOfCommit = (root: string): Effect.Effect<number, Unusable> =>
   Effect.map(git(root, "rev-parse", "HEAD^{tree}"), (tree) => Number.parseInt(tree.slice(0, 7), 16))
 
-/** The sources of the product among some paths, which are files or folders. */
+/** Returns the sources of the product among some files and folders. Fails for a path without one. */
 export const named = (root: string, paths: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>, Unusable> =>
   Effect.gen(function* () {
     const all = (yield* Effect.promise(() => filesOf(root))).filter(isProduct)
@@ -67,7 +67,7 @@ export const named = (root: string, paths: ReadonlyArray<string>): Effect.Effect
     return [...chosen]
   })
 
-/** The sources that changed since a commit, committed or not. */
+/** Returns the sources that differ from a commit, including uncommitted changes. Fails without git. */
 export const changedSince = (root: string, base: string): Effect.Effect<ReadonlyArray<string>, Unusable> =>
   Effect.gen(function* () {
     const changed = yield* git(root, "diff", "--name-only", "--no-renames", "--diff-filter=d", "-z", base, "--")
@@ -76,8 +76,8 @@ export const changedSince = (root: string, base: string): Effect.Effect<Readonly
   })
 
 /**
- * The sources that changed since the merge base with `origin/main`; where there is none or nothing changed, those of the last
- * commit.
+ * Returns the sources that changed since the merge base with `origin/main`. Without a merge base or a change, it returns those of the
+ * last commit.
  */
 export const changed = (
   root: string

@@ -1,4 +1,4 @@
-/** What a run of mutations prints. Pure. */
+/** The output of a run of mutations. Pure. */
 import type { Change } from "./Mutant.ts"
 import type { Outcome, Tried, Verdict } from "./Trial.ts"
 
@@ -13,7 +13,7 @@ const words: { readonly [Tag in Verdict["_tag"]]: string } = {
 const shortened = (text: string, length = 160): string =>
   text.length > length ? `${text.slice(0, length - 1)}…` : text
 
-/** Both texts from shortly before the first character that differs. */
+/** Both texts, starting shortly before the first different character. */
 const difference = ({ after, before }: Change): string => {
   let same = 0
   while (same < before.length && before[same] === after[same]) same++
@@ -41,7 +41,7 @@ const reasonOf = (verdict: Verdict): string => {
   }
 }
 
-/** A mutant that was tried, in one line. */
+/** Returns one line about a mutant and its verdict. */
 export const line = (tried: Tried): string => {
   const { change, mutant, verdict } = tried
   const what = change === undefined ? "" : ` ${difference(change)}`
@@ -54,7 +54,7 @@ const of = <Tag extends Verdict["_tag"]>(outcome: Outcome, tag: Tag): ReadonlyAr
 const section = (title: string, lines: ReadonlyArray<string>): ReadonlyArray<string> =>
   lines.length === 0 ? [] : ["", title, ...lines]
 
-/** What is left to do after a run, and the score: the share of mutants that tests or the type check noticed. */
+/** Returns the open work after a run, and the score: the share of mutants that tests or the type check noticed. */
 export const summary = (outcome: Outcome): string => {
   const [killed, timedOut, refused, survived, stale] = [
     of(outcome, "Killed").length,

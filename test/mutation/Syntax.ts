@@ -16,7 +16,7 @@ export type Node =
   | Typed<"BinaryExpression">["left"]
   | Typed<"AssignmentExpression">["left"]
 
-/** The tree of a module, or undefined for a text that is not TypeScript. */
+/** Parses a module. Returns undefined for a text that is not TypeScript. */
 export const parse = (text: string): ReadonlyArray<Node> | undefined => {
   try {
     return babel(text, { sourceType: "module", plugins: ["typescript"] }).program.body
@@ -28,20 +28,20 @@ export const parse = (text: string): ReadonlyArray<Node> | undefined => {
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && "type" in value && "start" in value && "end" in value
 
-/** The nodes directly below a node, in the order of the text. */
+/** Returns the direct children of a node, in the order of the text. */
 export const childrenOf = (node: Node): ReadonlyArray<Node> =>
   Object.entries(node)
     .filter(([name]) => !/[cC]omments$/.test(name))
     .flatMap(([, value]): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [value]))
     .filter(isNode)
 
-/** Where a node stands in the text, as offsets. */
+/** Returns the offsets of a node in the text. Throws for a node without offsets. */
 export const rangeOf = ({ end, start }: Node): readonly [start: number, end: number] => {
   if (typeof start !== "number" || typeof end !== "number") throw new Error("A node has no place in the text")
   return [start, end]
 }
 
-/** The node below `yield`, `await` and the wrappers of types. */
+/** Returns the node inside `yield`, `await` and the wrappers of types. */
 export const unwrapped = (node: Node): Node => {
   switch (node.type) {
     case "YieldExpression":
@@ -56,7 +56,7 @@ export const unwrapped = (node: Node): Node => {
   }
 }
 
-/** The names of a callee such as `Effect.log` or `first.second.third`, of which the last are known: `["Effect", "log"]`. */
+/** Returns the names of a callee such as `Effect.log`: `["Effect", "log"]`. Any other first part is an empty string. */
 export const namesOf = (node: Node): ReadonlyArray<string> => {
   if (node.type === "Identifier") return [node.name]
   const isMember = node.type === "MemberExpression" || node.type === "OptionalMemberExpression"

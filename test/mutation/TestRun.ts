@@ -1,15 +1,15 @@
-/** One test file in a process of its own. */
+/** Runs one test file in its own process. */
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { Duration, Effect } from "effect"
 import * as Imports from "./Imports.ts"
 
-/** The result of a test file. `test` is the name of the first test that failed, as far as a test failed. */
+/** The result of a test file. `test` is the name of the first failed test, or describes an error outside of a test. */
 export type Result =
   | { readonly _tag: "Passed"; readonly millis: number }
   | { readonly _tag: "Failed"; readonly test: string }
   | { readonly _tag: "TimedOut" }
 
-/** Tests of mutants have no cluster of their own, no settings of another test run, and no colours. */
+/** The environment without a cluster, without settings of another test run, and without colours. */
 const environmentOf = (file: string): Process.Environment => ({
   ...Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(HOMEOSTAT_|KUBE|USE_EXISTING_CLUSTER|TEST_ASSET_)/.test(name))
@@ -19,7 +19,7 @@ const environmentOf = (file: string): Process.Environment => ({
   NO_COLOR: "1"
 })
 
-/** Runs a test file of a copy until its first failure. Ends it, with all that it started, when the time is over. */
+/** Runs a test file of a copy until its first failure. After the limit, it ends the file's process and all child processes. */
 export const run = (folder: string, file: string, limit: Duration.Duration): Effect.Effect<Result> =>
   Effect.gen(function* () {
     const bun = [process.execPath, "test", "--bail", "--timeout", "120000", `./${file}`]

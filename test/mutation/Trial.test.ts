@@ -18,7 +18,7 @@ test("${name}", () => {
 ${expectations.map((expectation) => `  expect(Subject.${expectation})\n`).join("")}})
 `
 
-/** The files of the project. No test knows the boundary of `isRich`, and none imports `Lonely.ts`. */
+/** The files of the project. The tests miss the boundary of `isRich`, and no test imports `Lonely.ts`. */
 const files: { readonly [path: string]: string } = {
   "runtime/src/Money.ts": `export const isRich = (cents: number): boolean => cents >= 100
 export const count = (coins: number): number => {
@@ -54,7 +54,7 @@ const project = Effect.tap(Directory.make, (root) =>
   })
 )
 
-/** The texts of the project's files, and when they were written. */
+/** The texts of the project's files, and the times of their last write. */
 const stateOf = (root: string) =>
   Effect.promise(async () => {
     const found = await Project.filesOf(root)
@@ -89,14 +89,14 @@ const outcomeOf = (root: string, mutants: ReadonlyArray<Mutant>, report: Trial.O
     })
   })
 
-/** Tries mutants, and gives the lines of the report beside the outcome. */
+/** Tries mutants, and returns the lines of the report with the outcome. */
 const tried = (root: string, ...mutants: ReadonlyArray<Mutant>) => {
   const lines: Array<string> = []
   const report = (one: Trial.Tried) => Effect.sync(() => void lines.push(Report.line(one)))
   return Effect.map(outcomeOf(root, mutants, report), (outcome) => ({ lines, outcome }))
 }
 
-/** Each test starts several processes, on machines that have more to do. In ms. */
+/** The timeout of a test in milliseconds. Each test starts several processes, and the machine may be busy. */
 const patience = 60_000
 
 describe("A trial", () => {

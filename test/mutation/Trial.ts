@@ -1,4 +1,4 @@
-/** Mutants on trial: each one's tests run on a copy with the mutation, nearest first, until one fails. */
+/** Runs the tests of each mutant on a copy with the mutation, the nearest first, until one fails. */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Clock, Data, Duration, Effect, Queue, type Scope } from "effect"
@@ -8,15 +8,15 @@ import * as Mutant from "./Mutant.ts"
 import * as TestRun from "./TestRun.ts"
 import * as TypeCheck from "./TypeCheck.ts"
 
-/** What came of a mutant. */
+/** The verdict about a mutant. */
 export type Verdict = Data.TaggedEnum<{
   Killed: { readonly file: string; readonly test: string }
   TimedOut: { readonly file: string }
-  /** All tests passed, and the type check fails. */
+  /** All tests passed, but the type check failed. */
   Refused: { readonly error: string }
-  /** `passed` of `known` test files passed, and there was no time for the others. */
+  /** `passed` of `known` test files passed, and the time was over before the others. */
   Survived: { readonly passed: number; readonly known: number }
-  /** The source does not hold the replaced text exactly once. */
+  /** The source does not have the replaced text exactly once. */
   Stale: {}
 }>
 
@@ -25,39 +25,39 @@ const Verdict = Data.taggedEnum<Verdict>()
 /** A mutant with its verdict. */
 export interface Tried {
   readonly mutant: Mutant.Mutant
-  /** What it changes, or undefined for a stale one. */
+  /** The changed lines; undefined for a stale mutant. */
   readonly change: Mutant.Change | undefined
   readonly verdict: Verdict
 }
 
 /** The result of a run. */
 export interface Outcome {
-  /** In the order of the mutants. */
+  /** The verdicts in the order of the mutants. */
   readonly tried: ReadonlyArray<Tried>
-  /** Test files that fail without a mutation, and their first test that does. They were not used. */
+  /** Test files that fail without a mutation, with their first failing test. The run does not use them. */
   readonly failing: ReadonlyArray<{ readonly file: string; readonly test: string }>
-  /** Test files that take longer than the limit without a mutation. They were not used. */
+  /** Test files that take longer than the limit without a mutation. The run does not use them. */
   readonly slow: ReadonlyArray<string>
 }
 
-/** What a run needs. */
+/** The options of a run. */
 export interface Options {
-  /** The project. Nothing in its folder changes. */
+  /** The folder of the project. The run does not change its files. */
   readonly root: string
   readonly mutants: ReadonlyArray<Mutant.Mutant>
-  /** All test files, for those that mutants name. */
+  /** All test files, from which mutants can name some. */
   readonly tests: ReadonlyArray<string>
   readonly testsOf: TestsOf
-  /** How long the tests of one mutant may run. A test file may take longer than that once it began. */
+  /** The time limit for the tests of one mutant. A test file that has started may exceed it. */
   readonly limit: Duration.Duration
-  /** How many mutants are tried at a time. */
+  /** The number of mutants that run in parallel. */
   readonly jobs: number
-  /** A test file may take three times as long as without the mutation, and this much. Default: 10 s. */
+  /** The timeout of a test file is three times its duration without the mutation, plus this. Default: 10 s. */
   readonly patience?: Duration.Duration | undefined
   readonly report: (tried: Tried) => Effect.Effect<void>
 }
 
-/** Tries all mutants. */
+/** Tries all mutants, and returns their verdicts. */
 export const run = (options: Options): Effect.Effect<Outcome, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { jobs, limit, mutants, patience = Duration.seconds(10), root, tests, testsOf } = options
@@ -65,7 +65,7 @@ export const run = (options: Options): Effect.Effect<Outcome, never, Scope.Scope
     const failing: Array<Outcome["failing"][number]> = []
     const slow: Array<string> = []
 
-    /** How long a test file takes without a mutation, measured once, or undefined for one that cannot be used. */
+    /** The milliseconds that a test file takes without a mutation, measured once; undefined for a file that fails or is too slow. */
     const measured = yield* Effect.cachedFunction((file: string) =>
       Effect.map(TestRun.run(pristine, file, limit), (result) => {
         if (result._tag === "Passed") return result.millis
@@ -75,7 +75,7 @@ export const run = (options: Options): Effect.Effect<Outcome, never, Scope.Scope
       })
     )
 
-    /** Whether the type check can be used: it passes without a mutation. */
+    /** True if the type check passes without a mutation, so that the run can use it. */
     const isChecked = yield* Effect.cached(
       Effect.map(TypeCheck.run(pristine), (error) => {
         if (error !== undefined) failing.push({ file: TypeCheck.settings, test: error })
@@ -102,7 +102,7 @@ export const run = (options: Options): Effect.Effect<Outcome, never, Scope.Scope
         for (const file of all) {
           if ((yield* Clock.currentTimeMillis) >= end) break
           if (slow.includes(file) || failing.some((one) => one.file === file)) continue
-          // Most files pass, and are then not measured.
+          // Most files pass, so most need no measurement.
           const first = yield* TestRun.run(folder, file, Duration.min(limit, Duration.times(patience, 2)))
           if (first._tag === "Passed") {
             passed++

@@ -1,16 +1,16 @@
-/** The type check of a project, as `bun run check` does it. */
+/** Runs the type check of a project, as `bun run check` does. */
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { Effect } from "effect"
 
-/** The settings of the compiler. */
+/** The configuration file of the compiler. */
 export const settings = "tsconfig.json"
 
-/** The file of the compiler's incremental state. The next check takes a third of the time with it. */
+/** The file with the compiler's incremental state. The next check then takes a third of the time. */
 const state = join("node_modules", ".mutation.tsbuildinfo")
 
-/** The first error of the compiler, or undefined where there is none. A project without a `tsconfig.json` has none. */
+/** Returns the first error of the compiler, or undefined without an error. A project without a `tsconfig.json` has no errors. */
 export const run = (folder: string): Effect.Effect<string | undefined> =>
   Effect.gen(function* () {
     const known = yield* Effect.promise(() => stat(join(folder, settings)).then(...[() => true, () => false]))

@@ -1,6 +1,6 @@
 /**
- * What a kube-apiserver says about the kinds that the embedded server serves: schemas, query parameters, names and columns,
- * reduced to these kinds. It is committed, so that no one needs a kube-apiserver to run the embedded one.
+ * Records schemas, query parameters, names and columns of a kube-apiserver, for the kinds that the embedded server serves.
+ * The recording is committed, so the embedded server runs without a kube-apiserver.
  */
 
 import * as Hash from "@homeostat/apiserver/http/openapi/Hash"
@@ -12,9 +12,9 @@ import { Effect } from "effect"
 
 /** The files, by their paths in `test/apiserver`. */
 export interface Recording {
-  /** The schemas that a served kind consists of, by their names in `components.schemas`. */
+  /** The schemas that the served kinds consist of, by their names in `components.schemas`. */
   readonly "model/definitions.json": JsonObject
-  /** The query parameters of each action; `path` has those of the path itself. */
+  /** The query parameters of each action; `path` has the parameters of the path itself. */
   readonly "http/openapi/parameters.json": JsonObject
   /** The resources in the order of discovery. */
   readonly "kinds/names.json": ReadonlyArray<JsonObject>
@@ -74,7 +74,7 @@ export const served: { readonly [groupVersion: string]: ReadonlyArray<string> } 
   "discovery.k8s.io/v1": ["EndpointSlice"]
 }
 
-/** Kinds that are no resources, but bodies of requests to the served ones: of subresources, of any patch or deletion. */
+/** Kinds that are not resources: bodies of subresources, patches and deletions of the served kinds. */
 const bodies: ReadonlyArray<string> = [
   "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
   "io.k8s.apimachinery.pkg.apis.meta.v1.Patch",
@@ -87,7 +87,7 @@ const bodies: ReadonlyArray<string> = [
 
 const deleteOptions = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 
-/** Asks a kube-apiserver for all of it. */
+/** Reads all files of the recording from a kube-apiserver. Fails if a request fails. */
 export const record = (cluster: ControlPlane): Effect.Effect<Recording, Api.RequestFailed> =>
   Effect.gen(function* () {
     const documents = yield* Effect.forEach(Object.keys(served), (groupVersion) =>
@@ -169,7 +169,7 @@ const resourcesOf = (versions: ReadonlyArray<Version>): JsonObject =>
 const otherPathsOf = (root: JsonObject): ReadonlyArray<Json> =>
   J.list(root.paths).filter((path) => !/^\/apis?(\/|$)/.test(`${path}`))
 
-/** The served ones of the resources, with the version in which their objects are stored where it is another. */
+/** The served resources, each with the version in which its objects are stored if that is another version. */
 const namesOf = (
   versions: ReadonlyArray<Version>,
   documents: ReadonlyArray<JsonObject>,
@@ -212,7 +212,7 @@ const namesOf = (
     })
   })
 
-/** What a DELETE of one object is answered with, as the documents say it. */
+/** The body of the response to the DELETE of one object, according to the OpenAPI documents: the object or a Status. */
 const deletedAs = (documents: ReadonlyArray<JsonObject>, of: JsonObject): "object" | "status" => {
   const operations = documents
     .flatMap((document) => Object.values(J.object(document.paths)))
@@ -224,9 +224,9 @@ const deletedAs = (documents: ReadonlyArray<JsonObject>, of: JsonObject): "objec
   return answer === undefined || answer.endsWith(".Status") ? "status" : "object"
 }
 
-/** Which version has this hash: a hash is all that a server tells of it. */
+/** The version with this hash. A server publishes only the hash of the storage version. */
 const storageVersion = (kind: string, hash: string | undefined): string | undefined =>
-  // Definitions of custom resources are stored in a version that is no longer served.
+  // CustomResourceDefinitions are stored in a version that is no longer served.
   [...Object.keys(served), "apiextensions.k8s.io/v1beta1"].find(
     (groupVersion) => Hash.storageVersion(groupVersion, kind) === hash
   )
@@ -242,7 +242,7 @@ const definitionsOf = (documents: ReadonlyArray<JsonObject>): JsonObject => {
     for (const reference of references(all[name])) reach(reference)
   }
   for (const name of [...Object.keys(all).filter((name) => isServed(all[name])), ...bodies]) reach(name)
-  // Each document says of DeleteOptions that they are of its own group, too: that is added when a document is made.
+  // Each document also lists DeleteOptions under its own group. The embedded server adds that group when it makes a document.
   const options = J.object(all[deleteOptions])
   const core = J.objects(options[gvk]).filter(({ group }) => group === "")
   return Object.fromEntries(
@@ -252,7 +252,7 @@ const definitionsOf = (documents: ReadonlyArray<JsonObject>): JsonObject => {
 
 const gvk = "x-kubernetes-group-version-kind"
 
-/** Whether it is a served kind, or the list of one. */
+/** Returns true for a served kind and for the list of a served kind. */
 const isServed = (schema: Json | undefined): boolean =>
   J.objects(J.at(schema, gvk)).some((is) => {
     const kinds = served[groupVersionOf(is)] ?? []
@@ -267,7 +267,7 @@ const references = (value: Json | undefined): ReadonlyArray<string> => {
   return Object.values(value).flatMap(references)
 }
 
-/** They are the same for all kinds: those of one kind are taken. */
+/** The parameters of one kind. They are the same for all kinds. */
 const parametersOf = (documents: ReadonlyArray<JsonObject>): JsonObject => {
   const paths: JsonObject = Object.assign({}, ...documents.map((document) => J.object(document.paths)))
   const collection = J.object(paths["/apis/apps/v1/namespaces/{namespace}/deployments"])

@@ -1,5 +1,5 @@
 /**
- * The roles and bindings of a kube-apiserver, for `bootstrap.json`, without what differs between two clusters.
+ * Records the roles and bindings of a kube-apiserver for `bootstrap.json`, without the fields that differ between two clusters.
  */
 
 import type { Json, JsonObject } from "@homeostat/apiserver/model/Json"
@@ -35,7 +35,7 @@ export const record = (
     return Object.fromEntries(entries)
   })
 
-/** Whether each aggregated role has the rules of all roles that its label selectors match. */
+/** Returns true if each aggregated role has the rules of all roles that its label selectors match. */
 const isAggregated = (roles: ReadonlyArray<JsonObject>): boolean =>
   roles.every(({ aggregationRule, rules }) => {
     if (aggregationRule === undefined) return true
@@ -54,7 +54,7 @@ const ask = (cluster: ControlPlane, plural: string): Effect.Effect<ReadonlyArray
     J.objects(J.object(answer as Json).items)
   )
 
-/** Without uid, resourceVersion and times. */
+/** The object without uid, resourceVersion and times. */
 const settled = (kind: string, object: JsonObject): JsonObject => {
   const { creationTimestamp: _, managedFields, resourceVersion: __, uid: ___, ...metadata } = J.object(object.metadata)
   return {

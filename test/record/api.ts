@@ -3,8 +3,8 @@
  *
  *     KUBEBUILDER_ASSETS=… bun test/record/api.ts
  *
- * The recording of `test/suites/openapi` shows whether they are what the kube-apiserver says. The descriptions in them are those
- * of Kubernetes, Copyright The Kubernetes Authors, under the Apache License 2.0, as this project is.
+ * The recording of `test/suites/openapi` compares them with the kube-apiserver.
+ * Their descriptions are those of Kubernetes, Copyright The Kubernetes Authors, under the Apache License 2.0, as this project is.
  */
 import { join } from "node:path"
 import { BunRuntime } from "@effect/platform-bun"

@@ -4,7 +4,7 @@
  *
  *     KUBEBUILDER_ASSETS=… bun test/record/bootstrap.ts
  *
- * The real lane shows whether the file is what the kube-apiserver has (`test/suites/access`).
+ * The real lane compares the file with a kube-apiserver (`test/suites/access`).
  */
 import { join } from "node:path"
 import { BunRuntime } from "@effect/platform-bun"

@@ -1,4 +1,4 @@
-/** A preload: writes the gaps of a 10 ms timer beyond 50 ms to the file that LOAD_GAPS names, when the process ends. */
+/** A preload that records the gaps of a 10 ms timer. At the end of the process, it writes gaps over 50 ms to the file LOAD_GAPS. */
 import { writeFileSync } from "node:fs"
 
 const file = process.env.LOAD_GAPS

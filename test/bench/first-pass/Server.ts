@@ -1,8 +1,9 @@
 /**
  * `bun test/bench/first-pass/Server.ts WEBAPPS`: an API server in memory with converged WebApps and their children, for one manager.
  *
- * It answers lists and watches of these kinds, elects leaders by a Lease, and keeps the writes of one WebApp. It prints its URL.
- * `POST /change` changes the image of one WebApp and answers when the manager has applied the Deployment, with the milliseconds.
+ * It serves lists and watches of these kinds, supports leader election with a Lease, and stores the writes of one WebApp. It prints its
+ * URL.
+ * `POST /change` changes the image of one WebApp. It responds when the manager has applied the Deployment, with the milliseconds.
  */
 import * as Intent from "@homeostat/runtime/controller/Intent"
 import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
@@ -98,7 +99,7 @@ const make = (number: number) => {
     container: defaultContainer,
     now: Date.parse(time)
   })
-  // As the API server has them after the first write.
+  // The conditions as an API server stores them after the first write.
   const observedGeneration = app.metadata.generation ?? 0
   const conditions = status.conditions?.map((each) => ({ observedGeneration, ...each, lastTransitionTime: time }))
   return { app: { ...wire, status: { ...status, conditions } }, deployment, service }

@@ -1,14 +1,14 @@
 /**
- * Plain requests to an API server: what starting and preparing one takes. Tests of the runtime use the runtime's client.
+ * Plain requests to an API server, to start and prepare it. Tests of the runtime use the runtime's client.
  */
 import { Data, Effect } from "effect"
 import type { Access } from "./Kubeconfig.ts"
 
-/** A request got no answer, or not the answer that was needed. */
+/** A request got no response, or a response with an unexpected status. */
 export class RequestFailed extends Data.TaggedError("RequestFailed")<{
   readonly method: string
   readonly path: string
-  /** The HTTP status; undefined when there was no answer. */
+  /** The HTTP status; undefined without a response. */
   readonly status: number | undefined
   readonly reason: string
 }> {
@@ -17,7 +17,7 @@ export class RequestFailed extends Data.TaggedError("RequestFailed")<{
   }
 }
 
-/** An answer, whatever its status. */
+/** A response, with any status. */
 export interface Answer {
   readonly status: number
   readonly body: string
@@ -25,17 +25,17 @@ export interface Answer {
 
 /** The options of a request. */
 export interface RequestOptions {
-  /** Sent as JSON. */
+  /** The body, sent as JSON. */
   readonly body?: unknown
-  /** The media type of the body; default `application/json`. */
+  /** The media type of the body. Default `application/json`. */
   readonly contentType?: string | undefined
-  /** The media types that the answer may have; default `application/json`. */
+  /** The media types that the response may have. Default `application/json`. */
   readonly accept?: string | undefined
-  /** How long the answer may take; default 30 000. */
+  /** The timeout of the request in milliseconds. Default 30 000. */
   readonly timeoutMillis?: number | undefined
 }
 
-/** Sends one request as the user that `access` names. Every status is an answer; only no answer is an error. */
+/** Sends one request as the user of `access`. Every status is a response. Fails only without a response. */
 export const request = (
   access: Access,
   method: string,
@@ -46,7 +46,7 @@ export const request = (
     try: async (signal) => {
       const response = await fetch(`${access.server}${path}`, {
         method,
-        // One connection each: this is used across restarts of the server, where a pooled one may be dead.
+        // Each request has its own connection, because a pooled connection does not survive a restart of the server.
         keepalive: false,
         signal: AbortSignal.any([signal, AbortSignal.timeout(options?.timeoutMillis ?? 30_000)]),
         headers: {
@@ -66,7 +66,7 @@ export const request = (
     catch: (error) => new RequestFailed({ method, path, status: undefined, reason: String(error) })
   })
 
-/** Like `request`, where any status but 2xx is an error; gives the body parsed. */
+/** Like `request`, but fails for any status except 2xx. Returns the parsed body. */
 export const expect = (
   access: Access,
   method: string,
@@ -81,7 +81,7 @@ export const expect = (
     )
   )
 
-/** Whether the path answers 200: a condition to wait for, where no answer only means "not yet". */
+/** Returns true if the path responds with 200, and false for any other status or without a response. */
 export const answers = (access: Access, path: string): Effect.Effect<boolean> =>
   request(access, "GET", path, { timeoutMillis: 2_000 }).pipe(
     Effect.map((answer) => answer.status === 200),

@@ -1,13 +1,13 @@
 /**
- * Where the programs of a control plane are: real binaries, made by `assets/build`, found as controller-runtime's envtest
- * finds them. Nothing is looked for anywhere else, so that a test never runs against whatever happens to be installed.
+ * Finds the programs of a control plane, as controller-runtime's envtest does. `assets/build` builds them.
+ * No other place is searched, so a test never runs against a program that happens to be installed.
  */
 import { constants } from "node:fs"
 import { access } from "node:fs/promises"
 import { join } from "node:path"
 import { Config, Data, Effect, Option } from "effect"
 
-/** A program that `assets/build` makes. */
+/** A program that `assets/build` builds. */
 export type Program =
   | "etcd"
   | "kube-apiserver"
@@ -21,12 +21,12 @@ export type Program =
   | "promtool"
   | "openmetrics-check"
 
-/** A program that a test needs is not there; the message says which variable to set and how to get the program. */
+/** A program is missing. The message names the variable to set and how to get the program. */
 export class MissingAsset extends Data.TaggedError("MissingAsset")<{
   readonly program: string
-  /** The variable that names this program alone. */
+  /** The variable for this program. */
   readonly variable: string
-  /** Where it was looked for, when a variable was set at all. */
+  /** The path that was searched; undefined if no variable is set. */
   readonly path: string | undefined
 }> {
   override get message(): string {
@@ -38,17 +38,17 @@ export class MissingAsset extends Data.TaggedError("MissingAsset")<{
   }
 }
 
-/** The folder of the recipe: `build`, and what the programs need besides themselves. */
+/** The folder with the recipe `build`, and with the other files that the programs need. */
 export const folder = join(import.meta.dirname, "assets")
 
 const recipe = join(folder, "build")
 
-/** The variable that names one program: `TEST_ASSET_KUBE_APISERVER` for `kube-apiserver`. */
+/** The variable for a program: `TEST_ASSET_KUBE_APISERVER` for `kube-apiserver`. */
 export const variableOf = (program: string): string => `TEST_ASSET_${program.toUpperCase().replaceAll("-", "_")}`
 
 /**
- * The path of a program: the one that its own variable names, or the one in the folder `KUBEBUILDER_ASSETS`. A variable
- * that is set and wrong is an error, not a reason to look further.
+ * Returns the path of a program: from its own variable, or else from the folder `KUBEBUILDER_ASSETS`.
+ * Fails if the variable names a path that is not executable. It does not search further in that case.
  */
 export const find = (program: Program): Effect.Effect<string, MissingAsset> =>
   Effect.gen(function* () {

@@ -1,16 +1,16 @@
 /**
- * What is done once when a test run is over. `preload.ts` has `bun test` do it; apart from the things that tests share,
- * so that a run which shares nothing loads nothing.
+ * Actions for the end of a test run. `preload.ts` makes `bun test` run them.
+ * This module does not import the shared control planes, so a run that shares nothing does not load them.
  */
 
 const actions: Array<() => Promise<void>> = []
 
-/** Has `action` done at the end of the run. */
+/** Adds an action for the end of the run. */
 export const add = (action: () => Promise<void>): void => {
   actions.push(action)
 }
 
-/** Does what was added, the last first. */
+/** Runs the added actions, the last one first. */
 export const run = async (): Promise<void> => {
   for (const action of actions.splice(0).reverse()) await action()
 }

@@ -1,6 +1,6 @@
 /**
- * A certificate authority for one control plane, and the certificates it issues. Elliptic keys (P-256), because making
- * RSA keys would be the slowest step of a start.
+ * A certificate authority for one control plane, and the certificates that it issues.
+ * The keys are elliptic (P-256), because the generation of RSA keys would be the slowest step of a start.
  */
 import "reflect-metadata"
 import * as x509 from "@peculiar/x509"
@@ -12,7 +12,7 @@ export interface Pair {
   readonly key: string
 }
 
-/** A pair of keys without a certificate, both PEM: what service-account tokens are signed and checked with. */
+/** A key pair without a certificate, both PEM. The API server signs and verifies service account tokens with it. */
 export interface KeyPair {
   readonly public: string
   readonly private: string
@@ -20,12 +20,12 @@ export interface KeyPair {
 
 /** A certificate authority. */
 export interface Authority extends Pair {
-  /** A certificate for a server that answers to these DNS names and IP addresses. */
+  /** Issues a serving certificate for these DNS names and IP addresses. */
   readonly server: (names: {
     readonly dns: ReadonlyArray<string>
     readonly ip: ReadonlyArray<string>
   }) => Effect.Effect<Pair>
-  /** A certificate that the API server takes for the user `name`, a member of `groups`. */
+  /** Issues a client certificate. The API server authenticates it as the user `name` in `groups`. */
   readonly client: (name: string, groups: ReadonlyArray<string>) => Effect.Effect<Pair>
 }
 
@@ -33,7 +33,7 @@ const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as con
 
 const day = 24 * 60 * 60 * 1000
 
-/** A new authority, trusted by nobody else. Its certificates hold for 90 days: a control plane left running stays usable. */
+/** Makes a new authority. Its certificates are valid for 90 days, so that a control plane that keeps running stays usable. */
 export const authority: Effect.Effect<Authority> = Effect.gen(function* () {
   const keys = yield* generate
   const subject = nameOf("homeostat-envtest", [])
@@ -81,14 +81,14 @@ export const authority: Effect.Effect<Authority> = Effect.gen(function* () {
   }
 })
 
-/** New keys for service-account tokens. */
+/** Generates a key pair for service account tokens. */
 export const serviceAccountKeys: Effect.Effect<KeyPair> = Effect.gen(function* () {
   const keys = yield* generate
   const spki = yield* Effect.promise(() => crypto.subtle.exportKey("spki", keys.publicKey))
   return { public: x509.PemConverter.encode(spki, "PUBLIC KEY"), private: yield* privatePem(keys) }
 })
 
-/** A key and the PEM request to certify it as the user `name`: for a cluster whose authority is not ours. */
+/** Generates a key and a certificate signing request (PEM) for the user `name`, for a cluster with its own authority. */
 export const request = (
   name: string,
   groups: ReadonlyArray<string>
@@ -122,7 +122,7 @@ const issue = (
     return yield* Effect.promise(() =>
       x509.X509CertificateGenerator.create({
         ...parameters,
-        // An hour back, for a container whose clock is a little behind.
+        // The certificate is valid an hour earlier, for a container whose clock is a little behind.
         notBefore: new Date(now - day / 24),
         notAfter: new Date(now + 90 * day),
         signingAlgorithm: algorithm
@@ -130,6 +130,6 @@ const issue = (
     )
   })
 
-/** Kubernetes reads the user from CN and one group from each O. Typed strings, since plain ones would be parsed. */
+/** Kubernetes reads the user from CN and one group from each O. The strings are typed, because the library would parse plain strings. */
 const nameOf = (name: string, groups: ReadonlyArray<string>): x509.Name =>
   new x509.Name([{ CN: [{ utf8String: name }] }, ...groups.map((group) => ({ O: [{ utf8String: group }] }))])

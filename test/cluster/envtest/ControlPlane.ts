@@ -1,5 +1,5 @@
 /**
- * What a test can do with a control plane, whether its programs are ours or it is somebody's cluster.
+ * The operations of a test on a control plane: one that this process started, or an existing cluster.
  */
 import { Data, Effect, type Scope } from "effect"
 import * as Api from "./Api.ts"
@@ -10,7 +10,7 @@ import * as Log from "./Log.ts"
 import type * as Process from "./Process.ts"
 import type { User } from "./User.ts"
 
-/** Something was asked of a cluster that only a control plane which we started can do. */
+/** The test needs an operation that only a control plane of this process has, but it runs on an existing cluster. */
 export class NotOurs extends Data.TaggedError("NotOurs")<{ readonly wanted: string }> {
   override get message(): string {
     return `${this.wanted} needs a control plane of the test's own (unset USE_EXISTING_CLUSTER, or use Shared.own)`
@@ -20,7 +20,7 @@ export class NotOurs extends Data.TaggedError("NotOurs")<{ readonly wanted: stri
 /** A program of a control plane. */
 export type Program = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" | "kwok"
 
-/** The file that a program writes to. */
+/** The log file of a program. */
 export interface LogFile {
   readonly name: string
   readonly log: string
@@ -28,55 +28,57 @@ export interface LogFile {
 
 /** A running control plane, until the end of the Scope in which it was started. */
 export interface ControlPlane {
-  /** Where the API server is: `https://127.0.0.1:PORT`. */
+  /** The address of the API server: `https://127.0.0.1:PORT`. */
   readonly url: string
-  /** The certificate (PEM) that signed the API server's; absent: one that the system trusts. */
+  /** The CA certificate (PEM) of the API server; undefined if the system trusts the API server's CA. */
   readonly ca: string | undefined
-  /** May do everything. */
+  /** A user with all permissions. */
   readonly admin: User
-  /** A new user, who may do nothing until bound to a role. */
+  /** Adds a user, who has no permissions without a role binding. */
   readonly addUser: (user: {
     readonly name: string
     readonly groups?: ReadonlyArray<string> | undefined
   }) => Effect.Effect<User, Api.RequestFailed>
-  /** A new namespace with a name of its own, deleted (not waited for) at the end of the Scope. */
+  /** Creates a namespace with a unique name. The end of the Scope deletes it, and does not wait for the deletion. */
   readonly namespace: (prefix?: string) => Effect.Effect<string, Api.RequestFailed, Scope.Scope>
   /**
-   * Installs custom resource definitions and waits until their kinds are served. When one of them is new, our
-   * kube-controller-manager is started again: of a kind that it did not find at its start, the garbage collector would
-   * know nothing for up to 40 seconds.
+   * Installs CustomResourceDefinitions and waits until the API server serves their kinds.
+   * If one of them is new, this restarts a kube-controller-manager of this process. The garbage collector would otherwise need up to 40
+   * seconds to discover the kind.
    */
   readonly install: (
     ...crds: ReadonlyArray<Crds.CustomResourceDefinition>
   ) => Effect.Effect<void, Api.RequestFailed | Process.StartFailed>
-  /** Runs kubectl, as the administrator or as another user; every exit code is a result. */
+  /** Runs kubectl as the administrator or as another user. Every exit code is a result. */
   readonly kubectl: (
     args: ReadonlyArray<string>,
     options?: { readonly stdin?: string | undefined; readonly as?: User | undefined }
   ) => Effect.Effect<Process.Result, Assets.MissingAsset>
-  /** A plain request, as the administrator or as another user; every status is an answer. */
+  /** Sends a plain request as the administrator or as another user. Every status is a response, and only a missing response is an error. */
   readonly request: (
     method: string,
     path: string,
     options?: Api.RequestOptions & { readonly as?: User | undefined }
   ) => Effect.Effect<Api.Answer, Api.RequestFailed>
-  /** The programs we started: none for an existing cluster. */
+  /** The programs that this process started. An existing cluster has an empty list. */
   readonly processes: ReadonlyArray<Process.Process>
-  /** One of them, to be killed, paused, stopped and started again: the API server comes back on its port. */
+  /**
+   * Returns a program, which the test can kill, pause, stop and start again. The API server keeps its port. Fails on an existing cluster.
+   */
   readonly process: (name: Program) => Effect.Effect<Process.Process, NotOurs>
-  /** The last lines that a program has written; empty when we did not start it. */
+  /** The last lines of a program's log; empty if this process did not start the program. */
   readonly logs: (name: Program, lines?: number) => string
-  /** The files that the programs write to. */
+  /** The log files of the programs. */
   readonly logFiles: ReadonlyArray<LogFile>
-  /** Starts kube-controller-manager again if it is one of the programs: it learns of a new kind at its start. */
+  /** Restarts kube-controller-manager if this process started it, because it discovers kinds at its start. */
   readonly restartControllers: Effect.Effect<void, Process.StartFailed>
-  /** The audit log, when it was asked for: one JSON object a line. */
+  /** The path of the audit log if the options include `audit`. It has one JSON object per line. */
   readonly auditLogPath: string | undefined
-  /** The folder with everything that belongs to this control plane; a test may put files of its own there. */
+  /** The folder with all files of this control plane. A test may put its own files there. */
   readonly directory: string
 }
 
-/** What the two kinds of control plane differ in. */
+/** The parts in which the two kinds of control plane differ. */
 export interface Parts {
   readonly admin: User
   readonly addUser: ControlPlane["addUser"]
@@ -85,11 +87,11 @@ export interface Parts {
   readonly directory: string
   /** Default: the files of `processes`. */
   readonly logFiles?: ReadonlyArray<LogFile> | undefined
-  /** Default: starts the program among `processes` again. */
+  /** Default: restarts kube-controller-manager if it is among `processes`. */
   readonly restartControllers?: Effect.Effect<void, Process.StartFailed> | undefined
 }
 
-/** Makes a control plane of its parts. */
+/** Makes a control plane from its parts. */
 export const make = (parts: Parts): ControlPlane => {
   const named = (name: Program) => parts.processes.find((process) => process.name === name)
   const logFiles = parts.logFiles ?? parts.processes
@@ -135,6 +137,6 @@ const namespace = (admin: User, prefix: string): Effect.Effect<string, Api.Reque
         })
       )
     ),
-    // A test may have stopped the API server for good; its namespaces are gone with it.
+    // A test may have stopped the API server permanently. Its namespaces no longer exist then.
     (name) => Effect.ignore(Api.request(admin, "DELETE", `/api/v1/namespaces/${name}`, { timeoutMillis: 5_000 }))
   )

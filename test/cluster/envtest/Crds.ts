@@ -1,11 +1,11 @@
 /**
- * Custom resource definitions, installed so that the kind is served when the install returns.
+ * Installs CustomResourceDefinitions, and waits until the API server serves their kinds.
  */
 import { Effect, Schedule, Schema } from "effect"
 import * as Api from "./Api.ts"
 import type { User } from "./User.ts"
 
-/** As much of a CustomResourceDefinition as is read here; all of it is sent. */
+/** The fields of a CustomResourceDefinition that this module reads. It sends all fields. */
 export interface CustomResourceDefinition {
   readonly metadata: { readonly name?: string | undefined }
 }
@@ -20,7 +20,7 @@ const Installed = Schema.Struct({
   })
 })
 
-/** Applies a definition and waits until each of its versions is served. True: it was not there before. */
+/** Applies a CustomResourceDefinition and waits until all its served versions are available. Returns true if it is new. */
 export const install = (admin: User, crd: CustomResourceDefinition): Effect.Effect<boolean, Api.RequestFailed> =>
   Effect.gen(function* () {
     const own = `${path}/${crd.metadata.name ?? ""}`
@@ -29,7 +29,7 @@ export const install = (admin: User, crd: CustomResourceDefinition): Effect.Effe
       body: { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", ...crd },
       contentType: "application/apply-patch+yaml"
     })
-    // The server's answer to a definition that it has accepted.
+    // The API server has accepted the definition, so its response has these fields.
     const { spec } = yield* Effect.orDie(Schema.decodeUnknown(Installed)(applied))
     const served = spec.versions.filter((version) => version.served)
     yield* Effect.forEach(served, ({ name }) => {

@@ -1,5 +1,5 @@
 /**
- * A temporary folder that is removed at the end of its Scope, and also when this process is killed before that.
+ * A temporary folder. The end of its Scope removes it. It is also removed if this process is killed before that.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -7,15 +7,15 @@ import { join } from "node:path"
 import { Effect, type Scope } from "effect"
 
 /**
- * As in `Process`, the end of the input is the end of the parent. The programs that write here are being ended by then,
- * by guardians of their own, and may take seconds: the folder is looked after until they have no more time.
+ * As in `Process`, the end of the input is the end of the parent. Guardians then end the programs that write here, which can take
+ * seconds. So this script removes the folder repeatedly, until that time is over.
  */
 const remover = `trap '' HUP INT TERM
 read -r _
 left=8
 while [ $left -gt 0 ]; do rm -rf "$1"; sleep 1; left=$((left - 1)); done`
 
-/** A new folder, readable for this user only. */
+/** Makes a new folder that only this user can read. */
 export const make: Effect.Effect<string, never, Scope.Scope> = Effect.gen(function* () {
   const path = yield* Effect.acquireRelease(
     Effect.promise(() => mkdtemp(join(tmpdir(), "homeostat-envtest-"))),

@@ -6,7 +6,7 @@ import { live } from "../Test.ts"
 import * as Envtest from "./Envtest.ts"
 import { isAlive } from "./fixtures/pids.ts"
 
-/** What a deployment's name and label are. */
+/** A Deployment with three replicas. */
 const deployment = (namespace: string) => ({
   apiVersion: "apps/v1",
   kind: "Deployment",
@@ -192,7 +192,7 @@ describe("Envtest", () => {
             .map((line) => JSON.parse(line))
             .filter((event) => event.objectRef?.name === namespace)
         )
-        // It is written when the request has been answered.
+        // The API server writes the audit event after the response.
         yield* eventually(log, ({ length }) => length > 0)
         expect(yield* log).toMatchObject([
           { verb: "create", user: { username: "admin" }, responseStatus: { code: 201 } }

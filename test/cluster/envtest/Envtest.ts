@@ -1,6 +1,6 @@
 /**
- * Kubernetes for tests, as controller-runtime's envtest is for Go: `Envtest.start` gives a control plane for the lifetime
- * of a Scope. A test that needs no special one takes the shared one instead, see `Shared`.
+ * Kubernetes for tests, as controller-runtime's envtest is for Go. `Envtest.start` returns a control plane for the lifetime of a Scope.
+ * A test that needs no special options takes the shared control plane (`Shared`).
  */
 import { Effect, type Scope } from "effect"
 import * as ControlPlane from "./ControlPlane.ts"
@@ -10,18 +10,18 @@ import * as OwnControlPlane from "./OwnControlPlane.ts"
 /** The programs to start besides etcd and kube-apiserver. */
 export type Options = OwnControlPlane.Options
 
-/** Why there is no control plane. A program that is missing, too, is an error: no test is skipped for it. */
+/** The reasons why a control plane cannot start. A missing program is an error too: tests are never skipped. */
 export type Failure = OwnControlPlane.Failure | ExistingCluster.Failure | ControlPlane.NotOurs
 
-/** All there is: Deployments become available, Jobs complete, and what is deleted goes with all it owns. */
+/** All programs: Deployments become available, Jobs complete, and the garbage collector deletes dependents. */
 export const everything: Options = { controllers: true, scheduler: true, kwok: true }
 
 /**
- * Starts a control plane and waits until it is ready; three to five seconds for etcd and kube-apiserver on two cores. At the end of the
- * Scope no process and no file is left, nor when this process is killed (after a few seconds, then).
+ * Starts a control plane and waits until it is ready. etcd and kube-apiserver need three to five seconds on two cores.
+ * The end of the Scope removes all processes and files. If this process is killed, its guardians remove them within seconds.
  *
- * With `USE_EXISTING_CLUSTER=true`, the cluster of the current context is taken instead: it is expected to have
- * controllers, a scheduler and nodes, and flags of its own: asking for `audit` or `apiServerFlags` is an error then.
+ * `USE_EXISTING_CLUSTER=true` uses the cluster of the current context instead. That cluster must have controllers, a scheduler and nodes.
+ * It has its own flags, so the options `audit` and `apiServerFlags` are errors.
  *
  * @example
  * ```ts

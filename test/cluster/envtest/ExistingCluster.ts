@@ -1,5 +1,5 @@
 /**
- * The cluster of the current kubeconfig in place of a control plane of our own, for `USE_EXISTING_CLUSTER=true`.
+ * The cluster of the current kubeconfig, for `USE_EXISTING_CLUSTER=true`.
  */
 import { Config, Data, Effect, Option, Schedule, Schema, type Scope } from "effect"
 import * as Api from "./Api.ts"
@@ -17,7 +17,7 @@ export class UnusableContext extends Data.TaggedError("UnusableContext")<{ reado
   }
 }
 
-/** Why the existing cluster does not do. */
+/** The reasons why the tests cannot use the existing cluster. */
 export type Failure = Assets.MissingAsset | UnusableContext
 
 const Current = Schema.parseJson(
@@ -45,13 +45,16 @@ const Current = Schema.parseJson(
 
 const viewCurrent = ["config", "view", "--minify", "--flatten", "--raw", "--output=json"]
 
-/** Whether `USE_EXISTING_CLUSTER` asks for it. */
+/** Returns true if `USE_EXISTING_CLUSTER` is `true`. */
 export const wanted: Effect.Effect<boolean> = Config.string("USE_EXISTING_CLUSTER").pipe(
   Effect.map((value) => value === "true"),
   Effect.orElseSucceed(() => false)
 )
 
-/** Reads the current context, by kubectl. Its user, who must be an administrator, has a client certificate or a token. */
+/**
+ * Connects to the cluster of the current context, which kubectl reads. The user must be an administrator with a client certificate or a
+ * token.
+ */
 export const connect: Effect.Effect<ControlPlane.ControlPlane, Failure, Scope.Scope> = Effect.gen(function* () {
   const directory = yield* Directory.make
   const kubeconfigPath = Option.getOrUndefined(yield* Effect.option(Config.string("KUBECONFIG")))
@@ -73,7 +76,7 @@ export const connect: Effect.Effect<ControlPlane.ControlPlane, Failure, Scope.Sc
   if (access.cert === undefined && access.token === undefined) {
     return yield* new UnusableContext({ reason: `its user ${name} has neither a client certificate nor a token` })
   }
-  // The file as it was, JSON being YAML: it may say things that `Access` does not know, such as tls-server-name.
+  // The kubeconfig stays as kubectl printed it (JSON is YAML). It may have fields that `Access` lacks, such as tls-server-name.
   const admin = yield* User.make(directory, access, [], view.stdout)
   return ControlPlane.make({
     admin,
@@ -88,7 +91,7 @@ const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
 const Signed = Schema.Struct({ status: Schema.Struct({ certificate: Schema.StringFromBase64 }) })
 
-/** Has the cluster's own authority certify the user, which takes a right that administrators have. */
+/** Requests a client certificate for the user from the cluster, and approves the request. Administrators have the necessary permissions. */
 const certified = (
   admin: User.User,
   directory: string,

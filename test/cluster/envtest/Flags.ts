@@ -1,9 +1,9 @@
 /**
- * The command lines of a control plane: what controller-runtime's envtest passes, on loopback addresses only.
+ * The command lines of a control plane: the flags of controller-runtime's envtest, with loopback addresses only.
  */
 import { host } from "./Port.ts"
 
-/** The controllers that tests rely on; all of them would cost start-up time and bring cloud and node logic. */
+/** The controllers that tests need. All controllers would take longer to start, and would include cloud and node logic. */
 export const controllers: ReadonlyArray<string> = [
   "namespace-controller",
   "garbage-collector-controller",
@@ -30,8 +30,8 @@ export const controllers: ReadonlyArray<string> = [
 ]
 
 /**
- * etcd, without the disk syncs that only matter to data somebody wants to keep, and with the shortest election, which it
- * waits for even when alone (0.7 s less).
+ * etcd, without the disk syncs that only durable data needs. The election timeout is the shortest, because even a single member waits for
+ * it (saves 0.7 s).
  */
 export const etcd = (port: number, dataDirectory: string): ReadonlyArray<string> => [
   `--data-dir=${dataDirectory}`,
@@ -43,7 +43,7 @@ export const etcd = (port: number, dataDirectory: string): ReadonlyArray<string>
   "--election-timeout=100"
 ]
 
-/** The files that the flags name. */
+/** The files in the flags. */
 export interface Files {
   readonly authorityCertificate: string
   readonly authorityKey: string
@@ -54,9 +54,9 @@ export interface Files {
 }
 
 /**
- * kube-apiserver. Two admission plugins are off, because the controllers they count on may not run: ServiceAccount wants
- * an account in each namespace (it is on where `tokens` are asked for), TaintNodesByCondition taints new nodes until a
- * node-lifecycle controller finds them ready.
+ * kube-apiserver. Two admission plugins are off, because the controllers that they depend on may not run.
+ * ServiceAccount needs a service account in each namespace; the option `tokens` enables it. TaintNodesByCondition taints new nodes until
+ * a node-lifecycle controller finds them ready.
  */
 export const apiServer = (options: {
   readonly port: number
@@ -87,7 +87,7 @@ export const apiServer = (options: {
       ])
 ]
 
-/** kube-controller-manager, alone and serving nothing. */
+/** kube-controller-manager, without leader election and without a serving port. */
 export const controllerManager = (
   kubeconfig: string,
   files: Files,
@@ -103,21 +103,21 @@ export const controllerManager = (
   "--secure-port=0"
 ]
 
-/** kube-scheduler, alone and serving nothing. */
+/** kube-scheduler, without leader election and without a serving port. */
 export const scheduler = (kubeconfig: string): ReadonlyArray<string> => [
   `--kubeconfig=${kubeconfig}`,
   "--leader-elect=false",
   "--secure-port=0"
 ]
 
-/** kwok, pretending every node of the cluster. */
+/** kwok, which simulates every node of the cluster. */
 export const kwok = (kubeconfig: string, stages: string): ReadonlyArray<string> => [
   `--kubeconfig=${kubeconfig}`,
   `--config=${stages}`,
   "--manage-all-nodes=true"
 ]
 
-/** One line in the audit log for each request that was answered: who, what, when, and the Audit-ID. */
+/** Writes one line in the audit log per response: the user, the request, the time and the Audit-ID. */
 export const auditPolicy = JSON.stringify({
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",

@@ -1,11 +1,11 @@
 /**
- * The file that tells a client where a cluster is, whom to trust and who it is.
+ * Kubeconfig files.
  */
 
-/** What a kubeconfig says; certificates and keys are PEM. */
+/** The cluster and the user of a kubeconfig. Certificates and keys are PEM. */
 export interface Access {
   readonly server: string
-  /** The certificate of the authority that signed the server's; absent: the system's trust. */
+  /** The CA certificate of the API server; undefined if the system trusts the API server's CA. */
   readonly ca: string | undefined
   readonly user: string
   readonly cert?: string | undefined
@@ -13,7 +13,7 @@ export interface Access {
   readonly token?: string | undefined
 }
 
-/** A kubeconfig (YAML) with one cluster, one user and one context, all data inside it. */
+/** Returns a kubeconfig (YAML) with one cluster, one user and one context. It embeds all data. */
 export const render = (access: Access): string => {
   const line = (name: string, value: string | undefined): ReadonlyArray<string> =>
     value === undefined ? [] : [`${name}: ${value}`]

@@ -1,12 +1,12 @@
 /**
- * kubectl, against one cluster, without access to the home folder of the user.
+ * Runs kubectl against one cluster, without access to the user's home folder.
  */
 import { join } from "node:path"
 import { Effect } from "effect"
 import * as Assets from "./Assets.ts"
 import * as Process from "./Process.ts"
 
-/** Runs kubectl with a kubeconfig; every exit code is a result. `home` is a folder for its cache. */
+/** Runs kubectl with a kubeconfig. Every exit code is a result. `home` is the folder for its cache. */
 export const run = (
   options: { readonly kubeconfigPath: string | undefined; readonly home: string },
   args: ReadonlyArray<string>,

@@ -1,12 +1,12 @@
 /**
- * The end of a log file that another process is writing.
+ * Reads the end of a log file to which another process writes.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs"
 
-/** At most this many bytes of a log are read: its end is what explains a failure. */
+/** The most bytes that are read from a log. Its end explains a failure. */
 const window = 64 * 1024
 
-/** The last lines of a file, from byte `from` on (0: from its start); empty when there is no such file. */
+/** Returns the last lines of a file, from byte `from` on (0: from its start). Empty if the file does not exist. */
 export const tail = (path: string, lines: number, from = 0): string => {
   let file: number
   try {
@@ -25,5 +25,5 @@ export const tail = (path: string, lines: number, from = 0): string => {
   }
 }
 
-/** How many bytes the file has now; 0 when there is no such file. */
+/** The size of the file in bytes; 0 if the file does not exist. */
 export const size = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0

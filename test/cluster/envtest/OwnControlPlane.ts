@@ -1,5 +1,5 @@
 /**
- * A control plane of programs that we start.
+ * A control plane whose programs this process starts.
  */
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -17,33 +17,33 @@ import * as User from "./User.ts"
 /** The programs to start besides etcd and kube-apiserver, and their flags. */
 export interface Options {
   /**
-   * kube-controller-manager: garbage collection, namespaces, Deployments, Jobs and the like (`Flags.controllers`), or the
+   * kube-controller-manager with `Flags.controllers` (garbage collection, namespaces, Deployments, Jobs and others), or with the
    * controllers named here.
    */
   readonly controllers?: boolean | ReadonlyArray<string> | undefined
   /** kube-scheduler. */
   readonly scheduler?: boolean | undefined
-  /** kwok and a Node named `kwok`: nodes are ready and pods run, without anything running (`assets/kwok/stages.yaml`). */
+  /** kwok and a Node named `kwok`: nodes are ready and pods run, without any containers (`assets/kwok/stages.yaml`). */
   readonly kwok?: boolean | undefined
-  /** Writes a line about each request that was answered to `auditLogPath`. */
+  /** Writes a line about each response to `auditLogPath`. */
   readonly audit?: boolean | undefined
   /**
-   * Pods have the token of their ServiceAccount mounted, as in any cluster, and wait for the account: it takes the controllers, which
-   * make one in each namespace. Default: neither.
+   * Mounts the token of the ServiceAccount into pods, as any cluster does. A pod then needs its ServiceAccount, which the controllers
+   * create in each namespace. Default: false.
    */
   readonly tokens?: boolean | undefined
-  /** More flags for kube-apiserver; of one that is given twice, the last counts. */
+  /** Further flags for kube-apiserver. The last value of a repeated flag counts. */
   readonly apiServerFlags?: ReadonlyArray<string> | undefined
 }
 
-/** Why a control plane did not start. */
+/** The reasons why a control plane does not start. */
 export type Failure = Assets.MissingAsset | Process.StartFailed | Api.RequestFailed
 
-/** Starts the programs and waits until each is ready. */
+/** Starts the programs and waits until each is ready. Fails before any start if a program is missing. */
 export const start = (options: Options): Effect.Effect<ControlPlane.ControlPlane, Failure, Scope.Scope> =>
   Effect.gen(function* () {
     const find = (program: Assets.Program, wanted: boolean) => (wanted ? Assets.find(program) : Effect.void)
-    // All are looked up before any is started: what is missing is said at once.
+    // This finds all programs before any start, so a missing program fails at once.
     const controllers = options.controllers === true ? Flags.controllers : options.controllers || []
     const assets = {
       etcd: yield* Assets.find("etcd"),
@@ -66,11 +66,11 @@ export const start = (options: Options): Effect.Effect<ControlPlane.ControlPlane
         name,
         executable,
         args,
-        // Not the environment of this process: nothing of the machine shall reach a test's control plane.
+        // The programs do not get the environment of this process, so that the machine's settings cannot affect a test.
         env: { PATH: process.env.PATH, HOME: directory, TMPDIR: directory },
         log: join(directory, `${name}.log`),
         ready,
-        // Nothing is worth keeping, and an API server takes up to a minute to send its watchers away.
+        // No data needs to be kept, and an API server takes up to a minute to close its watches.
         atEnd: "kill"
       })
 
@@ -115,7 +115,7 @@ export const start = (options: Options): Effect.Effect<ControlPlane.ControlPlane
               "kube-controller-manager",
               assets.controllerManager,
               Flags.controllerManager(admin.kubeconfigPath, files, controllers),
-              // It serves nothing that could be asked: the first that its controllers make tells that they run.
+              // It serves no port for a readiness check. It runs once its controllers have created the first ServiceAccount.
               controllers.includes(accounts)
                 ? Api.answers(admin, "/api/v1/namespaces/default/serviceaccounts/default")
                 : undefined
@@ -156,12 +156,12 @@ const node = {
 
 const nodeIsReady = (admin: User.User): Effect.Effect<boolean> =>
   Api.request(admin, "GET", "/api/v1/nodes/kwok").pipe(
-    // The stage sets no other condition, so the first "True" is the one of "Ready".
+    // The kwok stage sets no other condition, so this reason belongs to the condition "Ready".
     Effect.map(({ body }) => body.includes(`"reason":"KubeletReady"`)),
     Effect.orElseSucceed(() => false)
   )
 
-/** Starts on a free port, and on another one when somebody took it first. */
+/** Starts a program on a free port. Tries up to four more ports if another program took the port first. */
 const onFreePort = (
   start: (port: number) => Effect.Effect<Process.Process, Process.StartFailed, Scope.Scope>
 ): Effect.Effect<{ readonly port: number; readonly process: Process.Process }, Process.StartFailed, Scope.Scope> =>
@@ -175,7 +175,7 @@ const auditIn = (directory: string): Effect.Effect<{ readonly policy: string; re
   return Effect.as(write(audit.policy, Flags.auditPolicy), audit)
 }
 
-/** The names and addresses that pods and tests reach the API server by; 10.0.0.1 is the Service `kubernetes`. */
+/** The names and addresses at which pods and tests reach the API server; 10.0.0.1 is the Service `kubernetes`. */
 const names = {
   dns: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
   ip: [Port.host, "10.0.0.1"]

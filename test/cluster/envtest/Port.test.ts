@@ -7,7 +7,7 @@ import * as Port from "./Port.ts"
 describe("Port", () => {
   live("a port that somebody listens on is not given out", () =>
     Effect.gen(function* () {
-      // The same seed draws the same ports: the first is taken by the time of the second draw.
+      // The same seed draws the same ports. The test listens on the first port before the second draw.
       const draw = Port.free.pipe(Effect.withRandom(Random.make("seed")))
       const first = yield* draw
       yield* Effect.acquireRelease(

@@ -4,13 +4,12 @@
 import { createServer } from "node:net"
 import { Effect, Random } from "effect"
 
-/** The only address that anything listens on. */
+/** The only address on which the programs listen. */
 export const host = "127.0.0.1"
 
 /**
- * A port that was free a moment ago: whoever starts a server on it tries again with another when it was taken meanwhile.
- * From below the range that operating systems hand out to outgoing connections (32768 and up), so that a server which is
- * stopped for a while finds its port still free.
+ * Returns a port that was free a moment ago. Another program may take the port first, so the caller retries with another port.
+ * The port is below the range for outgoing connections (32768 and up). So a server that stops for a while finds its port still free.
  */
 export const free: Effect.Effect<number> = Effect.gen(function* () {
   while (true) {

@@ -1,18 +1,20 @@
 /**
- * Programs that do not outlive the process that started them, even when that one is killed with SIGKILL.
+ * Starts programs that end with the process that started them, even if SIGKILL ends that process.
  *
- * Each program is started by a few lines of shell that first fork a guardian and then become the program, under the same
- * process id. The guardian waits at the end of a pipe whose only writer is this process. When this process is gone,
- * however it went, the guardian terminates the program's process group, kills it if it is still there seconds later, and
- * is gone itself. When the program ends first, this process closes the pipe, with the same effect on what it leaves.
+ * A few lines of shell start each program. The shell forks a guardian, and then becomes the program with the same process id. The
+ * guardian waits for the end of a pipe whose only writer is this process.
  *
- * As each program leads a process group of its own, an interrupt typed at a terminal reaches the test run alone.
+ * When this process ends, in any way, the guardian sends SIGTERM to the program's process group. It sends SIGKILL after the grace period,
+ * and then ends itself. When the program ends first, this process closes the pipe, so the guardian ends the program's children in the
+ * same way.
+ *
+ * Each program leads its own process group, so Ctrl-C in a terminal reaches the test run only.
  */
 import { closeSync, openSync } from "node:fs"
 import { Data, Effect, Schedule, type Scope } from "effect"
 import * as Log from "./Log.ts"
 
-/** A program did not start, or was not ready in time; the message ends with the last lines of its log. */
+/** A program did not start, or was not ready in time. The message ends with the last lines of its log. */
 export class StartFailed extends Data.TaggedError("StartFailed")<{
   readonly program: string
   readonly reason: string
@@ -26,44 +28,44 @@ export class StartFailed extends Data.TaggedError("StartFailed")<{
 /** The whole environment of a program. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What is started, and what it takes to be ready. */
+/** The program to start, and the condition for its readiness. */
 export interface Options {
-  /** What messages call it. */
+  /** The name of the program in messages. */
   readonly name: string
   readonly executable: string
   readonly args: ReadonlyArray<string>
   /** Default: the environment of this process. */
   readonly env?: Environment | undefined
-  /** The file that its output is added to. */
+  /** The file to which its output is appended. */
   readonly log: string
-  /** Asked again and again until it says true; default: ready at once. */
+  /** Repeated until it returns true. Default: the program is ready at once. */
   readonly ready?: Effect.Effect<boolean> | undefined
-  /** How long it may take to be ready; default 60 000. */
+  /** The time limit for readiness, in milliseconds. Default 60 000. */
   readonly startMillis?: number | undefined
-  /** How long it may take to end by SIGTERM before it is killed; default 5 000. */
+  /** The grace period between SIGTERM and SIGKILL, in milliseconds. Default 5 000. */
   readonly graceMillis?: number | undefined
-  /** How it ends with its Scope, or with this process; default `stop`. */
+  /** How the program ends with its Scope or with this process. Default `stop`. */
   readonly atEnd?: "stop" | "kill" | undefined
 }
 
-/** A program under our control, running or not. Starts and ends take turns. */
+/** A program that this process controls, running or not. `start`, `stop` and `kill` wait for each other. */
 export interface Process {
   readonly name: string
   /** The file with its output. */
   readonly log: string
-  /** Its process id, or undefined while it is not running. */
+  /** The process id; undefined while the program is not running. */
   readonly pid: () => number | undefined
-  /** Starts it, with the same arguments as before, and waits until it is ready; nothing when it runs already. */
+  /** Starts the program with the same arguments as before, and waits until it is ready. Does nothing if the program already runs. */
   readonly start: Effect.Effect<void, StartFailed>
-  /** SIGTERM, and SIGKILL when the grace is over; waits for its end. */
+  /** Sends SIGTERM, and SIGKILL after the grace period. Waits until the program has ended. */
   readonly stop: Effect.Effect<void>
-  /** SIGKILL; waits for its end. */
+  /** Sends SIGKILL, and waits until the program has ended. */
   readonly kill: Effect.Effect<void>
-  /** SIGSTOP: it keeps its connections and answers nothing. */
+  /** Sends SIGSTOP: the program keeps its connections and does not respond. */
   readonly pause: Effect.Effect<void>
-  /** SIGCONT. */
+  /** Sends SIGCONT. */
   readonly resume: Effect.Effect<void>
-  /** Waits until it has ended, however that comes about. */
+  /** Waits until the program has ended, for any reason. */
   readonly ended: Effect.Effect<void>
 }
 
@@ -75,9 +77,9 @@ export interface Result {
 }
 
 /**
- * `$$` is the id of the shell, which the program takes over and which names its group. SIGCONT lets a stopped program see
- * the SIGTERM. The guardian ignores the signal that it sends to its own group, and ends with the group by the last line.
- * `$0` is the grace, in whole seconds since POSIX knows no others.
+ * `$$` is the id of the shell and of its process group; the program takes over both. SIGCONT lets a stopped program receive the SIGTERM.
+ * The guardian ignores the SIGTERM that it sends to its own group. The SIGKILL in the last line also ends the guardian.
+ * `$0` is the grace period in whole seconds, because `sleep` in POSIX accepts only whole seconds.
  */
 const guarded = `(
   trap '' HUP INT TERM
@@ -100,7 +102,7 @@ const commandOf = (
 ): Array<string> => ["sh", "-c", guarded, String(Math.ceil(graceMillis / 1000)), executable, ...args]
 
 /**
- * Ends what is left of a program's group, by its guardian: as long as that is in the group, nobody else can get its id.
+ * Closes the pipe, so the guardian ends the rest of the group. The guardian is in the group, so no other group can get its id meanwhile.
  */
 const release = (child: Bun.Subprocess): void => {
   const pipe = child.stdio[3]
@@ -113,16 +115,16 @@ export const start = (options: Options): Effect.Effect<Process, StartFailed, Sco
     Effect.tap((made) => made.start)
   )
 
-/** A program that is started at once and looked after by the caller, who has to `release` it when it has ended. */
+/** A program that runs at once. The caller has to `release` it when it has ended. */
 export interface Spawned {
   /** The id of the program and of its process group. */
   readonly pid: number
   readonly exited: Promise<number>
-  /** Ends what it has left behind. */
+  /** Ends the processes that the program has left behind. */
   readonly release: () => void
 }
 
-/** Starts a program with its output in a file. With this process it ends: by SIGTERM, and after the grace by SIGKILL. */
+/** Starts a program with its output in a file. When this process ends, the program gets SIGTERM, and SIGKILL after the grace period. */
 export const spawn = (
   executable: string,
   args: ReadonlyArray<string>,
@@ -145,7 +147,7 @@ export const spawn = (
   return { pid: child.pid, exited: child.exited, release: () => release(child) }
 }
 
-/** Runs a program to its end. Interruption ends it, and so does the end of this process. */
+/** Runs a program to its end. Every exit code is a result. Interruption or the end of this process ends the program. */
 export const run = (
   executable: string,
   args: ReadonlyArray<string>,
@@ -194,7 +196,7 @@ const make = (options: Options): Effect.Effect<Process> =>
         }
       )
       closeSync(output)
-      // A program that is left running shall not keep a finished test run alive: its guardian waits for just that end.
+      // A running program must not keep a finished test run alive: its guardian waits for the end of the test run.
       child.unref()
       const gone = child.exited.then(() => {
         release(child)
@@ -233,7 +235,7 @@ const make = (options: Options): Effect.Effect<Process> =>
 
     const stop = signal("SIGTERM").pipe(
       Effect.zipRight(signal("SIGCONT")),
-      // Interruptible, as a finalizer is not, and a limit on what cannot be interrupted is none.
+      // The wait is interruptible, because a timeout cannot end an uninterruptible effect, such as a finalizer.
       Effect.zipRight(Effect.interruptible(ended)),
       Effect.timeoutTo({
         duration: options.graceMillis ?? defaultGraceMillis,

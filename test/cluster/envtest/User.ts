@@ -1,21 +1,24 @@
 /**
- * Somebody the API server knows, with all it takes to be them.
+ * Users of an API server, with their credentials.
  */
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Effect } from "effect"
 import * as Kubeconfig from "./Kubeconfig.ts"
 
-/** A user of a cluster: certificates, keys and token as PEM and text, and a kubeconfig that holds the same. */
+/** A user of a cluster: PEM certificates and keys, a token as text, and a kubeconfig with the same data. */
 export interface User extends Kubeconfig.Access {
   readonly groups: ReadonlyArray<string>
   /** The kubeconfig (YAML). */
   readonly kubeconfig: string
-  /** A file with it, there as long as the control plane's Scope is open. */
+  /** The path of a file with the kubeconfig. It exists until the end of the control plane's Scope. */
   readonly kubeconfigPath: string
 }
 
-/** Writes a user's kubeconfig into the folder, readable for this user only. `kubeconfig` replaces the one made here. */
+/**
+ * Writes a user's kubeconfig into the folder, with file mode 0600.
+ * `kubeconfig` replaces the generated kubeconfig.
+ */
 export const make = (
   folder: string,
   access: Kubeconfig.Access,
