@@ -21,7 +21,7 @@ import * as Counted from "./Counted.ts"
 /** The WebApps whose costs are averaged. */
 const count = 20
 
-/** The reconciles without changes of each WebApp. The heap grows by blocks of 16 KiB, so that a few say nothing. */
+/** The number of reconciles without changes for each WebApp. The heap grows in blocks of 16 KiB, so a small number measures nothing. */
 const passes = 200
 
 /** Counts the Effect operations of fibers, and the fibers. */
@@ -37,7 +37,7 @@ class Counter extends Supervisor.AbstractSupervisor<void> {
   }
 }
 
-/** The work of the API server in this process does not count. */
+/** Excludes the work of the API server in this process. */
 const uncounted = Layer.effect(
   Transport.Transport,
   Effect.map(Transport.Transport, (transport) => ({
@@ -52,7 +52,7 @@ const uncounted = Layer.effect(
   }))
 )
 
-/** Whether the current fiber is of the manager, outside of the API server. */
+/** True if the current fiber belongs to the manager, and not to the API server. */
 const isCounted = (): boolean =>
   Option.match(Fiber.getCurrentFiber(), {
     onNone: () => false,

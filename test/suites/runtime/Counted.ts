@@ -23,7 +23,7 @@ export interface Counted {
   readonly metrics: () => ReadonlyArray<Metrics.Family>
   /** The warnings and errors of the log. */
   readonly warnings: ReadonlyArray<string>
-  /** The count of requests without an answer. */
+  /** The number of requests without a response. */
   readonly pending: () => number
   readonly runners: Effect.Effect.Success<ReturnType<typeof Manager.start>>
 }
