@@ -10,7 +10,7 @@ import type { Exchange } from "./Exchange.ts"
 import type { ResourcePath } from "./Path.ts"
 import * as RequestAttributes from "./RequestAttributes.ts"
 
-/** The parts that decide. */
+/** The authorizer and the authentication of a server. */
 export interface Access {
   readonly authorizer: Authorizer
   readonly impersonation: Impersonation

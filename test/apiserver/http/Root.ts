@@ -1,6 +1,4 @@
-/**
- * The paths without objects: the version of the server, its health, and discovery.
- */
+/** The paths without resources: the version of the server, its health, and discovery. */
 
 import * as Negotiation from "../codec/Negotiation.ts"
 import * as Failure from "../model/Failure.ts"
@@ -31,7 +29,7 @@ const version: JsonObject = {
 
 const checks = ["ping", "log", "etcd"]
 
-/** Answers a request that is about no object. */
+/** Handles a request for a path without a resource. */
 export const answer = (
   scope: RequestScope,
   exchange: Exchange.Exchange,
