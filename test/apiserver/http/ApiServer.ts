@@ -1,9 +1,9 @@
 /**
- * A Kubernetes API server: requests in, answers out, over a store in memory.
+ * A Kubernetes API server: requests in, responses out, over a store in memory.
  *
- * A request is decided in one synchronous step, in which nothing else happens, with the time of Effect's Clock. Refusals are
- * thrown inside of that step, caught here, and become a Status; so does whatever else goes wrong. An answer that has to be waited
- * for (a moment that has not come, a watch) waits as an Effect. A step that needs the answer of a webhook runs again with that.
+ * Each request runs in one synchronous step, with the time of Effect's Clock. The handlers throw every failure; this module catches it and
+ * returns a Status. A response that has to wait (for a revision, or for the events of a watch) is an Effect. If a step needs the response
+ * of a webhook, it runs again with that response.
  */
 
 import type { Scope } from "effect"
