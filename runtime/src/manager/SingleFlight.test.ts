@@ -1,4 +1,4 @@
-/** Which requests start at once, which wait, and which are refused. */
+/** The requests that start at once, that wait, and that are rejected. */
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"

@@ -1,4 +1,4 @@
-/** For the tests of observers: the record of a request to a webhook. */
+/** The record of a request to a webhook, for the tests of observers. */
 import { ConfigMap } from "../resource/BuiltIn.ts"
 import type * as Call from "./Call.ts"
 

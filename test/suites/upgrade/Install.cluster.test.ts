@@ -67,7 +67,7 @@ live(
         expect(running.stderr().match(/"level":"warn".*CRD|CRD.*"level":"warn"/g)).toHaveLength(1)
         expect(running.stderr()).not.toContain("is applied")
 
-        // The command in the warning installs the CRDs, and the newer version still decodes its objects.
+        // The command in the warning installs the CRDs of the older version. The newer version can then install its own again.
         const printed = yield* Binary.run(["crd"], Binary.bare(cluster.directory))
         for (const body of loadAll(printed.stdout) as ReadonlyArray<Definition>) {
           const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${body.metadata.name}`

@@ -96,7 +96,7 @@ const ofPod = (limit: JsonObject, pod: JsonObject): ReadonlyArray<string> => {
   )
 }
 
-/** The violations of a limit's bounds. Only containers and pods can have limits; claims have requests only. */
+/** The violations of a limit's bounds. `limits` is undefined for claims, which have only requests. */
 const violations = (
   limit: JsonObject,
   requests: PodResources.Amounts,

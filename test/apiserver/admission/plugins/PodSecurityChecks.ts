@@ -259,7 +259,7 @@ export const seccompAnnotations: Check = (template) => {
       }
 }
 
-/** The forbidden types of a holder's seccomp profile; empty if there are none. */
+/** The forbidden types of a holder's seccomp profile; undefined if the holder has no profile. */
 const seccompOf = (holder: JsonObject): ReadonlyArray<string> | undefined => {
   const profile = contextOf(holder).seccompProfile
   if (!isObject(profile)) return undefined
