@@ -54,7 +54,7 @@ describe("a reconcile is counted", () => {
       { [total("error")]: 1, [own("reconcile_errors_total")]: 1 }
     ],
     [
-      // Two requests, because the runtime does not delay an object after its first unanswered request.
+      // Two errors, because the runtime retries an object without delay after its first unanswered request.
       "that found no server as an error",
       () => Effect.fail(unreachable),
       { [total("error")]: 2, [own("reconcile_errors_total")]: 2 }

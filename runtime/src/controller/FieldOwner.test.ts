@@ -108,7 +108,7 @@ describe("who owns", () => {
     ["spec.args[0]", "rival"],
     ["spec.args[0]", "rival", "without the object"],
     ["spec.args[1]", ""],
-    // Fields without an owner, and fields that only containers of fields own.
+    // Fields without an owner.
     ["spec.paused", ""],
     ["metadata.annotations.a", ""],
     ["spec.replicasX", ""]

@@ -469,7 +469,7 @@ describe("nothing is told of", () => {
         )
       })
       for (let phase = 1; phase <= 60; phase++) {
-        // The status of another controller, which does not matter here, although the status is the same.
+        // A condition of another controller, which does not count, although it is in the same status.
         const theirs = condition("Theirs", `R${phase}`)
         const status = server.get(Widget, "a")?.status
         const others = (status?.conditions ?? []).filter(({ type }) => type !== "Theirs")

@@ -411,7 +411,7 @@ describe("a term that is lost", () => {
         const runner = yield* prepare(reconcile)
         const first = yield* term(runner)
         yield* first.lose
-        // A lost leadership waits at most this long for it.
+        // The reconcile delays the end of the lost term by at most this time.
         yield* pass("5 seconds")
         expect(yield* ended(first.fiber)).toBe(true)
         const second = yield* term(runner)

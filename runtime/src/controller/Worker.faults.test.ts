@@ -396,7 +396,7 @@ describe("when no API server answers", () => {
           "Unreachable +0",
           "Unreachable +1000",
           "Unreachable +2000",
-          // One request succeeded, so the next delay is the first one again.
+          // One reconcile succeeded, so the next failure counts as the first again.
           "Requeue +4000",
           "Unreachable +0",
           "Unreachable +8000"
