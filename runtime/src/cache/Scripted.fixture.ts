@@ -11,7 +11,6 @@ const freeze = <A extends object>(value: A): A => {
   return Object.freeze(value)
 }
 
-/** A small frozen object, because objects in the store must not change. */
 /** An owner by its UID; cluster-scoped without a namespace. */
 export const owner = (uid: string, namespace?: string): KubernetesObject => ({
   metadata: {

@@ -189,7 +189,7 @@ describe("two managers that fight over a field", () => {
     "are told of once in ten minutes, and looked at no more often",
     fighting((world) =>
       Effect.gen(function* () {
-        // The report comes after 35 seconds.
+        // The report is due after 35 seconds.
         yield* fight(world, 122, "5 seconds")
         expect(yield* warnings(world.server)).toHaveLength(1)
         expect(looks(world)).toBe(1)

@@ -54,10 +54,7 @@ export interface Options {
    * which the controllers create. Default: none, as in envtest.
    */
   readonly admissionPlugins?: ReadonlyArray<Plugin> | undefined
-  /**
-   * Whether the ClusterRoles `admin`, `edit` and `view` have the rules that the clusterrole-aggregation-controller gives them. Default: they
-   * have them.
-   */
+  /** True if the ClusterRoles `admin`, `edit` and `view` have the rules that the clusterrole-aggregation-controller adds. Default: true. */
   readonly aggregatedRoles?: boolean | undefined
   /** The address at which clients reach the server, for `/api`: `127.0.0.1:6443`. */
   readonly address?: string | undefined

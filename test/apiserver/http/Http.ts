@@ -189,7 +189,7 @@ const unread = (failure: Failure.Failure): HttpResponse => {
   return { ...answer, headers: { ...answer.headers, connection: "close" } }
 }
 
-/** A kube-apiserver compresses answers of this size or more, in bytes. */
+/** The minimum size of a compressed response, in bytes, as in a kube-apiserver. */
 const leastCompressed = 128 * 1024
 
 /** True if the server compresses the response. */

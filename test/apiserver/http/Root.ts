@@ -70,7 +70,9 @@ export const answer = (
 
 const representations = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
 
-/** The router of a kube-apiserver rejects a client that names none of the media types. It does not know ranges such as `application/*`. */
+/**
+ * Rejects a client that accepts none of the media types, like the router of a kube-apiserver. Ranges such as `application/*` do not match.
+ */
 const checkRepresentation = ({ request: { headers } }: Exchange.Exchange, available: ReadonlyArray<string>): void => {
   const { accept = "" } = headers
   const types = Negotiation.clausesOf(accept).map(({ type }) => type)

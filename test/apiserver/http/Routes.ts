@@ -52,7 +52,7 @@ export const answer = (
   }
 }
 
-/** Built-in APIs answer an unknown path with a Status. No handler answers other unknown paths. */
+/** Built-in APIs respond to an unknown path with a Status. Other unknown paths have no handler. */
 const missing = (scope: RequestScope, group: string): undefined => {
   if (scope.builtInGroups.has(group)) throw Failure.noSuchPath()
   return undefined

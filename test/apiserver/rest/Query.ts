@@ -136,7 +136,7 @@ export const checkDeletion = (options: JsonObject): void => {
   ])
 }
 
-/** A resourceVersion as a number; undefined without one. Throws the result of `refused` for any other text. */
+/** A resourceVersion as a number; undefined if it is empty. Throws the result of `refused` for any other text. */
 export const revision = (text: string, refused: (message: string) => Failure.Failure): number | undefined => {
   if (text === "") return undefined
   if (/^\d+$/.test(text) && Number(text) <= Number.MAX_SAFE_INTEGER) return Number(text)

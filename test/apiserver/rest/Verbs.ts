@@ -36,7 +36,7 @@ export interface Verbs {
     patch: Patch.Patch,
     options: Options & Partial<Patch.PatchOptions>
   ) => Update.Changed
-  /** Deletes an object. `asked` are DeleteOptions. */
+  /** Deletes an object with DeleteOptions. */
   readonly delete: (
     kind: Kind,
     namespace: string,

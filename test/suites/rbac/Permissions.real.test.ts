@@ -63,7 +63,7 @@ const leads = ({ leads }: Started) => Managed.eventually("leadership", Effect.sy
 const expected = (account: Granted.Account) =>
   Audit.distinct(Granted.permissions(account).map((each) => `${each.verb} ${Permissions.pathOf(each)} ${each.group}`))
 
-/** The server refused no request, and the requests used every granted permission. */
+/** Checks that the server forbade no request, and that the requests used every granted permission. */
 const check = (account: Granted.Account) =>
   Effect.gen(function* () {
     const all = Audit.of(account.cluster, account.user.user)

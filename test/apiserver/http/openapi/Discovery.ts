@@ -176,7 +176,7 @@ const responseKind = (of: Kind, { group, kind, version }: Pick<Kind, "group" | "
 const isOwn = (of: Kind, { group, version }: Pick<Kind, "group" | "version">): boolean =>
   of.group === group && of.version === version
 
-/** The subresources of a built-in kind are sorted. `status` of a custom kind comes first. */
+/** The subresources of a kind in the order of a kube-apiserver: sorted for built-in kinds, `status` first for custom kinds. */
 const subresourcesOf = (kind: Kind): ReadonlyArray<Subresource> => {
   const { group, kind: name, version } = kind
   const all = [

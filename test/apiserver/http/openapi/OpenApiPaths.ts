@@ -68,7 +68,7 @@ interface Action {
   readonly action: "list" | "get" | "post" | "put" | "patch" | "delete" | "deletecollection"
   /** The verb that the kind must have. */
   readonly verb: Kind["verbs"][number]
-  /** The first word of the operation's name. */
+  /** The first word of the operation's id. */
   readonly says: string
   readonly subresource?: string
   readonly as?: Subject | undefined
