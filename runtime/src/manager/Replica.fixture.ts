@@ -23,8 +23,8 @@ import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as LeaderElection from "./LeaderElection.ts"
 
 /**
- * The state of a connection: `up`; `refused` (connections break and none opens); `silent` (nothing arrives at the server); `deaf`
- * (requests arrive, answers do not); a number: the latency of requests and of answers in ms.
+ * The state of a connection: `up`; `refused` (connections break, and new ones fail); `silent` (nothing arrives at the server); `deaf`
+ * (requests arrive, responses do not); a number for the latency of requests and responses in ms.
  */
 export type Condition = "up" | "refused" | "silent" | "deaf" | number
 

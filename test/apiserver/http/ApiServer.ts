@@ -50,8 +50,8 @@ export interface Options {
   /** The user of a request without credentials. Default: an administrator. */
   readonly user?: User | undefined
   /**
-   * The admission plugins to turn on besides those that are always on. `ServiceAccount` needs the ServiceAccount `default` in each namespace,
-   * which the controllers create. Default: none, as in envtest.
+   * The admission plugins to enable besides those that are on by default. `ServiceAccount` needs the ServiceAccount `default` in each
+   * namespace, which the controllers create. Default: none, as in envtest.
    */
   readonly admissionPlugins?: ReadonlyArray<Plugin> | undefined
   /** True if the ClusterRoles `admin`, `edit` and `view` have the rules that the clusterrole-aggregation-controller adds. Default: true. */

@@ -1,8 +1,8 @@
 /**
  * Prints the costs of a manager as JSON: per start, per creation, and per reconcile without changes.
  *
- * Run it with `BUN_JSC_useGC=0`, so that the capacity of the heap counts the allocated bytes, and with `BUN_JSC_useJIT=0`, so that
- * compiled code does not avoid some of them. The bytes of a start and of a creation include those of the API server in memory.
+ * Run it with `BUN_JSC_useGC=0`, so that the capacity of the heap counts all allocated bytes. Also set `BUN_JSC_useJIT=0`, because compiled
+ * code avoids some allocations. The bytes of a start and of a creation include those of the API server in memory.
  */
 import { heapStats } from "bun:jsc"
 import * as Client from "@homeostat/runtime/client/Client"
