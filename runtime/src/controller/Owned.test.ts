@@ -360,7 +360,7 @@ describe("what the server stores otherwise than it was sent", () => {
           yield* run(makes(({ spec }) => ({ kept: "1", pruned: `${spec.size}` })))
           yield* touch(server, "1")
           expect(writes(server)).toHaveLength(2)
-          // Another value changes the intent, and is not drift.
+          // Another value changes the intent, but the runtime does not repeat the warning.
           server.change(Widget, "a", { spec: { size: 2 } })
           yield* settle
           yield* touch(server, "2")

@@ -191,7 +191,7 @@ describe("the trace on a child", () => {
           { kind: "ConfigMap", key: "default/a", reason: "drift", fields: ["data.size"] }
         ])
         expect(notes(server)).toEqual(["Created ConfigMap a", "Updated ConfigMap a (data.size)"])
-        // If another manager adds an annotation, the controller restores its own at once, and the trace stays.
+        // With an annotation of another manager, the first write restores all own annotations, and keeps the trace.
         server.change(ConfigMap, "a", { data: { size: "7" }, metadata: { annotations: { theirs: "1" } } })
         yield* settle
         expect(Object.keys(child(server).metadata.annotations ?? {}).sort()).toEqual([

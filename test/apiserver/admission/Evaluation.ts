@@ -47,8 +47,8 @@ export const matchedBy = (
 }
 
 /**
- * Evaluates an expression. Returns its value, or the error message of a kube-apiserver. If `isLast` is set, the expressions exceed the cost
- * limit, and the remaining ones are not evaluated.
+ * Evaluates an expression. Returns its value, or the error message of a kube-apiserver. If `isLast` is true, the expressions exceed the
+ * cost limit, and the remaining ones are not evaluated.
  */
 export const evaluated = (
   { compiled, source }: Expression,

@@ -39,7 +39,7 @@ const known = new WeakMap<JsonObject, ReadonlyArray<Webhook>>()
 /** The groups of reviews, which the server does not store. */
 const virtual: ReadonlySet<string> = new Set(["authentication.k8s.io", "authorization.k8s.io"])
 
-/** All webhooks that the server may call for a write. Writes of webhooks and policies call no webhook. */
+/** All webhooks that the server may call for a write. Reviews, and writes of webhooks and policies, call no webhook. */
 export const all = (
   { store }: ServerState,
   phase: keyof typeof storages,
@@ -79,7 +79,7 @@ export const matched = (state: ServerState, { read }: Webhook, attributes: Attri
     ? Matching.matched(state, read.rules, read.matchPolicy, attributes)
     : undefined
 
-/** True if all match conditions are true, or the errors that prevent the decision. */
+/** True if all match conditions are true, or their errors. With the failure policy Ignore, errors count as false. */
 export const conditionsMet = (
   { conditions, ignored }: Webhook,
   input: AdmissionExpressions.Input

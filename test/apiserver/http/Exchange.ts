@@ -125,7 +125,7 @@ const headersOf = ({ warnings }: Pick<Exchange, "warnings">): { readonly [name: 
   ...(warnings.size > 0 && { warning: warningOf([...warnings]) })
 })
 
-/** The maximum total length of the warnings. If they exceed it, the server truncates each of them. */
+/** The maximum total length of the warnings. If they exceed it, the server truncates each of them and drops the last ones. */
 const mostText = 4096
 const mostOfEach = 256
 
@@ -135,6 +135,6 @@ const warningOf = (texts: ReadonlyArray<string>): string => {
   return shown.map((one) => `299 - "${printable(one).replace(/["\\]/g, "\\$&")}"`).join(", ")
 }
 
-/** Removes line breaks, and characters beyond Latin-1, which HTTP/1.1 does not allow in a header. */
+/** Percent-encodes all characters except printable ASCII, because a header must not contain line breaks or characters beyond Latin-1. */
 const printable = (text: string): string =>
   text.replace(/[^\x20-\x7e]/gu, (character) => encodeURIComponent(character.toWellFormed()))

@@ -56,7 +56,7 @@ export const list = (query: URLSearchParams, watches = false): ListOptions => {
   return options
 }
 
-/** A watch without a resourceVersion begins with the existing objects, as with `sendInitialEvents`. */
+/** A watch without a resourceVersion, or from 0, begins with the existing objects, as with `sendInitialEvents`. */
 const withInitialEvents = (options: ListOptions): ListOptions =>
   options.watch &&
   options.sendInitialEvents === undefined &&
