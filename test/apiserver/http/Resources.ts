@@ -96,6 +96,7 @@ const watch = (
     : opened
 }
 
+/** Handles POST: creates the object in the body. Throws a Failure. */
 export const create = (request: ResourceRequest): Answer => {
   const { exchange, kind, path, scope } = request
   const accepted = acceptedBy(request)
@@ -107,6 +108,7 @@ export const create = (request: ResourceRequest): Answer => {
   return Exchange.answer(exchange, 201, View.object(viewOf(request, accepted), made, exchange.now), accepted)
 }
 
+/** Handles PUT: replaces an object. Throws a Failure. */
 export const update = (request: ResourceRequest): Answer => {
   const { exchange, kind, path, scope } = request
   if (path.name === "") throw Failure.badRequest("name must be provided")
@@ -121,6 +123,7 @@ export const update = (request: ResourceRequest): Answer => {
   return Exchange.answer(exchange, changed.created ? 201 : 200, shown, accepted)
 }
 
+/** Handles PATCH, including server-side apply. Throws a Failure. */
 export const patch = (request: ResourceRequest): Answer => {
   const { exchange, kind, path, scope } = request
   const type = Negotiation.patchType(exchange.request.headers["content-type"], kind.custom)
