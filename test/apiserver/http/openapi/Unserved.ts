@@ -1,5 +1,5 @@
 /**
- * The paths of a kube-apiserver that this server does not serve. It responds with 501, so that clients can tell a missing feature from a
+ * The paths of a kube-apiserver that this server does not serve. It responds with 501, so that clients do not take a missing feature for a
  * missing object. `test/record/api.ts` records them from a kube-apiserver.
  */
 import * as Failure from "../../model/Failure.ts"
