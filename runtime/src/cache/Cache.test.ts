@@ -102,7 +102,7 @@ describe("a read", () => {
         expect(names((yield* Cache.list(WebApp)).items)).toEqual(["a", "b"])
         expect(Option.map(yield* Cache.get(WebApp, a), ({ metadata }) => metadata.name)).toEqual(Option.some("a"))
         expect(names((yield* Cache.list(WebApp, { index: { name: "by-name", value: "b" } })).items)).toEqual(["b"])
-        // One that follows them all, and lacks the index of the other.
+        // An informer for all namespaces, without the index of the other informer.
         yield* Cache.informer(WebApp)
         yield* settle
         expect(names((yield* Cache.list(WebApp, { index: { name: "by-name", value: "b" } })).items)).toEqual(["b"])

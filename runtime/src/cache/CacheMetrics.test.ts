@@ -9,7 +9,7 @@ import { settle, WebApp, withServer } from "./Server.fixture.ts"
 
 const of = (name: string) => `homeostat_${name}{kind="webapps.apps.kubedojo.io"}`
 
-/** A test with a registry of its own. */
+/** A test with its own registry. */
 const metered = (body: (registry: Metrics.Registry) => ReturnType<typeof withServer>) => () => {
   const registry = Metrics.make()
   return Effect.provideService(body(registry)(), Metrics.Metrics, registry)

@@ -116,7 +116,7 @@ describe("an informer", () => {
         yield* settle
         expect([...informer.store.keys()].sort()).toEqual(["one/a", "two/a", "two/b"])
         expect(server.watches()).toBe(2)
-        // A write elsewhere is not laid over what is not followed.
+        // The overlay ignores a write in a namespace that the informer does not watch.
         yield* Client.patch(WebApp, { namespace: "three", name: "a" }, label("x"))
         expect([...informer.store.keys("three")]).toEqual([])
         yield* Client.patch(WebApp, { namespace: "one", name: "a" }, label("x"))

@@ -51,7 +51,7 @@ describe("the changes for subscribers", () => {
     expect(
       list("20", web({ name: "same", rv: "1" }), web({ name: "changed", rv: "12" }), web({ name: "new", rv: "13" }))
     ).toEqual(["deleted gone 3 relisted", "updated changed 2->12 relisted", "added new 13 relisted"])
-    // What others remember by the identity of the object stays remembered.
+    // The same object keeps its identity, so caches that use the object as their key stay valid.
     expect(table.get("default/same")).toBe(same)
   })
 

@@ -13,7 +13,7 @@ const fixture = (namespace?: string) => {
   return {
     table,
     overlay,
-    /** What a reader sees: the resourceVersion, with the UID where it matters. */
+    /** The resourceVersion that a reader sees, with the UID if it matters. */
     seen: () => table.get(key)?.metadata.resourceVersion,
     event: (rv: string, uid?: string) => {
       overlay.watched(key, a(rv, uid))
@@ -105,7 +105,7 @@ describe("an own write", () => {
     expect(seen()).toBeUndefined()
     deleted("7")
     expect(overlay.size()).toBe(0)
-    // It may come back: leaving is not dying.
+    // The object may come back, because leaving the selection is not a deletion.
     event("9")
     expect(seen()).toBe("9")
   })
@@ -149,7 +149,7 @@ describe("an own deletion", () => {
     expect(Math.max(...sizes)).toBe(8192)
     expect(table.get("default/n0")).toBeDefined()
     expect(table.get("default/n19999")).toBeUndefined()
-    // The watch ends what is left.
+    // The events of the watch remove all remaining overlays.
     for (const name of names) overlay.watched(`default/${name}`, undefined)
     expect([overlay.size(), table.size()]).toEqual([0, 0])
   })
@@ -258,7 +258,7 @@ describe("a list", () => {
     event("50")
     answered("70")
     overlay.relisting()
-    // A server restored from a backup counts from an earlier number.
+    // A server that was restored from a backup continues with a lower resourceVersion.
     overlay.relisted("40")
     overlay.watched(key, a("30"))
     expect(seen()).toBe("30")

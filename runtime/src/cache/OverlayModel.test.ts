@@ -8,20 +8,20 @@ import * as Mirror from "./Mirror.ts"
 import { owner as ownerOf, web } from "./Scripted.fixture.ts"
 import * as Store from "./Store.ts"
 
-// A model of the whole: a server with its history, our writes with their answers on the way, and a watch that lags behind.
+// A model of a server with its history, own writes whose responses are in flight, and a delayed watch.
 
 type Command =
   | { readonly _tag: "write"; readonly by: "us" | "them"; readonly key: number }
   | { readonly _tag: "delete"; readonly by: "us" | "them"; readonly key: number; readonly answer: "status" | "object" }
-  /** One of the answers on the way arrives. */
+  /** One of the responses in flight arrives. */
   | { readonly _tag: "answer"; readonly which: number }
-  /** The watch tells the next events, as one chunk. */
+  /** The watch delivers the next events as one chunk. */
   | { readonly _tag: "events"; readonly count: number }
   | { readonly _tag: "bookmark" }
   | { readonly _tag: "begin" }
-  /** The server makes the list that was asked for. */
+  /** The server takes the snapshot for the requested list. */
   | { readonly _tag: "snapshot" }
-  /** The next object of that list arrives. */
+  /** The next object of the list arrives. */
   | { readonly _tag: "stage" }
   | { readonly _tag: "commit" }
 
@@ -59,36 +59,36 @@ const arbitrary: FastCheck.Arbitrary<Command> = FastCheck.oneof(
   { weight: 1, arbitrary: FastCheck.constant({ _tag: "commit" as const }) }
 )
 
-// "max": by itself FastCheck makes arrays of about ten, too short for what has to come together here.
+// With its default size, FastCheck makes arrays of about ten commands, which are too short for the rare combinations.
 const commands = FastCheck.array(arbitrary, { minLength: 5, maxLength: 60, size: "max" })
 
-/** One state in the history of a key; no object means that there was none. */
+/** One state in the history of a key; without an object if the key did not exist. */
 interface Moment {
   readonly object: KubernetesObject | undefined
 }
 
 interface Answer {
   readonly key: string
-  /** Which moment of the key it tells of. */
+  /** The index of the moment in the key's history. */
   readonly moment: number
-  /** The object that was deleted. */
+  /** The UID of the deleted object. */
   readonly deleted: string | undefined
   readonly deliver: () => void
 }
 
-/** The list that replaces the copy: none, one that is on the way to the server, or one that is on the way back. */
+/** The list that replaces the cached objects: no list, a request in flight, or a response in flight. */
 type Listing =
   | "no"
   | "asked"
   | {
       readonly at: number
       readonly revision: number
-      /** Those that have not arrived yet. */
+      /** The objects that have not arrived yet. */
       readonly objects: Array<KubernetesObject>
       readonly moments: ReadonlyMap<string, number>
     }
 
-/** Runs commands; `version` makes resourceVersions of numbers. Fails by throwing. */
+/** Runs commands. `version` converts revisions to resourceVersions. Throws if an assertion fails. */
 const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) => string): void => {
   const numeric = version(1) === "1"
   const table = Store.make()
@@ -101,14 +101,14 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     readonly key: string
     readonly moment: number
   }> = []
-  /** The oldest moment that a reader may still see: of what was answered, what the watch has delivered, and what was read. */
+  /** The oldest moment that a reader may still see, given the responses, the delivered events and the earlier reads. */
   const floors = new Map<string, number>()
-  /** Objects whose deletion has been answered. */
+  /** The UIDs of objects whose deletion the server has confirmed. */
   const deleted = new Set<string>()
   const answers: Array<Answer> = []
   let revision = 100
   let uids = 0
-  /** How much of the log the watch has delivered. */
+  /** The number of log entries that the watch has delivered. */
   let deliveredTo = 0
   const server: { listing: Listing } = { listing: { at: 0, revision, objects: [], moments: new Map() } }
   const delivered = new Map<string, KubernetesObject>()
@@ -122,7 +122,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
   const same = (one: KubernetesObject | undefined, other: KubernetesObject | undefined): boolean =>
     one?.metadata.uid === other?.metadata.uid && one?.metadata.resourceVersion === other?.metadata.resourceVersion
 
-  /** What the subscribers know must be what the watch has delivered, delivered in steps that fit together. */
+  /** Checks that the changes for subscribers are consistent steps, and lead to the state that the watch has delivered. */
   const follow = (changes: ReadonlyArray<Store.Change>): void => {
     for (const { object, previous, type } of changes) {
       const key = `${object.metadata.namespace}/${object.metadata.name}`
@@ -142,19 +142,19 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     answers.push({ key, moment: history(key).length - 1, deleted, deliver })
   }
 
-  /** What a reader knows once an answer has arrived. */
+  /** Updates the guarantees of a reader after a response has arrived. */
   const deliverAnswer = ({ deleted: uid, deliver, key, moment }: Answer): void => {
     deliver()
     const floor = floors.get(key) ?? 0
     if (uid !== undefined) {
       deleted.add(uid)
-      // Who deletes by name what the cache has not shown yet learns that this object is gone, not what else was there.
+      // A deletion by name of an uncached object proves only that this object is gone, not what else existed.
       if (history(key).findIndex(({ object }) => object?.metadata.uid === uid) > floor) return
     }
     floors.set(key, Math.max(floor, moment))
   }
 
-  /** What a reader knows once the watch, or a list, has delivered a moment. */
+  /** Updates the guarantees of a reader after the watch or a list has delivered a moment. */
   const heard = (key: string, moment: number): void => {
     floors.set(key, Math.max(floors.get(key) ?? 0, moment))
   }
@@ -178,7 +178,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     revision++
     const last = web({ name, rv: version(revision), uid })
     remember(key, { type: "DELETED", object: last }, undefined)
-    // Taking the last finalizer off is answered with the state before, a deletion with a Status.
+    // The response to the removal of the last finalizer is the former state. The response to a deletion is a Status.
     if (by === "us") answer(key, uid, () => overlay.deleted(key, uid, how === "object" ? resourceVersion : undefined))
   }
 
@@ -194,7 +194,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
           `${key} shows ${shown?.metadata.uid ?? "nothing"} at ${shown?.metadata.resourceVersion}, but moment ${floor} was known`
         )
       }
-      // A version that compares with nothing is the watch's to tell, but for what is deleted.
+      // If versions are not comparable, only the watch updates the cache, except for deleted objects.
       const known = delivered.get(key)
       if (
         !numeric &&
@@ -202,7 +202,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
         !(shown === undefined && known !== undefined && deleted.has(known.metadata.uid))
       )
         throw new Error(`${key} shows ${shown?.metadata.resourceVersion}, the watch says otherwise`)
-      // Reads do not go back either.
+      // Reads must not go back either.
       floors.set(key, Math.max(floor, found))
     }
   }
@@ -244,7 +244,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
       events: next.map(({ event }) => event),
       resourceVersion: version(last.revision)
     })
-    // Every event is delivered, our own writes and what they hide included, as itself and in its place.
+    // Subscribers get every event in its order, including events of own writes and events that an overlay hides.
     expect(changes.length).toBe(next.length)
     next.forEach(({ event }, index) => {
       expect("object" in event && changes[index]?.object === event.object).toBe(true)
@@ -296,7 +296,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     check()
   }
 
-  // In the end everything arrives, and the cache is the server's state with nothing laid over it.
+  // At the end everything has arrived, and the cache equals the state of the server without overlays.
   for (const each of answers) deliverAnswer(each)
   snapshot()
   commit()

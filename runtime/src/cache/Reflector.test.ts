@@ -17,7 +17,7 @@ const at = (phase: Phase, change: Partial<State> = {}): State => ({
   ...change
 })
 
-/** Every state, as far as transitions differ. */
+/** All states that differ in their transitions. */
 const rows: { readonly [name: string]: State } = {
   "waiting to list": at({ _tag: "Waiting", request: list }),
   "waiting to list on": at({ _tag: "Waiting", request: more }),
@@ -101,7 +101,7 @@ const showAction = (action: Action): string => {
   }
 }
 
-/** What a step does, and for delays, what it will do then. */
+/** The actions of a step. For a delay, it includes the action after the delay. */
 const show = (state: State, input: Input): string => {
   const [next, actions] = step(state, input)
   if (actions.length === 0) return next === state ? "-" : "changed without an action"
@@ -109,7 +109,7 @@ const show = (state: State, input: Input): string => {
   return actions.map(showAction).join(", ") + then
 }
 
-/** Every cell that does something; a cell that is not here must change nothing, as it cannot happen. */
+/** All transitions with an action. All other combinations cannot occur, and must change nothing. */
 const table: { readonly [row: string]: { readonly [input: string]: string } } = {
   "waiting to list": { elapsed: "begin, ask list" },
   "waiting to list on": { elapsed: "ask list c1" },
@@ -213,7 +213,7 @@ describe("each cell of the table", () => {
   }
 })
 
-/** The state after some inputs, each of which must be possible. */
+/** The state after these inputs, each of which must be possible. */
 const after = (state: State, ...all: ReadonlyArray<Input>): State =>
   all.reduce((current, input) => {
     const [next, actions] = step(current, input)
@@ -228,7 +228,7 @@ const clean: Input = { _tag: "Ended", livedMillis: 300_000 }
 const short: Input = { _tag: "Ended", livedMillis: 10 }
 const idle: Input = { _tag: "Idle" }
 
-/** The delays of one failure again and again, in ms. */
+/** The delays in ms after the same failure, repeated. */
 const delays = (state: State, input: Input, count: number): ReadonlyArray<number> => {
   const all: Array<number> = []
   let current = state
@@ -384,7 +384,7 @@ test("a step that goes on ends with one thing to wait for, whatever happens in w
       expect(waits).toEqual(actions.slice(-1))
       for (const action of actions) {
         if (action._tag === "Begin") begun = true
-        // What is committed was begun after the last commit: nothing of an older attempt is in it.
+        // The committed list began after the last commit, so it contains nothing of an older attempt.
         if (action._tag === "Commit") {
           expect(begun).toBe(true)
           begun = false
@@ -398,6 +398,6 @@ test("a step that goes on ends with one thing to wait for, whatever happens in w
   }
   const choices = FastCheck.array(FastCheck.nat(Object.keys(inputs).length), { maxLength: 400, size: "max" })
   FastCheck.assert(FastCheck.property(choices, walk), { numRuns: 100, seed: Seed.current() })
-  // A walk that never gets as far as a commit shows nothing.
+  // A run without commits would prove nothing.
   expect(commits).toBeGreaterThan(100)
 })

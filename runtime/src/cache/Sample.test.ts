@@ -3,7 +3,7 @@ import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Sample from "./Sample.ts"
 import { web } from "./Scripted.fixture.ts"
 
-/** An object that is so many characters longer than the shortest. */
+/** An object with this many characters more than the shortest one. */
 const sized = (name: string, more: number): KubernetesObject =>
   web({ name, rv: "1", labels: { padding: "x".repeat(more) } })
 
@@ -20,7 +20,7 @@ test("a kind of few objects is measured exactly", () => {
 test("of many objects the mean is near the truth, and few are measured", () => {
   let measured = 0
   const objects = Array.from({ length: 20_000 }, (_, index) => {
-    // Sizes that repeat themselves, though not in step with the sample.
+    // The sizes repeat, but not at the interval of the sample.
     const object = sized(`object-${index}`, (index * 37) % 1000)
     const toJSON = () => {
       measured++

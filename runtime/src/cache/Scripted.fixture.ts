@@ -1,6 +1,4 @@
-/**
- * For the tests of this folder: objects, failures, and a server that does what a test tells it to.
- */
+/** Objects, failures and a scripted server, for the tests of this folder. */
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as ApiError from "../client/ApiError.ts"
@@ -13,7 +11,6 @@ const freeze = <A extends object>(value: A): A => {
   return Object.freeze(value)
 }
 
-/** A small object, frozen: what is in the store is nobody's to change. */
 /** An owner by its UID; cluster-scoped without a namespace. */
 export const owner = (uid: string, namespace?: string): KubernetesObject => ({
   metadata: {
@@ -53,7 +50,7 @@ export const web = (options: {
 
 const request = { method: "GET", path: "/apis/apps.kubedojo.io/v1beta1/webapps" }
 
-/** What the server answers instead of success. */
+/** An error response of the server. */
 export const refusal = (code: number, reason: string, retryAfterSeconds = 0, message = reason): ApiError.Answered =>
   reason === ""
     ? ApiError.fromResponse(request, {
@@ -63,7 +60,7 @@ export const refusal = (code: number, reason: string, retryAfterSeconds = 0, mes
       })
     : ApiError.fromStatus(request, { kind: "Status", code, reason, message, details: { retryAfterSeconds } }, code)
 
-/** No answer. */
+/** A request without a response. */
 export const unreachable = new ApiError.Transport({
   message: "GET /apis: connect ECONNREFUSED",
   code: "ECONNREFUSED",
@@ -73,13 +70,13 @@ export const unreachable = new ApiError.Transport({
   request
 })
 
-/** What a watch does next. */
+/** The next outcome of a watch. */
 export type Happening = ReadonlyArray<Watch.Event> | Watch.Ended | Watch.Idle | ApiError.Transport
 
 export const ended = new Watch.Ended({ message: "ended" })
 export const idle = new Watch.Idle({ message: "idle" })
 
-/** A request that reached the scripted server, and the ways to answer it. */
+/** A request to the scripted server, with the functions that respond to it. */
 export type Asked =
   | {
       readonly _tag: "page"
@@ -90,19 +87,19 @@ export type Asked =
   | {
       readonly _tag: "watch"
       readonly from: string
-      /** Accepts; the answer makes things happen on the watch. */
+      /** Accepts the watch. Returns a function that delivers its next outcome. */
       readonly accept: Effect.Effect<(happening: Happening) => Effect.Effect<void>>
       readonly refuse: (error: ApiError.ApiError) => Effect.Effect<void>
     }
 
-/** A server whose every answer a test gives. */
+/** A server whose responses a test determines. */
 export interface Scripted {
   readonly source: ListerWatcher
-  /** The next request, when it comes. */
+  /** Waits for the next request. */
   readonly asked: Effect.Effect<Asked>
-  /** Requests that no test has looked at. */
+  /** The number of requests that the test has not read. */
   readonly pending: Effect.Effect<number>
-  /** Watches that are open. */
+  /** The number of open watches. */
   readonly open: () => number
 }
 
@@ -111,7 +108,7 @@ type Answer<A> = Effect.Effect<A, ApiError.ApiError>
 const settle = <A>(answers: Queue.Queue<Answer<A>>): Effect.Effect<A, ApiError.ApiError> =>
   Effect.flatten(Queue.take(answers))
 
-/** A server that waits to be told. */
+/** Makes a scripted server, which waits for the responses of the test. */
 export const scripted: Effect.Effect<Scripted> = Effect.gen(function* () {
   const requests = yield* Queue.unbounded<Asked>()
   let open = 0

@@ -1,6 +1,6 @@
 /**
- * For the tests of this folder: an API server of one kind in memory, under the real Client and a cache. It knows lists,
- * watches, create, merge patch and delete. A test decides when its watches send an event, and which requests it refuses.
+ * An API server of one kind in memory, with the real Client and a cache, for the tests of this folder. It supports lists, watches, create,
+ * merge patch and delete. A test decides when its watches send events, and which requests it rejects.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -23,27 +23,27 @@ interface Watcher {
   readonly queue: Queue.Queue<Uint8Array | undefined>
 }
 
-/** The server, and what a test does to it. */
+/** The server with the controls of a test. */
 export interface Server {
   readonly transport: Layer.Layer<Transport.Transport>
-  /** Somebody else creates or changes an object. */
+  /** Creates or changes an object as another client. */
   readonly put: (object: {
     readonly name: string
     readonly namespace?: string
     readonly labels?: LabelSelector.Labels
   }) => void
-  /** Somebody else deletes one. */
+  /** Deletes an object as another client. */
   readonly remove: (key: string) => void
-  /** Watches hear nothing until `release`. */
+  /** Holds back all watch events until `release`. */
   readonly hold: () => void
   readonly release: () => void
-  /** The status to refuse a request with, or nothing. */
+  /** The status code that rejects a request; undefined to accept it. */
   refuse: (path: string) => number | undefined
-  /** Ends all watches in order. */
+  /** Ends all watches normally. */
   readonly endWatches: () => void
   /** Sends a line that is not JSON to all watches, which breaks them. */
   readonly breakWatches: () => void
-  /** How many are open, and what was asked for so far. */
+  /** The number of open watches, and the watch requests so far. */
   readonly watches: () => number
   readonly requests: ReadonlyArray<string>
 }
@@ -132,7 +132,7 @@ export const make = (): Server => {
       body: typeof body === "string" ? body : JSON.stringify(body)
     })
     if (refused !== undefined) return answer(refused, status(refused))
-    // What the tests send is what the client makes of an object or a patch of metadata.
+    // The bodies in these tests are objects or metadata patches, as the client encodes them.
     const body: { metadata?: Partial<ObjectMeta> } = request.body === undefined ? {} : JSON.parse(request.body)
     switch (request.method) {
       case "GET":
@@ -226,7 +226,7 @@ export const withServer =
     Effect.suspend(() => {
       const server = make()
       const client = Client.layer().pipe(Layer.provide(server.transport))
-      // What the cache tells people is looked at in tests of its own.
+      // Other tests check the log of the cache.
       const quiet = Logger.remove(Logger.defaultLogger)
       return Effect.provide(
         body(server),
@@ -234,9 +234,9 @@ export const withServer =
       )
     })
 
-/** Lets everything that can happen now happen. */
+/** Runs all fibers until they wait. */
 export const settle = TestClock.adjust("1 millis")
 
-/** Changes, one short line each. */
+/** Changes as short lines. */
 export const lines = (changes: ReadonlyArray<Cache.Change>): ReadonlyArray<string> =>
   changes.map(({ initial, object, type }) => `${type} ${object.metadata.name}${initial ? " initial" : ""}`)

@@ -13,7 +13,7 @@ import * as Watcher from "./Watcher.ts"
 type WatchAsked = Extract<Asked, { readonly _tag: "watch" }>
 type PageAsked = Extract<Asked, { readonly _tag: "page" }>
 
-/** A driver on a scripted server; its edits and reports are recorded. Without jitter, unless given. */
+/** A driver on a scripted server that records its edits and reports. Default: without jitter. */
 const driven = (options: { readonly jitter?: number } = {}) =>
   Effect.gen(function* () {
     const server = yield* scripted
@@ -61,13 +61,13 @@ const driven = (options: { readonly jitter?: number } = {}) =>
       ...server,
       fiber,
       reports,
-      /** How often the server told anything. */
+      /** The number of messages from the server. */
       heard: () => heard,
-      /** What was done to the copy since this was last asked. */
+      /** The edits of the cached objects since the last call. */
       edits: () => edits.splice(0),
       watch,
       page,
-      /** Answers a list with nothing, as of "10", and accepts the watch that follows. */
+      /** Responds to a list with no objects at resourceVersion "10", and accepts the following watch. */
       syncEmpty: Effect.gen(function* () {
         yield* (yield* page).answer({ items: [], resourceVersion: "10" })
         const asked = yield* watch

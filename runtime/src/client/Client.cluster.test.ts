@@ -69,7 +69,7 @@ const summary = (events: ReadonlyArray<Watch.Event>) =>
         : `${event.type} ${event.object.metadata.name}`
   )
 
-/** Without bookmarks, whose times depend on the server. */
+/** Removes bookmarks, whose times depend on the server. */
 const changes = (events: ReadonlyArray<Watch.Event>) => summary(events).filter((line) => line !== "BOOKMARK")
 
 const isInitialEnd = (event: Watch.Event) => event.type === "BOOKMARK" && event.initialEventsEnd

@@ -330,9 +330,9 @@ describe("Client.raw", () => {
 describe("The types of Client", () => {
   effect("a field too many is an error of the compiler", () => {
     const wrong = (client: typeof Client.Client.Service) => [
-      // @ts-expect-error `dta` is no field of a ConfigMap
+      // @ts-expect-error a ConfigMap has no field `dta`
       client.create(ConfigMap, { metadata: { name: "b" }, dta: {} }),
-      // @ts-expect-error a number is no value of `data`
+      // @ts-expect-error `data` has no numbers as values
       Client.apply(ConfigMap, { metadata: { name: "b" }, data: { a: 1 } })
     ]
     expect(wrong).toBeFunction()

@@ -1,6 +1,6 @@
 /**
  * The embedded cluster for the unit tests of the runtime: the API server without controllers and nodes, behind Faults. A test changes
- * objects as another client, also from inside of a reconcile, so these changes happen at once.
+ * objects as another client. A reconcile can make such changes too, so they take effect at once.
  */
 import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import * as Faults from "@homeostat/testkit/Faults"
@@ -31,10 +31,10 @@ export const lines = (requests: ReadonlyArray<Faults.Recorded>): ReadonlyArray<s
 
 /** A cluster with the controls of a test. */
 export interface Cluster {
-  /** The way of the tested program, with the faults. */
+  /** The transport of the tested program, with the faults. */
   readonly transport: Layer.Layer<Transport.Transport>
   readonly faults: Faults.Faults
-  /** The requests of the tested program so far, and those that write. */
+  /** The requests of the tested program so far, and its writes. */
   readonly requests: ReadonlyArray<Faults.Recorded>
   readonly writes: () => ReadonlyArray<Faults.Recorded>
   /** The stored object, in the namespace `default`. */

@@ -36,7 +36,7 @@ const real = (what: string, seconds: number, condition: () => boolean) =>
     }
   })
 
-/** Whether a program runs. A killed one stays in state Z until the init process collects it, which may take seconds. */
+/** True if a program runs. A killed one stays in state Z until the init process reaps it, which may take seconds. */
 const alive = (pid: number): boolean => {
   const stat = `/proc/${pid}/stat`
   try {

@@ -5,7 +5,7 @@ import * as Either from "effect/Either"
 import * as Logger from "effect/Logger"
 import * as Environment from "./Environment.ts"
 
-/** The refusal or the warnings of `run` for these variables. */
+/** The error or the warnings of `run` for these variables. */
 const runWith = (environment: { [name: string]: string }, program = "homeostat") => {
   const lines: Array<unknown> = []
   const keeping = Logger.replace(

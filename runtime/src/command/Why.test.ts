@@ -48,7 +48,7 @@ test("A token is sent only over https, or to this machine", () => {
   }
 })
 
-/** The output or the error of the verb, and its requests to a manager that answers like this. */
+/** The output or the error of the command, and its requests to a manager with this response. */
 const ask = (answer: () => Response, ...flags: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const requests: Array<{ readonly url: URL; readonly authorization: string | null }> = []

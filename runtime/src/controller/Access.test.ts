@@ -12,7 +12,7 @@ import { Widget } from "./World.fixture.ts"
 
 const reconcile = () => Effect.succeed(Result.done)
 
-/** `webapps/status: patch`, in the order in which it is first said. */
+/** Permissions such as `webapps/status: patch`, in the order of their first declaration. */
 const summary = (access: ReadonlyArray<Access.Access>): ReadonlyArray<string> => {
   const verbs = new Map<string, Set<string>>()
   for (const { names, namespace, resource, subresource, verbs: more } of access) {

@@ -1,9 +1,9 @@
-/** For the tests of observers: the record of an attempt. */
+/** The record of an attempt, for the tests of observers. */
 import * as CachedReads from "../client/CachedReads.ts"
 import type { Exchange } from "../client/Exchange.ts"
 import { type Attempt, Outcome } from "./Attempt.ts"
 
-/** A reconcile of `Widget default/a` that took 25 ms and did nothing, but for what a test says. */
+/** A reconcile of `Widget default/a` that took 25 ms and did nothing, with the differences of a test. */
 export const attempt = (over: Partial<Attempt> = {}): Attempt => ({
   id: "id",
   controller: "widgets",
@@ -33,7 +33,7 @@ export const attempt = (over: Partial<Attempt> = {}): Attempt => ({
   ...over
 })
 
-/** A PATCH that was answered with 200 after a millisecond. */
+/** A PATCH with the response 200 after a millisecond. */
 export const exchange = (over: Partial<Exchange> = {}): Exchange => ({
   request: { method: "PATCH", path: "/x", template: "/x", headers: {}, repeatable: true },
   startedAt: 0,

@@ -31,7 +31,7 @@ const queued = (name: string) => `workqueue_${name}{name="widgets",controller="w
 const depth = (priority: string | number) =>
   `workqueue_depth{name="widgets",controller="widgets",priority="${priority}"}`
 
-/** A test with a registry of its own. */
+/** A test with its own registry. */
 const metered = (body: (registry: Metrics.Registry) => ReturnType<typeof withWorld>) => () => {
   const registry = Metrics.make()
   return Effect.provideService(body(registry)(), Metrics.Metrics, registry)
@@ -54,7 +54,7 @@ describe("a reconcile is counted", () => {
       { [total("error")]: 1, [own("reconcile_errors_total")]: 1 }
     ],
     [
-      // Twice: an object is not made to wait for the first time, which is not its fault.
+      // Two errors, because the runtime retries an object without delay after its first unanswered request.
       "that found no server as an error",
       () => Effect.fail(unreachable),
       { [total("error")]: 2, [own("reconcile_errors_total")]: 2 }
@@ -160,7 +160,7 @@ describe("a queue is measured", () => {
           expect(after[own("active_workers")]).toBe(0)
           expect(after[depth(WorkQueue.low)]).toBe(0)
           expect(after[queued("unfinished_work_seconds")]).toBe(0)
-          // The second waited for the first, the third for both.
+          // The second run waited for the first, and the third run for both.
           expect(after[queued("queue_duration_seconds_sum")]).toBe(12)
           expect(after[queued("queue_duration_seconds_count")]).toBe(3)
         })
@@ -195,7 +195,7 @@ describe("a queue is measured", () => {
         Effect.gen(function* () {
           yield* follow(queue, yield* Backoff.make(Backoff.default))
           for (const key of ["a", "b"]) queue.add(key, { kind: "resync", at: 0 })
-          // A run that will not end, though the term does.
+          // A run that never ends, although the term ends.
           yield* queue.take
         })
       )
@@ -240,7 +240,7 @@ describe("freshness", () => {
           server.put(Widget, widget("a"))
           yield* run({ concurrency: 1, reconcile: () => Effect.delay(Effect.succeed(Result.done), "3 seconds") })
           yield* pass("10 seconds")
-          // What was there at the start is no news.
+          // The counter ignores objects that existed at the start.
           expect(reading(registry)[count("finished")]).toBe(0)
           server.change(Widget, "a", { spec: { size: 2 } })
           yield* pass("1 second")
@@ -269,7 +269,7 @@ describe("freshness", () => {
           expect([before[count("started")], before[count("seen")]]).toEqual([0, 0])
           server.change(Widget, "a", { spec: { size: 2 } })
           yield* pass("10 seconds")
-          // The last run was woken by the status that the one before had written, and is not counted.
+          // The status of the previous run triggered the last run, which is not counted.
           expect(attempts.at(-1)?.triggers.map(({ kind }) => kind)).toEqual(["watch.modified"])
           expect(attempts.slice(-2).map(({ exchanges }) => exchanges.length)).toEqual([1, 0])
           const seen = reading(registry)
@@ -300,7 +300,7 @@ describe("freshness", () => {
       }
     })
 
-  /** Attempts observed one after the other, and what the registry says then. */
+  /** Observes attempts one after the other, and returns the values of the registry. */
   const observed = (...attempts: ReadonlyArray<Partial<Attempt>>) =>
     Effect.gen(function* () {
       const registry = Metrics.make()
@@ -355,7 +355,7 @@ describe("freshness", () => {
       Effect.gen(function* () {
         const exchanges = [patched("8"), patched("7", false), patched("9", undefined)]
         const first = { triggers: [event(3000)], exchanges }
-        // The answers came at 5001. The event of 8 came before that, those of the others after it.
+        // The responses arrived at 5001. The event of version 8 arrived earlier, the other events later.
         const echoes = { triggers: [event(4000, "8"), event(8000, "7"), event(8000, "9")] }
         const seen = reading(yield* observed(first, echoes, echoes))
         expect([seen[count("seen")], seen[sum("seen")]]).toEqual([2, 2.001 + 5])

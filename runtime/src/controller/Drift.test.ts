@@ -249,13 +249,13 @@ describe("mergePatch", () => {
   })
 })
 
-/** Any key but the one that JavaScript makes a prototype of; Kubernetes takes no such name either. */
+/** Any key except `__proto__`, which sets the prototype in JavaScript. Kubernetes rejects such a name too. */
 const key = FastCheck.string().filter((text) => text !== "__proto__")
 const value: FastCheck.Arbitrary<Json> = FastCheck.jsonValue({ maxDepth: 3 }).map(
   (json): Json => JSON.parse(JSON.stringify(json).replaceAll('"__proto__":', '"proto":'))
 )
 
-/** RFC 7386, as the document's own pseudocode has it. */
+/** The pseudocode of RFC 7386. */
 const applyPatch = (target: Json | undefined, patch: Json): Json => {
   if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch
   const result: { [key: string]: Json } =

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import type { Json } from "./Drift.ts"
 import * as Equivalence from "./Equivalence.ts"
 
-/** `1000n` and `1u`, and so on. */
+/** Units such as `1000n` and `1u`. */
 const units = (...names: ReadonlyArray<string>) =>
   names.slice(1).map((name, at): readonly [less: string, more: string] => [`1000${names[at]}`, `1${name}`])
 

@@ -3,7 +3,7 @@ import type { ManagedFieldsEntry } from "../resource/KubernetesObject.ts"
 import type { Json } from "./Drift.ts"
 import * as FieldOwner from "./FieldOwner.ts"
 
-/** As kube-apiserver 1.35 writes it for a Deployment; `ours` applies, the others do one thing each. */
+/** The managed fields of a Deployment in kube-apiserver 1.35. `ours` applies; each other manager does one thing. */
 const entries: ReadonlyArray<ManagedFieldsEntry> = [
   {
     manager: "ours",
@@ -90,25 +90,25 @@ describe("who owns", () => {
     ["spec.template.spec.containers[sidecar]", "rival"],
     ["spec.template.spec.containers[sidecar]", "rival", "without the object"],
     ["spec.template.spec.containers", "ours rival"],
-    // An item that is known by its number and protocol, and called by its name.
+    // A list item with the keys number and protocol, here selected by its name.
     ["spec.template.spec.containers[app].ports[http].containerPort", "ours"],
     ["spec.template.spec.containers[app].ports[8080].containerPort", "ours", "without the object"],
     ["spec.template.spec.containers[app].ports[9090]", ""],
-    // Below what is set as a whole.
+    // A field below an atomic value.
     ["spec.selector.matchLabels.app", "ours"],
     ["metadata.ownerReferences[123].controller", "ours"],
-    // Names with dots, one of which begins as the other.
+    // Names with dots, one of which is a prefix of the other.
     ["metadata.labels.app.kubernetes.io/name", "ours rival"],
     ["metadata.labels.app", "ours"],
     ["metadata.labels.app.kubernetes.io/part-of", ""],
-    // By value and by place.
+    // List items by value and by index.
     ["metadata.finalizers", "rival"],
     ["metadata.finalizers[0]", "rival"],
     ["metadata.finalizers[1]", ""],
     ["spec.args[0]", "rival"],
     ["spec.args[0]", "rival", "without the object"],
     ["spec.args[1]", ""],
-    // Nobody, and what is there for all only.
+    // Fields without an owner.
     ["spec.paused", ""],
     ["metadata.annotations.a", ""],
     ["spec.replicasX", ""]

@@ -14,7 +14,7 @@ const finalizersOf = (server: Cluster) => (server.get(Widget, "a")?.metadata as 
 
 const held = (...finalizers: ReadonlyArray<string>) => ({ ...widget("a"), metadata: { name: "a", finalizers } })
 
-/** A clean-up that behaves by the number of its run, from 1. */
+/** A clean-up whose behavior depends on the number of its run, from 1. */
 const cleaning = <E>(behave: (run: number) => ReturnType<Finalizer<Widget, E, never>["cleanup"]>) => {
   const state = { runs: 0 }
   return { state, finalizer: { name, cleanup: () => Effect.suspend(() => behave(++state.runs)) } }

@@ -3,7 +3,7 @@ import * as HotLoop from "./HotLoop.ts"
 
 const place = "ConfigMap default/a"
 
-/** Counts a fight over a field at these times, in seconds. Gives the times at which a report is due. */
+/** Records repairs of a field at these times, in seconds. Returns the times at which a report is due. */
 const counting = (hotLoop: HotLoop.HotLoop, times: ReadonlyArray<number>, field = "data.a", uid = "u", at = place) =>
   times.filter((seconds) => hotLoop.count(uid, "fight", at, [field], seconds * 1000).length > 0)
 
@@ -114,7 +114,7 @@ test("what it holds takes no more than it counts, however long the names are", (
     Bun.gc(true)
     return process.memoryUsage().heapUsed
   }
-  // The least of three: garbage of other tests may count in one of them.
+  // The minimum of three runs, because garbage of other tests may count in one of them.
   const taken = (write: (hotLoop: HotLoop.HotLoop, uid: string) => void) => {
     const rounds = Array.from({ length: 3 }, () => {
       const before = heap()
@@ -150,7 +150,7 @@ test("of many objects and fields those written longest ago are forgotten", () =>
   const most = 50_000
   for (let index = 0; index < most; index++) {
     counting(hotLoop, [0, 1, 2, 3], "data.a", `u${index}`)
-    // One that goes on being written stays, however many others there are.
+    // An entry with continuing writes stays, regardless of the number of other entries.
     hotLoop.wrote("u0", 1, 3000)
     expect(hotLoop.size().bytes).toBeLessThanOrEqual(HotLoop.capacity)
   }

@@ -33,13 +33,13 @@ import {
 
 type Body = Parameters<typeof withWorld>[0]
 
-/** A test, with metrics of its own. */
+/** A test with its own metrics. */
 const it = (name: string, body: Body, options?: Options) =>
   effect(name, () =>
     Effect.suspend(withWorld(body, options)).pipe(Effect.provideService(Metrics.Metrics, Metrics.make()))
   )
 
-/** Makes one ConfigMap of the Widget's name: its size, and what else it is to have. */
+/** A reconcile that makes one ConfigMap of the Widget's name, with its size and this data. */
 const makes = (data: { readonly [key: string]: string } = {}, options?: Owned.Options<ConfigMap>) => ({
   owns: [ConfigMap],
   fieldManager: "widget-maker",
@@ -56,10 +56,10 @@ const makes = (data: { readonly [key: string]: string } = {}, options?: Owned.Op
   )
 })
 
-/** The repairs until a fight is reported: with the second one the object is suspicious, and five more are counted. */
+/** The number of repairs until a report: the second one makes the object suspicious, and five more are counted. */
 const reported = 7
 
-/** Somebody changes the child, which the controller changes back, so many times. */
+/** Another client changes the child this many times, and the controller changes it back. */
 const fight = (
   { server }: World,
   rounds: number,
@@ -79,7 +79,7 @@ const fight = (
 const writesOf = (server: Cluster.Cluster, resource: string) =>
   server.writes().filter(({ path }) => path.includes(resource))
 
-/** The warnings that people are told on the Widget, and how often, from the time that the recorder has written them. */
+/** The warning Events of the Widget with their counts, after the recorder has written them. */
 const warnings = (server: Cluster.Cluster) =>
   Effect.map(settle, () =>
     server
@@ -139,7 +139,7 @@ describe("a child that another manager keeps deleting", () => {
           world.server.remove(ConfigMap, "a")
           yield* pass("1 second")
         }
-        // The first creation, before the deletion.
+        // The first creation, which happened before the deletion.
         expect(writesOf(world.server, "configmaps")).toHaveLength(1)
         expect(world.server.writes()).toHaveLength(before)
         expect(world.server.get(ConfigMap, "a")).toBeUndefined()
@@ -189,7 +189,7 @@ describe("two managers that fight over a field", () => {
     "are told of once in ten minutes, and looked at no more often",
     fighting((world) =>
       Effect.gen(function* () {
-        // Reported after 35 seconds.
+        // The report is due after 35 seconds.
         yield* fight(world, 122, "5 seconds")
         expect(yield* warnings(world.server)).toHaveLength(1)
         expect(looks(world)).toBe(1)
@@ -370,7 +370,7 @@ describe("nothing is told of", () => {
           world.server.change(Widget, "a", { spec: { size } })
           yield* pass("1 second")
         }
-        // A spec that goes back and forth is a user's will as well.
+        // A spec that alternates is also the intent of a user.
         for (let round = 0; round < 20; round++) {
           world.server.change(Widget, "a", { spec: { size: round % 2 } })
           yield* pass("1 second")
@@ -469,7 +469,7 @@ describe("nothing is told of", () => {
         )
       })
       for (let phase = 1; phase <= 60; phase++) {
-        // Not ours, and so of no concern; but it is the same status.
+        // A condition of another controller, which does not count, although it is in the same status.
         const theirs = condition("Theirs", `R${phase}`)
         const status = server.get(Widget, "a")?.status
         const others = (status?.conditions ?? []).filter(({ type }) => type !== "Theirs")
@@ -493,7 +493,7 @@ describe("nothing is told of", () => {
             yield* child.reconcile(owner)
             const data = server.get(ConfigMap, "a")?.data
             const first = Number(data?.phase ?? 0) % 2 === 0 ? [] : [{ size: 2 }]
-            // As a kind whose status says more than a Widget's.
+            // A kind whose status has more fields than that of a Widget.
             const listed: KubernetesObject = owner
             yield* Status.update(listed, { items: [...first, { size: 1 }] })
             return Result.done

@@ -50,7 +50,7 @@ test("to forget an object takes no longer where many others wait for places", ()
   for (let n = 0; n < 50_000; n++) memory.block(`Deployment shop/${n}`, `shop/${n}`)
   const began = performance.now()
   for (let n = 0; n < 2000; n++) memory.forget(`u${n}`, `bakery/${n}`)
-  // A look at each place that is waited for takes ten seconds.
+  // A search of every waiting place would take ten seconds.
   expect(performance.now() - began).toBeLessThan(1000)
 })
 

@@ -50,14 +50,14 @@ const named = (name: string) => ({ namespace: "default", name })
 const resize = (name: string, size: number) =>
   Effect.orDie(Client.patch(Widget, named(name), Patch.merge({ spec: { size } })))
 
-/** How the reconcile of a small Widget ends. */
+/** The outcomes of the reconcile of a small Widget. */
 const ends: { readonly [state: string]: () => Effect.Effect<Result.Result, Broken | TerminalError> } = {
   "was given up": () => new TerminalError({ message: "too small" }),
   "waits for its time": () => Effect.succeed(Result.requeueAfter("1 hour")),
   "is in back-off": () => new Broken({ message: "too small" })
 }
 
-// The events come before the answers to their writes, or 30 ms after them.
+// The events arrive before the responses to their writes, or 30 ms after them.
 for (const lag of [0, 30]) {
   const when = lag === 0 ? "before the answer" : "after the answer"
 
@@ -80,7 +80,7 @@ for (const lag of [0, 30]) {
               if (lag > 0) server.faults.on({ verb: "watch" }, Faults.delayed(lag))
               server.put(Gadget, { metadata: { name: "a" }, spec: { size: 5 } })
               yield* pass("1 second")
-              // One more run follows where the conditions of the failure are taken back.
+              // One more run follows if the runtime removes the conditions of the failure.
               expect(seen.slice(0, 2)).toEqual(["a 1", "a 5"])
             }),
           { kinds: [Widget, Gadget] }
@@ -102,7 +102,7 @@ for (const lag of [0, 30]) {
             if (lag > 0) server.faults.on({ verb: "watch" }, Faults.delayed(lag))
             server.put(Widget, widget("parent", 5))
             yield* pass("1 second")
-            // One more run follows where the conditions of the failure are taken back.
+            // One more run follows if the runtime removes the conditions of the failure.
             expect(seen.slice(0, 2)).toEqual(["a 1", "a 5"])
           })
         )
@@ -171,7 +171,7 @@ describe("the event of an own write", () => {
           server.put(Widget, widget("a"))
           yield* pass(lag)
           yield* pass("20 seconds")
-          // 5 + 10 + … + 5 * 2^11 ms are more than 20 s.
+          // The sum 5 + 10 + … + 5 * 2^11 ms exceeds 20 s.
           expect(story(attempts)).toEqual(Array.from({ length: 12 }, (_, n) => `Failed +${5 * 2 ** n}`))
         })
       )
@@ -208,7 +208,7 @@ effect(
       yield* Sources.connect(controller, {
         queue,
         memory: Memory.make(),
-        // Nothing else of it is used.
+        // The test uses no other part of the informer.
         primary: { subscribe, store: { keys: () => [] } as Partial<Store> as Store } as Informer,
         informers: [],
         gone: () => {}

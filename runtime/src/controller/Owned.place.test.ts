@@ -13,7 +13,7 @@ import { counted, pass, run, settle, Widget, widget, withWorld } from "./World.f
 
 const adoptAnnotation = "example.com/adopt"
 
-/** A reconcile that makes one ConfigMap after a delay, reports a taken place instead of failing, and what it reported. */
+/** A reconcile that makes one ConfigMap after a delay, and the conflicts that it reported instead of failing. */
 const makes = (delay: Duration.DurationInput = 0) => {
   const reported: Array<Owned.NotOwned | Owned.OwnerGone> = []
   const report = (error: Owned.NotOwned | Owned.OwnerGone) => Effect.sync(() => void reported.push(error))
@@ -35,7 +35,7 @@ const foreign = (metadata: Fields = {}, data: Fields = { theirs: "yes" }): Clust
   data
 })
 
-/** An object that was applied with an intent. */
+/** An object with the annotation of an applied intent. */
 const applied = foreign({ annotations: { [Owned.intentAnnotation]: "0123456789abcdef" } })
 
 const child = (server: Cluster.Cluster) => server.get(ConfigMap, "a") ?? expect.unreachable("no ConfigMap a")

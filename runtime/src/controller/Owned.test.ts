@@ -360,7 +360,7 @@ describe("what the server stores otherwise than it was sent", () => {
           yield* run(makes(({ spec }) => ({ kept: "1", pruned: `${spec.size}` })))
           yield* touch(server, "1")
           expect(writes(server)).toHaveLength(2)
-          // Another value of it is another intent, and no news.
+          // Another value changes the intent, but the runtime does not repeat the warning.
           server.change(Widget, "a", { spec: { size: 2 } })
           yield* settle
           yield* touch(server, "2")
@@ -392,7 +392,7 @@ describe("after a restart of the program", () => {
       }),
       Result.done
     )
-  /** Runs the controller as one process of several that follow each other. */
+  /** Runs the controller as one of several processes that follow each other. */
   const process = (server: Cluster.Cluster, empty: object) =>
     Effect.gen(function* () {
       const { close, scope } = yield* closable

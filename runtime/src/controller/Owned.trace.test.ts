@@ -34,7 +34,7 @@ const writes = (server: Cluster.Cluster) => server.writes().filter(({ path }) =>
 
 const notes = (server: Cluster.Cluster) => server.events().map((object) => object.note ?? "")
 
-/** Runs the controller for a while, as one process of several that follow each other. */
+/** Runs the controller for a while, as one of several processes that follow each other. */
 const process = (server: Cluster.Cluster, options: ReturnType<typeof makes>) =>
   Effect.gen(function* () {
     const { close, scope } = yield* closable
@@ -137,7 +137,7 @@ describe("the trace on a child", () => {
         expect(writes(server)).toHaveLength(2)
         expect(traceOf(server)).toBe(trace)
 
-        // The hash is that of the intent alone.
+        // The hash covers only the intent.
         server.change(WidgetKind, "a", { spec: { size: 1 } })
         yield* process(server, makes()).pipe(settings("link"))
         expect(child(server).metadata.annotations?.[Owned.intentAnnotation]).toBe(hash)
@@ -191,7 +191,7 @@ describe("the trace on a child", () => {
           { kind: "ConfigMap", key: "default/a", reason: "drift", fields: ["data.size"] }
         ])
         expect(notes(server)).toEqual(["Created ConfigMap a", "Updated ConfigMap a (data.size)"])
-        // With a stranger among them, the annotations are put back at once, and the trace stays with them.
+        // With an annotation of another manager, the first write restores all own annotations, and keeps the trace.
         server.change(ConfigMap, "a", { data: { size: "7" }, metadata: { annotations: { theirs: "1" } } })
         yield* settle
         expect(Object.keys(child(server).metadata.annotations ?? {}).sort()).toEqual([

@@ -11,7 +11,7 @@ import * as Cluster from "../client/Cluster.fixture.ts"
 import * as Reachability from "./Reachability.ts"
 import { capture, ended, settle } from "./World.fixture.ts"
 
-/** A gate whose probes answer when the test says so, and the times of those probes. */
+/** A gate whose probes the test controls, and the times of those probes. */
 const start = Effect.gen(function* () {
   const state = { answers: false }
   const probes: Array<number> = []

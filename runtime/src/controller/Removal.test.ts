@@ -19,7 +19,7 @@ const key = { namespace: "default", name: "a" }
 const desired = { metadata: { name: "a" } }
 const apply = (owner: Widget) => Owned.apply(owner, ConfigMap, desired)
 
-/** A reconcile that has one ConfigMap while the size of its Widget is above 0. */
+/** A reconcile that keeps one ConfigMap while the size of its Widget is above 0. */
 const switching = () =>
   counted((_, owner) =>
     Effect.as(
@@ -114,7 +114,7 @@ describe("a child that its owner removes", () => {
           expect(server.get(ConfigMap, "a")).toBeUndefined()
           const late = server.faults.on({ verb: "watch", kind: Widget }, Faults.delayed("20 seconds"))
           server.change(Widget, "a", { spec: { size: 1 } })
-          // As another replica that has the newer version.
+          // The write of another replica with the newer version.
           const again = { metadata: { ...key, annotations, ownerReferences } }
           const { metadata } = yield* Client.apply(ConfigMap, again, { fieldManager: "widgets", force: true })
           yield* pass("5 seconds")
@@ -200,7 +200,7 @@ describe("a child that its owner removes", () => {
     "by Owned.removeAll stays if the deletion of its owner orphans it",
     withWorld(({ server }) =>
       Effect.gen(function* () {
-        // As `kubectl delete --cascade=orphan`, before the garbage collector has removed the owner references.
+        // The state after `kubectl delete --cascade=orphan`, before the garbage collector has removed the owner references.
         server.put(Widget, { ...widget("a"), metadata: { name: "a", finalizers: ["orphan"] } })
         const finalizer = { name: "example.com/children", cleanup: Owned.removeAll }
         yield* run({ ...counted((_, owner) => Effect.as(apply(owner), Result.done)), owns, finalizer })

@@ -1,4 +1,4 @@
-/** For the tests: one controller at work, without a manager and an election. */
+/** Runs one controller without a manager and an election, for tests. */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
@@ -8,7 +8,7 @@ import type { Controller } from "./Controller.ts"
 import type { Reachability } from "./Reachability.ts"
 import * as Runner from "./Runner.ts"
 
-/** Prepares a controller and lets it work until the scope closes, which waits until it is drained. */
+/** Prepares and runs a controller until the scope closes. The scope waits until the controller has drained. */
 export const start = <R>(
   controller: Controller<R>,
   settings?: Runner.Settings
@@ -17,7 +17,7 @@ export const start = <R>(
     const runner = yield* Runner.prepare(controller, settings)
     const stopping = yield* Effect.makeLatch(false)
     yield* Effect.acquireRelease(
-      // A fiber of the scope and no child of this one: children are interrupted with their parent, at once.
+      // The scope owns the fiber, because a child fiber would be interrupted at once with its parent.
       runner.lead(Fence.open, stopping.await).pipe(Effect.interruptible, Effect.forkScoped),
       (fiber) => Effect.zipRight(stopping.open, Fiber.await(fiber))
     )

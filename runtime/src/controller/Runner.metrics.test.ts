@@ -1,4 +1,4 @@
-/** What a controller counts by itself is part of the manager's page while it leads, and of no page before and after. */
+/** The metrics page of the manager includes a controller's own metrics only while the controller leads. */
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"
@@ -17,7 +17,7 @@ import { type Services, settle, Widget, widget, withWorld } from "./World.fixtur
 const size = Metric.gauge("test_widget_size", "What a Widget's spec says.", ["name"])
 const looks = Metric.counter("test_looks_total", "Looks at Widgets.")
 
-/** A test with a registry of its own, and a controller whose reconciles tell it of their objects. */
+/** A test with its own registry, and a controller that passes its objects to a metric. */
 const measured = (
   body: (controller: {
     readonly seen: () => { readonly [series: string]: number }
@@ -37,7 +37,7 @@ const measured = (
             const { gauge, looks } = yield* metrics
             looks.add()
             gauge(size, { name: metadata.name }).set(spec.size)
-            // One of them is always in progress.
+            // The reconcile of one object never ends.
             return metadata.name === "a" ? Result.done : yield* Effect.never
           })
       })
@@ -50,7 +50,7 @@ const measured = (
 
 const all = { test_looks_total: 2, 'test_widget_size{name="a"}': 3, 'test_widget_size{name="b"}': 4 }
 
-/** A term on a fiber. */
+/** Starts a term on a fiber. */
 const lead = (runner: Runner.Prepared<Controller.Services>) =>
   Effect.gen(function* () {
     const stop = yield* Deferred.make<void>()

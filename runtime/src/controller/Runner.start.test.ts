@@ -60,7 +60,7 @@ describe("a first list that is never answered", () => {
         yield* start(Controller.make("fine", { for: Widget, reconcile: fine.reconcile }))
         yield* pass("2 minutes")
         expect([stuck.names(), fine.names()]).toEqual([[], ["a"]])
-        // The lists so far stay without an answer; the server answers the next one.
+        // The pending lists stay without a response; the server responds to the next one.
         expect(hung.hits()).toBe(4)
         yield* pass("1 minute")
         expect([stuck.names(), fine.names()]).toEqual([["a"], ["a"]])
@@ -130,7 +130,7 @@ describe("a grace period without end", () => {
 })
 
 describe("workers", () => {
-  /** The fibers of a controller without objects, and the most objects that it then works on at a time. */
+  /** The number of fibers of a controller without objects, and the largest number of its concurrent reconciles. */
   const burden = (concurrency: number, objects: number) =>
     Effect.gen(function* () {
       let atOnce = 0

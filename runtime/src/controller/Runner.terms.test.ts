@@ -28,7 +28,7 @@ const prepare = (
     ...settings
   })
 
-/** A term on a fiber: what stops it, and what cuts it off. */
+/** A term on a fiber, with the functions that stop it and interrupt it. */
 const term = <R>(runner: Runner.Prepared<R>, permit: Fence.Permit = Fence.open) =>
   Effect.gen(function* () {
     const stop = yield* Deferred.make<void>()
@@ -56,7 +56,7 @@ describe("a controller that does not lead", () => {
         expect(Option.isNone(runner.queue())).toBe(true)
         const requests = server.requests.length
         yield* term(runner)
-        // All there is, and nothing that is gone; and the server was not asked again.
+        // All existing objects and no deleted ones, without further requests to the server.
         expect(names()).toEqual(["b"])
         expect(server.requests).toHaveLength(requests)
       })
@@ -411,7 +411,7 @@ describe("a term that is lost", () => {
         const runner = yield* prepare(reconcile)
         const first = yield* term(runner)
         yield* first.lose
-        // It does not hold up who lost it for longer than that.
+        // The reconcile delays the end of the lost term by at most this time.
         yield* pass("5 seconds")
         expect(yield* ended(first.fiber)).toBe(true)
         const second = yield* term(runner)

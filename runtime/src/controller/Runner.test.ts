@@ -53,7 +53,7 @@ describe("a controller starts", () => {
 
         const held = server.faults.on({ verb: "list", kind: ConfigMap }, Faults.held)
         const before = server.writes().length
-        // Another process, which knows nothing yet.
+        // The cache of another process, which is empty.
         const fresh = yield* Layer.build(Layer.fresh(Cache.layer()))
         const runner = yield* Effect.provide(start(make), fresh)
         yield* pass("10 seconds")

@@ -24,7 +24,7 @@ const putWidgets = (server: Cluster, ...names: ReadonlyArray<string>) => {
 
 const config = (name: string, data: { readonly [key: string]: string }) => ({ metadata: { name }, data })
 
-/** A ConfigMap names the Widgets that use it, separated by commas. */
+/** The Widgets that use a ConfigMap, from a comma-separated list. */
 const users = ({ data }: ConfigMap) =>
   (data?.users ?? "").split(",").flatMap((name) => (name === "" ? [] : [{ namespace: "default", name }]))
 
@@ -213,7 +213,7 @@ describe("a change of another kind", () => {
             ),
             Effect.as(Result.done)
           )
-        // What the watch of this kind tells are ConfigMaps.
+        // The watch of this kind delivers only ConfigMaps.
         const values = (object: object) => users(object as ConfigMap).map(({ name }) => name)
         yield* run({
           reconcile,

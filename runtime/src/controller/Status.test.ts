@@ -31,7 +31,7 @@ const Sharded = CustomResource.make({
 })
 type Sharded = typeof Sharded.Type
 
-/** A reconcile that wants this status. */
+/** A reconcile that reports this status. */
 const wants = (status: (run: number, widget: Widget) => Desired) =>
   counted((n, owner) => Effect.as(Status.update(owner, status(n, owner)), Result.done))
 
@@ -144,7 +144,7 @@ describe("a status", () => {
       Effect.gen(function* () {
         server.put(Widget, { ...widget("a"), status: { phase: "Running", seen: 1 } })
         const { reconcile } = counted((n, owner) => {
-          // The cache has not heard of it when the patch is made, which is of `seen` alone.
+          // The cache has not received the change before the patch, which contains only `seen`.
           if (n === 1) server.change(Widget, "a", { status: { phase: "Broken" } })
           return Effect.as(Status.update(owner, { phase: "Running", seen: 2 }), Result.done)
         })
@@ -175,7 +175,7 @@ describe("a status", () => {
         server.faults.on({ verb: "watch", kind: Widget }, Faults.delayed("20 seconds"))
         server.remove(Widget, "a")
         for (round = 1; round < 6; round++) {
-          // As the garbage collector does.
+          // The garbage collector deletes the child.
           server.remove(ConfigMap, "a")
           yield* pass("1 second")
         }
@@ -219,7 +219,7 @@ describe("conditions", () => {
         server.put(Widget, { ...widget("a"), status: { conditions: [condition("theirs/One")] } })
         const seen = server.get(Widget, "a")?.metadata.resourceVersion
         const { reconcile } = counted((n, owner) => {
-          // Somebody adds one more, of which the cache has not heard when the status is made.
+          // Another client adds a condition that the cache has not received when the controller makes the status.
           const conditions = ["theirs/One", "theirs/Two"].map((type) => ({ ...condition(type) }))
           if (n === 1) server.change(Widget, "a", { status: { conditions } })
           return Effect.as(Status.update(owner, { conditions: [condition("Ready")] }), Result.done)
@@ -350,7 +350,7 @@ describe("conditions without a time", () => {
 })
 
 describe("a status field that the server prunes", () => {
-  /** The kind of an older CRD, without `seen` in its status. */
+  /** The kind with an older CRD, whose status lacks `seen`. */
   const Older = CustomResource.make({
     group: Widget.group,
     version: Widget.version,

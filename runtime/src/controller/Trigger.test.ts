@@ -20,7 +20,7 @@ const child = (...ownerReferences: ReadonlyArray<OwnerReference>): KubernetesObj
 
 const mapped = (trigger: Trigger.Trigger, object: KubernetesObject) => {
   const keys = trigger.map(object)
-  // None of these triggers asks anybody.
+  // These triggers read nothing, so their keys are synchronous.
   return Array.from(keys as Iterable<unknown>)
 }
 

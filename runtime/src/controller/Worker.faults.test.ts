@@ -171,14 +171,14 @@ describe("an attempt that ends before its work does", () => {
               yield* Effect.fork(forever("child"))
               yield* Effect.forkScoped(forever("scoped"))
               yield* Effect.fork(Effect.zip(forever("grandchild"), forever("nobody"), { concurrent: true }))
-              // Until all of them have started.
+              // Waits until all fibers have started.
               yield* Effect.repeatN(Effect.yieldNow(), 10)
               return yield* body
             })
           yield* run({ reconcile, timeout: "5 seconds", retry: Schedule.spaced("1 minute") })
           yield* pass("10 seconds")
           expect(attempts).toHaveLength(1)
-          // All of them before the attempt was over.
+          // All fibers ended before the attempt was over.
           expect(ended.sort()).toEqual(["child 0", "grandchild 0", "nobody 0", "resource 0", "scoped 0"])
         })
       )
@@ -335,7 +335,7 @@ describe("when no API server answers", () => {
         expect(names()).toEqual(["a"])
         expect(logs).toContain("WARN No API server answers; reconciles pause until one does")
 
-        // Probes come at 0, 100, 300, 700, 1500, 3100, and then every two seconds.
+        // The probes run at 0, 100, 300, 700, 1500, 3100 ms, and then every two seconds.
         isDown = false
         probes.remove()
         yield* pass("1 second")
@@ -396,7 +396,7 @@ describe("when no API server answers", () => {
           "Unreachable +0",
           "Unreachable +1000",
           "Unreachable +2000",
-          // It got through once, so the next time is the first again.
+          // One reconcile succeeded, so the next failure counts as the first again.
           "Requeue +4000",
           "Unreachable +0",
           "Unreachable +8000"

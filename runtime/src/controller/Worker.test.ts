@@ -135,7 +135,7 @@ describe("what follows a reconcile", () => {
         )
         yield* run({ reconcile, retry: Schedule.exponential("1 second") })
         yield* pass("35 seconds")
-        // 1 s and 2 s of back-off, 30 s as asked for, 1 s of back-off again.
+        // Back-offs of 1 s and 2 s, the requested 30 s, and a new back-off of 1 s.
         expect(times()).toEqual([0, 1000, 3000, 33_000, 34_000])
         expect(story(attempts)).toEqual([
           "Failed +1000",
@@ -344,7 +344,7 @@ describe("a crowd of failing objects", () => {
             : Effect.as(Effect.sleep(metadata.name === "a" ? "1 minute" : "0 millis"), Result.done)
         )
         yield* run({ reconcile, retry: Schedule.spaced("1 second"), concurrency: 1 })
-        // While the one worker is busy with `a`, the retries of `b` and `c` mature, and then `new` comes.
+        // The only worker is busy with `a`. Meanwhile the retries of `b` and `c` become due, and then `new` arrives.
         yield* pass("30 seconds")
         server.put(Widget, widget("new"))
         yield* pass("1 minute")

@@ -45,7 +45,7 @@ describe("another run that a reconcile asks for", () => {
             server.put(Widget, widget("a"))
             yield* settle
             for (const name of ["busy", "before"]) server.put(Widget, widget(name))
-            // The one worker is busy until 100. At 10, `a` wants to be run again.
+            // The only worker is busy until 100 ms. At 10 ms, a trigger for `a` arrives.
             yield* pass("20 millis")
             server.put(Widget, widget("after"))
             yield* pass("1 second")
@@ -85,7 +85,7 @@ describe("another run that a reconcile asks for", () => {
   )
 
   test("asks for a priority only where there is another run", () => {
-    // @ts-expect-error: what is done has no next run.
+    // @ts-expect-error: a finished result has no next run.
     expect(Result.withPriority(Result.done, 1)).toMatchObject({ _tag: "Done" })
   })
 })
@@ -99,7 +99,7 @@ describe("an object that failed permanently", () => {
         const { reconcile } = counted((n) => Effect.fail(n === 3 ? new TerminalError({ message: "never" }) : broken))
         yield* run({ reconcile, retry: Schedule.exponential("1 second") })
         yield* pass("3 seconds")
-        // A label is no new generation, which would be a fresh start anyway.
+        // A label does not change the generation. A new generation would reset the state anyway.
         server.change(Widget, "a", touched("yes"))
         yield* settle
         expect(story(attempts)).toEqual(["Failed +1000", "Failed +2000", "Terminal", "Failed +1000"])

@@ -1,6 +1,6 @@
 /**
- * For the tests of controllers and managers: a kind, an API server in memory, and the real client, cache, recorder and
- * runner over it, in virtual time.
+ * A kind, an API server in memory, and the real client, cache, recorder and runner with it, in virtual time. For the tests of controllers
+ * and managers.
  */
 import type * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import * as Clock from "effect/Clock"
@@ -46,13 +46,13 @@ export const Widget = CustomResource.make({
   })
 })
 
-/** A Widget as a reconcile sees it. */
+/** A Widget as a reconcile receives it. */
 export type Widget = typeof Widget.Type
 
-/** A Widget to be put on the server. */
+/** A Widget for the server. */
 export const widget = (name: string, size = 1): Cluster.Put => ({ metadata: { name }, spec: { size } })
 
-/** What a test sees of the world. */
+/** The controls of a test. */
 export interface World {
   readonly server: Cluster.Cluster
   /** Lines of the log from INFO on: level, then message. */
@@ -60,10 +60,10 @@ export interface World {
   readonly attempts: ReadonlyArray<Attempt>
 }
 
-/** What the services of a test are. */
+/** The services of a test. */
 export type Services = Controller.Services | Reachability.Reachability
 
-/** What is special about the cluster of a test. */
+/** The options of the cluster of a test. */
 export interface Options extends Pick<EmbeddedCluster.Options, "webhooks"> {
   /** The custom kinds of its CRDs. Default: Widget. */
   readonly kinds?: ReadonlyArray<CustomResource.Any>
@@ -79,7 +79,7 @@ export const altering = (change: (data: { readonly [key: string]: string }) => o
   ]
 })
 
-/** Gives a test a world of its own. Chance is fixed in it, so that jitter is the same in every run. */
+/** Runs a test with its own cluster and services. Randomness is fixed, so jitter is the same in every run. */
 export const withWorld =
   (
     body: (world: World) => Effect.Effect<void, unknown, Services | Scope.Scope>,
@@ -105,7 +105,7 @@ export const withWorld =
       )
     })
 
-/** Takes the place of the log. */
+/** Replaces the log by an array of lines. */
 export const capture = (lines: Array<string>): Layer.Layer<never> =>
   Layer.merge(
     Logger.replace(
@@ -119,10 +119,10 @@ export const capture = (lines: Array<string>): Layer.Layer<never> =>
     Logger.minimumLogLevel(LogLevel.Info)
   )
 
-/** Lets everything that can happen now happen. */
+/** Runs all fibers until they wait. */
 export const settle = TestClock.adjust(0)
 
-/** A reconcile that behaves by the number of its run, from 1, and the times at which it ran. */
+/** A reconcile whose behavior depends on the number of its run, from 1, and the times of its runs. */
 export const counted = <E, R>(behave: (run: number, widget: Widget) => Effect.Effect<Result, E, R>) => {
   const runs: Array<{ readonly name: string; readonly at: number; readonly widget: Widget }> = []
   return {
@@ -132,15 +132,15 @@ export const counted = <E, R>(behave: (run: number, widget: Widget) => Effect.Ef
         return behave(runs.length, widget)
       }),
     runs,
-    /** When it ran, in milliseconds of the virtual clock. */
+    /** The times of the runs, in milliseconds of the virtual clock. */
     times: () => runs.map(({ at }) => at),
     names: () => runs.map(({ name }) => name)
   }
 }
 
 /**
- * Runs a controller of Widgets until the test ends, and waits until its workers have started and the first work is done. Work
- * in progress when the test ends is interrupted, for nobody moves the clock then.
+ * Runs a controller of Widgets until the test ends, and waits until its workers have started and the first work is done. The end of the
+ * test interrupts work in progress, because the virtual clock no longer moves.
  */
 export const run = <E, R, CE = never, CR = never, TR = never, SR = never>(
   options: Omit<Controller.Options<Widget, E, R, CE, CR, TR, SR>, "for">,
@@ -154,17 +154,17 @@ export const run = <E, R, CE = never, CR = never, TR = never, SR = never>(
     return runner
   })
 
-/** A scope whose closing a test can watch: `close` begins it, and the fiber it gives ends with it. */
+/** A scope that a test can close and observe: `close` starts the closing, and the returned fiber ends with it. */
 export const closable = Effect.gen(function* () {
   const scope = yield* Scope.make()
   return { scope, close: Effect.fork(Scope.close(scope, Exit.void)) }
 })
 
-/** Whether a fiber has ended. */
+/** True if a fiber has ended. */
 export const ended = (fiber: Fiber.RuntimeFiber<unknown, unknown>): Effect.Effect<boolean> =>
   Effect.map(Fiber.poll(fiber), (exit) => exit._tag === "Some")
 
-/** What came of attempts, in short: `Failed +100` for one that is tried again in 100 ms. */
+/** The outcomes of attempts in short: `Failed +100` for one that is retried after 100 ms. */
 export const story = (attempts: ReadonlyArray<Attempt>): ReadonlyArray<string> =>
   attempts.map(({ next, outcome }) =>
     next._tag === "Run"
@@ -174,10 +174,10 @@ export const story = (attempts: ReadonlyArray<Attempt>): ReadonlyArray<string> =
         : outcome._tag
   )
 
-/** Whether an outcome is of this kind. */
+/** True if an outcome has this tag. */
 export const is = Outcome.$is
 
-/** No server answered. */
+/** An error without a response of a server. */
 export const unreachable = new ApiError.Transport({
   message: "GET /: connection refused",
   code: "ECONNREFUSED",

@@ -25,7 +25,7 @@ interface Review {
   readonly spec: { readonly token?: string; readonly user?: string; readonly nonResourceAttributes?: unknown }
 }
 
-/** The server's answer to a review: its status, an HTTP code, or no answer. */
+/** The server's response to a review: its status, an HTTP code, or no response. */
 type Says = (review: Review) => object | number | "gone" | "silence"
 
 /** A server that knows the token `good`, which allows everything except paths below `/closed`. */
@@ -36,7 +36,7 @@ const usual: Says = ({ kind, spec }) =>
       : { user: {}, error: "invalid bearer token" }
     : { allowed: !JSON.stringify(spec.nonResourceAttributes).includes("/closed") }
 
-/** Protected routes, the server's answers, and the requests that it got. */
+/** Protected routes, the server's responses, and the requests that the server got. */
 const world = (says: Says = usual, settings?: Callers.Settings) => {
   const asked: Array<Review> = []
   const send = (request: ApiRequest) =>
@@ -419,7 +419,7 @@ describe("a flood of made-up tokens", () => {
       (n) => ask({ headers: bearer(name(n)), caller: { address: `10.0.${n >> 8}.${n & 255}` } }),
       { concurrency: "unbounded" }
     )
-  /** The number of answers by status. */
+  /** The number of responses by status. */
   const counted = (answers: ReadonlyArray<{ readonly status: number }>) =>
     Object.fromEntries(
       [...Map.groupBy(answers, ({ status }) => status)].map(([status, those]) => [status, those.length])

@@ -41,7 +41,9 @@ const mounted = Effect.acquireRelease(
 
 const load = (dir: string) => Effect.provide(Certificate.ofDir(dir), BunFileSystem.layer)
 
-/** Passes virtual time until the next read, and real time until that read has finished: the source then waits again, or has ended. */
+/**
+ * Advances virtual time to the next read, and waits in real time until that read has finished: the source then waits again, or has ended.
+ */
 const nextLook = (source: Fiber.Fiber<unknown>) =>
   Effect.gen(function* () {
     yield* TestClock.adjust(Certificate.lookEvery)

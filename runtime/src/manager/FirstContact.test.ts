@@ -16,7 +16,7 @@ import * as FirstContact from "./FirstContact.ts"
 
 const cluster = Cluster.make({ server: "https://server", source: "a test" })
 
-/** A client whose requests get these answers in this order: statuses or error codes. The last one repeats. */
+/** A client whose requests get these responses in this order: statuses or error codes. The last one repeats. */
 const answering = (answers: ReadonlyArray<number | string>) => {
   let sent = 0
   const send = (request: Request) =>

@@ -1,6 +1,6 @@
 /**
- * Elections under random faults: replicas that are disconnected, slow, killed, stopped and started, clocks that jump, a server that
- * refuses requests. No leadership may begin while a write of another one could still be sent. After all faults, one replica leads.
+ * Elections under random faults: replicas that are disconnected, slow, killed, stopped and started, clocks that jump, and a server that
+ * rejects requests. A leadership must not begin while the former leader could still send a write. After all faults, one replica leads.
  */
 import { describe, expect, test } from "bun:test"
 import * as Faults from "@homeostat/testkit/Faults"

@@ -254,7 +254,7 @@ describe("a leader that is cut off", () => {
         const { server, a, b } = yield* pair()
         yield* pass("1 second")
         a.line.condition = condition
-        // Its last known renewal is the claim at 0, because later answers were lost.
+        // Its last known renewal is the claim at 0, because later responses were lost.
         yield* pass("8900 millis")
         expect([a.mayWrite(), a.leads()]).toEqual([true, true])
         yield* pass("200 millis")

@@ -56,7 +56,7 @@ describe("what is missing is said in one line", () => {
 
 const unknown = { resourceRules: [], nonResourceRules: [], incomplete: true }
 
-/** A server with these answers to reviews, and the requests that it got. By default it knows no rules. */
+/** A server with these responses to reviews, and the requests that it got. By default it reports no rules. */
 const reviewer = (
   allows: (attributes: { readonly [name: string]: string }) => boolean | number,
   rulesIn: (namespace: string) => object | number = () => unknown

@@ -23,8 +23,8 @@ import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as LeaderElection from "./LeaderElection.ts"
 
 /**
- * The state of a connection: `up`; `refused` (connections break and none opens); `silent` (nothing arrives at the server); `deaf`
- * (requests arrive, answers do not); a number: the latency of requests and of answers in ms.
+ * The state of a connection: `up`; `refused` (connections break, and new ones fail); `silent` (nothing arrives at the server); `deaf`
+ * (requests arrive, responses do not); a number for the latency of requests and responses in ms.
  */
 export type Condition = "up" | "refused" | "silent" | "deaf" | number
 
@@ -79,11 +79,11 @@ export interface Replica {
   readonly line: Line
   /** The error of its wall clock, in ms. */
   skew: number
-  /** Whether it does the work of a leader now. */
+  /** True while the replica works as the leader. */
   readonly leads: () => boolean
-  /** Whether a write as the leader would be sent now, in any of its leaderships. */
+  /** True if a write as the leader would be sent now, in any of its leaderships. */
   readonly mayWrite: () => boolean
-  /** How often it began to lead. */
+  /** The number of its leaderships so far. */
   readonly terms: () => number
   readonly notes: ReadonlyArray<string>
   readonly state: () => LeaderElection.State
@@ -104,9 +104,9 @@ export const holder = (server: Cluster): unknown => {
 
 /** The settings of a replica. */
 export interface Options extends Partial<LeaderElection.Settings> {
-  /** How long its work as a leader takes to drain. */
+  /** The time in ms that its work needs to drain after a leadership. */
   readonly drainMillis?: number
-  /** Whether its work drains at all. */
+  /** False if its work never drains. */
   readonly drains?: boolean
   /** Called at the beginning of each leadership. */
   readonly began?: () => void

@@ -1,4 +1,4 @@
-/** Which requests start at once, which wait, and which are refused. */
+/** The requests that start at once, that wait, and that are rejected. */
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"
@@ -8,7 +8,7 @@ import * as SingleFlight from "./SingleFlight.ts"
 
 const options: SingleFlight.Options = { concurrency: 2, waiting: 2, perSource: 3, sharing: 2 }
 
-/** Requests that the test answers. `begun`: the keys of started requests, in order. */
+/** Requests whose responses the test controls. `begun`: the keys of started requests, in order. */
 const world = Effect.gen(function* () {
   const flights = yield* SingleFlight.make<string, never>(options)
   const begun: Array<string> = []

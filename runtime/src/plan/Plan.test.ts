@@ -53,7 +53,7 @@ class NoLuck extends Data.TaggedError("NoLuck") {
 /** The status in an older definition. */
 const unsized = { type: "object", properties: { old: { type: "string" } } }
 
-/** A definition with an older version and a conversion webhook that does not answer. */
+/** A definition with an older version and a conversion webhook that does not respond. */
 const converted = (() => {
   const crd = JSON.parse(JSON.stringify(Crd.of(Site)))
   const [version] = crd.spec.versions
@@ -429,7 +429,7 @@ describe("A plan", () => {
       expect(String(yield* Effect.flip(asked))).toContain('namespaces "shpo" not found (check --namespace)')
       const manifests = [{ apiVersion: "v1", kind: "Namespace", metadata: { name: "shpo" } }]
       expect((yield* plan([done], { namespaces: ["shpo"], manifests })).unknown).toEqual([])
-      // Without the permission to read it, the namespace may exist.
+      // The plan may not read the namespace, so the namespace may exist.
       const rules = ["sites", "configmaps"].map((resource) => ({
         apiGroups: ["", "example.com"],
         resources: [resource],

@@ -12,7 +12,7 @@ import * as TestClock from "effect/TestClock"
 import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Backoff from "./Backoff.ts"
 
-/** The next `count` delays of the key, one attempt after the other. */
+/** The next `count` delays of the key, for consecutive attempts. */
 const delays = (backoffs: Backoff.Backoffs, key: string, count: number) =>
   Effect.map(Effect.replicateEffect(backoffs.next(key, "failed"), count), (all) => [...all].map(Option.getOrNull))
 
@@ -90,10 +90,10 @@ effect("a schedule that reads the time sees the Clock's", () =>
     const windows = yield* Backoff.make(Schedule.fixed("10 seconds"))
     expect(yield* delays(windows, "a", 1)).toEqual([10_000])
     yield* TestClock.adjust("13 seconds")
-    // 3 s into the second window: the rest of it.
+    // The second window began 3 s ago, so the delay is its rest.
     expect(yield* delays(windows, "a", 1)).toEqual([7000])
     yield* TestClock.adjust("30 seconds")
-    // A window was missed: at once.
+    // A window was missed, so the delay is zero.
     expect(yield* delays(windows, "a", 1)).toEqual([0])
   })
 )
@@ -111,7 +111,7 @@ for (const [way, millis] of WallClock.ways) {
       yield* TestClock.adjust("31 seconds")
       expect(yield* delays(backoffs, "a", 1)).toEqual([null])
 
-      // A key that fails from now on goes by the time as it is now.
+      // The failures of a new key use the current time.
       wall.set(10_000)
       const minutes = yield* Effect.withClock(Backoff.make(Schedule.cron("* * * * *")), wall.clock)
       expect(yield* delays(minutes, "a", 1)).toEqual([49_000])

@@ -9,8 +9,7 @@ const yields = (count: number) => Effect.replicateEffect(Effect.yieldNow(), coun
 
 effect("what becomes available while a waiter is between looking and lining up is not missed", () =>
   Effect.gen(function* () {
-    // Fibers that may take few steps in a row, each another number, have a gap everywhere; one of the pauses ends in it.
-    // (With less than 16 Effect's fiber does nothing but yield.)
+    // Each fiber yields after another number of steps, so some pause hits every gap. With fewer than 16 steps, an Effect fiber only yields.
     for (let steps = 16; steps < 40; steps++) {
       for (let pause = 0; pause < 8; pause++) {
         const stock: Array<number> = []

@@ -1,6 +1,6 @@
 /**
- * The queue against a model that is naive enough to be believed: one array of records, sorted whenever a key is wanted.
- * Random interleavings of everything a controller does; after every burst the two must agree in all that can be seen.
+ * Compares the queue with a simple model: one array of records, sorted for each take. Random interleavings include all operations of a
+ * controller. After every burst, the visible states must be equal.
  */
 import { expect } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
@@ -34,7 +34,7 @@ type Seen = Pick<
 interface Want {
   readonly key: string
   place: "ready" | "delayed" | "undecided"
-  /** The triggers that arrived during the run, and may be echoes of it. */
+  /** The triggers that arrived during the run and may be echoes of its writes. */
   undecided: Array<{ readonly trigger: number; readonly priority: number; readonly version: number }>
   triggers: Array<number>
   priority: number
@@ -43,14 +43,14 @@ interface Want {
   time: number
 }
 
-/** What the queue ought to do, without any thought of cost. */
+/** The expected behavior of the queue, regardless of cost. */
 class Model {
   now = 0
   wants: Array<Want> = []
   running: Array<Seen> = []
-  /** Triggers that are echoes. */
+  /** The triggers that are echoes. */
   private echoes = new Set<number>([-2])
-  /** The writes of the runs of a key. A key at rest has none. */
+  /** The writes of the runs of a key. An idle key has no writes. */
   private own = new Map<string, Set<number>>()
   private count = 0
 
@@ -161,7 +161,7 @@ class Model {
     if (want.place === "undecided") this.ready(want, this.now)
   }
 
-  /** The model forgets which triggers were dropped: it is told by the item, whose counts it has checked before. */
+  /** The model does not record the dropped triggers. It takes them from the item, whose counts it has checked before. */
   putBack(item: Seen): void {
     this.running = this.running.filter((other) => other.key !== item.key)
     const { key, addedAt, enqueuedAt: time } = item
@@ -187,7 +187,7 @@ const key = FastCheck.constantFrom("a", "b", "c", "d", "e")
 const priority = FastCheck.constantFrom(0, 0, 0, WorkQueue.low, 5)
 const delay = FastCheck.constantFrom(0, 1, 5, 5, 20, 100)
 const index = FastCheck.nat(7)
-/** Few, so that the events of own writes come before the end of their run, after it, and long after it. */
+/** Few versions, so that the events of own writes arrive before the end of their run, after it, and much later. */
 const version = FastCheck.nat(5)
 const own = FastCheck.array(version, { maxLength: 3 })
 const step: FastCheck.Arbitrary<Step> = FastCheck.oneof(
@@ -205,10 +205,10 @@ const step: FastCheck.Arbitrary<Step> = FastCheck.oneof(
   }
 )
 
-/** Steps of one burst happen in one go, as the events of a chunk do; between bursts every fiber runs. */
+/** The steps of a burst run without a pause, like the events of a chunk. Between bursts, all fibers run. */
 const bursts = FastCheck.array(FastCheck.array(step, { minLength: 1, maxLength: 6 }), { maxLength: 30, size: "max" })
 
-/** Plays the bursts on both; fails where they differ. */
+/** Runs the bursts on the queue and on the model. Fails if they differ. */
 const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, time: VirtualTime.VirtualTime) =>
   Effect.gen(function* () {
     const queue = yield* WorkQueue.make<number>()
@@ -252,7 +252,7 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, time: VirtualTime.Virtu
           case "interrupt": {
             const waiter = pick(waiters, one.index)
             if (waiter === undefined) return
-            // Not awaited: the rest of the burst follows before the waiter knows.
+            // Does not wait, so the rest of the burst runs before the waiter notices the interruption.
             waiter.unsafeInterruptAsFork(FiberId.none)
             waiters = waiters.filter((other) => other !== waiter)
             interrupted.push(waiter)
@@ -288,7 +288,7 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, time: VirtualTime.Virtu
         }
       })
 
-    /** Lets the waiters run, and checks that each got what the model says, in the order in which they came. */
+    /** Runs the waiters, and checks that each got the item of the model, in the order of the requests. */
     const compare = Effect.gen(function* () {
       yield* time.pass(0)
       const still: typeof waiters = []
@@ -320,7 +320,7 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, time: VirtualTime.Virtu
       yield* compare
     }
 
-    // Every run ends well, and workers go on until nothing is left: then every trigger has been part of a run.
+    // Every run succeeds, and workers continue until the queue is empty. Then every trigger was part of a run.
     while (running.length > 0 || model.wants.length > 0) {
       for (const item of [...running]) {
         end(item)

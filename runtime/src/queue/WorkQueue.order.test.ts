@@ -38,7 +38,7 @@ effect("a queue that is shut down at any moment while workers are handed keys le
       const after = served.length
       yield* Fiber.joinAll(workers)
       yield* Fiber.join(feeder)
-      // Runs in progress end; nothing more is begun.
+      // Runs in progress end; no new run begins.
       expect(served.length - after).toBeLessThanOrEqual(4)
       expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0, processing: 0 })
     }
@@ -53,7 +53,7 @@ effect("a key keeps the highest priority that it was asked for at, from a delay 
     queue.add("b", "updated", { priority: 2 })
     yield* TestClock.adjust("10 millis")
     expect(yield* take(queue)).toMatchObject({ key: "a", priority: 3 })
-    // Asked for during the run, it has the priority of what asks: the run before took its own with it.
+    // A trigger during the run determines the priority of the next run, because the former priority ended with the run.
     queue.add("a", "initial", { priority: WorkQueue.low })
     queue.addAfter("a", 10, "retry", { priority: 1 })
     queue.done("a")

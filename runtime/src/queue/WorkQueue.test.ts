@@ -11,26 +11,26 @@ import * as WorkQueue from "./WorkQueue.ts"
 
 const make = WorkQueue.make<string>()
 
-/** How the event of a write enters, by the number of the version that it made. */
+/** The options for the event of a write, by the number of the version that it made. */
 const event = (version: number, priority?: number): WorkQueue.AddOptions => ({
   version: { uid: "u", resourceVersion: String(version) },
   priority
 })
 
-/** The writes of a run, by the same numbers. */
+/** The versions that a run wrote, by the same numbers. */
 const wrote = (...versions: ReadonlyArray<number>): WorkQueue.WrittenVersions =>
   new Map(versions.map((version) => [String(version), "u"]))
 
-/** Lets every other fiber go on until it waits. */
+/** Runs all other fibers until they wait. */
 const settle = TestClock.adjust(0)
 
-/** The next item, which must be there. */
+/** The next item. Throws if the queue is empty. */
 const next = <T>(queue: WorkQueue.WorkQueue<T>): Effect.Effect<WorkQueue.Item<T>> =>
   Effect.suspend(() =>
     queue.snapshot().ready > 0 ? Effect.flatten(queue.take).pipe(Effect.orDie) : Effect.dieMessage("nothing is ready")
   )
 
-/** Takes and ends what is ready, in order. */
+/** Takes and ends all ready items in order. */
 const drain = <T>(queue: WorkQueue.WorkQueue<T>): Effect.Effect<Array<WorkQueue.Item<T>>> =>
   Effect.gen(function* () {
     const items: Array<WorkQueue.Item<T>> = []
@@ -166,7 +166,7 @@ effect("an item carries the newest ten triggers and counts the rest", () =>
 )
 
 describe("of the triggers that an item has no room for", () => {
-  /** What the next item counts. */
+  /** The counts of the next item. */
   const counts = (queue: WorkQueue.WorkQueue<number>) =>
     Effect.map(next(queue), ({ dropped, droppedNews }) => ({ dropped, droppedNews }))
 
@@ -178,7 +178,7 @@ describe("of the triggers that an item has no room for", () => {
       for (let version = 1; version <= 6; version++) queue.add("a", version, event(version))
       queue.done("a", wrote(1, 2, 3))
       for (let version = 1; version <= 3; version++) queue.add("a", version, event(version))
-      // Of 4 to 6 and then 1 to 3 the last two are kept.
+      // The queue keeps the last two of 4 to 6 and then 1 to 3.
       expect(yield* counts(queue)).toEqual({ dropped: 7, droppedNews: 3 })
     })
   )
@@ -347,7 +347,7 @@ effect("a delay longer than a JavaScript timer can sleep ends on time", () =>
     const sleep = (days: number) => TestClock.adjust(`${days} days`)
     queue.addAfter("a", 40 * 86_400_000, "retry")
     yield* settle
-    // The sleep itself must be one that a timer can do: the real Clock takes a longer one for endless.
+    // A timer must support the delay, because the real Clock treats a longer one as infinite.
     expect(Math.max(...(yield* TestClock.sleeps()))).toBeLessThan(2 ** 31)
     yield* sleep(39)
     expect(queue.snapshot().ready).toBe(0)
@@ -357,7 +357,7 @@ effect("a delay longer than a JavaScript timer can sleep ends on time", () =>
 )
 
 describe("the event of a key's own write", () => {
-  /** Runs the key once; it wrote version 1. */
+  /** Runs the key once, with a write of version 1. */
   const after = (end: (queue: WorkQueue.WorkQueue<string>) => void) =>
     Effect.gen(function* () {
       const queue = yield* make
@@ -526,7 +526,7 @@ effect("a waiter that comes while another has been called for the only key does 
     yield* settle
     queue.add("a", "updated")
     yield* Effect.fork(Effect.sync(() => queue.add("b", "updated")))
-    // This fiber takes at once, before the one that was called has had a chance to run.
+    // This fiber takes the item before the notified fiber can run.
     expect(Option.getOrThrow(yield* queue.take).key).toBe("b")
     expect(Option.getOrThrow(yield* Fiber.join(first)).key).toBe("a")
   })

@@ -77,7 +77,7 @@ test("the types of built-in kinds are those of their JSON", () => {
   holds<Same<BuiltIn.Deployment["metadata"], ObjectMeta>>()
   holds<Same<Container["image"], string | undefined>>()
   holds<Same<NonNullable<BuiltIn.Deployment["status"]>["readyReplicas"], number | undefined>>()
-  // Times are text, also those with their own class in client-node.
+  // Times are strings, even those with their own class in client-node.
   holds<Same<NonNullable<BuiltIn.Lease["spec"]>["renewTime"], string | undefined>>()
   holds<
     Same<
@@ -94,7 +94,7 @@ test("the types of built-in kinds are those of their JSON", () => {
   holds<
     Same<NonNullable<NonNullable<NonNullable<BuiltIn.Service["spec"]>["ports"]>[number]["targetPort"]>, string | number>
   >()
-  // Names are those of the JSON, not those of client-node.
+  // The names are those of the JSON, not those of client-node.
   type Props = NonNullable<
     NonNullable<BuiltIn.CustomResourceDefinition["spec"]["versions"][number]["schema"]>["openAPIV3Schema"]
   >
@@ -108,17 +108,17 @@ test("the types of built-in kinds are those of their JSON", () => {
   >()
 })
 
-/** Never called: only compiled. */
+/** Only the compiler checks this function; the tests never call it. */
 export const compiles = (deployment: BuiltIn.Deployment) => {
   const containers = deployment.spec?.template.spec?.containers
   containers?.map(({ name }) => name)
-  // @ts-expect-error an object of the cache is shared by all who read it
+  // @ts-expect-error all readers of the cache share its objects
   containers?.push({ name: "more" })
   // @ts-expect-error an optional field may be absent, but not undefined
   const _: NonNullable<typeof deployment.spec>["replicas"] & {} = deployment.spec?.replicas
   const desired: Parameters<typeof BuiltIn.Deployment.Desired>[0] = {
     metadata: { name: "a" },
-    // @ts-expect-error the server answers with 422 where this is undefined
+    // @ts-expect-error the server rejects the object (422) if this field is undefined
     spec: { replicas: undefined, selector: {}, template: {} }
   }
   return desired

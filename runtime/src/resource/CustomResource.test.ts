@@ -260,11 +260,11 @@ test("a read has the decoded spec and the status on the wire; a write has the sp
   holds<Same<(typeof Plain.Type)["status"], undefined>>()
 })
 
-/** Never called: only compiled. */
+/** Only the compiler checks this function; the tests never call it. */
 export const compiles = (app: WebApp): Desired => {
-  // @ts-expect-error an object of the cache is shared by all who read it
+  // @ts-expect-error all readers of the cache share its objects
   app.spec.replicas = 3
-  // @ts-expect-error there is no such field
+  // @ts-expect-error the field does not exist
   app.spec.colour
   // @ts-expect-error an image is required
   const _: Desired = { metadata: { name: "a" }, spec: {} }

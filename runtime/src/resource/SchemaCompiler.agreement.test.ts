@@ -16,7 +16,7 @@ const Port = Schema.Struct({
   port: Schema.Int,
   protocol: Schema.optionalWith(Schema.Literal("TCP", "UDP"), { default: () => "TCP" as const })
 })
-/** Whether the API server would accept a value, by the part of its validation that the compiler uses. */
+/** True if the API server would accept a value. Uses the part of the validation that the compiler supports. */
 const accepts = (schema: StructuralSchema, value: Json | undefined): boolean => {
   if (value === undefined) return schema.default !== undefined
   if (value === null) return schema.nullable === true

@@ -1,7 +1,7 @@
 /** The values of a registry for tests, by their names in Prometheus' format. */
 import type { Registry } from "./Metrics.ts"
 
-/** `visits_total{page="home"}` with its value; for a histogram `…_count` and `…_sum`. */
+/** The values by series, such as `visits_total{page="home"}`; for a histogram also `…_count` and `…_sum`. */
 export const reading = (registry: Registry, prefix = ""): { readonly [series: string]: number } => {
   const values: Record<string, number> = {}
   for (const { metric, series } of registry.read()) {

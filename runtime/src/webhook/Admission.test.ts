@@ -38,7 +38,7 @@ const Box = CustomResource.make({
   })
 })
 
-/** The answer to the creation of an object in JSON. */
+/** The response to the creation of an object in JSON. */
 const created = ({ hooks: [hook] }: Admission.Admission<never>, object: string) => {
   if (hook === undefined) throw new Error("no webhook")
   const request = { operation: "CREATE", name: "one", dryRun: false, userInfo: { username: "ann" }, oldObject: null }

@@ -1,4 +1,4 @@
-/** For the tests of observers: the record of a request to a webhook. */
+/** The record of a request to a webhook, for the tests of observers. */
 import { ConfigMap } from "../resource/BuiltIn.ts"
 import type * as Call from "./Call.ts"
 
@@ -16,7 +16,7 @@ export const admission = (over: Partial<Call.Admission> = {}): Call.Admission =>
   ...over
 })
 
-/** An answer that allows the request without a comment, with the differences of a test. */
+/** A response that allows the request without a message, with the differences of a test. */
 export const answer = (over: Partial<NonNullable<Call.Admission["answer"]>> = {}) => ({
   denial: undefined,
   warnings: [],

@@ -326,7 +326,7 @@ describe("The trace of a request", () => {
     sent.length = 0
     const call = await untraced.post("/validate", review({ how: "look" }), parentOf("01"))
     expect(call.root).toBeUndefined()
-    // The span that the check itself declares is Effect's own, of another trace.
+    // The span of the check itself belongs to Effect, in another trace.
     expect(String(sent[0]?.traceparent)).not.toContain(traceId)
   })
 })

@@ -26,7 +26,7 @@ const serve = async (endpoint: Reply.Endpoint) => {
   return { port, shutDown: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
 }
 
-/** A connection that reads its answers as text. */
+/** A connection that reads the responses as text. */
 const client = async (port: number) => {
   const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false })
   const state = { text: "", closed: false }

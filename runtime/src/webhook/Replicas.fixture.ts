@@ -28,7 +28,7 @@ export interface Replica {
   served: Pair | undefined
   /** Ends it before this many more calls; its certificate no longer counts then. */
   callsLeft: number
-  /** The status code of all answers to it; 0 without a fault. */
+  /** The status code of all responses to the replica; 0 without a fault. */
   fault: number
   calls: number
   readonly kill: Effect.Effect<void>

@@ -94,7 +94,7 @@ test("a body of unknown length takes memory while it grows", () => {
   uploads.remove(holder)
   const another = add("another")
   expect(uploads.grow(another, quarter)).toBe(true)
-  // The body of a length that is known is counted already.
+  // A body with a known length is already counted.
   const known = add("known", quarter)
   expect(uploads.grow(known, 1)).toBe(true)
   expect(known.counted).toBe(Uploads.mostLargeBytes / 4)

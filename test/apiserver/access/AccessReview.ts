@@ -1,6 +1,4 @@
-/**
- * The answers to SubjectAccessReviews and SelfSubjectRulesReviews.
- */
+/** The responses to SubjectAccessReviews and SelfSubjectRulesReviews. */
 
 import type { AccessRequest, Authorizer } from "../model/Authorizer.ts"
 import type { DraftObject, JsonObject } from "../model/Json.ts"

@@ -1,24 +1,22 @@
-/**
- * The user of a request: that of its bearer token, or else the user that the server gives to requests without credentials.
- */
+/** The user of a request: that of its bearer token, or the server's user for requests without credentials. */
 import type { Authenticator } from "../model/Authenticator.ts"
 import * as Failure from "../model/Failure.ts"
 import type * as User from "../model/User.ts"
 import type * as Tokens from "./ServiceAccountTokens.ts"
 
-/** Recognizes users by their tokens. */
+/** Authenticates users by their tokens. */
 export interface Authentication extends Authenticator {
   readonly serviceAccounts: Tokens.ServiceAccountTokens
-  /** Registers the token of a user, for as long as the server lives. */
+  /** Registers the token of a user for the lifetime of the server. */
   readonly addToken: (token: string, user: User.User) => void
-  /** The user of an `Authorization` header; undefined: it has no token. Throws a Failure (401). */
+  /** The user of an `Authorization` header; undefined if it has no token. Throws a Failure (401). */
   readonly userOf: (authorization: string | undefined, now: number) => User.User | undefined
 }
 
-/** The name of the scheme, before a token. */
+/** The prefix of a token in the header. */
 const scheme = "bearer "
 
-/** Recognizes the tokens of service accounts, and those that are added. */
+/** Authenticates the tokens of service accounts and the registered tokens. */
 export const make = (serviceAccounts: Tokens.ServiceAccountTokens): Authentication => {
   const users = new Map<string, User.User>()
   const check: Authentication["check"] = (token, audiences, now) => {

@@ -1,6 +1,4 @@
-/**
- * The roles and bindings that each cluster begins with, as `test/record/bootstrap.ts` records them from a kube-apiserver.
- */
+/** The roles and bindings of a new cluster, as `test/record/bootstrap.ts` records them from a kube-apiserver. */
 import { createHash } from "node:crypto"
 import type { JsonObject } from "../model/Json.ts"
 import * as J from "../model/Json.ts"
@@ -12,12 +10,12 @@ import { storageOf } from "./RbacAuthorizer.ts"
 /** The objects by resource, without uids and times. */
 export const objects: { readonly [plural: string]: ReadonlyArray<JsonObject> } = recorded
 
-/** How old the objects of a new cluster are, in changes of its store: all of them have this resourceVersion. */
+/** The resourceVersion of all objects of a new cluster. */
 const revision = 100
 
 /**
- * The content of a store in which nothing has been written yet. The objects have uids that their names give them, so that they are the
- * same in each cluster. Without `isAggregated`, the ClusterRoles that a controller aggregates have no rules.
+ * The initial content of a store. The names of the objects determine their uids, so the uids are equal in each cluster. Without
+ * `isAggregated`, the ClusterRoles that a controller aggregates have no rules.
  */
 export const saved = (now: number, isAggregated = true): Saved => ({
   revision,
@@ -29,7 +27,7 @@ export const saved = (now: number, isAggregated = true): Saved => ({
   )
 })
 
-/** A role as a kube-apiserver creates it. */
+/** The role without aggregated rules, as a kube-apiserver creates it. */
 const unfilled = (role: JsonObject): JsonObject => {
   if (role.aggregationRule === undefined) return role
   const metadata = J.object(role.metadata)
@@ -61,7 +59,7 @@ const stamped = (plural: string, object: JsonObject, time: string): JsonObject =
 
 const uids = new Map<string, string>()
 
-/** A UUID of a name. */
+/** A UUID that depends only on the name. */
 const uidOf = (key: string): string => {
   const found = uids.get(key)
   if (found !== undefined) return found

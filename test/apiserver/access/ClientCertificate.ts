@@ -3,7 +3,7 @@ import type { TLSSocket } from "node:tls"
 import * as Failure from "../model/Failure.ts"
 import * as User from "../model/User.ts"
 
-/** The user of a connection; undefined without a certificate. Throws a Failure (401) for a certificate of another CA. */
+/** The user of a connection; undefined if it has no certificate. Throws a Failure (401) for a certificate of another CA. */
 export const userOf = (socket: TLSSocket): User.User | undefined => {
   const subject: Subject | undefined = socket.getPeerCertificate()?.subject
   if (subject === undefined) return undefined
@@ -12,7 +12,7 @@ export const userOf = (socket: TLSSocket): User.User | undefined => {
   return User.complete({ name, groups: valuesOf(subject.O) })
 }
 
-/** A part of a name that occurs twice is a list. */
+/** The subject of a certificate. An attribute that occurs several times is a list. */
 interface Subject {
   readonly CN?: string | ReadonlyArray<string>
   readonly O?: string | ReadonlyArray<string>

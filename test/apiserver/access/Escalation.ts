@@ -1,6 +1,4 @@
-/**
- * The check of writes of roles and bindings. A user can give only permissions of their own, or needs the verb `escalate` or `bind`.
- */
+/** Checks writes of roles and bindings. Users can grant only their own permissions, unless they have the verb `escalate` or `bind`. */
 
 import { type Authorizer, isPrivileged, type PolicyRule as Rule } from "../model/Authorizer.ts"
 import * as Failure from "../model/Failure.ts"
@@ -16,10 +14,10 @@ import { group, plurals } from "./RbacAuthorizer.ts"
 /** A write of an object, before its validation. */
 interface Write {
   readonly kind: Kind
-  /** Empty: the cluster scope. */
+  /** The namespace; empty for the cluster scope. */
   readonly namespace: string
   readonly object: JsonObject
-  /** Undefined: the object is new. */
+  /** The current object; undefined if the object is new. */
   readonly old: JsonObject | undefined
   readonly user: User
 }
@@ -76,7 +74,7 @@ const everything: ReadonlyArray<Rule> = [
   { verbs: ["*"], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: ["*"] }
 ]
 
-/** The message about permissions that the user does not have; undefined: they have all. */
+/** The message about permissions that the user does not have; undefined if the user has all of them. */
 const escalation = (
   rules: ReadonlyArray<Rule>,
   user: User,
@@ -99,7 +97,7 @@ const escalation = (
 const bracketed = (errors: ReadonlyArray<string>): string =>
   errors.length === 1 ? (errors[0] ?? "") : `[${errors.join(", ")}]`
 
-/** Whether a change is one that the garbage collector needs: of owners and finalizers only. */
+/** True if a change affects only owner references and finalizers, as the garbage collector needs. */
 const changesOnlyMetadataOfCollector = (old: JsonObject, object: JsonObject): boolean => {
   const rest = ({ metadata, ...others }: JsonObject): JsonObject => {
     const { finalizers: _, managedFields: __, ownerReferences: ___, ...kept } = J.object(metadata)

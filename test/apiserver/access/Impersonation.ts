@@ -1,8 +1,8 @@
 /**
- * Impersonation: a request with `Impersonate-*` headers is one of another user, if its user may impersonate that one.
+ * Impersonation: a request with `Impersonate-*` headers counts as a request of another user, if its own user may impersonate that user.
  *
- * As in kube-apiserver 1.37, the permissions of constrained impersonation come first: `impersonate-on:MODE:VERB` on the request, and
- * `impersonate:MODE` on the user. The verb `impersonate` alone allows everything that the other user may do.
+ * As in kube-apiserver 1.37, constrained impersonation comes first: it needs `impersonate-on:MODE:VERB` for the request, and
+ * `impersonate:MODE` for the user. The verb `impersonate` alone allows everything that the other user may do.
  */
 
 import {
@@ -17,11 +17,11 @@ import * as User from "../model/User.ts"
 
 /** Decides whether users may impersonate others. */
 export interface Impersonation {
-  /** The user that a request counts for. Throws a Failure (403). */
+  /** The user after impersonation. Throws a Failure (403). */
   readonly impersonated: (wanted: Wanted, request: AccessRequest) => User.User
 }
 
-/** The user that the headers of a request name. */
+/** The user in the headers of a request. */
 export interface Wanted {
   readonly name: string
   readonly uid: string
@@ -32,10 +32,10 @@ export interface Wanted {
 const prefix = "impersonate-"
 const extraPrefix = "impersonate-extra-"
 
-/** Stands between the values of a header that a request has several times. */
+/** The separator between the values of a repeated header. */
 export const separator = "\n"
 
-/** The wanted user; undefined: the headers name none. Throws a Failure (400) for headers without a user name. */
+/** The user in the headers; undefined if there is no user. Throws a Failure (400) for headers without a user name. */
 export const wantedOf = (headers: { readonly [lowerCase: string]: string }): Wanted | undefined => {
   let found = false
   const extra: { [key: string]: ReadonlyArray<string> } = {}
@@ -67,7 +67,7 @@ const unescaped = (key: string): string => {
   }
 }
 
-/** As Go's `%#v` writes the user. */
+/** The user in the format of Go's `%#v`. */
 const inGo = ({ extra, groups, name, uid }: Wanted): string => {
   const quoted = (texts: ReadonlyArray<string>) => `{${texts.map((text) => JSON.stringify(text)).join(", ")}}`
   const lists = Object.entries(extra).map(([key, values]) => `${JSON.stringify(key)}:[]string${quoted(values)}`)
@@ -76,18 +76,18 @@ const inGo = ({ extra, groups, name, uid }: Wanted): string => {
   return `&user.DefaultInfo{Name:${JSON.stringify(name)}, UID:${JSON.stringify(uid)}, Groups:[]string${groupsInGo}, Extra:map[string][]string${extraInGo}}`
 }
 
-/** One way to impersonate. */
+/** A mode of impersonation. */
 interface Mode {
   readonly name: "arbitrary-node" | "serviceaccount" | "user-info" | "legacy"
-  /** The checks for a wanted user; undefined: the mode is for others. */
+  /** The checks for the impersonated user; undefined if the mode does not apply to that user. */
   readonly checks: (wanted: Wanted) => ReadonlyArray<Check> | undefined
-  /** The groups of a user who comes without. */
+  /** The groups of an impersonated user without groups in the headers. */
   readonly groups: (wanted: Wanted) => ReadonlyArray<string>
 }
 
-/** A permission of a user on what the wanted user consists of. */
+/** A permission for one attribute of the impersonated user. */
 interface Check extends ResourceAttributes {
-  /** Why the mode never allows it. */
+  /** The reason why the mode never allows the attribute. */
   readonly never?: string | undefined
 }
 
@@ -176,12 +176,12 @@ const extras = (extra: Wanted["extra"]): ReadonlyArray<Check> =>
 const invalidKey = (key: string): string =>
   `impersonating an invalid key in extra is not allowed: extra.key: Invalid value: ${JSON.stringify(key)}: must be a domain-prefixed path (such as "acme.io/foo")`
 
-/** How many users are kept. */
+/** The maximum number of cached users. */
 const mostUsers = 1000
 
 /** Impersonation by the rules of an authorizer. */
 export const make = (authorizer: Authorizer): Impersonation => {
-  /** The mode that was last allowed, by user: it comes first the next time. */
+  /** The last allowed mode of each user. The next request of the user tries it first. */
   const last = new Map<string, Mode>()
   return {
     impersonated: (wanted, request) => {
@@ -205,7 +205,7 @@ export const make = (authorizer: Authorizer): Impersonation => {
   }
 }
 
-/** Why the mode does not allow the request; undefined: it does. */
+/** The reason why the mode does not allow the request; undefined if it does. */
 const check = (
   authorizer: Authorizer,
   mode: Mode,
@@ -236,7 +236,7 @@ const userOf = ({ extra, name, uid }: Wanted, groups: ReadonlyArray<string>): Us
   ...(Object.keys(extra).length > 0 && { extra })
 })
 
-/** The group that says whether the user is authenticated, where the groups do not say that. */
+/** Adds the group of authenticated or unauthenticated users, if the groups contain neither. */
 const standing = (name: string, groups: ReadonlyArray<string>): ReadonlyArray<string> => {
   const [unauthenticated = ""] = User.anonymous.groups
   if (groups.includes(User.authenticated) || groups.includes(unauthenticated)) return []

@@ -1,6 +1,4 @@
-/**
- * The rules of roles: which requests a rule allows, and which other rules it covers.
- */
+/** The rules of roles: the requests that a rule allows, and the rules that it covers. */
 
 import type { AccessRequest, PolicyRule } from "../model/Authorizer.ts"
 import type { Json, JsonObject } from "../model/Json.ts"
@@ -21,7 +19,7 @@ const ofJson = (rule: JsonObject): PolicyRule => ({
 const texts = (value: Json | undefined): ReadonlyArray<string> =>
   J.list(value).filter((item): item is string => typeof item === "string")
 
-/** Whether the rule allows the request. */
+/** True if the rule allows the request. */
 export const allows = (rule: PolicyRule, { path, resource, verb }: AccessRequest): boolean => {
   if (!hasOrAll(rule.verbs, verb)) return false
   if (resource === undefined) return rule.nonResourceURLs.some((url) => url === "*" || coversUrl(url, path))
@@ -41,7 +39,7 @@ const matches = (pattern: string, resource: string, subresource: string): boolea
     ? pattern === resource
     : pattern === `${resource}/${subresource}` || pattern === `*/${subresource}`)
 
-/** A pattern that ends with a star matches by its beginning. */
+/** A pattern that ends with a star matches as a prefix. */
 const coversUrl = (pattern: string, path: string): boolean =>
   pattern === path || (pattern.endsWith("*") && path.startsWith(withoutStars(pattern)))
 
@@ -51,7 +49,7 @@ const withoutStars = (pattern: string): string => {
   return pattern.slice(0, end)
 }
 
-/** The parts of the rules that none of the held rules covers. Each part has one verb, and one resource or path. */
+/** The parts of the rules that the held rules do not cover. Each part has one verb, and one resource or path. */
 export const missing = (
   held: ReadonlyArray<PolicyRule>,
   wanted: ReadonlyArray<PolicyRule>
@@ -82,7 +80,7 @@ const parts = (rule: PolicyRule): ReadonlyArray<PolicyRule> => [
   )
 ]
 
-/** Whether a rule covers a part of another. */
+/** True if a rule covers a part of another rule. */
 const covers = (rule: PolicyRule, part: PolicyRule): boolean =>
   part.verbs.every((verb) => hasOrAll(rule.verbs, verb)) &&
   part.apiGroups.every((group) => hasOrAll(rule.apiGroups, group)) &&
@@ -97,7 +95,7 @@ const coversResource = (set: ReadonlyArray<string>, resource: string): boolean =
   return slash >= 0 && set.includes(`*${resource.slice(slash)}`)
 }
 
-/** The parts as lines, sorted. Parts that differ only in their verb make one line, unless they are about paths. */
+/** The parts as sorted lines. Parts that differ only in their verb share one line, except parts with paths. */
 export const describe = (rules: ReadonlyArray<PolicyRule>): ReadonlyArray<string> => {
   const merged = new Map<string, PolicyRule>()
   for (const rule of rules) {
@@ -120,5 +118,5 @@ const line = ({ apiGroups, nonResourceURLs, resourceNames, resources, verbs }: P
   return `{${members.flatMap(([name, values]) => (values.length === 0 ? [] : [`${name}:${quoted(values)}`])).join(", ")}}`
 }
 
-/** A list of texts as Go's `%q` writes it. */
+/** A list of texts in the format of Go's `%q`. */
 export const quoted = (texts: ReadonlyArray<string>): string => `[${texts.map(quote).join(" ")}]`

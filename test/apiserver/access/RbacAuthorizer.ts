@@ -1,7 +1,7 @@
 /**
- * The authorizer of RBAC: a request is allowed if a binding of the user leads to a role with a rule for it.
+ * The RBAC authorizer: it allows a request if a binding of the user refers to a role with a rule for the request.
  *
- * It reads the roles and bindings that are stored, and keeps the bindings of each user until a role or a binding changes.
+ * It reads the roles and bindings from the store. It caches the bindings of each user until a role or a binding changes.
  */
 
 import {
@@ -21,19 +21,19 @@ import type { User } from "../model/User.ts"
 import type { Store } from "../storage/Store.ts"
 import * as PolicyRule from "./PolicyRule.ts"
 
-/** The group of the kinds. */
+/** The API group of RBAC. */
 export const group = "rbac.authorization.k8s.io"
 
-/** Where the objects of RBAC are stored, by resource. */
+/** The storage key of a resource of RBAC. */
 export const storageOf = (plural: string): string => `${group}/${plural}`
 
 /** The resources of RBAC. */
 export const plurals: ReadonlyArray<string> = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"]
 
-/** How many users are kept between two changes. */
+/** The maximum number of cached users. */
 const mostUsers = 1000
 
-/** An authorizer on the roles and bindings in a store. */
+/** Makes an authorizer that reads the roles and bindings of a store. */
 export const make = (store: Store): Authorizer => {
   const kept = new Map<string, Map<string, Grants>>()
   const forget = (): void => kept.clear()
@@ -70,7 +70,7 @@ export const make = (store: Store): Authorizer => {
   }
 }
 
-/** The errors of an authorizer as Go prints several: each once. */
+/** The errors of an authorizer in Go's format for several errors, without duplicates. */
 export const aggregate = (missing: ReadonlyArray<MissingRole>): string => {
   const messages = [
     ...new Set(missing.map(({ kind, name }) => `${kind.toLowerCase()}.${group} ${quote(name)} not found`))

@@ -1,7 +1,7 @@
 /**
- * The tokens of service accounts: JSON Web Tokens that the server signs and checks.
+ * The tokens of service accounts: JSON Web Tokens that the server signs and verifies.
  *
- * They are signed with Ed25519, whose signatures are the same for the same seed. A kube-apiserver signs with RSA or ECDSA.
+ * The signatures use Ed25519, which is deterministic for a seed. A kube-apiserver uses RSA or ECDSA.
  */
 
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto"
@@ -11,7 +11,7 @@ import * as J from "../model/Json.ts"
 import * as User from "../model/User.ts"
 import type { Store } from "../storage/Store.ts"
 
-/** Something that a token lives no longer than. */
+/** The object that limits the lifetime of a token. */
 export interface Reference {
   readonly name: string
   readonly uid?: string | undefined
@@ -22,27 +22,27 @@ export interface Claims {
   readonly audiences: ReadonlyArray<string>
   readonly namespace: string
   readonly account: Reference
-  /** By `pod`, `node` and `secret`. */
+  /** The bound objects by `pod`, `node` and `secret`. */
   readonly bound: { readonly [kind: string]: Reference }
-  /** Unique. */
+  /** The unique id of the token. */
   readonly id: string
   /** Milliseconds since 1970. */
   readonly now: number
   readonly seconds: number
 }
 
-/** Signs and checks tokens. */
+/** Signs and verifies tokens. */
 export interface ServiceAccountTokens {
   /** The issuer, which is also the audience of the server. */
   readonly issuer: string
   readonly issue: (claims: Claims) => string
-  /** Checks a token for one of the audiences. */
+  /** Verifies a token for one of the audiences. */
   readonly check: (token: string, audiences: ReadonlyArray<string>, now: number) => Verdict
   /** The public key, as a JSON Web Key. */
   readonly publicKey: () => JsonObject
 }
 
-/** The beginning of a PKCS #8 document with an Ed25519 key: the 32 bytes of the key follow. */
+/** The prefix of a PKCS #8 document with an Ed25519 key. The 32 bytes of the key follow. */
 const pkcs8 = Buffer.from("302e020100300506032b657004220420", "hex")
 
 interface Keys {
@@ -51,10 +51,10 @@ interface Keys {
   readonly id: string
 }
 
-/** Tokens by the key of a seed, for the service accounts of a store. */
+/** Makes tokens for the service accounts of a store, with the key that a seed determines. */
 export const make = (store: Store, seed: number, issuer: string): ServiceAccountTokens => {
   let made: Keys | undefined
-  // Most clusters issue no token.
+  // Creates the keys at first use, because most clusters issue no token.
   const keys = (): Keys => (made ??= keysOf(seed))
   return {
     issuer,

@@ -1,6 +1,4 @@
-/**
- * The answers to TokenReviews.
- */
+/** The responses to TokenReviews. */
 
 import type { Authenticator } from "../model/Authenticator.ts"
 import type { DraftObject } from "../model/Json.ts"

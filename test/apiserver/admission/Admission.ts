@@ -1,6 +1,6 @@
 /**
- * The admission of a write, in the order of a kube-apiserver. Admission plugins, policies and webhooks change the object, and do so a
- * second time if a policy or a webhook changed it. After the validation, policies and then webhooks may deny the write.
+ * The admission of a write, in the order of a kube-apiserver. Admission plugins, policies and webhooks change the object. They run a second
+ * time if a policy or a webhook changed it. After the validation, policies and then webhooks may deny the write.
  */
 
 import type { Attributes } from "../model/Attributes.ts"
@@ -21,7 +21,7 @@ const storages = [
   "validatingwebhookconfigurations"
 ].map((plural) => `admissionregistration.k8s.io/${plural}`)
 
-/** The options of a write with its admission. The plugin ResourceQuota replaces the status of quotas by `updateStatus`. */
+/** Adds the admission to the options of a write. The plugin ResourceQuota replaces the status of quotas by `updateStatus`. */
 export const admitted = (state: ServerState, options: WriteOptions, updateStatus: UpdateStatus): WriteOptions => {
   const hasOthers = storages.some((storage) => state.store.list(storage).length > 0)
   return {

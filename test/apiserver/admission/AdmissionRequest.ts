@@ -22,7 +22,7 @@ const optionsOf = (
   ...(dryRun && { dryRun: ["All"] })
 })
 
-/** The AdmissionRequest, without the objects, for the version of the resource that a policy matches. */
+/** The AdmissionRequest without the objects, in the version of the resource that a policy matches. */
 export const requestOf = (attributes: Attributes.Attributes, matched: Kind, options: WriteOptions): JsonObject => {
   const { kind, name, operation, resource, subresource } = attributes
   const namespace = Attributes.namespaceOf(attributes)
@@ -42,7 +42,7 @@ export const requestOf = (attributes: Attributes.Attributes, matched: Kind, opti
   }
 }
 
-/** The values that the expressions of a policy see. */
+/** The variables of a policy's expressions. */
 export const inputOf = (
   state: ServerState,
   attributes: Attributes.Attributes,
@@ -70,7 +70,7 @@ export const inputOf = (
   }
 }
 
-/** The values that match conditions see: without the namespace, and with the resource of the request. */
+/** The variables of match conditions: no namespace, and the resource of the original request. */
 export const conditionInput = (
   input: AdmissionExpressions.Input,
   { resource }: Attributes.Attributes
@@ -94,7 +94,7 @@ const exposedMetadata = [
   "finalizers"
 ]
 
-/** The part of a Namespace that expressions see. */
+/** The fields of a Namespace that expressions can read. */
 const exposed = (namespace: JsonObject | undefined): JsonObject | null => {
   if (namespace === undefined) return null
   const metadata = Json.object(namespace.metadata)
@@ -104,6 +104,6 @@ const exposed = (namespace: JsonObject | undefined): JsonObject | null => {
   return { ...namespace, metadata: Object.fromEntries(shown) }
 }
 
-/** The name in a refusal: the name of the object, else its `generateName`. */
+/** The name in a denial: the name of the object, or its `generateName`. */
 export const shownName = ({ name, object }: Attributes.Attributes): string =>
   name || Json.text(Json.at(object ?? undefined, "metadata", "generateName")) || "Unknown"

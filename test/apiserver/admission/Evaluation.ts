@@ -1,4 +1,4 @@
-/** The resources, match conditions and expressions of policies: the same for validating and mutating policies. */
+/** Matches and evaluates the resources, match conditions and expressions of validating and mutating policies. */
 
 import * as AdmissionExpressions from "../kinds/cel/AdmissionExpressions.ts"
 import * as CostLimits from "../kinds/cel/cost/CostLimits.ts"
@@ -9,7 +9,7 @@ import type { Kind } from "../model/Kind.ts"
 import * as Matching from "./Matching.ts"
 import type { ServerState } from "./ServerState.ts"
 
-/** An expression and its program. */
+/** An expression and its compiled program. */
 export interface Expression {
   readonly source: string
   readonly compiled: AdmissionExpressions.Compiled
@@ -24,14 +24,14 @@ export const conditionsOf = (spec: JsonObject): ReadonlyArray<Expression> => {
   })
 }
 
-/** A compiler that knows the variables of a policy. */
+/** A compiler with the variables of a policy. */
 export const compilerOf = (spec: JsonObject, composed: boolean): AdmissionExpressions.Compiler => {
   const compiler = AdmissionExpressions.compiler({ composed, params: Json.isObject(spec.paramKind) })
   for (const { expression, name } of Json.objects(spec.variables)) compiler.declare(String(name), String(expression))
   return compiler
 }
 
-/** The version of the resource that `matchResources` match; undefined: they do not match. Without rules they match every resource. */
+/** The version of the resource that `matchResources` match; undefined if they do not match. Without rules they match every resource. */
 export const matchedBy = (
   state: ServerState,
   value: JsonValue | undefined,
@@ -47,8 +47,8 @@ export const matchedBy = (
 }
 
 /**
- * Evaluates an expression. Returns its value, or the error in the words of a kube-apiserver. `isLast`: the expressions cost too much, and
- * the others are not evaluated.
+ * Evaluates an expression. Returns its value, or the error message of a kube-apiserver. If `isLast` is true, the expressions exceed the
+ * cost limit, and the remaining ones are not evaluated.
  */
 export const evaluated = (
   { compiled, source }: Expression,
@@ -60,7 +60,7 @@ export const evaluated = (
   return "problem" in result ? { problem: `expression '${source}' resulted in error: ${result.problem}` } : result
 }
 
-/** Whether all match conditions hold, or the errors. A condition that does not hold decides, even if another condition fails. */
+/** True if all match conditions are true, or their errors. A false condition decides, even if another condition fails. */
 export const conditionsMet = (
   conditions: ReadonlyArray<Expression>,
   input: AdmissionExpressions.Input

@@ -1,4 +1,4 @@
-/** Matches requests with the rules and selectors of webhooks and policies. */
+/** Matches requests against the rules and selectors of webhooks and policies. */
 import * as Check from "../kinds/Check.ts"
 import * as Attributes from "../model/Attributes.ts"
 import type { JsonObject, Json as JsonValue } from "../model/Json.ts"
@@ -8,17 +8,17 @@ import type { ServerState } from "./ServerState.ts"
 
 const group = "admissionregistration.k8s.io"
 
-/** Whether policies and webhooks skip the request, because it writes a policy or a webhook. */
+/** True if policies and webhooks skip the request, because it writes a policy or a webhook. */
 export const isExempt = ({ resource }: Attributes.Attributes): boolean => resource.group === group
 
 const labelsOf = (object: JsonObject | null): { readonly [name: string]: string } =>
   Json.texts(Json.at(object ?? undefined, "metadata", "labels"))
 
-/** The stored Namespace with this name, if there is one. */
+/** The stored Namespace with this name; undefined if it does not exist. */
 export const storedNamespace = ({ store }: Pick<ServerState, "store">, name: string): JsonObject | undefined =>
   name === "" ? undefined : store.get("/namespaces", "", name)
 
-/** Whether a `namespaceSelector` matches. It matches all objects that are in no namespace. */
+/** True if a `namespaceSelector` matches. It matches all cluster-scoped objects. */
 const matchesNamespace = (
   state: ServerState,
   selector: JsonValue | undefined,
@@ -31,19 +31,19 @@ const matchesNamespace = (
   return Check.selects(selector, labelsOf(written ? object : (storedNamespace(state, namespace) ?? null)))
 }
 
-/** Whether an `objectSelector` matches the object, or matched it before. */
+/** True if an `objectSelector` matches the new or the old object. */
 const matchesObject = (selector: JsonValue | undefined, { object, oldObject }: Attributes.Attributes): boolean =>
   Check.isEmptySelector(selector) ||
   [object, oldObject].some((one) => one !== null && Check.selects(selector, labelsOf(one)))
 
-/** Whether `namespaceSelector` and `objectSelector` match. */
+/** True if `namespaceSelector` and `objectSelector` match. */
 export const selects = (state: ServerState, selectors: JsonObject, attributes: Attributes.Attributes): boolean =>
   matchesNamespace(state, selectors.namespaceSelector, attributes) &&
   matchesObject(selectors.objectSelector, attributes)
 
 /**
- * The version of the resource that one of the rules names; undefined: none does. With the match policy Equivalent, it may be
- * another version than that of the request.
+ * The version of the resource that a rule matches; undefined if no rule matches. With the match policy Equivalent, it may differ from the
+ * version of the request.
  */
 export const matched = (
   state: ServerState,
@@ -84,7 +84,7 @@ const inScope = (scope: JsonValue | undefined, kind: Kind, attributes: Attribute
   return scope !== "Cluster" || !isInNamespace
 }
 
-/** `pods`, `pods/status`, `pods/*`, `*`, `*\/scale`, `*\/*`. */
+/** Matches the resource of a rule: `pods`, `pods/status`, `pods/*`, `*`, `*\/scale` or `*\/*`. */
 const isResource = (rule: string, plural: string, subresource: string): boolean => {
   const slash = rule.indexOf("/")
   const resource = slash < 0 ? rule : rule.slice(0, slash)

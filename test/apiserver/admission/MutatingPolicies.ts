@@ -1,4 +1,4 @@
-/** Evaluates MutatingAdmissionPolicies for a request. They change its object. */
+/** Evaluates MutatingAdmissionPolicies, which change the object of a request. */
 
 import * as UnknownFields from "../codec/UnknownFields.ts"
 import { jsonPatch } from "../fields/JsonPatch.ts"
@@ -20,12 +20,12 @@ import * as Policies from "./Policies.ts"
 import type * as Reinvocation from "./Reinvocation.ts"
 import type { ServerState, WriteOptions } from "./ServerState.ts"
 
-/** A policy with its expressions. */
+/** A policy with its compiled expressions. */
 interface Compiled extends Policies.Policy {
   readonly mutations: ReadonlyArray<Evaluation.Expression & { readonly applies: boolean }>
 }
 
-/** A refusal of a request by a policy. */
+/** The denial of a request by a policy. */
 interface Refusal {
   readonly message: string
   readonly reason: string
@@ -46,7 +46,7 @@ const policies = Policies.make(
   }
 )
 
-/** The object of a request after the mutations of one round; the same object if no policy mutates it. Throws a Failure if a policy fails. */
+/** The object of a request after one round of mutations; the same object if no policy mutates it. Throws a Failure if a policy fails. */
 export const mutate = (
   state: ServerState,
   attributes: Attributes.Attributes,
@@ -83,7 +83,7 @@ export const mutate = (
     }
     calls.called(key, policy.spec.reinvocationPolicy)
   }
-  // A kube-apiserver counts a mutation as a change, even if the object stays the same.
+  // A kube-apiserver counts each mutation as a change, even if the object stays the same.
   if (mutated) calls.changed()
   calls.end(object)
   const [refusal] = refusals
@@ -120,11 +120,11 @@ const mutatedBy = (
   return { object: Attributes.converted(draft, matched, attributes.resource) ?? draft }
 }
 
-/** A kube-apiserver cannot convert a built-in object back from the version that a policy matches. */
+/** The error of a kube-apiserver that cannot convert a built-in object from the matched version back to that of the request. */
 const unconvertible = (from: Kind, to: Kind): string =>
   `converting (${from.version}.${from.kind}) to (${to.version}.${to.kind}): unknown conversion`
 
-/** The error of a kube-apiserver for a Scale, whose type it does not find. */
+/** The error of a kube-apiserver for a Scale, whose type the kube-apiserver does not find. */
 const untypedScale =
   "error applying patch: failed to convert patch object to typed object: no corresponding type for autoscaling/v1, Kind=Scale"
 
@@ -149,7 +149,7 @@ const applied = (kind: Type.Schemed, object: JsonObject, value: unknown): Mutate
   return { object: Json.object(Merge.merge(type, object, patch)) }
 }
 
-/** The paths of values that are atomic: they can only be replaced. */
+/** The paths of atomic values, which a policy can only replace as a whole. */
 const atomics = (type: Type.Type, value: JsonValue, path: string): ReadonlyArray<string> => {
   if (Json.isObject(value) && type.map !== undefined) {
     const { atomic, fields } = type.map
@@ -184,7 +184,7 @@ const patched = (kind: Type.Schemed, object: JsonObject, value: unknown): Mutate
   return { object: decoded(kind, Json.object(result)) }
 }
 
-/** The error of an operation that does not apply. */
+/** The error for an operation that cannot be applied. */
 const inapplicable = ({ from, op, path }: JsonObject): string => {
   switch (op) {
     case "add":
@@ -200,7 +200,7 @@ const inapplicable = ({ from, op, path }: JsonObject): string => {
   }
 }
 
-/** The object as its kind reads it. Throws a Failure (500) for a field or a value that the kind does not have. */
+/** The object after decoding by its kind. Throws a Failure (500) for an unknown field or an invalid value. */
 const decoded = ({ custom, schema }: Type.Schemed, object: JsonObject): JsonObject => {
   if (custom) return object
   const { errors, value } = pruned(schema, object)

@@ -13,7 +13,7 @@ import { quote } from "../model/Quote.ts"
 import type { ServerState, WriteOptions } from "./ServerState.ts"
 import * as WebhookAccessor from "./WebhookAccessor.ts"
 
-/** The object with the patch of a webhook (base64); undefined: the patch is empty. Throws a Failure (500), or `Unusable`. */
+/** Applies the patch of a webhook (base64). Undefined if the patch is empty. Throws a Failure (500), or `Unusable`. */
 export const patched = (
   { name, reviewVersion }: WebhookAccessor.Webhook,
   object: JsonObject | null,
@@ -54,7 +54,7 @@ const operationsOf = (patch: string): ReadonlyArray<JsonValue> => {
 
 const goName = (value: JsonValue): string => (typeof value === "boolean" ? "bool" : typeof value)
 
-/** Decodes an object as the body of a request. Throws a Failure (500). */
+/** Decodes an object like the body of a request. Throws a Failure (500). */
 export const decoded = (
   { registry }: ServerState,
   { kind, resource }: Attributes.Attributes,
@@ -73,7 +73,7 @@ export const decoded = (
   }
 }
 
-/** Checks the namespace, owners and managers of a changed object. Throws a Failure (400) if its namespace is another one. */
+/** Validates the namespace, owners and managers of a changed object. Throws a Failure (400) if its namespace has changed. */
 export const validated = (
   { kind, namespace, object, resource }: Attributes.Attributes,
   next: JsonObject,

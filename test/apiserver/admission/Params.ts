@@ -6,7 +6,7 @@ import * as Json from "../model/Json.ts"
 import { apiVersionOf, type Kind } from "../model/Kind.ts"
 import type { ServerState } from "./ServerState.ts"
 
-/** The kind of the params; undefined: the policy has no `paramKind`; a text: the error for an unknown kind. */
+/** The kind of the params. Undefined if the policy has no `paramKind`; a text is the error for an unknown kind. */
 export const kindOf = ({ registry }: ServerState, value: JsonValue | undefined): Kind | string | undefined => {
   if (!Json.isObject(value)) return undefined
   const apiVersion = Json.text(value.apiVersion) ?? ""
@@ -18,7 +18,7 @@ export const kindOf = ({ registry }: ServerState, value: JsonValue | undefined):
   )
 }
 
-/** The params of a binding; a text: the error for missing or misplaced params. The policy is evaluated for each of them. */
+/** The params of a binding. A text is the error for missing or invalid params. The server evaluates the policy for each of them. */
 export const collect = (
   { store }: ServerState,
   kind: Kind | undefined,

@@ -16,7 +16,7 @@ const isPod = ({ group, plural }: Attributes["resource"]): boolean => group === 
 const isIngress = ({ group, plural }: Attributes["resource"]): boolean =>
   group === "networking.k8s.io" && plural === "ingresses"
 
-/** The object before policies and webhooks see it; the same object if its kind has no plugin. Throws a Failure. */
+/** The object after the admission plugins, before policies and webhooks; the same object if its kind has no plugin. Throws a Failure. */
 export const mutate = <A extends JsonObject | null>(
   { identity, plugins }: ServerState,
   object: A,
@@ -49,14 +49,14 @@ export const mutate = <A extends JsonObject | null>(
   return draft
 }
 
-/** Throws a Failure if a plugin denies the write, before policies and webhooks do. */
+/** Runs the validating plugins, before policies and webhooks. Throws a Failure if a plugin denies the write. */
 export const validate = (state: ServerState, attributes: Attributes, writing: WriteOptions): void => {
   LimitRanger.validate(attributes, writing)
   PodSecurity.validate(state, attributes, writing)
   RuntimeClass.validate(attributes, writing)
 }
 
-/** The same for the plugin that comes after policies and webhooks. */
+/** Runs the plugin that comes after policies and webhooks. Throws a Failure if the plugin denies the write. */
 export const charge = (
   state: ServerState,
   attributes: Attributes,

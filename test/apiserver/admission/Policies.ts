@@ -1,4 +1,4 @@
-/** The policies of a request, each with its bindings and params: the same for validating and mutating policies. */
+/** The policies of a request, each with its bindings and params, for validating and mutating policies. */
 
 import type * as Attributes from "../model/Attributes.ts"
 import type { JsonObject } from "../model/Json.ts"
@@ -10,7 +10,7 @@ import * as Matching from "./Matching.ts"
 import * as Params from "./Params.ts"
 import type { ServerState } from "./ServerState.ts"
 
-/** A policy with its expressions, compiled once. */
+/** A policy with its compiled expressions. */
 export interface Policy {
   readonly name: string
   readonly spec: JsonObject
@@ -18,20 +18,20 @@ export interface Policy {
   readonly conditions: ReadonlyArray<Evaluation.Expression>
 }
 
-/** A policy that is evaluated for a request, with one of its bindings and params. */
+/** The evaluation of a policy for a request, with one binding and its params. */
 export interface Invocation<P extends Policy> {
   readonly policy: P
-  /** The name of the binding, and its spec. */
+  /** The name of the binding. */
   readonly binding: string
   readonly bindingSpec: JsonObject
   readonly matched: Kind
   readonly params: JsonObject | null
 }
 
-/** A policy, or one of its bindings, that cannot be evaluated, and does not ignore failures. */
+/** A policy or a binding that the server cannot evaluate, and whose failure policy is Fail. */
 export interface Misconfiguration<P extends Policy> {
   readonly policy: P
-  /** The name of the binding; undefined: the policy itself is misconfigured. */
+  /** The name of the binding; undefined if the policy itself is misconfigured. */
   readonly binding: string | undefined
   readonly problem: string
 }
@@ -41,7 +41,7 @@ export interface Policies<P extends Policy> {
   readonly all: (state: ServerState, attributes: Attributes.Attributes) => Iterable<Invocation<P> | Misconfiguration<P>>
 }
 
-/** The policies and bindings that are stored there. `compile` gets the spec of a policy. */
+/** The policies and bindings in this storage. `compile` gets the spec of a policy. */
 export const make = <Compiled>(
   policies: string,
   bindings: string,

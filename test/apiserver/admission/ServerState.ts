@@ -21,15 +21,15 @@ export interface ServerState {
   readonly store: Store
   readonly registry: Registry
   readonly identity: Identity
-  /** Decides what users may do. */
+  /** Decides which requests a user may make. */
   readonly authorizer: Authorizer
-  /** Recognizes users by their tokens. */
+  /** Authenticates users by their tokens. */
   readonly authentication: Authentication
-  /** The admission plugins that are off by default, and on here. */
+  /** The enabled plugins of those that are off by default. */
   readonly plugins: ReadonlySet<Plugin>
-  /** The way to webhooks. */
+  /** Calls webhooks. */
   readonly outside: Outside
-  /** The kinds of each CustomResourceDefinition, and the definition that they come from. */
+  /** The kinds of each CRD, with the CRD from which they were compiled. */
   readonly definitions: Map<string, { readonly made: Json; readonly kinds: ReadonlyArray<Kind> }>
 }
 
@@ -37,25 +37,25 @@ export interface ServerState {
 export interface WriteOptions extends Writing {
   /** The field manager. */
   readonly manager: string
-  /** The query parameters of a request, as far as it has them. */
+  /** The query parameters of the request, as far as they are set. */
   readonly query?: { readonly fieldManager?: string; readonly fieldValidation?: string } | undefined
-  /** Whether everything is done but the writing. */
+  /** True if the server does everything except the write. */
   readonly dryRun: boolean
-  /** Whether the request is about a collection. */
+  /** True if the request deletes a collection. */
   readonly collection?: boolean
   /**
-   * The object as policies and webhooks change it; undefined: they do not. Throws a Failure if one of them fails, or `Step.Pending`.
-   * Absent: there are none.
+   * The object after mutating policies and webhooks; undefined if they do not change it. Throws a Failure if one of them fails, or
+   * `Step.Pending`. Absent if there are no policies and webhooks.
    */
   readonly mutate?: (attributes: Attributes) => JsonObject | undefined
-  /** Throws a Failure if a policy or a webhook denies the write, or `Step.Pending`. Absent: none is asked. */
+  /** Throws a Failure if a policy or a webhook denies the write, or `Step.Pending`. Absent if there are no policies and webhooks. */
   readonly admit?: (attributes: Attributes) => void
 }
 
-/** The user of the writes by Kubernetes itself. */
+/** The user for writes of the API server itself. */
 export const system: User = { name: "system:apiserver", groups: ["system:masters"] }
 
-/** The options of a write by Kubernetes itself. */
+/** The options for a write of the API server itself. */
 export const internally = (state: ServerState, now: number): WriteOptions => ({
   manager: "kube-apiserver",
   dryRun: false,
@@ -67,5 +67,5 @@ export const internally = (state: ServerState, now: number): WriteOptions => ({
   stored: state.store.list
 })
 
-/** Whether it is that kind, in whichever version. */
+/** True if it is that kind, in any version. */
 export const isKind = (kind: Kind, group: string, name: string): boolean => kind.group === group && kind.kind === name

@@ -1,4 +1,4 @@
-/** Evaluates ValidatingAdmissionPolicies for a request. They may deny it. */
+/** Evaluates ValidatingAdmissionPolicies, which may deny a request. */
 
 import * as AdmissionExpressions from "../kinds/cel/AdmissionExpressions.ts"
 import * as CostLimits from "../kinds/cel/cost/CostLimits.ts"
@@ -10,7 +10,7 @@ import * as Evaluation from "./Evaluation.ts"
 import * as Policies from "./Policies.ts"
 import type { ServerState, WriteOptions } from "./ServerState.ts"
 
-/** A policy with its expressions. */
+/** A policy with its compiled expressions. */
 interface Compiled extends Policies.Policy {
   readonly validations: ReadonlyArray<Validation>
   readonly annotations: ReadonlyArray<Evaluation.Expression>
@@ -28,9 +28,9 @@ interface Denial {
   readonly reason?: string
 }
 
-/** Throws a Failure if a policy denies the request. Warns if a policy only warns. */
+/** Throws a Failure if a policy denies the request. Adds the warnings of policies that only warn. */
 export const check = (state: ServerState, attributes: Attributes.Attributes, options: WriteOptions): void => {
-  // All policies are evaluated: each of them may warn.
+  // Evaluates all policies, because each of them may warn.
   const [denied] = [...denials(state, attributes, options)]
   if (denied !== undefined) throw denied
 }
@@ -88,7 +88,7 @@ function* denials(
 
 interface Evaluated {
   readonly decisions: ReadonlyArray<Denial>
-  /** Errors of audit annotations, which deny whatever the binding's actions are. */
+  /** The errors of audit annotations, which deny the request regardless of the binding's actions. */
   readonly annotations: ReadonlyArray<Denial>
 }
 
@@ -124,7 +124,7 @@ const evaluate = (
   return { decisions, annotations }
 }
 
-/** The decision of a policy with an error. */
+/** The decision of a policy after an error. */
 const failed = ({ ignores }: Compiled, problem: string): Evaluated =>
   ignores ? nothing : { decisions: [{ message: problem }], annotations: [] }
 

@@ -1,6 +1,4 @@
-/**
- * Admission webhooks as their configurations describe them: by the names of the configurations, and then as they stand there.
- */
+/** The admission webhooks of all configurations, in the order of the configurations' names, and then in the order of each configuration. */
 
 import type * as AdmissionExpressions from "../kinds/cel/AdmissionExpressions.ts"
 import type * as Attributes from "../model/Attributes.ts"
@@ -17,7 +15,7 @@ import type { ServerState } from "./ServerState.ts"
 
 /** A webhook. */
 export interface Webhook {
-  /** Unique among all webhooks. */
+  /** The id, which is unique among all webhooks. */
   readonly id: string
   readonly name: string
   readonly mutating: boolean
@@ -25,7 +23,7 @@ export interface Webhook {
   readonly clientConfig: JsonObject
   readonly seconds: number
   readonly sideEffects: JsonValue | undefined
-  /** Whether a call that fails is ignored. */
+  /** True if the server ignores a failed call. */
   readonly ignored: boolean
   readonly reviewVersion: string
   readonly conditions: ReadonlyArray<Evaluation.Expression>
@@ -38,10 +36,10 @@ const storages = {
 
 const known = new WeakMap<JsonObject, ReadonlyArray<Webhook>>()
 
-/** Questions that are answered and not stored. */
+/** The groups of reviews, which the server does not store. */
 const virtual: ReadonlySet<string> = new Set(["authentication.k8s.io", "authorization.k8s.io"])
 
-/** All webhooks that may be called for a write: none for one of webhooks and policies themselves. */
+/** All webhooks that the server may call for a write. Reviews, and writes of webhooks and policies, call no webhook. */
 export const all = (
   { store }: ServerState,
   phase: keyof typeof storages,
@@ -75,13 +73,13 @@ const webhookOf = (id: string, mutating: boolean, read: JsonObject): Webhook => 
   }
 }
 
-/** The version of the resource that the webhook wants; undefined: the webhook does not match the write. */
+/** The version of the resource that the webhook receives; undefined if the webhook does not match the write. */
 export const matched = (state: ServerState, { read }: Webhook, attributes: Attributes.Attributes): Kind | undefined =>
   Matching.selects(state, read, attributes)
     ? Matching.matched(state, read.rules, read.matchPolicy, attributes)
     : undefined
 
-/** Whether all match conditions hold, or why that cannot be decided. */
+/** True if all match conditions are true, or their errors. With the failure policy Ignore, errors count as false. */
 export const conditionsMet = (
   { conditions, ignored }: Webhook,
   input: AdmissionExpressions.Input
@@ -90,10 +88,10 @@ export const conditionsMet = (
   return typeof met === "boolean" || !ignored ? met : false
 }
 
-/** The answer of a webhook cannot be used. */
+/** The response of a webhook is invalid. */
 export class Unusable extends Error {}
 
-/** The error for the answer of a webhook; undefined: there is none. */
+/** The error for the response of a webhook; undefined if there is no error. */
 export const responseError = (
   { mutating, reviewVersion }: Webhook,
   review: JsonObject,
@@ -115,7 +113,7 @@ export const responseError = (
   return patchType === "" ? 'webhook returned invalid response.patchType of ""' : undefined
 }
 
-/** The refusal of a webhook, from the Status that it gave. */
+/** The denial of a webhook, made from the Status in its response. */
 export const denial = (name: string, status: JsonObject): Failure.Failure => {
   const denied = `admission webhook ${quote(name)} denied the request`
   const message = Json.text(status.message) ?? ""

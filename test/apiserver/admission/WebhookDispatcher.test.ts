@@ -1,4 +1,4 @@
-/** Webhooks whose side effects do not allow a dry run. Only older versions of Kubernetes could create them. */
+/** Webhooks with side effects, which do not allow a dry run. Only older versions of Kubernetes could create them. */
 import { expect } from "bun:test"
 import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"

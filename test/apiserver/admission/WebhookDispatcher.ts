@@ -1,6 +1,6 @@
 /**
- * Calls the admission webhooks that match a write. Mutating webhooks come first, one after the other. Validating webhooks see the final
- * object, all at once. The messages are those of a kube-apiserver.
+ * Calls the admission webhooks that match a write. Mutating webhooks come first, one after the other. Validating webhooks receive the final
+ * object, in parallel. The messages are those of a kube-apiserver.
  */
 import { Effect } from "effect"
 import * as Attributes from "../model/Attributes.ts"
@@ -17,17 +17,17 @@ import type * as Reinvocation from "./Reinvocation.ts"
 import type { ServerState, WriteOptions } from "./ServerState.ts"
 import * as WebhookAccessor from "./WebhookAccessor.ts"
 
-/** A webhook that a write concerns. */
+/** A webhook that matches a write. */
 interface Call {
   readonly hook: WebhookAccessor.Webhook
-  /** In the version that the webhook wants. */
+  /** The attributes in the version that the webhook receives. */
   readonly attributes: Attributes.Attributes
   readonly matched: Kind
 }
 
 /**
- * The object of a write as the webhooks change it in one round; the very object if none does. Throws a Failure if one of them refuses it,
- * or does not answer, and `Step.Pending`.
+ * The object after one round of mutating webhooks; the same object if no webhook changes it. Throws a Failure if a webhook denies the write
+ * or fails, or `Step.Pending`.
  */
 export const mutate = (
   state: ServerState,
@@ -57,7 +57,7 @@ export const mutate = (
   return object === given ? attributes.object : object
 }
 
-/** Throws a Failure if a webhook refuses a write that is ready, or does not answer, and `Step.Pending`. */
+/** Runs the validating webhooks. Throws a Failure if a webhook denies the write or fails, or `Step.Pending`. */
 export const validate = (state: ServerState, attributes: Attributes.Attributes, options: WriteOptions): void => {
   const hooks = WebhookAccessor.all(state, "validating", attributes)
   if (hooks.length === 0) return
@@ -123,7 +123,7 @@ const answerOf = (state: ServerState, call: Call, options: WriteOptions, round: 
   )
 }
 
-/** The object as a webhook changes it; undefined: it does not. */
+/** The object after the change of a webhook; undefined if the webhook does not change it. */
 const changed = (call: Call, answer: Answered, options: WriteOptions): JsonObject | undefined => {
   const { attributes, hook } = call
   const response = verified(call, answer, options)
@@ -137,7 +137,7 @@ const changed = (call: Call, answer: Answered, options: WriteOptions): JsonObjec
   }
 }
 
-/** The response of a webhook that allows the write; undefined: there is none, and the webhook's policy is to ignore that. */
+/** The response of a webhook that allows the write; undefined if the call failed and the failure policy is Ignore. */
 const verified = ({ hook }: Call, { outcome, uid }: Answered, options: WriteOptions): JsonObject | undefined => {
   if ("problem" in outcome) return failing(hook, `failed to call webhook: ${outcome.problem}`)
   const problem = WebhookAccessor.responseError(hook, outcome.review, uid)

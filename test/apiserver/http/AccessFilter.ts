@@ -10,13 +10,13 @@ import type { Exchange } from "./Exchange.ts"
 import type { ResourcePath } from "./Path.ts"
 import * as RequestAttributes from "./RequestAttributes.ts"
 
-/** The parts that decide. */
+/** The authorizer and the impersonation of a server. */
 export interface Access {
   readonly authorizer: Authorizer
   readonly impersonation: Impersonation
 }
 
-/** The user that a request counts for. Throws a Failure (400, 403). `resource` is undefined for other paths. */
+/** The user after impersonation. Throws a Failure (400, 403). `resource` is undefined for paths without a resource. */
 export const allowed = (access: Access, exchange: Exchange, resource: ResourcePath | undefined): User => {
   const { user } = exchange
   const wanted = Wanted.wantedOf(exchange.request.headers)

@@ -1,9 +1,9 @@
 /**
- * A Kubernetes API server: requests in, answers out, over a store in memory.
+ * A Kubernetes API server: requests in, responses out, over a store in memory.
  *
- * A request is decided in one synchronous step, in which nothing else happens, with the time of Effect's Clock. Refusals are
- * thrown inside of that step, caught here, and become a Status; so does whatever else goes wrong. An answer that has to be waited
- * for (a moment that has not come, a watch) waits as an Effect. A step that needs the answer of a webhook runs again with that.
+ * Each request runs in one synchronous step, with the time of Effect's Clock. The handlers throw every failure; this module catches it and
+ * returns a Status. A response that has to wait (for a revision, or for the events of a watch) is an Effect. If a step needs the response
+ * of a webhook, it runs again with that response.
  */
 
 import type { Scope } from "effect"
@@ -37,31 +37,28 @@ import * as Routes from "./Routes.ts"
 
 export type { HttpRequest, HttpResponse } from "./Exchange.ts"
 
-/** How a server is made. */
+/** The options of a server. */
 export interface Options {
-  /** The kinds that are always there; by default those of Kubernetes that this server knows. */
+  /** The kinds that the server always serves. Default: the built-in kinds that this server implements. */
   readonly kinds?: ReadonlyArray<Kind> | undefined
   /** The initial objects, from `saved` of another server. */
   readonly saved?: Store.Saved | undefined
-  /** Makes uids and generated names foreseeable. By default it comes from Effect's Random. */
+  /** Makes uids and generated names deterministic. Default: a seed from Effect's Random. */
   readonly seed?: number | undefined
-  /** How many changes are kept for watches and lists of earlier moments. */
+  /** The number of changes that the server keeps for watches and for lists of earlier revisions. */
   readonly history?: number | undefined
   /** The user of a request without credentials. Default: an administrator. */
   readonly user?: User | undefined
   /**
-   * The admission plugins to turn on besides those that are always on. `ServiceAccount` needs the ServiceAccount `default` in each namespace,
-   * which the controllers create. Default: none, as in envtest.
+   * The admission plugins to enable besides those that are on by default. `ServiceAccount` needs the ServiceAccount `default` in each
+   * namespace, which the controllers create. Default: none, as in envtest.
    */
   readonly admissionPlugins?: ReadonlyArray<Plugin> | undefined
-  /**
-   * Whether the ClusterRoles `admin`, `edit` and `view` have the rules that the clusterrole-aggregation-controller gives them. Default: they
-   * have them.
-   */
+  /** True if the ClusterRoles `admin`, `edit` and `view` have the rules that the clusterrole-aggregation-controller adds. Default: true. */
   readonly aggregatedRoles?: boolean | undefined
-  /** Where clients reach it, for `/api`: `127.0.0.1:6443`. */
+  /** The address at which clients reach the server, for `/api`: `127.0.0.1:6443`. */
   readonly address?: string | undefined
-  /** Where the Services of webhooks are. Default: at their external names, or at one of their endpoints. */
+  /** The addresses of the Services of webhooks. Default: their external names, or one of their endpoints. */
   readonly services?: Outside.Services | undefined
   /** Webhooks in this process. Default: none. */
   readonly inside?: Outside.Inside | undefined
@@ -69,22 +66,22 @@ export interface Options {
 
 /** A server. */
 export interface ApiServer {
-  /** Answers a request. Every refusal is an answer. */
+  /** Handles a request. Never fails: every error is a response. */
   readonly handle: (request: Exchange.HttpRequest) => Effect.Effect<Exchange.HttpResponse>
-  /** The same at a time in milliseconds since 1970. It is an Effect only if the answer has to be waited for. */
+  /** Handles a request at a time in milliseconds since 1970. Returns an Effect only if the response has to wait. */
   readonly answer: (
     request: Exchange.HttpRequest,
     now: number
   ) => Exchange.HttpResponse | Effect.Effect<Exchange.HttpResponse>
   readonly store: Store.Store
-  /** The verbs, for controllers inside of the server: the same without HTTP. */
+  /** The verbs without HTTP, for controllers inside of the server. */
   readonly verbs: Verbs.Verbs
   readonly registry: Registry.Registry
   /** Registers a bearer token: requests with it are of this user, who is also in the group `system:authenticated`. */
   readonly addToken: (token: string, user: User) => void
   /** Registers the source of pod logs, and replaces the previous source. */
   readonly serveLogs: (logs: Logs) => void
-  /** All there is, to be the `saved` of another server. */
+  /** The whole state, for the option `saved` of another server. */
   readonly saved: () => Store.Saved
   /**
    * Restores a state that `saved` returned, in milliseconds. Watches continue: their clients see the differences as events. No webhook,
@@ -98,7 +95,7 @@ const issuer = "https://kubernetes.default.svc.cluster.local"
 
 const administrator: User = { name: "admin", groups: ["system:masters", "system:authenticated"] }
 
-/** A server. It holds only memory, so it needs no release. */
+/** Makes a server. It holds only memory, so it needs no release. */
 export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Scope.Scope> =>
   Effect.gen(function* () {
     const seed = options.seed ?? (yield* Random.nextIntBetween(0, 2 ** 31))
@@ -153,7 +150,7 @@ export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Sco
     }
   })
 
-/** The objects of the store at the start: roles and bindings of served kinds, and a saved state. */
+/** The initial objects of the store: roles and bindings of the served kinds, and a saved state. */
 const initial = ({ aggregatedRoles, kinds, saved }: Options, now: number): Store.Saved | undefined => {
   if (
     kinds !== undefined ||

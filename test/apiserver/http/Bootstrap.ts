@@ -1,6 +1,4 @@
-/**
- * The objects that every cluster has from the start.
- */
+/** The objects that every cluster has from the start. */
 
 import type { ServerState } from "../admission/ServerState.ts"
 import type { JsonObject } from "../model/Json.ts"
@@ -8,7 +6,7 @@ import type { Verbs } from "../rest/Verbs.ts"
 
 const namespaces = ["kube-system", "kube-public", "kube-node-lease", "default"]
 
-/** The Service by which pods find the API server. */
+/** The Service that leads pods to the API server. */
 const kubernetes: JsonObject = {
   metadata: { name: "kubernetes", labels: { component: "apiserver", provider: "kubernetes" } },
   spec: {
@@ -21,7 +19,7 @@ const kubernetes: JsonObject = {
   }
 }
 
-/** Makes what is not there. */
+/** Creates the missing objects. */
 export const fill = (state: ServerState, verbs: Verbs, now: number): void => {
   const namespace = state.registry.find("", "v1", "namespaces")
   const service = state.registry.find("", "v1", "services")

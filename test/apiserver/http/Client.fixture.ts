@@ -1,6 +1,4 @@
-/**
- * Requests to a server in memory, for the tests of the core.
- */
+/** Requests to a server in memory, for the tests of the API server. */
 import { Effect } from "effect"
 import * as Definitions from "../kinds/Definitions.fixture.ts"
 import { kinds } from "../kinds/Kinds.fixture.ts"
@@ -8,7 +6,7 @@ import * as Json from "../model/Json.ts"
 import type * as ApiServer from "./ApiServer.ts"
 import * as ApiServers from "./ApiServer.ts"
 
-/** An answer, its body parsed where it is JSON. */
+/** A response. A JSON body is parsed. */
 export interface Answer {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
@@ -21,7 +19,7 @@ export interface Options {
   readonly headers?: { readonly [name: string]: string }
 }
 
-/** Asks a server. An object as a body is sent as JSON. */
+/** Sends a request to a server. An object as the body is sent as JSON. */
 export const ask = (
   server: ApiServer.ApiServer,
   method: string,
@@ -46,11 +44,11 @@ export const ask = (
     }
   )
 
-/** A merge patch. */
+/** Sends a merge patch. */
 export const merge = (server: ApiServer.ApiServer, path: string, patch: Json.JsonObject) =>
   ask(server, "PATCH", path, patch, { headers: { "content-type": "application/merge-patch+json" } })
 
-/** A watch: reads the events that have come, or waits for the next. */
+/** Opens a watch. It reads the queued events, or waits for the next one. */
 export const watch = (server: ApiServer.ApiServer, path: string, headers: { readonly [name: string]: string } = {}) =>
   Effect.map(server.handle({ method: "GET", path, headers, body: undefined }), ({ body, status }) => {
     if (typeof body === "string") throw new Error(`no watch but ${status}: ${body}`)
@@ -68,16 +66,16 @@ export const watch = (server: ApiServer.ApiServer, path: string, headers: { read
     }
   })
 
-/** A server with the hand-made kinds, and the custom kind Thing. */
+/** A server with the built-in kinds and the custom kind Thing. */
 export const make = (options: ApiServer.Options = {}) =>
   Effect.tap(ApiServers.make({ kinds, seed: 1, ...options }), (server) =>
     ask(server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Definitions.things)
   )
 
-/** Where things are. */
+/** The path of the things in the namespace `default`. */
 export const things = "/apis/probe.io/v1/namespaces/default/things"
 
-/** Where ConfigMaps are. */
+/** The path of the ConfigMaps in the namespace `default`. */
 export const configMaps = "/api/v1/namespaces/default/configmaps"
 
 /** A thing. */

@@ -1,6 +1,4 @@
-/**
- * A request and its answer, as HTTP has them, and what is known while one becomes the other.
- */
+/** A request and its response, in the terms of HTTP, and the state of a request that is being handled. */
 
 import * as Negotiation from "../codec/Negotiation.ts"
 import * as Failure from "../model/Failure.ts"
@@ -13,25 +11,25 @@ import type { Target } from "./Path.ts"
 /** A request. */
 export interface HttpRequest {
   readonly method: string
-  /** With the query. */
+  /** The path with the query. */
   readonly path: string
   readonly headers: { readonly [lowerCase: string]: string }
   readonly body: string | Uint8Array | undefined
-  /** The user, if known. */
+  /** The authenticated user, if there is one. */
   readonly user?: User | undefined
 }
 
-/** An answer. */
+/** A response. */
 export interface HttpResponse {
   readonly status: number
-  /** Lower-case names. */
+  /** The headers by their names in lower case. */
   readonly headers: { readonly [name: string]: string }
   readonly body: string | Streamed
-  /** Whether the characters of the body are bytes (Latin-1). */
+  /** True if each character of the body is a byte (Latin-1). */
   readonly binary?: boolean
 }
 
-/** A request on its way. */
+/** A request that is being handled. */
 export interface Exchange {
   readonly request: HttpRequest
   readonly target: Target
@@ -42,7 +40,7 @@ export interface Exchange {
   readonly warnings: Set<string>
 }
 
-/** The largest body: more than any object in etcd may be. */
+/** The largest size of a body, in bytes. It exceeds the largest object in etcd. */
 const mostBytes = 3 * 1024 * 1024
 
 /** The body of a request. Throws a Failure (413). */
@@ -52,17 +50,17 @@ export const bodyOf = ({ request: { body } }: Exchange): string | Uint8Array | u
   return body
 }
 
-/** Whether there is a body. */
+/** True if the request has a body. */
 export const hasBody = ({ request: { body } }: Exchange): boolean => body !== undefined && body.length > 0
 
-/** Says something to the client in a `Warning` header. */
+/** Returns a function that adds a `Warning` header to the response. */
 export const warn =
   ({ warnings }: Exchange) =>
   (text: string): void => {
     warnings.add(text)
   }
 
-/** An answer of one object, or of a list, in the form that was negotiated. */
+/** The response with an object or a list, in the negotiated media type. */
 export const answer = (
   exchange: Exchange,
   status: number,
@@ -75,7 +73,7 @@ export const answer = (
   binary: accepted.format === "protobuf"
 })
 
-/** A body that goes on. */
+/** The response with a streamed body. */
 export const streamed = (exchange: Exchange, body: Streamed, contentType: string, binary = false): HttpResponse => ({
   status: 200,
   headers: { ...headersOf(exchange), "content-type": contentType },
@@ -83,7 +81,7 @@ export const streamed = (exchange: Exchange, body: Streamed, contentType: string
   binary
 })
 
-/** A refusal, in JSON unless the client prefers another form. */
+/** The response with an error, in JSON unless the client prefers another media type. */
 export const refusal = (
   { accept, warnings }: Pick<Exchange, "warnings"> & { readonly accept?: string | undefined },
   failure: Failure.Failure
@@ -104,11 +102,11 @@ export const refusal = (
   }
 }
 
-/** As Go writes JSON. */
+/** Escapes JSON as Go's encoder does. */
 const escaped = (json: string): string =>
   json.replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
-/** Plain text. */
+/** A response with plain text. */
 export const text = (status: number, body: string): HttpResponse => ({
   status,
   headers: {
@@ -119,7 +117,7 @@ export const text = (status: number, body: string): HttpResponse => ({
   body
 })
 
-/** There is nothing at that path. */
+/** The 404 response for an unknown path. */
 export const nothing: HttpResponse = text(404, "404 page not found\n")
 
 const headersOf = ({ warnings }: Pick<Exchange, "warnings">): { readonly [name: string]: string } => ({
@@ -127,7 +125,7 @@ const headersOf = ({ warnings }: Pick<Exchange, "warnings">): { readonly [name: 
   ...(warnings.size > 0 && { warning: warningOf([...warnings]) })
 })
 
-/** All warnings together are not longer than that, or each is cut. */
+/** The maximum total length of the warnings. If they exceed it, the server truncates each of them and drops the last ones. */
 const mostText = 4096
 const mostOfEach = 256
 
@@ -137,6 +135,6 @@ const warningOf = (texts: ReadonlyArray<string>): string => {
   return shown.map((one) => `299 - "${printable(one).replace(/["\\]/g, "\\$&")}"`).join(", ")
 }
 
-/** A header takes no line breaks, and in HTTP/1.1 no characters beyond Latin-1. */
+/** Percent-encodes all characters except printable ASCII, because a header must not contain line breaks or characters beyond Latin-1. */
 const printable = (text: string): string =>
   text.replace(/[^\x20-\x7e]/gu, (character) => encodeURIComponent(character.toWellFormed()))

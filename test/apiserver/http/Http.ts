@@ -1,9 +1,9 @@
 /**
- * The server on the network: HTTP/1.1, plain or with TLS. The rim between Effect and the handlers of `node:http`: requests run
- * as fibers of the scope in which the server was started, with its Clock; a client that goes away ends its own.
+ * The server on the network: HTTP/1.1, plain or with TLS. This module connects Effect with the handlers of `node:http`. Requests run as
+ * fibers of the scope that started the server, with the Clock of that scope. A client that disconnects interrupts its own fibers.
  *
- * Why not `Bun.serve`, which answers twice as many requests a second (15 000 to 8 000, of which this server decides fewer): it
- * sends the headers of a stream with its first bytes, and a watch may have none for hours while its client waits for them.
+ * `Bun.serve` handles twice as many requests per second (15 000 instead of 8 000, more than this server can process). But it sends the
+ * headers of a stream only with the first bytes. The client of a watch would wait for its headers for hours if there are no events.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http"
 import { createServer as createHttpsServer } from "node:https"
@@ -21,7 +21,7 @@ import type { ApiServer, HttpResponse } from "./ApiServer.ts"
 import * as Exchange from "./Exchange.ts"
 import * as Unparsed from "./Unparsed.ts"
 
-/** A server could not begin to listen. */
+/** The server cannot listen at its address. */
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly reason: string }> {
   override get message(): string {
     return `the API server cannot listen: ${this.reason}`
@@ -36,27 +36,27 @@ export interface Tls {
   readonly clientCa?: string | undefined
 }
 
-/** How to listen. */
+/** The options of a listening server. */
 export interface Options {
-  /** Default 127.0.0.1. */
+  /** The host. Default: 127.0.0.1. */
   readonly host?: string | undefined
-  /** Default: a free one. */
+  /** The port. Default: a free one. */
   readonly port?: number | undefined
   readonly tls?: Tls | undefined
-  /** The user of a request, from its headers (lower-case names). Default: the server's `user`. */
+  /** The user of a request from its headers (names in lower case). Default: the server's `user`. */
   readonly userOf?: ((headers: { readonly [name: string]: string }) => User | undefined) | undefined
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface Listening {
   /** `http://127.0.0.1:PORT`. */
   readonly url: string
   readonly port: number
-  /** The requests that are being answered, watches among them. */
+  /** The number of requests without a complete response, including watches. */
   readonly pending: () => number
 }
 
-/** Listens until the scope closes; then no connection is left. */
+/** Listens until the scope closes. Closes all connections then. Fails if it cannot listen. */
 export const serve = (server: ApiServer, options: Options = {}): Effect.Effect<Listening, ListenFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const runtime = yield* Effect.runtime<never>()
@@ -106,12 +106,12 @@ export const serve = (server: ApiServer, options: Options = {}): Effect.Effect<L
     const listening = yield* Effect.acquireRelease(listen(outer, host, options.port ?? 0), (outer) =>
       close(outer, made, certified)
     )
-    // A server on a socket of a path has another kind of address; this one has a port.
+    // A TCP server always has an address with a port.
     const { port } = listening.address() as AddressInfo
     return { url: `${options.tls === undefined ? "http" : "https"}://${host}:${port}`, port, pending: () => pending }
   })
 
-/** The first line and the headers of a request: as much, and as long, as Go's server lets a kube-apiserver's clients take. */
+/** The maximum size of the request line and the headers, in bytes: that of Go's server in a kube-apiserver. */
 const maxHeaderSize = 1024 * 1024
 const headMillis = 32_000
 
@@ -126,7 +126,7 @@ const make = (listener: RequestListener, tls: Tls | undefined): Server =>
     ? createServer({ maxHeaderSize }, listener)
     : createHttpsServer({ maxHeaderSize, cert: tls.cert, key: tls.key }, listener)
 
-/** TLS in front of a server. `node:https` of Bun does not give the certificates of clients, and `node:tls` does. */
+/** Adds TLS to a server. Bun's `node:https` does not expose the certificates of clients, but its `node:tls` does. */
 const certifying = (server: Server, { cert, clientCa, key }: Tls, sockets: Set<Socket>): NetServer =>
   createTlsServer({ cert, key, ca: clientCa, requestCert: true, rejectUnauthorized: false }, (socket) => {
     sockets.add(socket)
@@ -163,10 +163,10 @@ const userOf = ({ socket }: IncomingMessage, { tls }: Options): Effect.Effect<Us
     ? Effect.succeed(undefined)
     : Effect.try({ try: () => ClientCertificate.userOf(socket as TLSSocket), catch: Step.failureOf })
 
-/** The server keeps only this much of a request. An error about a body that is too large is about this part. */
+/** The server reads at most this many bytes of a body. For a larger body, the error is about this part. */
 const mostBytes = 4 * 1024 * 1024
 
-/** How long a request may take to come, as a kube-apiserver has it. */
+/** The time limit for the arrival of a request, as in a kube-apiserver. */
 const patience = "60 seconds"
 
 const bodyOf = (request: IncomingMessage): Effect.Effect<Uint8Array | undefined, Failure.Failure> =>
@@ -183,16 +183,16 @@ const received = (request: IncomingMessage): Effect.Effect<Uint8Array | undefine
     request.once("end", () => resume(Effect.succeed(parts.length === 0 ? undefined : Buffer.concat(parts))))
   })
 
-/** The answer to a request whose body did not come. With it the connection ends, as more of the body might follow. */
+/** The response to a request whose body did not arrive. It closes the connection, because more of the body might follow. */
 const unread = (failure: Failure.Failure): HttpResponse => {
   const answer = Exchange.refusal({ warnings: new Set() }, failure)
   return { ...answer, headers: { ...answer.headers, connection: "close" } }
 }
 
-/** A kube-apiserver compresses answers of this size or more, in bytes. */
+/** The minimum size of a compressed response, in bytes, as in a kube-apiserver. */
 const leastCompressed = 128 * 1024
 
-/** Whether an answer is compressed. */
+/** True if the server compresses the response. */
 const isCompressed = (
   { binary = false, body, headers, status }: HttpResponse,
   { headers: { "accept-encoding": encodings = "" }, method }: IncomingMessage
@@ -206,7 +206,7 @@ const isCompressed = (
     .split(",")
     .some((encoding) => encoding.replace(/;.*$/s, "").trim() === "gzip")
 
-/** Sends an answer. It sends the headers of a stream at once, and each part when the client takes it. */
+/** Sends a response. It sends the headers of a stream at once, and each part as soon as the client can receive it. */
 const send = (answer: HttpResponse, request: IncomingMessage, response: ServerResponse): Effect.Effect<void> => {
   const { binary = false, body, headers, status } = answer
   const { method } = request
@@ -227,7 +227,7 @@ const send = (answer: HttpResponse, request: IncomingMessage, response: ServerRe
   return Effect.ensuring(rest, body.close)
 }
 
-/** The next turn of the event loop: under load, what comes until then goes in one write, which is most of what an event costs. */
+/** Waits for the next turn of the event loop. Events until then share one write, because the write is the largest cost of an event. */
 const turn: Effect.Effect<void> = Effect.async((resume) => {
   const immediate = setImmediate(() => resume(Effect.void))
   return Effect.sync(() => clearImmediate(immediate))

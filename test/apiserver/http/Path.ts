@@ -1,31 +1,31 @@
 /**
- * Reading a request's path: which resource, namespace, object and subresource it names, in the forms of Kubernetes:
- * `/api/v1/…`, `/apis/GROUP/VERSION/…`, `…/namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE`, and `watch/` before the resource.
+ * Parses the path of a request into resource, namespace, name and subresource. The forms are `/api/v1/…`, `/apis/GROUP/VERSION/…`,
+ * `…/namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE`, and `watch/` before the resource.
  */
 
 /** A path to objects of one resource. */
 export interface ResourcePath {
   readonly group: string
   readonly version: string
-  /** The namespace that the objects are in; empty where the path names none. */
+  /** The namespace of the objects; empty if the path has no namespace. */
   readonly namespace: string
   readonly plural: string
-  /** Empty: all objects. */
+  /** The name of the object; empty for all objects. */
   readonly name: string
   readonly subresource: string
   /** The path after the subresource. */
   readonly rest: ReadonlyArray<string>
-  /** Whether it is one of the old paths that are watches by themselves. */
+  /** True for the deprecated paths that begin with `watch/`. */
   readonly watch: boolean
 }
 
-/** A request's target in its two parts. */
+/** The path and the query of a request. */
 export interface Target {
   readonly path: string
   readonly query: URLSearchParams
 }
 
-/** Splits a target at its query. */
+/** Splits a request target into the path and the query. */
 export const target = (text: string): Target => {
   const at = text.indexOf("?")
   return at < 0
@@ -34,8 +34,8 @@ export const target = (text: string): Target => {
 }
 
 /**
- * The parts of a path, decoded, without the slash at its end. One that does not begin with a slash, or with two, has an empty
- * part there, and leads nowhere. Undefined for a path that cannot be decoded.
+ * The decoded segments of a path, without a slash at the end. A path without a slash at the beginning, or with two, has an empty first
+ * segment, and matches no route. Undefined if the path cannot be decoded.
  */
 export const parts = (path: string): ReadonlyArray<string> | undefined => {
   try {
@@ -51,7 +51,7 @@ export const parts = (path: string): ReadonlyArray<string> | undefined => {
   }
 }
 
-/** The resource that the parts of a path lead to; undefined when they lead to something else. */
+/** The resource that a path names; undefined if the path does not name a resource. */
 export const resource = (parts: ReadonlyArray<string>): ResourcePath | undefined => {
   const [prefix = "", first = "", second = ""] = parts
   const all = parts.slice(0, parts.findLastIndex((part) => part !== "") + 1)
@@ -59,7 +59,7 @@ export const resource = (parts: ReadonlyArray<string>): ResourcePath | undefined
   return prefix === "apis" && first !== "" && all.length >= 4 ? resourcePath(first, second, all.slice(3)) : undefined
 }
 
-/** The paths after the name of a namespace that are not resources inside of it. */
+/** The segments after the name of a namespace that are subresources of the Namespace. */
 const namespaceSubresources: ReadonlySet<string> = new Set(["status", "finalize"])
 
 const resourcePath = (group: string, version: string, all: ReadonlyArray<string>): ResourcePath | undefined => {

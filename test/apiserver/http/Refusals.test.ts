@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import type * as Json from "../model/Json.ts"
 import { ask, configMaps, make, thing, things } from "./Client.fixture.ts"
 
-/** What a real kube-apiserver 1.37.1 answers to the same requests, with a thing and a ConfigMap named `a` in `default`. */
+/** The responses of a real kube-apiserver 1.37.1 to the same requests, with a thing and a ConfigMap named `a` in `default`. */
 const refusals: ReadonlyArray<
   readonly [
     name: string,

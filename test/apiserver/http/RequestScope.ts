@@ -11,7 +11,7 @@ import type { LogOptions } from "../rest/PodLogs.ts"
 import type { Verbs } from "../rest/Verbs.ts"
 import type { Shared, Streamed } from "../rest/Watch.ts"
 
-/** Gives what a container has written: of a pod that it knows. */
+/** Returns the log of a container of this pod. */
 export type Logs = (pod: JsonObject, options: LogOptions) => Effect.Effect<string | Streamed, Failure>
 
 /** The state of a server, its verbs, and its settings. */
@@ -19,13 +19,13 @@ export interface RequestScope {
   readonly state: ServerState
   readonly verbs: Verbs
   readonly watches: Shared
-  /** The groups of built-in kinds, whether or not all of theirs are served. */
+  /** The groups of built-in kinds, even if this server does not serve all their kinds. */
   readonly builtInGroups: ReadonlySet<string>
   readonly impersonation: Impersonation
   /** The user of a request without credentials. */
   readonly user: User
-  /** Where clients reach it: `127.0.0.1:6443`. */
+  /** The address at which clients reach the server: `127.0.0.1:6443`. */
   readonly address: string
-  /** Where logs come from; a kubelet registers itself. */
+  /** The source of logs. A kubelet registers itself. */
   logs: Logs | undefined
 }

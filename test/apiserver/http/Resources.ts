@@ -1,7 +1,4 @@
-/**
- * Requests about objects, each by its verb: from the body and the query to what the verb takes, and from what it gives to what the
- * client accepts.
- */
+/** Handles requests about objects by their verb. It decodes the body and the query for the verb, and encodes the result for the client. */
 
 import { Duration, Effect } from "effect"
 import * as Decode from "../codec/Decode.ts"
@@ -30,7 +27,7 @@ export interface ResourceRequest {
   readonly path: ResourcePath
 }
 
-/** An answer; an Effect where it has to be waited for. */
+/** A response; an Effect if the response has to wait. */
 export type Answer = Exchange.HttpResponse | Effect.Effect<Exchange.HttpResponse, Failure.Failure>
 
 /** GET of one object. */
@@ -74,7 +71,7 @@ const isWatch = (query: URLSearchParams): boolean => {
   return value !== null && !["false", "0"].includes(value.toLowerCase())
 }
 
-/** How long a watch goes on at least, and at most twice as long, if the client does not say. */
+/** The minimum duration of a watch in seconds, if the client sets no timeout. The maximum is twice as long. */
 const watchSeconds = 1800
 
 const watch = (
@@ -93,13 +90,13 @@ const watch = (
     Exchange.streamed(exchange, body, Negotiation.streamType(format), format === "protobuf")
   const open = () => streamed(Watch.open(store, scope.watches, request))
   const opened = after(scope, Watch.required(request.options), open)
-  // A watch that cannot begin says so as a watch.
+  // If a watch fails at its start, the error is the response of a watch.
   return Effect.isEffect(opened)
     ? Effect.catchAll(opened, (failure) => Effect.succeed(streamed(Watch.failed(request.view.accepted, failure))))
     : opened
 }
 
-/** POST. */
+/** Handles POST: creates the object in the body. Throws a Failure. */
 export const create = (request: ResourceRequest): Answer => {
   const { exchange, kind, path, scope } = request
   const accepted = acceptedBy(request)
@@ -111,7 +108,7 @@ export const create = (request: ResourceRequest): Answer => {
   return Exchange.answer(exchange, 201, View.object(viewOf(request, accepted), made, exchange.now), accepted)
 }
 
-/** PUT. */
+/** Handles PUT: replaces an object. Throws a Failure. */
 export const update = (request: ResourceRequest): Answer => {
   const { exchange, kind, path, scope } = request
   if (path.name === "") throw Failure.badRequest("name must be provided")
@@ -126,7 +123,7 @@ export const update = (request: ResourceRequest): Answer => {
   return Exchange.answer(exchange, changed.created ? 201 : 200, shown, accepted)
 }
 
-/** PATCH. */
+/** Handles PATCH, including server-side apply. Throws a Failure. */
 export const patch = (request: ResourceRequest): Answer => {
   const { exchange, kind, path, scope } = request
   const type = Negotiation.patchType(exchange.request.headers["content-type"], kind.custom)
@@ -174,7 +171,7 @@ export const removeAll = (request: ResourceRequest): Answer => {
   return Exchange.answer(exchange, 200, View.list(viewOf(request, accepted), page, exchange.now), accepted)
 }
 
-/** DeleteOptions from the body, or from the query where there is none. Throws a Failure (400, 413, 415). */
+/** DeleteOptions from the body, or from the query if there is no body. Throws a Failure (400, 413, 415). */
 const deleteOptionsOf = ({ exchange, scope }: ResourceRequest): Json.JsonObject => {
   const body = Exchange.bodyOf(exchange)
   if (!Exchange.hasBody(exchange)) return Query.deletion(exchange.target.query)
@@ -186,7 +183,7 @@ const deleting = (exchange: Exchange.Exchange, options: Json.JsonObject) => ({
   ...writeOptions(exchange, { fieldManager: "", dryRun: Json.list(options.dryRun).length > 0 })
 })
 
-/** The object of a body. */
+/** Decodes the object in a body. */
 export const decode = (
   { exchange, kind, scope }: Pick<ResourceRequest, "exchange" | "kind" | "scope">,
   body: string | Uint8Array | undefined,
@@ -217,7 +214,7 @@ const queryOf = (query: URLSearchParams) =>
     ["fieldManager", "fieldValidation"].flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : []))
   )
 
-/** The name of the program that asks, as it says. */
+/** The name of the client program, from its `User-Agent`. */
 const agentOf = ({ request: { headers } }: Exchange.Exchange): string => {
   const agent = headers["user-agent"] ?? ""
   const slash = agent.indexOf("/")
@@ -225,7 +222,7 @@ const agentOf = ({ request: { headers } }: Exchange.Exchange): string => {
   return (name === "" ? "unknown" : name).replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, "").slice(0, 128)
 }
 
-/** The form of the answer. Throws a Failure (406). */
+/** The media type and the form of the response. Throws a Failure (406). */
 export const acceptedBy = ({ exchange, kind, path }: ResourceRequest, watch = false): Negotiation.Accepted =>
   Negotiation.accepted(exchange.request.headers.accept, {
     custom: kind.custom,
@@ -233,19 +230,19 @@ export const acceptedBy = ({ exchange, kind, path }: ResourceRequest, watch = fa
     collection: path.name === "" && exchange.request.method === "GET"
   })
 
-/** The view of an answer. */
+/** The view of the objects in a response. */
 const viewOf = ({ exchange, kind }: ResourceRequest, accepted: Negotiation.Accepted): View.View =>
   View.make(kind, accepted, exchange.target.query)
 
-/** How long a request waits for a moment that has not come. */
+/** How long a request waits for a resourceVersion that the server has not reached yet. */
 const patience = Duration.seconds(3)
 
-/** The answer, once the server has come to a revision. */
+/** The response after the server has reached a revision. */
 const after = (scope: RequestScope, revision: number, answer: () => Exchange.HttpResponse): Answer => {
   const { store } = scope.state
   if (revision <= store.revision) return answer()
   const reached = Effect.async<void>((resume) => {
-    // It may have come between the question and this fiber.
+    // The server may have reached the revision before this fiber started.
     if (store.revision >= revision) return resume(Effect.void)
     const stop = store.subscribe(() => {
       if (store.revision < revision) return

@@ -7,7 +7,7 @@ import type { ApiServer } from "./ApiServer.ts"
 import { ask, configMaps, make, merge, thing, things, watch } from "./Client.fixture.ts"
 import * as Http from "./Http.ts"
 
-/** Sends what is given, and gives all that is answered until the connection ends. */
+/** Sends these parts over one connection, and returns all text until the connection ends. */
 const sent = (port: number, ...parts: ReadonlyArray<string>): Effect.Effect<string> =>
   Effect.async((resume) => {
     let text = ""
@@ -27,7 +27,7 @@ const until = (is: () => boolean): Effect.Effect<void> =>
     expect(is()).toBe(true)
   })
 
-/** How many listen to the store. */
+/** A function that counts the listeners of the store. */
 const listeners = (server: ApiServer): (() => number) => {
   const open = new Set<object>()
   const subscribe = server.store.subscribe
@@ -138,7 +138,7 @@ describe("A server", () => {
       expect(status).toBe(201)
       expect(Object.keys(Json.object(body.data)).length).toBe(40_000)
       expect((yield* merge(server, `${configMaps}/many`, { data: { "key-7": "w" } })).status).toBe(200)
-      // Growing with the square of the members it would take minutes.
+      // An algorithm with quadratic time would take minutes.
       expect(performance.now() - started).toBeLessThan(20_000)
     })
   )

@@ -1,6 +1,4 @@
-/**
- * The paths without objects: the version of the server, its health, and discovery.
- */
+/** The paths without resources: the version of the server, its health, and discovery. */
 
 import * as Negotiation from "../codec/Negotiation.ts"
 import * as Failure from "../model/Failure.ts"
@@ -31,7 +29,7 @@ const version: JsonObject = {
 
 const checks = ["ping", "log", "etcd"]
 
-/** Answers a request that is about no object. */
+/** Handles a request for a path without a resource. */
 export const answer = (
   scope: RequestScope,
   exchange: Exchange.Exchange,
@@ -72,7 +70,9 @@ export const answer = (
 
 const representations = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
 
-/** The router of a kube-apiserver rejects a client that names none of the media types. It does not know ranges such as `application/*`. */
+/**
+ * Rejects a client that accepts none of the media types, like the router of a kube-apiserver. Ranges such as `application/*` do not match.
+ */
 const checkRepresentation = ({ request: { headers } }: Exchange.Exchange, available: ReadonlyArray<string>): void => {
   const { accept = "" } = headers
   const types = Negotiation.clausesOf(accept).map(({ type }) => type)

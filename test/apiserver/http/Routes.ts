@@ -1,6 +1,4 @@
-/**
- * Where a request about objects goes: from its path and its method to a verb.
- */
+/** Routes requests about objects to a verb, by path and method. */
 
 import * as Failure from "../model/Failure.ts"
 import type { Kind, Verb } from "../model/Kind.ts"
@@ -12,7 +10,7 @@ import type { RequestScope } from "./RequestScope.ts"
 import * as Resources from "./Resources.ts"
 import * as Subresources from "./Subresources.ts"
 
-/** Answers a request about objects; undefined: there is no such path. Throws a Failure. */
+/** Handles a request about objects; undefined if no route has this path. Throws a Failure. */
 export const answer = (
   scope: RequestScope,
   exchange: Exchange.Exchange,
@@ -54,7 +52,7 @@ export const answer = (
   }
 }
 
-/** Built-in APIs answer an unknown path with a Status. No handler answers other unknown paths. */
+/** Built-in APIs respond to an unknown path with a Status. Other unknown paths have no handler. */
 const missing = (scope: RequestScope, group: string): undefined => {
   if (scope.builtInGroups.has(group)) throw Failure.noSuchPath()
   return undefined
@@ -78,7 +76,7 @@ const verbOf = (method: string, collection: boolean): Verb | undefined => {
   }
 }
 
-/** Whether the path leads anywhere: the kind has namespaces where the path does. */
+/** True if the path names a resource. Its namespace must agree with the scope of the kind. */
 const isThere = (kind: Kind, path: ResourcePath, verb: Verb | undefined): boolean => {
   if (path.namespace !== "" && !kind.namespaced) return false
   if (!kind.custom && path.rest.length > 0) return false
@@ -87,7 +85,7 @@ const isThere = (kind: Kind, path: ResourcePath, verb: Verb | undefined): boolea
   return !kind.custom && path.name === "" && path.subresource === ""
 }
 
-/** Whether a method can be used at a path. Built-in APIs have a route for each, custom ones decide later. */
+/** True if the path allows the method. Built-in APIs have a route for each method; handlers of custom kinds check it later. */
 const allows = (kind: Kind, path: ResourcePath, verb: Verb): boolean => {
   if (!kind.verbs.includes(verb)) return false
   if (kind.custom) return true

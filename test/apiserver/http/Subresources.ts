@@ -1,6 +1,4 @@
-/**
- * The subresources of an object: its status, its scale, and those of pods and namespaces.
- */
+/** The subresources of an object: status, scale, and those of pods and namespaces. */
 import { Effect } from "effect"
 import * as Decode from "../codec/Decode.ts"
 import * as Negotiation from "../codec/Negotiation.ts"
@@ -23,7 +21,7 @@ import * as Exchange from "./Exchange.ts"
 import * as Unserved from "./openapi/Unserved.ts"
 import * as Resources from "./Resources.ts"
 
-/** Answers a request about a subresource. Throws a Failure. */
+/** Handles a request about a subresource. Throws a Failure. */
 export const answer = (request: Resources.ResourceRequest, method: string): Resources.Answer => {
   const { kind, path } = request
   const { subresource } = path
@@ -54,7 +52,7 @@ const ofStatus = (request: Resources.ResourceRequest, method: string): Resources
   }
 }
 
-/** A subresource that only can be written, and is the object otherwise. */
+/** A subresource that clients can only write, and that has the kind of its object. */
 const written = (request: Resources.ResourceRequest, method: string): Resources.Answer => {
   if (method !== "PUT") throw Failure.noSuchMethod()
   return Resources.update(request)
@@ -129,7 +127,7 @@ const unregistered = <A>(decode: () => A): A => {
   }
 }
 
-/** Scale as a kind: as the object's, with another name and another schema. */
+/** The Scale as a kind. It has the name and the schema of Scale, and otherwise the properties of the object's kind. */
 const scaleKind = (kind: Kind): Kind => ({ ...kind, ...ScaleManagers.kind(), columns: [] })
 
 const complete = (
@@ -141,7 +139,7 @@ const complete = (
     stored: scope.state.store.list
   })
 
-/** A body that is created at an object, and answered by a Status. */
+/** A subresource with POST only. The response is a Status. */
 const posted =
   (
     schemaOf: () => Pick<Kind, "group" | "version" | "kind" | "schema">,

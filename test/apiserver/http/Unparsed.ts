@@ -1,18 +1,18 @@
 /**
- * Requests that Bun's parser of HTTP refuses by itself, and a kube-apiserver reads and answers: those with an unknown method, and those
- * for `*`. This server answers all others that it cannot parse as Go's server does.
+ * Requests that Bun's HTTP parser rejects and a kube-apiserver handles: those with an unknown method, and those for `*`. For all other
+ * requests that the parser rejects, this server responds like Go's server.
  */
 import { STATUS_CODES } from "node:http"
 import type { HttpRequest, HttpResponse } from "./Exchange.ts"
 
-/** The error of the parser about a request that it refuses. */
+/** The error of the parser for a rejected request. */
 export interface Refused {
   readonly code?: string | undefined
   /** The part of the request that has arrived. */
   readonly rawPacket?: Uint8Array | undefined
 }
 
-/** The request without its body; undefined: this server cannot read it either. */
+/** The request without its body; undefined if this server cannot parse the request either. */
 export const read = ({ code, rawPacket }: Refused): Omit<HttpRequest, "user"> | undefined => {
   if (code === "HPE_HEADER_OVERFLOW" || rawPacket === undefined) return undefined
   const [first = "", ...lines] = Buffer.from(rawPacket).toString("latin1").split("\r\n")
@@ -23,13 +23,13 @@ export const read = ({ code, rawPacket }: Refused): Omit<HttpRequest, "user"> | 
   return { method, path, headers: headersOf(lines.slice(0, end)), body: undefined }
 }
 
-/** The answer to an unreadable request, as text for its connection. */
+/** The response to an invalid request, as text for its connection. */
 export const refusal = ({ code }: Refused): string => {
   const status = code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request"
   return written(status, { "content-type": "text/plain; charset=utf-8" }, status)
 }
 
-/** An answer as text for a connection that ends with it. */
+/** A response as text. The server closes the connection after it. */
 export const answer = ({ body, headers, status }: HttpResponse): string =>
   written(`${status} ${STATUS_CODES[status] ?? ""}`, headers, typeof body === "string" ? body : "")
 

@@ -1,6 +1,4 @@
-/**
- * `pods/binding`: how a scheduler puts a pod on a node.
- */
+/** `pods/binding`: a scheduler assigns a pod to a node. */
 
 import type { ServerState, WriteOptions } from "../admission/ServerState.ts"
 import * as Conditions from "../model/Conditions.ts"
@@ -13,7 +11,7 @@ import { schemaNamed } from "../model/OpenApiDefinitions.ts"
 import * as Read from "./Read.ts"
 import * as Update from "./Update.ts"
 
-/** The kind of the body. */
+/** The kind of the request's body. */
 export const named = (): Pick<Kind, "group" | "version" | "kind" | "schema"> => ({
   group: "",
   version: "v1",
@@ -21,7 +19,7 @@ export const named = (): Pick<Kind, "group" | "version" | "kind" | "schema"> => 
   schema: schemaNamed("io.k8s.api.core.v1.Binding")
 })
 
-/** Puts a pod on the node that a Binding names. Throws a Failure. */
+/** Assigns a pod to the node that a Binding names. Throws a Failure. */
 export const bind = (
   state: ServerState,
   kind: Kind,

@@ -20,7 +20,7 @@ import * as CustomDefinitions from "./CustomDefinitions.ts"
 /** The number of further names that the server generates after conflicts. */
 const nameAttempts = 8
 
-/** Creates an object and gives it as it is stored (in the version of the kind). Throws a Failure. */
+/** Creates an object, and returns the stored object in the version of its kind. Throws a Failure. */
 export const create = (
   state: ServerState,
   kind: Kind,
@@ -49,7 +49,7 @@ export const create = (
   return insert(state, kind, namespace, managed, options)
 }
 
-/** The rest of a creation, when it is known who manages what: also that of an apply, or a PUT, of what is not there. */
+/** Completes a creation after the managers are known: for a POST, and for an apply or a PUT that creates the object. */
 export const insert = (
   state: ServerState,
   kind: Kind,
@@ -83,7 +83,7 @@ export const insert = (
   }
 }
 
-/** A draft that is ready to be stored, with a name and all that the server gives it. */
+/** The object that is ready to be stored, with its name and all fields that the server sets. */
 const prepared = (
   state: ServerState,
   kind: Kind,
@@ -116,7 +116,7 @@ const prepared = (
 const store = (state: ServerState, kind: Kind, draft: Json.DraftObject, options: WriteOptions): Json.JsonObject => {
   const metadata = ObjectMeta.draftOf(draft)
   const resourceVersion = textOf(draft, "resourceVersion")
-  // One that is not a number counts as missing. A dry run does not read it.
+  // A text that is not a number counts as missing. The server ignores it in a dry run.
   if (!options.dryRun && /^\d+$/.test(resourceVersion) && !/^0+$/.test(resourceVersion)) {
     throw Failure.plain("resourceVersion should not be set on objects to be created")
   }
@@ -128,14 +128,14 @@ const store = (state: ServerState, kind: Kind, draft: Json.DraftObject, options:
   return kind.fromStorage(options.dryRun ? stored : state.store.put(kind.storage, stored))
 }
 
-/** 422, about the kind that the object claims to be of. */
+/** The error (422) about an invalid object, with the object's own apiVersion and kind. */
 export const invalid = (kind: Kind, object: Json.JsonObject, errors: ReadonlyArray<FieldError>): Failure.Failure => {
   const [group, version] = (Json.text(object.apiVersion) ?? "").split("/")
   const named = { group: version === undefined ? "" : (group ?? ""), kind: Json.text(object.kind) ?? kind.kind }
   return Failure.invalid({ ...kind, ...(kind.custom && named) }, ObjectMeta.nameOf(object), errors)
 }
 
-/** A question (a review) is answered at once, and forgotten. */
+/** Handles a review: the server responds to it, and does not store it. */
 const answered = (kind: Kind, managed: Json.JsonObject, options: WriteOptions): Json.JsonObject => {
   const draft = Json.copy(managed)
   kind.strategy.prepareForCreate(draft, options)

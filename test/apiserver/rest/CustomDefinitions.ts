@@ -13,14 +13,14 @@ import * as ObjectMeta from "../model/ObjectMeta.ts"
 import * as Conversion from "../webhook/Conversion.ts"
 import * as Delete from "./Delete.ts"
 
-/** Where definitions are stored. */
+/** The storage key of CRDs. */
 export const storage = "apiextensions.k8s.io/customresourcedefinitions"
 
-/** The definition of a custom kind, while there is one. */
+/** The CRD of a custom kind; undefined if it does not exist. */
 const definitionOf = (state: ServerState, { group, plural }: Kind): Json.JsonObject | undefined =>
   state.store.get(storage, "", `${plural}.${group}`)
 
-/** Throws a Failure (403) for a new object of a kind that is about to end. */
+/** Throws a Failure (403) for a new object of a kind whose CRD is being deleted. */
 export const checkCreate = (state: ServerState, kind: Kind, name: string): void => {
   const definition = kind.custom ? definitionOf(state, kind) : undefined
   if (definition !== undefined && ObjectMeta.isDeleting(definition)) {
@@ -28,13 +28,13 @@ export const checkCreate = (state: ServerState, kind: Kind, name: string): void 
   }
 }
 
-/** Draws the consequences of a write of an object of that kind. */
+/** Applies the effects of a write of an object of this kind. */
 export const reconcile = (state: ServerState, kind: Kind, now: number): void => {
   if (kind.storage === storage) reconcileAll(state, kind, now)
   else if (kind.custom) reconcileObject(state, kind, now)
 }
 
-/** The last object of a kind that is about to end takes the definition with it. */
+/** Deletes the CRD of a terminating kind after its last object is gone. */
 const reconcileObject = (state: ServerState, kind: Kind, now: number): void => {
   const definition = definitionOf(state, kind)
   if (definition === undefined || !ObjectMeta.isDeleting(definition)) return
@@ -56,7 +56,7 @@ const reconcileAll = (state: ServerState, kind: Kind, now: number): void => {
   }
 }
 
-/** Decides whether a definition may have its names, and writes that into its status. */
+/** Decides if the CRD can have its names, and writes the decision to its status. */
 const accept = (state: ServerState, kind: Kind, definition: Json.JsonObject, now: number): Json.JsonObject => {
   const others = state.store.list(storage).filter((other) => ObjectMeta.nameOf(other) !== ObjectMeta.nameOf(definition))
   return write(state, kind, definition, establish(definition, others, now), now)
@@ -78,7 +78,7 @@ const write = (
   return state.store.put(storage, managed)
 }
 
-/** Serves the kinds of an established definition, compiled again only after their sources changed. */
+/** Serves the kinds of an established CRD. Compiles them again only if their sources have changed. */
 const serve = (state: ServerState, definition: Json.JsonObject): void => {
   const name = ObjectMeta.nameOf(definition)
   const made = { spec: definition.spec ?? null, names: Json.at(definition, "status", "acceptedNames") ?? null }
@@ -95,7 +95,7 @@ const serve = (state: ServerState, definition: Json.JsonObject): void => {
   state.registry.declare(name, kinds)
 }
 
-/** Deletes the objects of a definition; if none is left, the definition itself. */
+/** Deletes the objects of a CRD. If there are no objects left, deletes the CRD. */
 const terminate = (state: ServerState, kind: Kind, definition: Json.JsonObject, now: number): void => {
   const [served] = state.definitions.get(ObjectMeta.nameOf(definition))?.kinds ?? []
   const own = served === undefined ? undefined : asStored(served)
@@ -122,7 +122,7 @@ const terminate = (state: ServerState, kind: Kind, definition: Json.JsonObject, 
   write(state, kind, definition, draft, now)
 }
 
-/** The kind whose objects are deleted in the versions in which they are stored: no webhook is asked. */
+/** The kind in the storage version of its objects, so that a deletion calls no webhook. */
 const asStored = ({ cached: _, ...kind }: Kind): Kind => ({
   ...kind,
   fromStorage: (stored) => stored,

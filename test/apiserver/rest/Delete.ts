@@ -1,6 +1,6 @@
 /**
  * DELETE: the server removes an object at once, or marks it until its finalizers are gone and its grace period is over. The client chooses
- * the fate of the dependents. The server adds a finalizer for that choice, which the garbage collector removes.
+ * what happens to the dependents. For that choice, the server adds a finalizer, which the garbage collector removes.
  */
 
 import * as Admission from "../admission/NamespaceLifecycle.ts"
@@ -18,7 +18,7 @@ import * as Query from "./Query.ts"
 
 /** The result of a deletion. */
 export interface Deleted {
-  /** The object as it is now, or was at its end; a Status where the kind says so. */
+  /** The current or the last state of the object, or a Status if the kind returns a Status. */
   readonly answer: Json.JsonObject
   readonly gone: boolean
 }
@@ -34,7 +34,7 @@ interface Deletion {
   readonly options: WriteOptions
 }
 
-/** Deletes an object. `deleteOptions` are DeleteOptions. Throws a Failure. */
+/** Deletes an object with DeleteOptions. Throws a Failure. */
 export const remove = (
   state: ServerState,
   kind: Kind,
@@ -82,7 +82,7 @@ const removeNow = (state: ServerState, { deleteOptions, current, kind, options }
   else delete metadata.finalizers
   if (finalizers.length > 0 && grace === undefined) markEnded(metadata, options.now)
   if (finalizers.length > 0 || (grace?.seconds ?? 0) > 0) return markDeleted(state, kind, draft, options)
-  // A kube-apiserver loses sight of the object on its way from taking the finalizers to taking the object.
+  // A kube-apiserver loses the object between the removal of the finalizers and the deletion.
   const lost = ObjectMeta.finalizersOf(current).length > 0
   if (options.dryRun) return { answer: lost ? nothingOf(kind) : answerOf(kind, draft), gone: true }
   if (lost && Json.at(deleteOptions, "preconditions", "resourceVersion") !== undefined) {
@@ -100,7 +100,7 @@ const removeNow = (state: ServerState, { deleteOptions, current, kind, options }
     kind,
     state.store.get(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current)) ?? draft
   )
-  // A pod that goes at once is seen to be ending before it is gone.
+  // Watches see that the pod is terminating before it is gone.
   if (grace !== undefined) state.store.put(kind.storage, kind.toStorage(draft))
   const last = state.store.remove(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
   return { answer: answerOf(kind, last === undefined ? draft : kind.fromStorage(last)), gone: true }
@@ -116,7 +116,7 @@ const nothingOf = (kind: Kind): Json.JsonObject => {
   return draft
 }
 
-/** A namespace ends when its content is gone and a client has removed its finalizer at `/finalize`. */
+/** A namespace is removed after its content is gone and a client has removed its finalizer at `/finalize`. */
 const removeNamespace = (state: ServerState, deletion: Deletion): Deleted => {
   const { deleteOptions, current, kind, options } = deletion
   if (ObjectMeta.isDeleting(current)) {
@@ -132,7 +132,7 @@ const removeNamespace = (state: ServerState, deletion: Deletion): Deleted => {
   return markDeleted(state, kind, draft, options)
 }
 
-/** A definition ends when its objects have. */
+/** A CRD is removed after its objects are gone. */
 const removeDefinition = (state: ServerState, { current, kind, options }: Deletion): Deleted => {
   const draft = Json.copy(current)
   const metadata = ObjectMeta.draftOf(draft)
@@ -149,7 +149,7 @@ const terminating: Conditions.Condition = {
   message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
 }
 
-/** The object stays, marked. When it was marked before, nothing changes. */
+/** Keeps the object and marks it as deleted. Changes nothing if the object is marked already. */
 const markDeleted = (state: ServerState, kind: Kind, draft: Json.JsonObject, options: WriteOptions): Deleted => {
   const next = kind.toStorage(draft)
   convertAhead(kind, next)
@@ -174,7 +174,7 @@ const answerOf = (kind: Kind, object: Json.JsonObject): Json.JsonObject =>
         }
       }
 
-/** Throws a Failure (409) when the object is not the one, or not as, the deletion means. */
+/** Throws a Failure (409) if the object does not meet the preconditions of the deletion. */
 export const checkPreconditions = (
   kind: Kind,
   name: string,
@@ -200,13 +200,13 @@ export const checkPreconditions = (
   }
 }
 
-/** The time that an object is given to end. */
+/** The grace period of a deletion. */
 interface Grace {
   readonly seconds: number
   readonly deletionTimestamp: string
 }
 
-/** Undefined: its kind knows no grace, or it was used up; `pending`: it has been given and is not over. */
+/** The grace period. Undefined: the kind has no grace period, or it was zero. `pending`: an earlier grace period has not ended. */
 const graceOf = (
   kind: Kind,
   current: Json.JsonObject,
@@ -225,7 +225,7 @@ const graceOf = (
   if (seconds === undefined || seconds >= before) return "pending"
   const begun = Date.parse(Json.text(Json.at(current, "metadata", "deletionTimestamp")) ?? "") - before * 1000
   const end = begun + seconds * 1000
-  // Time that is over cannot be shortened: it ends now, yet not without the kubelet's consent.
+  // A shorter grace period that is over already ends now, but the kubelet must still confirm the end of the pod.
   return end < now
     ? { seconds: Math.min(seconds, 1), deletionTimestamp: timestamp(now) }
     : { seconds, deletionTimestamp: timestamp(end) }
@@ -249,7 +249,7 @@ const incrementGeneration = (metadata: Json.DraftObject): void => {
   if (typeof generation === "number" && generation > 0) metadata.generation = generation + 1
 }
 
-/** The finalizers, with that of the garbage collector which the deletion asks for, and without the other. */
+/** The finalizers after the deletion: with the garbage collector's finalizer that the deletion requires, and without the other one. */
 const finalizersAfter = (
   kind: Kind,
   finalizers: ReadonlyArray<string>,
@@ -260,11 +260,11 @@ const finalizersAfter = (
     policy === "Orphan" ? [ObjectMeta.orphan] : policy === "Foreground" ? [ObjectMeta.foregroundDeletion] : []
   const others = finalizers.filter((one) => one !== ObjectMeta.orphan && one !== ObjectMeta.foregroundDeletion)
   const next = [...others, ...wanted]
-  // As sets: who is named twice stays named twice.
+  // Compares the finalizers as sets, so that duplicates stay.
   return new Set(next).symmetricDifference(new Set(finalizers)).size === 0 ? finalizers : next
 }
 
-/** Says that a deletion which says nothing of dependents leaves them behind. */
+/** Warns that a deletion without a propagation policy leaves the dependents. */
 export const warnOfOrphans = (
   kind: Kind,
   deleteOptions: DeleteOptionsJson,

@@ -9,7 +9,7 @@ import * as Failure from "../model/Failure.ts"
 import * as Json from "../model/Json.ts"
 import { schemaNamed } from "../model/OpenApiDefinitions.ts"
 
-/** DeleteOptions from a body. `knows`: whether a built-in kind is known. Throws a Failure (400). */
+/** Decodes DeleteOptions from a body. `knows` is true for known built-in kinds. Throws a Failure (400). */
 export const decode = (
   body: string | Uint8Array | undefined,
   format: Format,

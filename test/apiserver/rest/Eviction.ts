@@ -1,6 +1,4 @@
-/**
- * `pods/eviction`: a deletion of a pod that its PodDisruptionBudget has to allow.
- */
+/** `pods/eviction`: deletes a pod if its PodDisruptionBudget allows it. */
 
 import type { ServerState, WriteOptions } from "../admission/ServerState.ts"
 import * as Conditions from "../model/Conditions.ts"
@@ -15,7 +13,7 @@ import * as Delete from "./Delete.ts"
 import * as Query from "./Query.ts"
 import * as Read from "./Read.ts"
 
-/** The kind of the body. */
+/** The kind of the request's body. */
 export const named = (): Pick<Kind, "group" | "version" | "kind" | "schema"> => ({
   group: "policy",
   version: "v1",
@@ -23,10 +21,10 @@ export const named = (): Pick<Kind, "group" | "version" | "kind" | "schema"> => 
   schema: schemaNamed("io.k8s.api.policy.v1.Eviction")
 })
 
-/** Where budgets are stored. */
+/** The storage key of budgets. */
 const budgets = "policy/poddisruptionbudgets"
 
-/** Deletes a pod as an Eviction asks. Throws a Failure, 429 when the budget does not allow it now. */
+/** Deletes a pod with the options of an Eviction. Throws a Failure; 429 if the budget does not allow the eviction now. */
 export const evict = (
   state: ServerState,
   kind: Kind,
@@ -59,9 +57,9 @@ export const evict = (
     Conditions.set(draft, evicting, options.now)
     state.store.put(kind.storage, kind.toStorage(draft))
   }
-  // The mark is a change of its own: a resourceVersion that was asked for has been compared already.
+  // The mark has changed the resourceVersion, and the preconditions have been compared already.
   const { preconditions: _, ...rest } = deleteOptions
-  // Policies have been asked about the eviction already.
+  // Policies and webhooks have seen the eviction already.
   const { admit: __, mutate: ___, ...unasked } = options
   Delete.remove(state, kind, namespace, name, rest, unasked)
 }
@@ -74,12 +72,12 @@ const evicting: Conditions.Condition = {
   lastProbeTime: null
 }
 
-/** The eviction of pods that do not run, or are about to end, disrupts nothing. */
+/** True if the pod does not run or is terminating. The eviction of such a pod disrupts nothing. */
 const endsAnyway = (pod: Json.JsonObject): boolean =>
   ObjectMeta.isDeleting(pod) ||
   ["Succeeded", "Failed", "Pending"].includes(Json.text(Json.at(pod, "status", "phase")) ?? "")
 
-/** Takes the disruption from the budget of the pod, if it has one. */
+/** Subtracts the disruption from the budget of the pod, if the pod has a budget. */
 const spend = (state: ServerState, namespace: string, pod: Json.JsonObject, options: WriteOptions): void => {
   const labels = Json.texts(Json.at(pod, "metadata", "labels"))
   const [budget, ...more] = state.store
@@ -101,7 +99,7 @@ const spend = (state: ServerState, namespace: string, pod: Json.JsonObject, opti
   state.store.put(budgets, draft)
 }
 
-/** A pod that is not ready counts for nothing while enough others are, or always where the budget says so. */
+/** True if the pod is not ready, and the budget has enough healthy pods or always allows the eviction of unhealthy pods. */
 const needsNoBudget = (pod: Json.JsonObject, budget: Json.JsonObject): boolean => {
   const ready = Json.objects(Json.at(pod, "status", "conditions")).some(
     (one) => one.type === "Ready" && one.status === "True"

@@ -1,6 +1,4 @@
-/**
- * GET of many objects: those that are chosen, of one moment, in pages.
- */
+/** GET of a collection: the selected objects at one revision, in pages. */
 
 import * as Failure from "../model/Failure.ts"
 import type { JsonObject } from "../model/Json.ts"
@@ -11,17 +9,17 @@ import type { Store } from "../storage/Store.ts"
 import * as Query from "./Query.ts"
 import type { Selection } from "./Selection.ts"
 
-/** Some objects of a kind, as of one moment. */
+/** Some objects of a kind at one revision. */
 export interface Page {
   readonly items: ReadonlyArray<JsonObject>
   readonly resourceVersion: string
-  /** Empty: the list is complete. */
+  /** The continue token; empty if the list is complete. */
   readonly continue: string
-  /** How many objects follow, where the list has that number. */
+  /** The number of remaining objects; undefined if the list does not report it. */
   readonly remaining: number | undefined
 }
 
-/** From which moment on, or of which one, a list is. */
+/** The revision of a list, exact or at least. */
 interface Moment {
   readonly revision: number | undefined
   readonly exact: boolean
@@ -30,13 +28,13 @@ interface Moment {
   readonly limit: number
 }
 
-/** The revision that the server has to have reached before it can answer. Throws a Failure (400). */
+/** The revision that the server must reach before it can respond. Throws a Failure (400). */
 export const required = (options: Query.ListOptions): number => {
   const { revision } = momentOf(options)
   return revision ?? 0
 }
 
-/** The page that is asked for. Throws a Failure (400, 410). */
+/** The requested page. Throws a Failure (400, 410). */
 export const page = (store: Store, kind: Kind, selection: Selection, options: Query.ListOptions): Page => {
   const moment = momentOf(options)
   const revision = moment.exact && moment.revision !== undefined ? moment.revision : store.revision
@@ -49,7 +47,7 @@ export const page = (store: Store, kind: Kind, selection: Selection, options: Qu
   const items: Array<JsonObject> = []
   let from = 0
   if (start !== "") while (from < all.length && keyAt(all, from) < start) from++
-  // A webhook is asked once for as many as a page may need.
+  // One call of a conversion webhook converts all objects that the page may need.
   const most = moment.limit === 0 || selection.selective ? undefined : from + moment.limit
   const converted = kind.cached?.(all.slice(from, most))
   for (let index = from; index < all.length; index++) {
@@ -69,13 +67,13 @@ export const page = (store: Store, kind: Kind, selection: Selection, options: Qu
   return { items, resourceVersion: String(revision), continue: "", remaining: undefined }
 }
 
-/** A page as the List that a client gets. */
+/** A page as the list in a response. */
 export const listOf = (kind: Kind, { continue: next, items, remaining, resourceVersion }: Page): JsonObject => ({
   kind: kind.listKind,
   apiVersion: apiVersionOf(kind),
   metadata: {
     resourceVersion,
-    // Lists of custom kinds always say where they go on.
+    // Lists of custom kinds always have a continue token.
     ...((next !== "" || kind.custom) && { continue: next }),
     ...(remaining !== undefined && { remainingItemCount: remaining })
   },
@@ -99,7 +97,7 @@ const momentOf = (options: Query.ListOptions): Moment => {
   const revision = Query.revision(options.resourceVersion, (message) =>
     Failure.badRequest(`invalid resource version: ${message}`)
   )
-  // Any moment will do: the real server then has all objects at hand and knows no pages.
+  // For resourceVersion 0, a kube-apiserver returns all objects from its watch cache, without pages.
   if (revision === 0) return { revision: undefined, exact: false, start: "", limit: 0 }
   const exact = revision !== undefined && (match === "Exact" || (match === "" && limit > 0))
   return { revision, exact, start: "", limit }

@@ -1,6 +1,4 @@
-/**
- * PATCH: what a patch makes of an object is written like a PUT of it; what an apply states is merged by who manages what.
- */
+/** PATCH: the server writes a patched object like a PUT. It merges an apply by the managers of the fields. */
 
 import type { ServerState, WriteOptions } from "../admission/ServerState.ts"
 import * as Decode from "../codec/Decode.ts"
@@ -16,20 +14,20 @@ import * as Body from "./PatchBody.ts"
 import type { FieldValidation } from "./Query.ts"
 import * as Update from "./Update.ts"
 
-/** How a patch is made. */
+/** The options of a patch. */
 export interface PatchOptions extends WriteOptions {
   readonly fieldValidation: FieldValidation
-  /** Whether an apply takes what others manage. */
+  /** True if an apply takes fields from other managers. */
   readonly force: boolean
 }
 
-/** A patch, as it came. */
+/** A patch as the client sent it. */
 export interface Patch {
   readonly type: PatchType
   readonly text: string
 }
 
-/** Changes an object. Throws a Failure. */
+/** Patches an object. Throws a Failure. */
 export const patch = (
   state: ServerState,
   target: Update.Target,
@@ -50,7 +48,7 @@ export const patch = (
   return Update.commit(state, target, current, managed, options)
 }
 
-/** The patched object, decoded like one from a client. Throws a Failure. */
+/** The patched object, decoded like the body of a request. Throws a Failure. */
 export const changed = (
   { registry }: ServerState,
   kind: Kind,
@@ -86,14 +84,14 @@ const apply = (state: ServerState, target: Update.Target, text: string, options:
   ObjectMeta.checkName(applied, target.name)
   ObjectMeta.dedupOwnerReferences(metadata, options.warn, true)
   if (current !== undefined) return Update.commit(state, target, current, applied, options)
-  // An apply that creates may carry one: it fails only where an object exists that has another.
+  // An apply that creates the object may have a resourceVersion. It conflicts only with an existing object.
   delete metadata.resourceVersion
   const strategy = Update.strategyOf(target)
   Update.checkCreation(target, options)
   return { object: Create.insert(state, target.kind, target.namespace, applied, options, strategy), created: true }
 }
 
-/** Throws a Failure (500) for what was merged and cannot become an object of Go's type: the schema of an apply knows less of types. */
+/** Throws a Failure (500) if the merged object does not fit the Go type, because the schema of an apply has less precise types. */
 const convertible = (kind: Kind, merged: Json.JsonObject): void => {
   try {
     UnknownFields.prune(kind.schema, merged, { decoder: "values" })

@@ -1,6 +1,4 @@
-/**
- * The bodies of PATCH requests but those of server-side apply: read, applied to an object, and decoded again.
- */
+/** The bodies of PATCH requests except server-side apply: parses them, applies them to an object, and decodes the result. */
 import type { Options } from "../codec/Decode.ts"
 import * as Decode from "../codec/Decode.ts"
 import type { PatchType } from "../codec/Negotiation.ts"
@@ -14,7 +12,7 @@ import * as J from "../model/Json.ts"
 import * as JsonText from "../model/JsonText.ts"
 import type { Kind } from "../model/Kind.ts"
 
-/** A patch as it was sent. */
+/** A patch as the client sent it. */
 export interface Patch {
   readonly type: Exclude<PatchType, "apply">
   readonly value: Json
@@ -31,10 +29,10 @@ export const read = (type: Patch["type"], body: string | Uint8Array | undefined)
   }
 }
 
-/** The object as the patch makes it, without what its kind does not know. Throws a Failure. */
+/** The patched object without fields that its kind does not have. Throws a Failure. */
 export const apply = (kind: Kind, patch: Patch, object: JsonObject, options: Options): JsonObject => {
   if (patch.type === "strategic") {
-    // Go takes the directives out of the patch before it shows the patch in a refusal.
+    // Go removes the directives from the patch before it prints the patch in an error.
     const change = J.copy(patch.value)
     const value = strategicMergePatch(kind.schema, object, change)
     return Decode.patched(
@@ -45,7 +43,7 @@ export const apply = (kind: Kind, patch: Patch, object: JsonObject, options: Opt
   }
   const result = patch.type === "json" ? jsonPatch(object, patch.value) : mergePatch(object, patch.value)
   const errors = patch.type === "json" ? strictErrors(patch.value, patch.duplicates) : patch.duplicates
-  // Go writes the result with its members in order, and reads it up to the first member of a wrong type.
+  // Go sorts the members of the result, and decodes it up to the first member of a wrong type.
   const shown = GoText.json(result)
   return Decode.patched(kind, { value: JSON.parse(shown) as Json, errors, shown, decoder: "text" }, options)
 }

@@ -3,12 +3,12 @@ import * as Failure from "../model/Failure.ts"
 import * as FieldError from "../model/FieldError.ts"
 import * as Json from "../model/Json.ts"
 
-/** Which log, and how much of it. */
+/** The options of a log request. */
 export interface LogOptions {
   readonly container: string
-  /** Whether to go on with what is written later, until the container has ended. */
+  /** True if the response continues with new lines until the container has ended. */
   readonly follow: boolean
-  /** Only so many lines from the end. */
+  /** The maximum number of lines from the end. */
   readonly tailLines: number | undefined
 }
 

@@ -7,7 +7,7 @@ import * as FieldError from "../model/FieldError.ts"
 import * as FieldManager from "../model/FieldManager.ts"
 import type { JsonObject } from "../model/Json.ts"
 
-/** Which objects, and as of when. */
+/** The selectors, the revision and the limit of a list or watch. */
 export interface ListOptions {
   readonly labelSelector: string
   readonly fieldSelector: string
@@ -16,19 +16,19 @@ export interface ListOptions {
   readonly resourceVersion: string
   readonly resourceVersionMatch: string
   readonly timeoutSeconds: number | undefined
-  /** 0: all. */
+  /** The maximum number of objects; 0 for all. */
   readonly limit: number
   readonly continue: string
   readonly sendInitialEvents: boolean | undefined
 }
 
-/** How strictly a body is read. */
+/** How strictly the server decodes a body. */
 export type FieldValidation = "Ignore" | "Warn" | "Strict"
 
 /** The options of a POST, PUT or PATCH. */
 export interface WriteQuery {
   readonly dryRun: boolean
-  /** Empty: that of the user agent. */
+  /** The field manager; empty if it comes from the user agent. */
   readonly fieldManager: string
   readonly fieldValidation: FieldValidation
   readonly force: boolean | undefined
@@ -36,7 +36,7 @@ export interface WriteQuery {
 
 const optionsKind = (kind: string) => ({ group: "meta.k8s.io", kind, plural: "" })
 
-/** The options of a list, a watch, or a deletion of many. Throws a Failure (400, 422). */
+/** The options of a list, a watch, or the deletion of a collection. Throws a Failure (400, 422). */
 export const list = (query: URLSearchParams, watches = false): ListOptions => {
   const watch = watches || boolean(query, "watch") === true
   const given = {
@@ -56,7 +56,7 @@ export const list = (query: URLSearchParams, watches = false): ListOptions => {
   return options
 }
 
-/** A watch from no revision in particular begins with what is there, as if that had been asked for. */
+/** A watch without a resourceVersion, or from 0, begins with the existing objects, as with `sendInitialEvents`. */
 const withInitialEvents = (options: ListOptions): ListOptions =>
   options.watch &&
   options.sendInitialEvents === undefined &&
@@ -90,7 +90,7 @@ export const write = (query: URLSearchParams, verb: "Create" | "Update" | "Patch
   }
 }
 
-/** DeleteOptions that came as a query instead of as a body. Throws a Failure (400). */
+/** DeleteOptions from a query instead of a body. Throws a Failure (400). */
 export const deletion = (query: URLSearchParams): JsonObject => {
   const dryRun = query.getAll("dryRun")
   const preconditions = {
@@ -106,7 +106,7 @@ export const deletion = (query: URLSearchParams): JsonObject => {
   }
 }
 
-/** Throws a Failure (400) for a `timeout` that is not a duration. A request's time is not limited otherwise. */
+/** Throws a Failure (400) if `timeout` is not a duration. The server does not otherwise limit the time of a request. */
 export const checkTimeout = (query: URLSearchParams): void => {
   const timeout = query.get("timeout")
   if (timeout === null || timeout === "" || /^[-+]?(0|((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/.test(timeout))
@@ -115,7 +115,7 @@ export const checkTimeout = (query: URLSearchParams): void => {
   throw Failure.badRequest(`invalid timeout specified in the request URL - time: ${error} ${JSON.stringify(timeout)}`)
 }
 
-/** Throws a Failure (422) for DeleteOptions that contradict themselves. */
+/** Throws a Failure (422) for contradictory DeleteOptions. */
 export const checkDeletion = (options: JsonObject): void => {
   const { dryRun, orphanDependents, propagationPolicy } = options
   const policies = ["Foreground", "Background", "Orphan"]
@@ -136,7 +136,7 @@ export const checkDeletion = (options: JsonObject): void => {
   ])
 }
 
-/** A resourceVersion as a number; undefined without one. Throws the result of `refused` for any other text. */
+/** A resourceVersion as a number; undefined if it is empty. Throws the result of `refused` for any other text. */
 export const revision = (text: string, refused: (message: string) => Failure.Failure): number | undefined => {
   if (text === "") return undefined
   if (/^\d+$/.test(text) && Number(text) <= Number.MAX_SAFE_INTEGER) return Number(text)

@@ -1,6 +1,4 @@
-/**
- * GET of one object, or of all there are.
- */
+/** GET of one object or of a collection. */
 
 import type { ServerState } from "../admission/ServerState.ts"
 import * as Failure from "../model/Failure.ts"
@@ -15,6 +13,6 @@ export const get = (state: ServerState, kind: Kind, namespace: string, name: str
   return kind.fromStorage(stored)
 }
 
-/** All objects, or those of one namespace. */
+/** All objects, or the objects of one namespace. */
 export const all = (state: ServerState, kind: Kind, namespace?: string): ReadonlyArray<JsonObject> =>
   allFromStorage(kind, state.store.list(kind.storage, kind.namespaced ? namespace : undefined))

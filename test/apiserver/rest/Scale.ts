@@ -1,6 +1,4 @@
-/**
- * `/scale`: how many replicas an object is to have and has, whatever its kind calls them.
- */
+/** `/scale`: the desired and the current replicas of an object, in the fields that its kind has for them. */
 
 import type { ServerState, WriteOptions } from "../admission/ServerState.ts"
 import * as ManagedFields from "../fields/ManagedFields.ts"
@@ -23,12 +21,10 @@ export const get = (state: ServerState, target: Update.Target): Json.JsonObject 
   return scaleOf(target.kind, scale, current)
 }
 
-/** The changed Scale from the live one. Both have the managers of a Scale. */
+/** Makes the changed Scale from the live one. Both have the managed fields of a Scale. */
 export type Change = (live: Json.JsonObject) => Json.JsonObject
 
-/**
- * Changes the replicas of an object. A Scale without a resourceVersion is not compared. Throws a Failure.
- */
+/** Changes the replicas of an object. Does not compare a Scale without a resourceVersion. Throws a Failure. */
 export const change = (
   state: ServerState,
   target: Update.Target,
@@ -120,7 +116,7 @@ const scaleOf = (kind: Kind, scale: Scale, object: Json.JsonObject): Json.JsonOb
   }
 }
 
-/** Custom kinds keep it as text, built-in ones as a LabelSelector or as a map of labels. */
+/** The selector as text. Custom kinds have it as text, built-in kinds as a LabelSelector or as a map of labels. */
 const selectorOf = (kind: Kind, selector: Json.Json | undefined): string => {
   if (typeof selector === "string") return selector
   if (kind.custom || !Json.isObject(selector)) return ""

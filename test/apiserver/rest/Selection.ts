@@ -1,6 +1,4 @@
-/**
- * Which objects of a kind a list, a watch or a deletion of many means: a namespace, labels and fields.
- */
+/** The selection of a list, a watch or the deletion of a collection: a namespace, labels and fields. */
 import * as Failure from "../model/Failure.ts"
 import type { JsonObject } from "../model/Json.ts"
 import * as Json from "../model/Json.ts"
@@ -9,17 +7,17 @@ import * as FieldSelector from "../storage/FieldSelector.ts"
 import * as LabelSelector from "../storage/LabelSelector.ts"
 import type { ListOptions } from "./Query.ts"
 
-/** A choice of objects. */
+/** A selection of objects. */
 export interface Selection {
-  /** Undefined: of all namespaces. */
+  /** The namespace; undefined for all namespaces. */
   readonly namespace: string | undefined
-  /** Whether an object (in the version of the kind) is meant. */
+  /** True if the object (in the version of the kind) is selected. */
   readonly takes: (object: JsonObject) => boolean
-  /** Whether there are selectors: a list then has no number of the objects that follow. */
+  /** True if there are selectors. A list with selectors does not report the number of remaining objects. */
   readonly selective: boolean
 }
 
-/** The choice that a request makes; a name in its path counts as a field selector. Throws a Failure (400). */
+/** The selection of a request. A name in the path counts as a field selector. Throws a Failure (400). */
 export const make = (kind: Kind, namespace: string, name: string, options: ListOptions): Selection => {
   const labels = LabelSelector.parse(options.labelSelector)
   const fields = FieldSelector.of(kind, options.fieldSelector)

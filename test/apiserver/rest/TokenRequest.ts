@@ -19,7 +19,7 @@ import * as Read from "./Read.ts"
 
 const kind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" }
 
-/** The kind of the body. */
+/** The kind of the request's body. */
 export const named = (): Pick<Kind, "group" | "version" | "kind" | "schema"> => ({
   ...kind,
   schema: schemaNamed("io.k8s.api.authentication.v1.TokenRequest")
@@ -27,7 +27,7 @@ export const named = (): Pick<Kind, "group" | "version" | "kind" | "schema"> => 
 
 const defaultSeconds = 3600
 
-/** Answers a TokenRequest with a token. Throws a Failure. */
+/** Responds to a TokenRequest with a token. Throws a Failure. */
 export const answer = (
   state: ServerState,
   accounts: Kind,
@@ -104,7 +104,7 @@ const checkSeconds = (seconds: number): void => {
 
 const plurals: { readonly [kind: string]: string } = { Pod: "pods", Node: "nodes", Secret: "secrets" }
 
-/** The object that the token lives no longer than, and its node. Throws a Failure. */
+/** The object that limits the lifetime of the token, and its node. Throws a Failure. */
 const boundTo = (state: ServerState, namespace: string, account: string, reference: JsonObject): Claims["bound"] => {
   const [type, name, version] = [reference.kind, reference.name, reference.apiVersion].map((text) => J.text(text) ?? "")
   const plural = Object.hasOwn(plurals, type ?? "") && !version?.includes("/") ? plurals[type ?? ""] : undefined

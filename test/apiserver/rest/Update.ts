@@ -23,7 +23,7 @@ export interface Target {
   readonly kind: Kind
   readonly namespace: string
   readonly name: string
-  /** Empty: the object itself. */
+  /** The subresource; empty for the object itself. */
   readonly subresource: string
 }
 
@@ -33,7 +33,7 @@ export interface Changed {
   readonly created: boolean
 }
 
-/** The strategy of a target. Throws a Failure (404) where there is no such subresource. */
+/** The strategy of a target. Throws a Failure (404) for an unknown subresource. */
 export const strategyOf = ({ kind, name, subresource }: Target): Strategy => {
   const strategy =
     subresource === "" ? kind.strategy : subresource === "status" ? kind.status : kind.subresources?.[subresource]
@@ -41,7 +41,7 @@ export const strategyOf = ({ kind, name, subresource }: Target): Strategy => {
   return strategy
 }
 
-/** The write of a target for its managed fields. */
+/** The input for the managed fields of a write to a target. */
 export const writeOf = ({ registry }: ServerState, target: Target, options: WriteOptions): ManagedFields.Write => ({
   kind: target.kind,
   kindIn: (apiVersion) => registry.named(apiVersion, target.kind.kind),
@@ -51,13 +51,13 @@ export const writeOf = ({ registry }: ServerState, target: Target, options: Writ
   now: options.now
 })
 
-/** The live object in the version of its kind; undefined when there is none. Throws a Failure (400) for an invalid name. */
+/** The live object in the version of its kind; undefined if it does not exist. Throws a Failure (400) for an invalid name. */
 export const live = (state: ServerState, target: Target): Json.JsonObject | undefined => {
   const stored = storedAs(state, target)
   return stored === undefined ? undefined : (target.kind.forUpdate ?? target.kind.fromStorage)(stored)
 }
 
-/** An object as it is stored. Throws a Failure (400) for an invalid name. */
+/** The stored object. Throws a Failure (400) for an invalid name. */
 export const storedAs = (
   state: ServerState,
   { kind, name, namespace }: Pick<Target, "kind" | "name" | "namespace">
@@ -97,14 +97,14 @@ export const checkCreation = ({ kind, name, namespace, subresource }: Target, op
   if (!allowed) throw forbidden(request, reason)
 }
 
-/** Fills in defaults. It keeps an empty list of managers, which removes all managers. */
+/** Sets the defaults. Keeps an empty list of managers, which removes all managers. */
 export const fill = (strategy: Strategy, draft: Json.DraftObject): void => {
   const { managedFields } = ObjectMeta.draftOf(draft)
   strategy.default(draft)
   if (Array.isArray(managedFields) && managedFields.length === 0) ObjectMeta.draftOf(draft).managedFields = []
 }
 
-/** Throws a Failure (409) when an object means another one that had the same name. */
+/** Throws a Failure (409) if the UID of the next object differs from that of the current one. */
 export const checkUid = ({ kind, name, namespace }: Target, current: Json.JsonObject, next: Json.JsonObject): void => {
   const given = Json.text(Json.at(next, "metadata", "uid")) ?? ""
   const real = Json.text(Json.at(current, "metadata", "uid")) ?? ""
@@ -112,7 +112,7 @@ export const checkUid = ({ kind, name, namespace }: Target, current: Json.JsonOb
   throw Precondition.failed(kind, namespace, name, "UID", given, real)
 }
 
-/** Stores the next object instead of the current one. Its managers are known already. */
+/** Replaces the current object by the next one, whose managers are already known. */
 export const commit = (
   state: ServerState,
   target: Target,
@@ -171,7 +171,7 @@ const write = (
   const stored = kind.toStorage(withoutSelfLink(draft))
   convertAhead(kind, stored)
   const before = state.store.get(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
-  // The defaults that an object gets when it is read count as well: without them, as with them, it is written.
+  // Defaults that the server sets on reads count as changes, so an object without them is written.
   const same = Json.equal(stored, before) && Json.equal(stored, kind.toStorage(current))
   if (same) return kind.fromStorage(before ?? stored)
   ObjectSize.check(stored)
@@ -185,7 +185,7 @@ const withoutSelfLink = (object: Json.JsonObject): Json.JsonObject => {
   return { ...object, metadata }
 }
 
-/** Whether the object was deleted before and waited only for its finalizers. */
+/** True if the object is marked as deleted, and this change removes the last finalizer. */
 const endsDeletion = (kind: Kind, current: Json.JsonObject, next: Json.JsonObject): boolean => {
   if (!ObjectMeta.isDeleting(current) || ObjectMeta.finalizersOf(next).length > 0) return false
   if (isKind(kind, "", "Namespace") && Json.list(Json.at(next, "spec", "finalizers")).length > 0) return false
@@ -212,8 +212,8 @@ const keep = (metadata: Json.DraftObject, before: Json.JsonObject, field: string
 }
 
 /**
- * The rules of metadata are asked more than once: by the server, by its rules for changes, and by those of each kind, which
- * repeat the latter. Only clients of custom kinds get a warning.
+ * Validates the metadata of an update. A kube-apiserver runs these rules several times: in the server, in its rules for updates, and in
+ * those of each kind. Only clients of custom kinds get a warning.
  */
 const validateUpdate = (
   kind: Kind,

@@ -1,6 +1,6 @@
 /**
- * The operations on the objects of a server, each in one synchronous step: the same for requests and for the controllers inside of the
- * server. All throw a Failure.
+ * The verbs on the objects of a server. Each runs in one synchronous step, for requests and for controllers inside of the server. All throw
+ * a Failure.
  */
 import * as Admission from "../admission/Admission.ts"
 import { internally, type ServerState, type WriteOptions } from "../admission/ServerState.ts"
@@ -36,7 +36,7 @@ export interface Verbs {
     patch: Patch.Patch,
     options: Options & Partial<Patch.PatchOptions>
   ) => Update.Changed
-  /** `asked` are DeleteOptions. */
+  /** Deletes an object with DeleteOptions. */
   readonly delete: (
     kind: Kind,
     namespace: string,
@@ -44,10 +44,10 @@ export interface Verbs {
     deleteOptions: JsonObject,
     options: Options
   ) => Delete.Deleted
-  /** Puts a pod on the node that a Binding names. */
+  /** Assigns a pod to the node that a Binding names. */
   readonly bind: (pods: Kind, namespace: string, name: string, binding: JsonObject, options: Options) => void
   readonly get: (kind: Kind, namespace: string, name: string) => JsonObject
-  /** All objects, or those of one namespace, in the version of the kind. */
+  /** All objects, or the objects of one namespace, in the version of the kind. */
   readonly list: (kind: Kind, namespace?: string) => ReadonlyArray<JsonObject>
 }
 
@@ -61,7 +61,7 @@ export const admitted = (state: ServerState, options: WriteOptions): WriteOption
 export const make = (state: ServerState): Verbs => {
   const complete = (options: Options): WriteOptions =>
     admitted(state, { ...internally(state, options.now), ...options })
-  /** The effects of a write of a custom kind, or of its definition, belong to the same step. */
+  /** The effects of a write of a custom kind, or of its CRD, run in the same step. */
   const reconciled = <A>(kind: Kind, options: Options, result: A): A => {
     if (options.dryRun !== true) CustomDefinitions.reconcile(state, kind, options.now)
     return result

@@ -1,6 +1,4 @@
-/**
- * The form of objects in an answer: whole, as a table, or only their metadata, in JSON, YAML or protobuf.
- */
+/** The form of objects in a response: whole, as a table, or only their metadata, in JSON, YAML or protobuf. */
 import type { Accepted } from "../codec/Negotiation.ts"
 import * as PartialMetadata from "../codec/PartialMetadata.ts"
 import * as Protobuf from "../codec/Protobuf.ts"
@@ -11,21 +9,21 @@ import * as Json from "../model/Json.ts"
 import type { Kind } from "../model/Kind.ts"
 import * as List from "./List.ts"
 
-/** How a client wants to see the objects of a kind. */
+/** The form in which a client requests the objects of a kind. */
 export interface View {
   readonly kind: Kind
   readonly accepted: Accepted
   readonly includeObject: Table.IncludeObject
 }
 
-/** A view. Throws a Failure (400) for an `includeObject` that there is not. */
+/** Makes a view. Throws a Failure (400) for an unknown `includeObject`. */
 export const make = (kind: Kind, accepted: Accepted, query: URLSearchParams): View => ({
   kind,
   accepted,
   includeObject: accepted.view === "Table" ? Table.includeObjectOf(query.get("includeObject") ?? undefined) : "Metadata"
 })
 
-/** One object. Throws a Failure (406) when it was to be a list. */
+/** The view of one object. Throws a Failure (406) if the client requests a list. */
 export const object = ({ accepted, includeObject, kind }: View, shown: JsonObject, now: number): JsonObject => {
   const { version, view } = accepted
   if (view === "object" || shown.kind === "Status") return shown
@@ -40,13 +38,13 @@ export const object = ({ accepted, includeObject, kind }: View, shown: JsonObjec
   })
 }
 
-/** A page of a list. Throws a Failure (406) when it was to be one object. */
+/** The view of a page. Throws a Failure (406) if the client requests a single object. */
 export const list = ({ accepted, includeObject, kind }: View, page: List.Page, now: number): JsonObject => {
   const shown = List.listOf(kind, page)
   const { version, view } = accepted
   if (view === "object") return shown
   if (view === "PartialObjectMetadata") throw PartialMetadata.isList(kind)
-  // Only a list of whole custom objects has an empty token.
+  // Only a list of whole custom objects has an empty continue token.
   const { continue: next, ...others } = Json.object(shown.metadata)
   const metadata = next === "" ? others : Json.object(shown.metadata)
   if (view === "PartialObjectMetadataList") {
@@ -59,7 +57,7 @@ export const list = ({ accepted, includeObject, kind }: View, page: List.Page, n
   return Table.table(kind, page.items, { version, includeObject, now, metadata, withColumns: true })
 }
 
-/** The object of an event of a watch; the first of a watch of tables describes the columns. */
+/** The view of the object of a watch event. In a watch of tables, the first table describes the columns. */
 export const watched = (
   { accepted, includeObject, kind }: View,
   shown: JsonObject,
@@ -75,7 +73,7 @@ export const watched = (
 
 const internal = (kind: Kind, object: JsonObject): JsonObject => kind.internal?.(object) ?? object
 
-/** The text of an answer: of one in protobuf, its bytes as Latin-1 characters. */
+/** The encoded response. Protobuf is text with one Latin-1 character per byte. */
 export const text = ({ format, pretty }: Accepted, value: JsonObject): string => {
   if (format === "protobuf") return Protobuf.encode(value).toString("latin1")
   if (format === "yaml") return Yaml.format(value)

@@ -1,6 +1,6 @@
 /**
- * A watch: the present objects, if the client asks for them, and then each change of a chosen object, as lines of JSON or frames of
- * protobuf. The writer queues each change in the step that makes it. A reader takes all changes in the queue.
+ * A watch: the existing objects, if the client requests them, and then each change of a selected object, as lines of JSON or frames of
+ * protobuf. The step that makes a change adds it to the queue of each watch. A reader takes all queued changes at once.
  */
 import { Clock, Effect, type Fiber, FiberId } from "effect"
 import type { Accepted } from "../codec/Negotiation.ts"
@@ -15,11 +15,11 @@ import * as Query from "./Query.ts"
 import type { Selection } from "./Selection.ts"
 import * as View from "./View.ts"
 
-/** A body that goes on. */
+/** A streamed body. */
 export interface Streamed {
-  /** The next part; undefined: the end. For one reader. */
+  /** The next part; undefined at the end. Supports only one reader. */
   readonly next: Effect.Effect<string | undefined>
-  /** Ends it from the reader's side. */
+  /** Ends the stream from the reader's side. */
   readonly close: Effect.Effect<void>
 }
 
@@ -28,14 +28,14 @@ export interface Request {
   readonly view: View.View
   readonly selection: Selection
   readonly options: Query.ListOptions
-  /** When it begins, and how long it goes on if the client does not say. */
+  /** The start time in milliseconds since 1970, and the duration if the client sets no timeout. */
   readonly now: number
   readonly defaultSeconds: number
-  /** Calls back when it has to end before that, unless the returned function was called before. */
+  /** Calls the listener if the watch must end early. The returned function removes the listener. */
   readonly whenDropped: (listener: () => void) => () => void
 }
 
-/** The most frames that wait for the client. A client that is further behind must start another watch. */
+/** The maximum number of queued frames. The server ends the watch of a slower client, which must start another watch. */
 const mostFrames = 10_000
 
 /** The milliseconds between the bookmarks of a watch that requests them. */
@@ -44,16 +44,16 @@ const bookmarkMillis = 60_000
 /** The milliseconds from the last bookmark of a watch to its end. */
 const lastBookmarkMillis = 2_000
 
-/** A reader that was woken lets other fibers run first. Writes that follow each other at once then come in one part. */
+/** The reader lets other fibers run first, so that writes in quick succession come in one part. */
 const pause = Effect.repeatN(Effect.yieldNow(), 2)
 
-/** The revision that the server has to have reached before it can begin. Throws a Failure (500) for an invalid one. */
+/** The revision that the server must reach before the watch can begin. Throws a Failure (500) for an invalid one. */
 export const required = (options: Query.ListOptions): number => {
   const revision = revisionOf(options) ?? 0
   return options.sendInitialEvents === true ? revision : 0
 }
 
-/** Begins a watch. The revision that it requires has been reached. `shared`: of all watches of the store. */
+/** Opens a watch after the server has reached its revision. All watches of the store use the same `shared`. */
 export const open = (store: Store, shared: Shared, request: Request): Streamed => {
   const { options, selection, view } = request
   const queue = new Queue()
@@ -61,7 +61,7 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
   const push = (type: string, object: JsonObject, change?: Change): void =>
     queue.push(frameOf(view, shared, type, object, change))
   const pass = (change: Change): void => {
-    // The server converts objects by webhooks when the client reads them.
+    // The server converts objects by webhooks when the client reads the events.
     if (view.kind.cached !== undefined) {
       queue.push((now, first) => {
         const event = eventOf(request, change)
@@ -109,7 +109,10 @@ export const open = (store: Store, shared: Shared, request: Request): Streamed =
   const endsAt = request.now + (seconds === 0 ? request.defaultSeconds : seconds) * 1000
   let bookmarkAt = options.allowWatchBookmarks ? nextBookmark(request.now, endsAt) : undefined
 
-  /** Wakes the reader after a time. One fiber sleeps for all events until then: a race for each event takes three. */
+  /**
+   * Wakes the reader after this many milliseconds. One fiber sleeps for all events until then, because a race for each event takes three
+   * fibers.
+   */
   const wakeAfter = (millis: number): Effect.Effect<void> =>
     Effect.suspend(() => {
       if (timer !== undefined) return Effect.void
@@ -166,23 +169,23 @@ export const failed = (accepted: Accepted, failure: Failure.Failure): Streamed =
 const errorOf = (accepted: Accepted, failure: Failure.Failure): string =>
   textOf(accepted, "ERROR", Failure.status(failure))
 
-/** The text of an event: in protobuf, its bytes as Latin-1 characters. */
+/** The encoded event. Protobuf is text with one Latin-1 character per byte. */
 const textOf = ({ format }: Accepted, type: string, object: JsonObject): string =>
   format === "protobuf"
     ? Protobuf.encodeEvent(type, object).toString("latin1")
     : `${JSON.stringify({ type, object })}\n`
 
 /**
- * A line of a watch. That of a table is made when it is read, as it shows ages, and the first describes the columns; so is one that
- * a webhook has to convert, which may be of an object that the watch does not show.
+ * A frame of a watch. A function encodes the frame when the client reads it. Tables need this, because they show ages and only the first
+ * describes the columns. Objects that a webhook converts need it too, and the watch may not select such an object.
  */
 type Frame = string | ((now: number, first: boolean) => string)
 
-/** Frames on their way from the writer to the one reader. */
+/** The queue of frames between the writer and the single reader. */
 class Queue {
   private frames: Array<Frame> = []
   private wake: (() => void) | undefined
-  /** Whether nothing has been read yet. */
+  /** True until the first read. */
   private first = true
   ended = false
 
@@ -201,12 +204,12 @@ class Queue {
     this.wake?.()
   }
 
-  /** Lets the reader look at the time. */
+  /** Wakes the reader, so that it checks the time. */
   interrupt(): void {
     this.wake?.()
   }
 
-  /** All frames as text. Where one of them throws, all are kept. */
+  /** Returns all frames as text. If one of them throws, the queue keeps all frames. */
   take(now: number): string {
     const { frames } = this
     const taken: Array<string> = []
@@ -225,7 +228,7 @@ class Queue {
     this.frames = []
   }
 
-  /** Succeeds when there is something to take, at the end, or when interrupted. */
+  /** Succeeds if the queue has frames, has ended, or was interrupted. */
   readonly filled: Effect.Effect<void> = Effect.async<void>((resume) => {
     const wake = () => {
       this.wake = undefined
@@ -256,7 +259,7 @@ const bookmark = ({ view: { kind } }: Request, revision: number, initial: boolea
   }
 })
 
-/** The event of a change for a watch. An object that is not selected anymore is deleted, a newly selected one is added. */
+/** The event of a change for a watch. An object that is no longer selected is deleted; a newly selected one is added. */
 const eventOf = (
   { selection, view: { kind } }: Request,
   { object, previous, revision, type }: Change
@@ -273,7 +276,7 @@ const eventOf = (
   return { type: "DELETED", object: { ...before, metadata } }
 }
 
-/** The frames of the last change: all who see it in the same way get the same text. */
+/** The frames of the last change. Watches with the same view share the same text. */
 export interface Shared {
   change: Change | undefined
   readonly frames: Map<string, string>

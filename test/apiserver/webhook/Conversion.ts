@@ -1,6 +1,6 @@
 /**
- * The conversion of custom objects between versions: none, but for the apiVersion, or by a webhook, in the words of
- * apiextensions-apiserver.
+ * Converts custom objects between versions: with the strategy None, which changes only the apiVersion, or by a webhook. The errors are
+ * those of apiextensions-apiserver.
  */
 
 import { type Convert, none } from "../kinds/crd/CustomKinds.ts"
@@ -13,10 +13,10 @@ import * as Step from "../storage/Step.ts"
 import * as Envelope from "./Envelope.ts"
 import type { Answered, Outside } from "./Outside.ts"
 
-/** How long a webhook may take. */
+/** The timeout of a conversion webhook, in seconds. */
 const seconds = 30
 
-/** The conversion that a CRD asks for. */
+/** The conversion that a CRD configures. */
 export const of = (crd: Json.JsonObject, outside: Outside): Convert => {
   const conversion = Json.object(Json.at(crd, "spec", "conversion"))
   return conversion.strategy === "Webhook" ? byWebhook(Json.object(conversion.webhook), outside) : none
@@ -44,7 +44,7 @@ const byWebhook =
     )
   }
 
-/** Whether an object says nothing: it needs no webhook. */
+/** True if an object has only its type and empty metadata, so that it needs no webhook. */
 const isEmpty = ({ apiVersion: _, kind: __, metadata, ...others }: Json.JsonObject): boolean =>
   Json.isEmpty(Json.object(metadata)) && Json.isEmpty(others)
 
@@ -96,7 +96,7 @@ interface ConversionError {
   readonly message: string
 }
 
-/** The error of a conversion that changed more than the webhook may change. */
+/** The error for a webhook that changed more than it may change. */
 const conversionError = (
   original: Json.JsonObject,
   object: Json.JsonObject,
@@ -141,7 +141,7 @@ const identifying = [
   ["uid", "UID"]
 ] as const
 
-/** The converted object with the metadata of the original, but for the labels and annotations, which a webhook may change. */
+/** The converted object with the metadata of the original. A webhook may change only labels and annotations. */
 const restored = (original: Json.JsonObject, converted: Json.JsonObject): Json.JsonObject => {
   const { annotations: _, labels: __, ...metadata } = Json.object(original.metadata)
   const { annotations, labels } = Json.object(converted.metadata)

@@ -1,4 +1,4 @@
-/** The envelope of answers of webhooks, a review: decoded and checked in the words of client-go. */
+/** The envelope of webhook responses: decodes a review and checks its type, with the errors of client-go. */
 import * as Decode from "../codec/Decode.ts"
 import * as UnknownFields from "../codec/UnknownFields.ts"
 import * as Failure from "../model/Failure.ts"
@@ -7,7 +7,7 @@ import * as Documents from "../model/OpenApiDefinitions.ts"
 import { quote } from "../model/Quote.ts"
 import type { Schema } from "../model/Schema.ts"
 
-/** The review of an answer without unknown fields, or the error. */
+/** The review without unknown fields, or the error. */
 export type Outcome = { readonly review: Json.JsonObject } | { readonly problem: string }
 
 /** The type of a review. */
@@ -16,7 +16,7 @@ export interface Type {
   readonly kind: string
 }
 
-/** Decodes the body of a successful answer, which has the type of its review. */
+/** Decodes the body of a successful response, which must have the type of its review. */
 export const decode = (text: string, expected: Type, contentType: string): Outcome => {
   if (text === "") {
     return { problem: `0-length response with status code: 200 and content type: ${contentType}` }
@@ -34,7 +34,7 @@ export const decode = (text: string, expected: Type, contentType: string): Outco
   }
 }
 
-/** Like client-go, takes a text for YAML unless it begins as a JSON object. */
+/** Parses the text as YAML unless it begins as a JSON object, like client-go. */
 const parsed = (text: string): Json.Json => {
   if (!text.trimStart().startsWith("{")) return Decode.parse(text, "yaml").value
   try {
@@ -45,7 +45,7 @@ const parsed = (text: string): Json.Json => {
   }
 }
 
-/** The error for a review of another type. An absent part of the type is the expected one. */
+/** The error for a review of another type. The expected type replaces an absent part of the type. */
 const typeError = (review: Json.JsonObject, expected: Type): string | undefined => {
   const kind = Json.text(review.kind) || expected.kind
   const apiVersion = Json.text(review.apiVersion) || expected.apiVersion
@@ -61,24 +61,24 @@ const typeError = (review: Json.JsonObject, expected: Type): string | undefined 
 
 const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf("/") + 1)
 
-/** The error for a review that does not name the expected type; undefined: it does. Only reviews of v1 have to. */
+/** The error for a review without the expected type; undefined if there is no error. Only reviews of v1 need the type. */
 export const unnamed = (review: Json.JsonObject, { apiVersion, kind }: Type): string | undefined => {
   const wanted = shown({ apiVersion, kind })
   const got = shown(review)
   return got === wanted ? undefined : `expected webhook response of ${wanted}, got ${got}`
 }
 
-/** The error for a response to another request; undefined: there is none. Only reviews of v1 have to repeat the uid. */
+/** The error for the uid of another request; undefined if there is no error. Only reviews of v1 must repeat the uid. */
 export const misaddressed = ({ uid: echo }: Json.JsonObject, uid: string): string | undefined =>
   echo === uid ? undefined : `expected response.uid=${quote(uid)}, got ${quote(Json.text(echo) ?? "")}`
 
-/** The type of an object as Go shows a GroupVersionKind: `example.com/v1, Kind=Thing`. */
+/** The type of an object in the format of a Go GroupVersionKind: `example.com/v1, Kind=Thing`. */
 export const shown = ({ apiVersion, kind }: Json.JsonObject): string => {
   const version = Json.text(apiVersion) ?? ""
   return `${version.includes("/") ? version : `/${version}`}, Kind=${Json.text(kind) ?? ""}`
 }
 
-/** The error of client-go for an answer with an HTTP error. */
+/** The error of client-go for a response with an HTTP error. */
 export const refusal = (status: number, text: string): string => {
   const message = statusMessage(text)
   if (message !== undefined) return message
@@ -117,7 +117,7 @@ const messages: { readonly [status: number]: string } = {
   504: "the server was unable to return a response in the time allotted, but may still be processing the request"
 }
 
-/** The statuses whose error is the answer itself. */
+/** The status codes whose error is the body of the response. */
 const quoted: ReadonlySet<number> = new Set([403, 406, 415])
 
 const text: Schema = { type: "string" }

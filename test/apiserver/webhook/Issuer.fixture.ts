@@ -1,4 +1,4 @@
-/** Certificates that a usual authority does not issue: without names, and from an intermediate authority. */
+/** Certificates with unusual properties: without names, and from an intermediate CA. */
 import "reflect-metadata"
 import * as x509 from "@peculiar/x509"
 import { Effect } from "effect"
@@ -13,7 +13,7 @@ export interface Issued {
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const
 
-/** A certificate with this common name. Without an issuer it signs itself; without DNS names it has no SANs. */
+/** Issues a certificate with this common name. Without an issuer it is self-signed; without DNS names it has no SANs. */
 export const issue = (
   name: string,
   { dns, isAuthority = false, issuer }: { dns?: ReadonlyArray<string>; isAuthority?: boolean; issuer?: Issued } = {}

@@ -9,7 +9,7 @@ import * as Outside from "./Outside.ts"
 
 const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: { name: "a" } }
 
-/** The port of a server with a certificate, which answers with the host, the path and the body of the request. */
+/** Starts a server with a certificate, and returns its port. It responds with the host, the path and the body of the request. */
 const listening = ({ certificate, key }: Certificates.Pair) =>
   Effect.acquireRelease(
     Effect.sync(() =>
@@ -28,7 +28,7 @@ const listening = ({ certificate, key }: Certificates.Pair) =>
     (one) => Effect.promise(() => one.stop(true))
   ).pipe(Effect.map(({ port = 0 }) => port))
 
-/** The same with a certificate for a Service. */
+/** Starts such a server with a certificate for a Service. */
 const server = Effect.gen(function* () {
   const authority = yield* Certificates.authority
   const port = yield* listening(yield* authority.server({ dns: ["hooks.ns.svc"], ip: [] }))

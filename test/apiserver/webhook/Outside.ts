@@ -1,9 +1,8 @@
 /**
- * Calls webhooks over HTTPS, as a kube-apiserver does: with the certificates of `caBundle`, and in a given time.
+ * Calls webhooks over HTTPS like a kube-apiserver: with the certificates of `caBundle`, and with a timeout.
  *
- * A Service leads to the address that the setting `services` has for it. Without one, a Service of the type ExternalName leads to that
- * name, and any other Service to one of its ready endpoints. No pods have a network here, so an endpoint can be called only if the
- * machine has its address.
+ * The setting `services` maps a Service to an address. Otherwise, a Service of the type ExternalName resolves to that name, and any other
+ * Service to one of its ready endpoints. Pods have no network here, so an endpoint works only if it is an address of the machine.
  */
 import * as Https from "node:https"
 import * as Stream from "node:stream/consumers"
@@ -13,16 +12,16 @@ import type { Store } from "../storage/Store.ts"
 import * as Envelope from "./Envelope.ts"
 import * as ServerName from "./ServerName.ts"
 
-/** The way to webhooks. */
+/** Calls webhooks. */
 export interface Outside {
   /**
-   * Posts a review to the address of a `clientConfig`. The review gets a new `request.uid`, which the answer has to repeat
-   * (`uidOf`). Never fails.
+   * Posts a review to the address of a `clientConfig`. The review gets a new `request.uid`, which the response must repeat (`uidOf`). Never
+   * fails.
    */
   readonly post: (clientConfig: Json.JsonObject, review: Review, seconds: number) => Effect.Effect<Answered>
 }
 
-/** A review to be answered. */
+/** A review for a webhook. */
 export interface Review extends Envelope.Type {
   readonly request: Json.JsonObject
 }
@@ -33,23 +32,23 @@ export interface Answered {
   readonly outcome: Envelope.Outcome
 }
 
-/** The address of a Service, `127.0.0.1:9443`; undefined: the endpoint of the stored Service. */
+/** The address of a Service, such as `127.0.0.1:9443`; undefined to use the endpoint of the stored Service. */
 export type Services = (service: {
   readonly namespace: string
   readonly name: string
   readonly port: number
 }) => string | undefined
 
-/** Webhooks in this process, by the addresses of their `clientConfig`: the body of a review in, the answer out. */
+/** Webhooks in this process, by the URL of their `clientConfig`. A webhook gets the body of a review, and returns the response. */
 export type Inside = (url: string) => ((body: unknown) => Effect.Effect<object, Refused>) | undefined
 
-/** A webhook in this process answers with an HTTP error. */
+/** The HTTP error of a webhook in this process. */
 export interface Refused {
   readonly status: number
   readonly message: string
 }
 
-/** The way to webhooks, with the Services of a store. Those in this process are called without a network. */
+/** Calls webhooks with the Services of a store. Webhooks in this process need no network. */
 export const make = (
   store: Store,
   services: Services = () => undefined,
@@ -94,12 +93,12 @@ const uuid: Effect.Effect<string> = Effect.map(
   }
 )
 
-/** The address to connect to, and the host name that its certificate must have. */
+/** The address of the connection, and the host name that its certificate must have. */
 interface Address {
   /** The URL in messages. For a Service, its host is the name of the Service. */
   readonly url: string
   readonly host: string
-  /** The address to connect to; undefined: the host of the URL. */
+  /** The address of the connection; undefined to use the host of the URL. */
   readonly endpoint: string | undefined
 }
 
@@ -184,7 +183,7 @@ const post = (
     signal,
     ...(ca.length > 0 && { ca: ca.toString() }),
     rejectUnauthorized: true,
-    // Go trusts each certificate of the bundle, also one that another authority issued.
+    // Go trusts each certificate of the bundle, even an intermediate one.
     allowPartialTrustChain: true,
     checkServerIdentity: (_: string, certificate: ServerName.Names) => {
       const problem = ServerName.problemOf(
@@ -201,7 +200,7 @@ const post = (
         const { headers, statusCode: status = 0 } = response
         Stream.text(response).then((text) => resolve({ status, type: headers["content-type"], text }), reject)
       })
-      // The webhook may close an idle connection at the moment of the request: as Go does, the request is sent on another one.
+      // The webhook may close an idle connection at the moment of the request. Then the request is sent on another connection, as in Go.
       request.on("error", (error) => (request.reusedSocket && isClosed(error) ? attempt() : reject(error)))
       request.end(body)
     }
@@ -209,7 +208,7 @@ const post = (
   })
 }
 
-/** The certificate of a webhook is not valid for its host. */
+/** The certificate of a webhook is invalid for its host. */
 class Unverified extends Error {}
 
 const isClosed = (error: Error): boolean => "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE")

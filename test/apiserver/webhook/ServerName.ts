@@ -1,4 +1,4 @@
-/** The names of serving certificates, which a host must match as in Go: a common name does not count. */
+/** Matches a host with the names of a serving certificate, as Go does: a common name does not count. */
 
 /** The names of a certificate, in the form of `tls.PeerCertificate`. */
 export interface Names {
@@ -7,7 +7,7 @@ export interface Names {
   readonly subjectaltname?: string | undefined
 }
 
-/** The error of Go if a certificate is not valid for a host; undefined if it is valid. An IPv6 address may have brackets. */
+/** The error of Go for a certificate that is invalid for a host; undefined if it is valid. An IPv6 address may have brackets. */
 export const problemOf = (given: string, { subject, subjectaltname }: Names): string | undefined => {
   const host = given.replace(/^\[(.+)\]$/, "$1")
   const names = (subjectaltname ?? "").split(", ")
@@ -32,7 +32,7 @@ export const problemOf = (given: string, { subject, subjectaltname }: Names): st
     : `x509: certificate is valid for ${valid.join(", ")}, not ${host}`
 }
 
-/** The number of names from which on an error only counts them. */
+/** From this number of names on, the error reports only their count. */
 const most = 100
 
 const valuesOf = (names: ReadonlyArray<string>, type: string): ReadonlyArray<string> =>
@@ -44,7 +44,7 @@ const isIp = (host: string): boolean => host.includes(":") || /^\d+\.\d+\.\d+\.\
 const canonical = (ip: string): string =>
   ip.includes(":") ? (URL.parse(`http://[${ip}]`)?.hostname.slice(1, -1) ?? ip) : ip
 
-/** Only a whole first label can be a wildcard. Names that are not host names match only themselves. */
+/** Matches a name with a host. A wildcard must be the whole first label. Names that are not host names match only themselves. */
 const matches = (name: string, host: string): boolean =>
   isHostName(name.replace(/^\*\./, "")) && isHostName(host.replace(/\.$/, ""))
     ? hasSameLabels(name, host)

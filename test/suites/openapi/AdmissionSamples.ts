@@ -1,4 +1,4 @@
-/** Webhooks and policies in the states that their columns distinguish. None of them is asked about a request. */
+/** Webhooks and policies in the states that their columns distinguish. The API server calls none of them. */
 import { expressions, labels, of, type Sample } from "./Sample.ts"
 
 const group = "admissionregistration.k8s.io/v1"

@@ -34,11 +34,11 @@ const get = (path: string, accept?: string, headers?: Request["headers"]): Reque
   headers
 })
 
-/** Without the address of the server. */
+/** Removes the address of the server. */
 const withoutAddress = (_: string, body: Json): Json =>
   JSON.parse(JSON.stringify(body).replaceAll(/(?<="serverAddress":")[^"]*/g, "ADDRESS")) as Json
 
-/** The kind or format alone, because other dialogues compare the content. */
+/** Keeps only the kind or the format, because other dialogues compare the content. */
 const formOf = (_: string, body: Json): Json => {
   if (J.isObject(body)) return body.kind === "Status" ? body : { kind: body.kind }
   return `${body}`.startsWith("apiVersion: ") ? "YAML" : body
@@ -85,7 +85,7 @@ const discovery: ReadonlyArray<Dialogue> = [
 
 const document = "/openapi/v3/apis/apps/v1"
 
-/** A document with digests of its parts. */
+/** Replaces parts of a document by their digests. */
 const digested = (_: string, body: Json): Json => {
   if (!J.isObject(body) || body.paths === undefined || body.openapi === undefined) return body
   const digests = (parts: Json | undefined) =>

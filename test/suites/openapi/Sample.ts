@@ -10,7 +10,7 @@ export interface Sample {
   readonly status?: J.JsonObject
 }
 
-/** Stands for a time before the request. */
+/** A placeholder for a time before the request. */
 export const ago = (seconds: number): string => `AGO-${seconds}Z`
 
 export const labels = { app: "web", tier: "a" }

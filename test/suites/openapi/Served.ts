@@ -41,7 +41,7 @@ const isGroup = (group: Json | undefined): boolean =>
 const isResource = (groupVersion: string, resource: Json | undefined): boolean =>
   plurals.get(groupVersion)?.has(`${resource}`.split("/")[0] ?? "") === true && !gaps.has(`${resource}`)
 
-/** The part of a real answer that the embedded server gives. */
+/** The part of a real response that the embedded server returns. */
 export const partOf = (path: string, body: Json): Json => {
   if (!J.isObject(body)) return body
   if (path === "/openapi/v3") return { paths: filtered(body.paths, (key) => plurals.has(key.replace(/^apis?\//, ""))) }
@@ -131,7 +131,7 @@ const ofOwnGroup = (groupVersion: string, schema: JsonObject): JsonObject => ({
   )
 })
 
-/** Without the media types that the embedded server does not read or write. */
+/** Removes the media types that the embedded server does not support. */
 const withoutProtobuf = (value: Json): Json => {
   if (J.isList(value)) return value.map(withoutProtobuf)
   if (!J.isObject(value)) return value

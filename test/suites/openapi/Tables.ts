@@ -8,7 +8,7 @@ import { samples } from "./Samples.ts"
 
 const form = (as: string): string => `application/json;as=${as};v=v1;g=meta.k8s.io`
 
-/** Without the version of the list, which is that of the server. */
+/** Removes the resourceVersion of the list, which depends on the server. */
 const withoutListVersion = (_: string, body: J.Json): J.Json =>
   J.isObject(body) && J.at(body, "metadata", "name") === undefined
     ? { ...body, metadata: { ...J.object(body.metadata), resourceVersion: "LIST" } }
@@ -21,7 +21,7 @@ const collectionOf = ({
 }: Pick<Sample, "apiVersion" | "namespaced" | "plural">): string =>
   `/${apiVersion.includes("/") ? "apis" : "api"}/${apiVersion}${namespaced ? "/namespaces/NAMESPACE" : ""}/${plural}`
 
-/** A step with times relative to it. */
+/** Replaces placeholders in a step by times relative to the step. */
 const dated =
   (method: string, path: string, body: J.JsonObject): Step =>
   ({ now }) => ({

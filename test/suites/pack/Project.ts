@@ -16,7 +16,7 @@ export class CommandFailed extends Data.TaggedError("CommandFailed")<{ readonly 
 
 const blocks = Effect.promise(async () => Markdown.blocks(await Bun.file(join(root, page)).text()))
 
-/** Without the NODE_ENV of `bun test`, which the compiler would copy into the program. */
+/** Removes the NODE_ENV of `bun test`, which the compiler would copy into the program. */
 const environment = {
   ...process.env,
   NODE_ENV: undefined,

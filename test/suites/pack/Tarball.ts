@@ -36,7 +36,7 @@ const isDeclaration = (file: string): boolean => file.endsWith(".d.ts")
 export const declarationOf = (source: string): string =>
   `dist/${source.replace(/^src\//, "").replace(/\.ts$/, ".d.ts")}`
 
-/** The imports of a file: of a source those at run time, of declarations every type. */
+/** The imports of a file: of a source only those at run time, of declarations also those of types. */
 const importsOf = (file: string, text: string): ReadonlyArray<string> =>
   isDeclaration(file)
     ? Array.from(text.matchAll(/^(?:import|export) (?:.* from )?"([^"]+)"|import\("([^"]+)"\)/gm), ([, one, other]) =>

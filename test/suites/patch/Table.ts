@@ -27,7 +27,7 @@ export const of = (
 ): ReadonlyArray<Table> =>
   Object.entries(tables).map(([name, patches]) => ({ name, collection, object, type, patches }))
 
-/** Creates the object, tries all patches, and reads the object, which is the same as before. */
+/** Creates the object, sends all patches as dry runs, and reads the object, which has not changed. */
 export const dialogue = ({ collection, name, object, patches, type }: Table): Dialogue => {
   const path = `${collection}/${J.text(J.at(object, "metadata", "name"))}`
   return {

@@ -7,7 +7,7 @@ const space = "/api/v1/namespaces/NAMESPACE"
 const runtimeClasses = "/apis/node.k8s.io/v1/runtimeclasses"
 const ingressClasses = "/apis/networking.k8s.io/v1/ingressclasses"
 
-/** The informers of a kube-apiserver see the object. */
+/** Waits until the informers of a kube-apiserver see the object. */
 const awaited = { pauseMillis: 1000 }
 
 const runtimeClass = (name: string, more: JsonObject = {}): Step => ({
@@ -70,7 +70,7 @@ const binding = (name: string, target: string, metadata: JsonObject = {}): Step 
 
 const dialogue = (name: string, ...steps: ReadonlyArray<Step>): Dialogue => ({ name, alone: true, steps })
 
-/** All of them. */
+/** All dialogues of this module. */
 export const classes: ReadonlyArray<Dialogue> = [
   dialogue(
     "RuntimeClass: Pods",

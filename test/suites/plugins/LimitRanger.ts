@@ -33,7 +33,7 @@ const claim = (storage: string): Step =>
 
 const dialogue = (about: string, ...steps: ReadonlyArray<Step>): Dialogue => ({ name: `LimitRanger: ${about}`, steps })
 
-/** All of them. */
+/** All dialogues of this module. */
 export const limitRanger: ReadonlyArray<Dialogue> = [
   dialogue(
     "defaults",

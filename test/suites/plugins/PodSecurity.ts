@@ -54,7 +54,7 @@ const dialogue = (about: string, ...steps: ReadonlyArray<Step>): Dialogue => ({
   steps
 })
 
-/** Specs that some level refuses. */
+/** Specs that violate at least one level. */
 const specs: { readonly [about: string]: JsonObject } = {
   plain: pod(),
   safe: safe(),
@@ -144,7 +144,7 @@ const cronJob: JsonObject = {
   }
 }
 
-/** All of them. */
+/** All dialogues of this module. */
 export const podSecurity: ReadonlyArray<Dialogue> = [
   ...["baseline", "restricted"].flatMap((level) => [
     dialogue(`pods at the level ${level}`, labelled({ enforce: level }), ...Object.values(specs).map(create)),

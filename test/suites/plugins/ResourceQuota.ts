@@ -73,7 +73,7 @@ const dialogue = (about: string, ...steps: ReadonlyArray<Step>): Dialogue => ({
   steps
 })
 
-/** All of them. */
+/** All dialogues of this module. */
 export const resourceQuota: ReadonlyArray<Dialogue> = [
   dialogue(
     "counts objects",

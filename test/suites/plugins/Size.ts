@@ -21,7 +21,7 @@ const deployment = (bytes: number): JsonObject => ({
   }
 })
 
-/** All of them. */
+/** All dialogues of this module. */
 export const size: ReadonlyArray<Dialogue> = [
   {
     name: "an object that etcd does not store",

@@ -1,4 +1,4 @@
-/** The answers of the embedded server and of a kube-apiserver to requests in protobuf. */
+/** Compares the responses of the embedded server and of a kube-apiserver to requests in protobuf. */
 import { describe, expect } from "bun:test"
 import * as Protobuf from "@homeostat/apiserver/codec/Protobuf"
 import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
@@ -19,7 +19,7 @@ interface Request {
   readonly body?: Uint8Array | string
 }
 
-/** A server and what a request to it needs. */
+/** A server, and the credentials of a request. */
 type Target = Pick<Access, "server"> & Partial<Access>
 
 const ask = (access: Target, { accept, body, contentType, method = "GET", path }: Request) =>
@@ -61,7 +61,7 @@ const contentOf = (type: string, bytes: Buffer): Json => {
   return type === "application/json" && !text.includes("}\n{") ? JSON.parse(text) : text
 }
 
-/** Without what differs between two servers. */
+/** Removes the parts that differ between two servers. */
 const settled = (value: Json, namespace: string): Json => {
   if (typeof value === "string")
     return value
@@ -285,7 +285,7 @@ const embedded = Effect.gen(function* () {
   return target
 })
 
-/** The lists that a server has, as paths. */
+/** The paths of the lists that a server serves. */
 const listsOf = (access: Target) =>
   Effect.gen(function* () {
     const { value: groups } = yield* ask(access, { path: "/apis" })
@@ -312,7 +312,7 @@ describe("The embedded server and kube-apiserver", () => {
       const body = JSON.stringify({ metadata: { name: namespace } })
       yield* ask(servers[1], { method: "POST", path: "/api/v1/namespaces", contentType: "application/json", body })
       for (const request of requests(namespace)) {
-        // A kube-apiserver serves a custom kind a moment after it has answered.
+        // A kube-apiserver serves a custom kind a moment after it has responded to the creation of the CRD.
         if (request.path.includes("/things")) yield* Effect.sleep("300 millis")
         const [expected, found] = yield* Effect.forEach(servers, (access) =>
           Effect.map(ask(access, request), ({ status, type, value }) => ({
@@ -344,7 +344,7 @@ describe("The embedded server and kube-apiserver", () => {
           expect([server, path, type, binary.type]).toEqual([server, path, "application/json", protobuf])
           expect([path, Protobuf.encode(list).toHex()]).toEqual([path, binary.bytes.toHex()])
         }
-        // The bootstrap roles and bindings alone are more.
+        // The bootstrap roles and bindings alone exceed this number.
         expect([server, objects > 100]).toEqual([server, true])
       }
     })

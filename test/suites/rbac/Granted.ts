@@ -108,9 +108,9 @@ export interface Working {
   /** The warnings and errors of the log. */
   readonly warnings: ReadonlyArray<string>
   readonly leads: () => boolean
-  /** Holds back all further events of these kinds, */
+  /** Holds back all further events of these kinds. */
   readonly deafen: (plurals: ReadonlyArray<string>) => Effect.Effect<void>
-  /** and delivers them. */
+  /** Delivers the held events. */
   readonly listen: Effect.Effect<void>
 }
 

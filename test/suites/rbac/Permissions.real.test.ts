@@ -28,7 +28,7 @@ import * as BackupLife from "./BackupLife.ts"
 import * as Granted from "./Granted.ts"
 import * as WebAppLife from "./WebAppLife.ts"
 
-/** With an audit log. */
+/** Options with an audit log. */
 const options: Envtest.Options = {
   ...Envtest.everything,
   audit: true
@@ -63,11 +63,11 @@ const leads = ({ leads }: Started) => Managed.eventually("leadership", Effect.sy
 const expected = (account: Granted.Account) =>
   Audit.distinct(Granted.permissions(account).map((each) => `${each.verb} ${Permissions.pathOf(each)} ${each.group}`))
 
-/** The server refused no request, and the requests used every granted permission. */
+/** Checks that the server forbade no request, and that the requests used every granted permission. */
 const check = (account: Granted.Account) =>
   Effect.gen(function* () {
     const all = Audit.of(account.cluster, account.user.user)
-    // The log has a request after its answer.
+    // The server logs a request after its response.
     yield* Managed.eventually(
       "no unused permission",
       Effect.map(all, (asked) => expected(account).filter((each) => !Audit.permissions(asked).includes(each))),

@@ -26,7 +26,7 @@ export const life = (scene: Scene.Scene) =>
       Scene.service(scene, "shop"),
       ({ spec }) => spec?.ports?.map(({ port }) => port).join() === "9090"
     )
-    // Twice, which one Event counts.
+    // Two equal failures, which one Event counts.
     for (let time = 0; time < 2; time++) {
       yield* Client.patch(Service, key, Patch.merge({ spec: { selector: { foreign: "yes" } } }))
       yield* Managed.eventually(

@@ -1,4 +1,6 @@
-/** Sets of children: what is listed exists, what is no longer listed goes, and children wait for each other. */
+/**
+ * Sets of children: the runtime creates listed children, deletes children that are no longer listed, and orders them by their dependencies.
+ */
 import { describe, expect } from "bun:test"
 import {
   BuiltIn,

@@ -1,8 +1,8 @@
 /**
  * Prints the costs of a manager as JSON: per start, per creation, and per reconcile without changes.
  *
- * Run it with `BUN_JSC_useGC=0`, so that the capacity of the heap counts the allocated bytes, and with `BUN_JSC_useJIT=0`, so that
- * compiled code does not avoid some of them. The bytes of a start and of a creation include those of the API server in memory.
+ * Run it with `BUN_JSC_useGC=0`, so that the capacity of the heap counts all allocated bytes. Also set `BUN_JSC_useJIT=0`, because compiled
+ * code avoids some allocations. The bytes of a start and of a creation include those of the API server in memory.
  */
 import { heapStats } from "bun:jsc"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -21,7 +21,7 @@ import * as Counted from "./Counted.ts"
 /** The WebApps whose costs are averaged. */
 const count = 20
 
-/** The reconciles without changes of each WebApp. The heap grows by blocks of 16 KiB, so that a few say nothing. */
+/** The number of reconciles without changes for each WebApp. The heap grows in blocks of 16 KiB, so a small number measures nothing. */
 const passes = 200
 
 /** Counts the Effect operations of fibers, and the fibers. */
@@ -37,7 +37,7 @@ class Counter extends Supervisor.AbstractSupervisor<void> {
   }
 }
 
-/** The work of the API server in this process does not count. */
+/** Excludes the work of the API server in this process. */
 const uncounted = Layer.effect(
   Transport.Transport,
   Effect.map(Transport.Transport, (transport) => ({
@@ -52,7 +52,7 @@ const uncounted = Layer.effect(
   }))
 )
 
-/** Whether the current fiber is of the manager, outside of the API server. */
+/** True if the current fiber belongs to the manager, and not to the API server. */
 const isCounted = (): boolean =>
   Option.match(Fiber.getCurrentFiber(), {
     onNone: () => false,

@@ -13,7 +13,7 @@ import { Context, Effect, Layer, Logger, LogLevel, type Scope } from "effect"
 export interface Counted {
   /** The requests except watches, such as `PATCH /apis/…`, without the query, in order. */
   readonly requests: ReadonlyArray<string>
-  /** The requests with their answers. */
+  /** The requests with their responses. */
   readonly exchanges: ReadonlyArray<Exchange>
   /** The paths of the watches with the query, in order. */
   readonly watches: ReadonlyArray<string>
@@ -23,7 +23,7 @@ export interface Counted {
   readonly metrics: () => ReadonlyArray<Metrics.Family>
   /** The warnings and errors of the log. */
   readonly warnings: ReadonlyArray<string>
-  /** The count of requests without an answer. */
+  /** The number of requests without a response. */
   readonly pending: () => number
   readonly runners: Effect.Effect.Success<ReturnType<typeof Manager.start>>
 }
@@ -40,7 +40,7 @@ export interface Exchange {
 export const clusterOf = (user: User): Cluster.Cluster =>
   Cluster.make({ server: user.server, token: user.token, tls: { ca: user.ca, cert: user.cert, key: user.key } })
 
-/** The requests of a manager. `pending` counts those without an answer. */
+/** The requests of a manager. `pending` returns the number of requests without a response. */
 export interface Sent {
   readonly requests: Array<string>
   readonly exchanges: Array<Exchange>

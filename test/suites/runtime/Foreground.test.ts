@@ -38,7 +38,7 @@ Harness.of([controller])("a foreground deletion ends while the watch of the owne
     server.store.subscribe(({ storage, type }) => {
       if (storage !== "/configmaps" || type !== "ADDED") return
       created++
-      // The old code created the child without an end, at one instant.
+      // Earlier code created the child in an endless loop, at one virtual instant.
       if (created > 100) throw new Error("the controller creates children without an end")
     })
     yield* Client.delete(Service, key, { propagation: "Foreground" })

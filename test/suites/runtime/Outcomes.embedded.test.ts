@@ -165,7 +165,7 @@ describe.concurrent("A hundred changes of one object", () => {
       const calls = yield* called(place, ({ spec }) =>
         Effect.gen(function* () {
           together = Math.max(together, ++running)
-          // As long as a reconcile with a few requests.
+          // Takes as long as a reconcile with a few requests.
           yield* Effect.sleep("200 millis")
           running--
           seen.push(spec.what)

@@ -1,4 +1,4 @@
-/** A child with an immutable field is replaced if its controller says so, and only then. */
+/** The runtime replaces a child with a changed immutable field only if its controller requests it. */
 import { describe, expect } from "bun:test"
 import { BuiltIn, Client, Condition, Controller, KubernetesObject, Owned, Patch, Result } from "@homeostat/runtime"
 import { eventually } from "@homeostat/testkit/Eventually"

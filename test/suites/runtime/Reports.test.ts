@@ -1,4 +1,4 @@
-/** Two controllers of one kind, one of which gets no further: what the runtime reports on the object, in virtual time. */
+/** Two controllers of one kind, one of which is stuck: the report of the runtime on the object, in virtual time. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -37,7 +37,7 @@ const messages = Effect.map(Client.get(Widget, key), ({ status }) =>
 
 const report = (words: string) => [`Ready The reconcile stopped: ${words}`, `Stalled The reconcile stopped: ${words}`]
 
-/** A controller of Widgets that counts its runs. A loop ends after 50 of them, so that a test that fails ends too. */
+/** A controller of Widgets that counts its runs. A loop ends after 50 runs, so that a failing test ends too. */
 const counted = <E, R>(name: string, behave: (object: Widget) => Effect.Effect<Result.Result, E, R>) => {
   let runs = 0
   const reconcile = (object: Widget) => Effect.suspend(() => (++runs > 50 ? Effect.never : behave(object)))

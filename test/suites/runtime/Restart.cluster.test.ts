@@ -66,7 +66,7 @@ describe("A restarted manager", () => {
         )
         expect(yield* snapshot(namespace)).toEqual(before)
 
-        // Without a manager, WebApps are created and deleted, one drifts, and one loses a child.
+        // Creates and deletes WebApps without a manager, changes the child of one, and deletes the child of another.
         yield* create(namespace, "new")
         yield* Client.delete(WebApp, { namespace, name: "app-0" })
         const drifted = { namespace, name: "app-1" }

@@ -10,7 +10,7 @@ export const Shop = CustomResource.make({
     page: Schema.String,
     /** The version to migrate to and to run. Nothing runs without one. */
     version: Schema.optionalWith(Schema.String, { exact: true }),
-    /** A name that the API server refuses for a port. */
+    /** An invalid port name, which the API server rejects. */
     port: Schema.optionalWith(Schema.String, { exact: true })
   }),
   status: Schema.Struct({

@@ -21,7 +21,7 @@ const versionsOf = <A extends KubernetesObject>(
       .sort()
   )
 
-/** Without Events about Deployments, which kube-controller-manager sends late. */
+/** Excludes Events about Deployments, which kube-controller-manager sends late. */
 export const snapshot = (namespace: string) =>
   Effect.map(
     Effect.all([

@@ -11,7 +11,7 @@ import * as Managed from "../Managed.ts"
 import { Chore, create, placed } from "./Chore.ts"
 import * as Counted from "./Counted.ts"
 
-/** For this test alone, because it deletes the definition. */
+/** A kind for this test alone, because the test deletes the CRD. */
 const Fleeting = CustomResource.make({
   group: "suites.homeostat.dev",
   version: "v1",

@@ -1,4 +1,4 @@
-/** What stands in deploy/samples, and as YAML in the docs, can be applied as it is. */
+/** The API server accepts the manifests in deploy/samples, and the YAML in the docs, unchanged. */
 import { describe, expect, test } from "bun:test"
 import { basename, join } from "node:path"
 import { Backup } from "@homeostat/backup/kinds/Backup"
@@ -27,7 +27,7 @@ const read = async (path: string) => ({
 
 const samples = await Promise.all([...new Glob("*.yaml").scanSync(folder)].toSorted().map(read))
 
-/** What a page of the docs shows as YAML. */
+/** The YAML blocks of a page of the docs. */
 const shown = async (page: string) => {
   const text = await Bun.file(join(folder, "../../docs", page)).text()
   const blocks = Array.from(text.matchAll(/^```yaml\n(.*?)^```$/gms), ([, block = ""]) => block)
@@ -49,7 +49,7 @@ const collections: { readonly [kind: string]: string } = {
   )
 }
 
-/** Creates it as `kubectl apply --dry-run=server` does: everything is checked, and nothing stays. Unknown fields are refused. */
+/** Creates a manifest like `kubectl apply --dry-run=server`. The server validates all fields, rejects unknown ones, and stores nothing. */
 const tried = (cluster: ControlPlane, namespace: string, manifest: Manifest) => {
   const [, group, plural] = /^(.*)\/([a-z]+)$/.exec(collections[manifest.kind] ?? "") ?? []
   const where = `/${group}/namespaces/${manifest.metadata.namespace ?? namespace}/${plural}`

@@ -33,7 +33,7 @@ const rowsOf = (page: string): ReadonlyArray<Row> => {
 const testsOf = (title: string, id: string): ReadonlyArray<string> =>
   Object.values(Evidence.sections[title]?.rows[id] ?? {}).flat()
 
-/** Whether a text contains the name as a string. A name that ends with … is the beginning of a template. */
+/** True if a text contains the name as a string literal. A name that ends with … is the beginning of a template. */
 const says = (text: string, name: string): boolean =>
   name.endsWith("…")
     ? text.includes(`\`${name.slice(0, -1)}\${`)

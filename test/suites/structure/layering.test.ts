@@ -28,7 +28,7 @@ interface Imports {
   readonly imports: ReadonlyArray<string>
 }
 
-// Without a parenthesis before the quote, which would be the key of a service.
+// Does not match a parenthesis before the quote, which would be the key of a service.
 const specifiers = /(?:^|\n)\s*(?:import|export)\b[^"'\n(]*(?:\n[^"'\n(]*)*?["']([^"'\n]+)["']/g
 
 // The same without the constants that `specifiers` finds too.

@@ -31,7 +31,7 @@ const nodesIn = (value: unknown, into: Array<Node> = []): ReadonlyArray<Node> =>
 const nameOf = (node: unknown): string | undefined =>
   isNode(node) && node.type === "Identifier" ? String(node.name) : undefined
 
-/** The text of an expression, with a word for values of the running program. */
+/** The text of an expression, with a placeholder for values that exist only at run time. */
 const textOf = (node: unknown, constants: ReadonlyMap<string, Node>): string => {
   if (!isNode(node)) return ""
   if (node.type === "StringLiteral") return String(node.value)

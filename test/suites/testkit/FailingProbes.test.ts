@@ -39,7 +39,7 @@ test("a pod is not Ready while its annotation makes the readiness probe fail", u
   Effect.gen(function* () {
     yield* create({ readinessProbe: { httpGet: { port: 80 }, periodSeconds: 5 } })
     yield* ready("True")
-    // Nothing happens to a pod without trouble.
+    // A pod without the annotation stays ready.
     yield* TestClock.adjust("1 hour")
     yield* annotate("readiness")
     yield* TestClock.adjust("12 seconds")

@@ -40,7 +40,7 @@ const copied = (name = "one", text = "first") =>
     ({ data }) => Buffer.from(data?.text ?? "", "base64").toString() === text
   )
 
-/** How long an effect takes, in virtual ms. */
+/** The duration of an effect, in virtual ms. */
 const taken = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const begin = yield* Clock.currentTimeMillis

@@ -93,7 +93,7 @@ test(
       yield* job({ activeDeadlineSeconds: 600 })
       yield* TestClock.adjust("610 seconds")
       yield* hasEnded("Failed")
-      // The deadline and the duration of its end.
+      // The active deadline and the termination time of the pod.
       expect(Math.floor((yield* Clock.currentTimeMillis) / 1000)).toBe(620)
     })
 )

@@ -1,4 +1,4 @@
-/** The example of the testkit's README, word for word. */
+/** The example of the testkit's README, unchanged. */
 import * as Client from "@homeostat/runtime/client/Client"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"

@@ -1,4 +1,4 @@
-/** A cluster that starts with a saved state continues its pods at the time that their status says. */
+/** A cluster that starts with a saved state continues its pods at the times in their status. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Event, Pod } from "@homeostat/runtime/resource/BuiltIn"

@@ -1,4 +1,4 @@
-/** The troubles of a real cluster, each as a test of the WebApp controller. The README of the testkit shows these examples. */
+/** The failures of a real cluster, each as a test of the WebApp controller. The README of the testkit shows these examples. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -36,7 +36,7 @@ const isReady = Effect.map(
   ({ status }) => status?.conditions?.some(({ status, type }) => type === "Ready" && status === "True") === true
 )
 
-/** The roles of the controller without a verb. */
+/** The controller's roles without this verb. */
 const without = (verb: string): ReadonlyArray<object> =>
   JSON.parse(JSON.stringify(Rbac.of([controller])), (key, value) =>
     key === "verbs" ? value.filter((each: string) => each !== verb) : value

@@ -1,4 +1,4 @@
-/** The compiled program while whoever takes its traces is not well. */
+/** The compiled program with a collector that fails. */
 import { describe, expect } from "bun:test"
 import * as Shared from "@homeostat/testkit/Shared"
 import { Effect } from "effect"
@@ -9,7 +9,7 @@ import * as Managed from "../Managed.ts"
 import * as Collector from "./Collector.ts"
 import * as Exporting from "./Exporting.ts"
 
-/** What the program says of spans that do not arrive. */
+/** The number of warnings of the program about spans that did not arrive. */
 const complaints = (program: Running.Running): number =>
   program.stderr().match(/Could not export spans|Traces are dropped|OpenTelemetry:/g)?.length ?? 0
 
@@ -53,7 +53,7 @@ describe("While a collector is killed, hangs or refuses", () => {
         const collector = yield* Collector.start()
         yield* collector.become(mode)
         const program = yield* Exporting.start(cluster, namespace, collector, {
-          // Longer than anybody would wait for the end.
+          // Longer than the test waits for the end of the program.
           OTEL_EXPORTER_OTLP_TIMEOUT: "60000"
         })
         yield* Exporting.create(namespace, "shop")
@@ -63,7 +63,7 @@ describe("While a collector is killed, hangs or refuses", () => {
           (wrote) => wrote > 0
         )
         yield* program.signal("SIGTERM")
-        // Much less than an export may take.
+        // Much shorter than the timeout of an export.
         const end = yield* program.ended("20 seconds")
         expect(end.code).toBe(0)
         expect(end.stderr).toContain("Ends without having exported all spans")

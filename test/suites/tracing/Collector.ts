@@ -1,13 +1,10 @@
-/** A collector that can be made to fail, at one address all the time. */
+/** A collector with a fixed address, which a test can make fail. */
 import * as Port from "@homeostat/testkit/envtest/Port"
 import { Effect, Runtime, type Scope } from "effect"
 
 /**
- * How it treats those who send:
- * - `healthy`: takes everything
- * - `killed`: nobody listens
- * - `hanging`: accepts, and never answers
- * - `refusing`: answers that it has no time
+ * The behaviour of the collector: `healthy` accepts all spans, `killed` refuses connections, `hanging` accepts requests without a response,
+ * and `refusing` responds that it is overloaded.
  */
 export type Mode = "healthy" | "killed" | "hanging" | "refusing"
 
@@ -15,11 +12,11 @@ export type Mode = "healthy" | "killed" | "hanging" | "refusing"
 export interface Collector {
   readonly endpoint: string
   readonly become: (mode: Mode) => Effect.Effect<void>
-  /** How many requests came so far, to be answered or not. */
+  /** The number of requests so far, with and without a response. */
   readonly asked: () => number
 }
 
-/** Starts one, healthy, for the lifetime of the Scope. It answers a request when `meanwhile` is done. */
+/** Starts a healthy collector for the lifetime of the Scope. The collector responds to a request after `meanwhile` has ended. */
 export const start = <E = never, R = never>(
   meanwhile: Effect.Effect<void, E, R> = Effect.void
 ): Effect.Effect<Collector, never, R | Scope.Scope> =>

@@ -1,4 +1,4 @@
-/** docs/tracing.md speaks of what there is. */
+/** docs/tracing.md names only things that exist. */
 import { expect, test } from "bun:test"
 import { join } from "node:path"
 import { AttemptTrace } from "@homeostat/observability"

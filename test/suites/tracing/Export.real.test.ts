@@ -19,7 +19,7 @@ import * as Managed from "../Managed.ts"
 import * as Collector from "./Collector.ts"
 import * as Jaeger from "./Jaeger.ts"
 
-/** The program in a namespace, whose spans are sent as soon as there are some. */
+/** Starts the program in a namespace. It sends its spans as soon as they exist. */
 const homeostat = (
   cluster: ControlPlane,
   namespace: string,
@@ -50,14 +50,14 @@ const imageOf = (namespace: string, name: string) =>
 const deploymentPatch = SpanName.request("PATCH", "/apis/apps/v1/namespaces/{ns}/deployments/{name}")
 const statusPatch = SpanName.request("PATCH", "/apis/apps.kubedojo.io/v1beta1/namespaces/{ns}/webapps/{name}/status")
 
-/** A span of a trace, of which there is to be one. */
+/** The only span of a trace with this name. Throws if there is not exactly one. */
 const spanOf = (trace: Jaeger.Trace, name: string): Jaeger.Span => {
   const [span, ...more] = trace.spans.filter(({ operationName }) => operationName === name)
   if (span === undefined || more.length > 0) throw new Error(`not one ${name} in ${JSON.stringify(trace.spans)}`)
   return span
 }
 
-/** Who did what and what came of it, by the ids of requests. */
+/** The entries of the audit log by the ids of the requests. */
 const auditOf = (cluster: ControlPlane) =>
   Effect.map(
     Effect.promise(() => readFile(cluster.auditLogPath ?? "", "utf8")),
@@ -117,7 +117,7 @@ describe("A trace in Jaeger", () => {
           [Attribute.result]: "success",
           [Attribute.writes]: 2
         })
-        // One link for each trigger, which are told by what they were in the wait.
+        // One link for each trigger. The events of the wait's span describe the triggers.
         const wait = spanOf(trace, SpanName.queueWait)
         expect(wait.parent).toBe(root.spanID)
         expect(root.links).toHaveLength(Number(root.tags[Attribute.triggerCount]))
@@ -233,7 +233,7 @@ describe("At the end", () => {
         const seen: Array<unknown> = []
         const collector = yield* Collector.start(
           Effect.gen(function* () {
-            // The answers come when the server speaks again; it counts when the spans came.
+            // The responses arrive after the server continues, so the test compares the arrival of the spans.
             const early = isSilent
             const leases = yield* Client.list(Lease, { namespace })
             const events = yield* Client.list(Event, { namespace })
@@ -256,7 +256,7 @@ describe("At the end", () => {
           Endpoint.metric(program, "homeostat_traces_total", "wrote"),
           (wrote) => wrote > 0
         )
-        // So that there is a time in which nothing can be released yet.
+        // During this time, the program cannot release the Lease yet.
         isSilent = true
         yield* Effect.ensuring(
           apiServer.pause.pipe(Effect.zipRight(program.signal("SIGTERM")), Effect.zipRight(Effect.sleep("1 second"))),
@@ -300,7 +300,7 @@ describe("After a restart", () => {
           ({ items }) => items.every(({ status }) => status?.observedGeneration === 1),
           "180 seconds"
         )
-        // The echoes of the last writes.
+        // Waits for the events of the last writes.
         yield* Managed.stays("the reconciles", reconciled(first))
         yield* first.signal("SIGTERM")
         yield* first.ended("10 seconds")

@@ -1,4 +1,4 @@
-/** Whether traces leave, as the program's environment and command line say. */
+/** The environment and the command line of the program decide if it exports traces. */
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
@@ -6,7 +6,7 @@ import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
 import * as Binary from "../binary/Binary.ts"
 
-/** Which modules are loaded once these are imported. */
+/** The modules that an import of this module loads. */
 const loadedWith = async (module: string): Promise<ReadonlyArray<string>> => {
   const path = join(import.meta.dir, "../../..", module)
   const script = `await import(${JSON.stringify(path)}); console.log(Object.keys(require.cache).join("\\n"))`

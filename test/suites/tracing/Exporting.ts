@@ -1,4 +1,4 @@
-/** The compiled program at work on WebApps, with a collector that takes its traces or does not, and what that costs. */
+/** The compiled program reconciles WebApps with a healthy or a failing collector. Counts the costs of the export. */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -10,7 +10,7 @@ import type * as Running from "../binary/Running.ts"
 import * as Managed from "../Managed.ts"
 import type * as Collector from "./Collector.ts"
 
-/** Starts the program in a namespace. It exports to the collector. */
+/** Starts the program in a namespace with the collector as its endpoint. */
 export const start = (
   cluster: ControlPlane,
   namespace: string,
@@ -20,7 +20,7 @@ export const start = (
   Binary.start(["run", `--kubeconfig=${cluster.admin.kubeconfigPath}`, `--namespace=${namespace}`, "--workers=8"], {
     ...Binary.probed(cluster.directory),
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
-    // Shorter than by default: the program sends ten times a second, and gives a request up after a second.
+    // Shorter than the defaults: the program exports ten times per second, with a timeout of one second.
     OTEL_BSP_SCHEDULE_DELAY: "100",
     OTEL_EXPORTER_OTLP_TIMEOUT: "1000",
     OTEL_BSP_MAX_QUEUE_SIZE: "512",
@@ -28,14 +28,14 @@ export const start = (
     ...environment
   })
 
-/** Makes a WebApp. */
+/** Creates a WebApp. */
 export const create = (namespace: string, name: string) =>
   Client.create(WebApp, { metadata: { namespace, name }, spec: { image: "registry.test/web:0", replicas: 1 } })
 
-/** The ways in which a collector fails. */
+/** The failures of a collector. */
 export const sick = ["killed", "hanging", "refusing"] as const satisfies ReadonlyArray<Collector.Mode>
 
-/** Some WebApps in a namespace, the program that works on them, and its collector. */
+/** A namespace with WebApps, the program that reconciles them, and its collector. */
 export interface Place {
   readonly namespace: string
   readonly names: ReadonlyArray<string>
@@ -43,7 +43,7 @@ export interface Place {
   readonly collector: Collector.Collector
 }
 
-/** What the program has counted so far: CPU seconds, reconciles, and what became of its spans. */
+/** The counters of the program: CPU seconds, reconciles, and exported and dropped spans. */
 export const counts = ({ program }: Place) =>
   Effect.all({
     cpu: Endpoint.metric(program, "process_cpu_seconds_total"),

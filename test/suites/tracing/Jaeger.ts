@@ -1,4 +1,4 @@
-/** The real Jaeger, with its store in memory: where spans are sent, and how they are read again. */
+/** The real Jaeger with its storage in memory: its endpoints for spans, and its API for queries. */
 import { join } from "node:path"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
@@ -6,13 +6,13 @@ import * as Port from "@homeostat/testkit/envtest/Port"
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { Data, Effect, type Scope } from "effect"
 
-/** A tag of a span, or of an event of it. */
+/** A tag of a span or of a span's event. */
 interface Tag {
   readonly key: string
   readonly value: unknown
 }
 
-/** A span, as Jaeger's API gives it. */
+/** A span in the format of Jaeger's API. */
 interface Told {
   readonly traceID: string
   readonly spanID: string
@@ -36,19 +36,19 @@ export interface Span extends Pick<Told, "traceID" | "spanID" | "operationName" 
   readonly events: ReadonlyArray<Readonly<Record<string, unknown>>>
   /** The id of its parent; absent for the root. */
   readonly parent: string | undefined
-  /** Trace and span that it is linked to. */
+  /** The trace and the span of each link. */
   readonly links: ReadonlyArray<{ readonly traceID: string; readonly spanID: string }>
 }
 
-/** A trace: its spans by when they began. */
+/** A trace with its spans in the order of their start times. */
 export interface Trace {
   readonly traceID: string
   readonly spans: ReadonlyArray<Span>
-  /** What is said of the process that sent it. */
+  /** The tags of the process that sent the trace. */
   readonly process: Readonly<Record<string, unknown>>
 }
 
-/** Jaeger does not answer, or not as expected. */
+/** Jaeger does not respond, or responds with an unexpected body. */
 export class Unanswered extends Data.TaggedError("Unanswered")<{ readonly message: string }> {}
 
 /** A running Jaeger. */
@@ -58,7 +58,7 @@ export interface Jaeger {
   /** The endpoint of OTLP over gRPC. */
   readonly grpc: string
   readonly process: Process.Process
-  /** Everything that it knows of a service, the newest first. */
+  /** All traces of a service, newest first. */
   readonly traces: (service: string) => Effect.Effect<ReadonlyArray<Trace>, Unanswered>
 }
 
@@ -86,13 +86,13 @@ const get = (url: string): Effect.Effect<Answer, Unanswered> =>
     try: async () => {
       const response = await fetch(url, { headers: { connection: "close" } })
       if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
-      // Jaeger's own format, which this is the only reader of.
+      // Jaeger's own format, which only this module reads.
       return (await response.json()) as Answer
     },
     catch: (error) => new Unanswered({ message: `Jaeger, ${url}: ${error}` })
   })
 
-/** Starts one, for the lifetime of the Scope. */
+/** Starts Jaeger for the lifetime of the Scope. */
 export const start: Effect.Effect<Jaeger, Assets.MissingAsset | Process.StartFailed, Scope.Scope> = Effect.gen(
   function* () {
     const executable = yield* Assets.find("jaeger-all-in-one")

@@ -1,4 +1,4 @@
-/** What the trace of a reconcile holds, and what it leaves in the cluster. */
+/** The spans of a reconcile, and the trace annotations that it writes to objects. */
 import { describe, expect } from "bun:test"
 import { AttemptTrace } from "@homeostat/observability"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -17,7 +17,7 @@ import * as Managed from "../Managed.ts"
 import * as Rest from "../Rest.ts"
 import * as Scene from "../webapp/Scene.ts"
 
-/** A manager whose reconciles are traced. */
+/** A manager that traces its reconciles. */
 const traced = (
   scene: Scene.Scene,
   propagation: Tracing.Propagation,
@@ -32,7 +32,7 @@ const spansOf = (attempt: Attempt): ReadonlyArray<Span> => AttemptTrace.complete
 const isBeneath = (span: Span, parent: Span | undefined): boolean =>
   Option.getOrUndefined(span.parent)?.spanId === parent?.spanId
 
-/** The spans of an attempt as a tree: a line each, indented beneath its parent. */
+/** The spans of an attempt as a tree: one line for each span, indented below its parent. */
 const treeOf = (attempt: Attempt): ReadonlyArray<string> => {
   const spans = spansOf(attempt)
   const beneath = (parent: Span | undefined, indent: string): ReadonlyArray<string> =>
@@ -46,7 +46,7 @@ const attributesOf = (span: Span | undefined) => Object.fromEntries(span?.attrib
 
 const named = (attempt: Attempt, name: string) => spansOf(attempt).find((span) => span.name === name)
 
-/** The request beneath a span of this name. */
+/** The request below the span with this name. */
 const requestOf = (attempt: Attempt, name: string) => {
   const parent = named(attempt, name)
   return attributesOf(spansOf(attempt).find((span) => span.kind === "client" && isBeneath(span, parent)))
@@ -154,7 +154,7 @@ describe.concurrent("the trace of a reconcile", () => {
         const [root, wait] = spansOf(attempt)
         expect(root?.links).toHaveLength(attempt.triggers.length)
         expect(wait?.events).toHaveLength(attempt.triggers.length)
-        // A link to nowhere would be dropped on its way.
+        // An exporter would drop a link with an invalid span id.
         for (const { span } of root?.links ?? []) expect(span.spanId).toMatch(/^[0-9a-f]{16}$/)
       }
       const causes = manager
@@ -223,7 +223,7 @@ describe.concurrent("the trace of a reconcile", () => {
   )
 })
 
-/** Every object that a manager writes, as it is. */
+/** All objects that a manager writes, with their current content. */
 const snapshot = (scene: Scene.Scene) =>
   Effect.map(
     Effect.all([
@@ -234,7 +234,7 @@ const snapshot = (scene: Scene.Scene) =>
     (objects) => objects.map(({ metadata }) => metadata.resourceVersion)
   )
 
-/** Lets a manager find everything as it is, and gives what it sent. */
+/** Runs a manager that finds nothing to change, and returns its requests. */
 const look = (scene: Scene.Scene, manager: Effect.Effect<Managed.Managed, never, Scope.Scope>) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -262,7 +262,7 @@ describe.concurrent("a trace in the annotation of a child", () => {
       for (const mode of modes) expect(yield* look(scene, mode)).toEqual([])
       expect(yield* snapshot(scene)).toEqual(before)
 
-      // One that comes with a change stays, though nobody looks after it.
+      // An annotation that comes with a change stays after the tracing is off.
       yield* setImage(scene, "registry.test/web:2")
       yield* Scene.during(traced(scene, "link"), Scene.settled(scene, "shop"))
       const changed = yield* Scene.deployment(scene, "shop")
@@ -272,7 +272,7 @@ describe.concurrent("a trace in the annotation of a child", () => {
       for (const mode of modes) expect(yield* look(scene, mode)).toEqual([])
       expect(yield* snapshot(scene)).toEqual(after)
 
-      // The hash is that of the intent, traced or not.
+      // The hash covers only the intent, with and without tracing.
       yield* setImage(scene, "registry.test/web:1")
       yield* Scene.during(traced(scene, "link"), Scene.settled(scene, "shop"))
       const back = yield* Scene.deployment(scene, "shop")

@@ -31,7 +31,7 @@ live(
     Effect.gen(function* () {
       const cluster = yield* Shared.own()
       yield* Effect.gen(function* () {
-        // Both at once, on a cluster that has none, has the older one's, and has the newer one's.
+        // Both versions start at once: on a cluster without CRDs, with the older CRDs, and with the newer CRDs.
         for (const kind of [undefined, WebApp, Newer.NewerWebApp]) {
           if (kind !== undefined) yield* cluster.install(Crd.of(kind))
           const both = [Crds.install([WebApp]), Crds.install([Newer.NewerWebApp])]
@@ -63,11 +63,11 @@ live(
         expect(Newer.teamOf(shop.spec)).toBe("red")
         const after = yield* definition
         expect([after.metadata.generation, after.spec]).toEqual([before.metadata.generation, before.spec])
-        // One line, and none for the definitions that are the same.
+        // One warning for the changed CRD, and no warning for equal CRDs.
         expect(running.stderr().match(/"level":"warn".*CRD|CRD.*"level":"warn"/g)).toHaveLength(1)
         expect(running.stderr()).not.toContain("is applied")
 
-        // What the line says to do does it, and the newer version still knows its way back.
+        // The command in the warning installs the CRDs of the older version. The newer version can then install its own again.
         const printed = yield* Binary.run(["crd"], Binary.bare(cluster.directory))
         for (const body of loadAll(printed.stdout) as ReadonlyArray<Definition>) {
           const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${body.metadata.name}`

@@ -1,4 +1,4 @@
-/** Backups of a release, and the manifest of the tutorial, mean the same today: see `released/<version>/meaning.json`. */
+/** Backups of a release, and the manifest of the tutorial, have the same effect today: see `released/<version>/meaning.json`. */
 
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
@@ -8,21 +8,21 @@ import * as Settings from "@homeostat/backup/Settings"
 import { Either } from "effect"
 import { releases } from "./Released.ts"
 
-/** What a release made of a Backup. */
+/** The effect of a Backup in a release. */
 interface Meaning {
   /** Arguments of `restic forget`. */
   readonly keep: ReadonlyArray<string>
   readonly url: string
   readonly hash: string
   readonly schedule?: string
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly prune: number
   readonly check: number
-  /** With the defaults. */
+  /** The spec with its defaults. */
   readonly spec: object
 }
 
-/** The newest three snapshots stay today, unless the spec says otherwise. */
+/** This version always keeps the newest three snapshots, unless the spec sets another number. */
 const floor: ReadonlyArray<string> = ["--keep-last", "3"]
 
 for (const { objects, version } of releases) {

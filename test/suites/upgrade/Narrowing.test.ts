@@ -1,6 +1,6 @@
 /**
- * What "narrows nothing" promises, held against the embedded API server's own pruning, defaults and validation: an object that
- * was stored under one schema is taken under the other, and keeps all that it holds.
+ * Compares the narrowing check of schemas with the pruning, defaults and validation of the embedded API server. If the check finds no
+ * narrowing, an object that was stored under one schema is valid under the other, and keeps all its fields.
  */
 import { expect, test } from "bun:test"
 import * as Defaults from "@homeostat/apiserver/kinds/crd/Defaults"
@@ -13,18 +13,18 @@ import * as SchemaNarrowing from "@homeostat/runtime/resource/SchemaNarrowing"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
 import * as FastCheck from "effect/FastCheck"
 
-/** A schema, the one that comes after it, and a value that the first may take. */
+/** A schema, its successor, and a value that the first schema may accept. */
 interface Case {
   readonly from: Json.JsonObject
   readonly to: Json.JsonObject
   readonly value: Json.Json | undefined
 }
 
-/** Mostly what was before, for otherwise nearly everything narrows. */
+/** Usually the former value, because almost every other schema narrows. */
 const kept = <A>(before: A, other: FastCheck.Arbitrary<A>): FastCheck.Arbitrary<A> =>
   FastCheck.oneof({ weight: 4, arbitrary: FastCheck.constant(before) }, { weight: 1, arbitrary: other })
 
-/** Some of these words of a schema. */
+/** A random subset of these keywords of a schema. */
 const facets = (words: Record<string, FastCheck.Arbitrary<Json.Json>>): FastCheck.Arbitrary<Json.JsonObject> =>
   FastCheck.record(words, { requiredKeys: [] })
 
@@ -39,7 +39,7 @@ const ofType = (
     )
     .map(([from, to, value]) => ({ from: usual({ type, ...from }), to: usual({ type, ...to }), value }))
 
-/** A default that the schema itself does not take is none: the API server would not have it. */
+/** Removes a default that the schema itself rejects, because the API server would reject such a schema. */
 const usual = (schema: Json.JsonObject): Json.JsonObject => {
   const { default: filled, ...rest } = schema
   return filled === undefined || Validation.validate(schemaOf(rest), filled).length > 0 ? rest : schema
@@ -75,7 +75,7 @@ const number = FastCheck.constantFrom("integer", "number").chain((type) =>
     },
     type === "integer" ? [0, 1, 2, 3, 4] : [0, 1, 2, 2.5, 4]
   ).map((one) =>
-    // A flag without its bound is none.
+    // Removes an exclusive flag without its bound.
     ({ ...one, from: bounded(one.from), to: bounded(one.to) })
   )
 )
@@ -94,7 +94,7 @@ const either: FastCheck.Arbitrary<Case> = FastCheck.constantFrom<Json.Json>(1, "
 
 const unknown = { "x-kubernetes-preserve-unknown-fields": true }
 
-/** The schemas of two values, crossed now and then: another type, or none of the one or the other. */
+/** The schemas of two values, sometimes crossed, so that the type changes or one schema is missing. */
 const crossed = (cases: FastCheck.Arbitrary<Case>): FastCheck.Arbitrary<Case> =>
   FastCheck.tuple(cases, cases, FastCheck.integer({ min: 0, max: 11 })).map(([one, other, dice]) =>
     dice === 0 ? { ...one, to: other.to } : one
@@ -107,7 +107,7 @@ const node = (depth: number): FastCheck.Arbitrary<Case> =>
 
 const names = ["a", "b", "c"]
 
-/** What may be asked of an object as a whole; mostly nothing. */
+/** A random rule for the whole object; usually no rule. */
 const demand = FastCheck.oneof(
   { weight: 3, arbitrary: FastCheck.constant<Json.JsonObject>({}) },
   {
@@ -154,7 +154,7 @@ const struct = (depth: number): FastCheck.Arbitrary<Case> =>
     return { from: half("from", required, opens), to: half("to", dice % 4 === 1 ? other : required, closes), value }
   })
 
-/** Maps of anything, with what their values hold, without it, and by the word of both. */
+/** Maps with values of any type, in all combinations of the keywords. */
 const loose: ReadonlyArray<Json.JsonObject> = [
   unknown,
   { additionalProperties: true },
@@ -190,7 +190,7 @@ const list = (depth: number): FastCheck.Arbitrary<Case> => {
 
 const ofSpec = (spec: Json.JsonObject): Json.JsonObject => ({ type: "object", properties: { spec } })
 
-/** As the API server reads it from its storage, and what it complains of. */
+/** The stored object as the API server decodes it, and the validation errors. */
 const taken = (json: Json.JsonObject, object: Json.JsonObject) => {
   const schema = schemaOf(ofSpec(json))
   const { unknown, value } = Prune.prune(schema, object)
@@ -211,7 +211,7 @@ test("what a schema took that is not narrowed is taken by the next one, and all 
     if (Validation.validate(schemaOf(ofSpec(from)), stored.value).length > 0) return
     seen.stored++
     const findings = SchemaNarrowing.between(ofSpec(from), ofSpec(to))
-    // Stored as it is read, and as it was before the defaults were there.
+    // The object as the server decodes it, and as a client stored it before the defaults existed.
     const before = Prune.prune(schemaOf(ofSpec(from)), object).value
     const problems = [stored.value, before].flatMap((each) => taken(to, each).problems)
     if (problems.length > 0) seen.refused++
@@ -220,6 +220,6 @@ test("what a schema took that is not narrowed is taken by the next one, and all 
     expect(problems).toEqual([])
   })
   FastCheck.assert(property, { numRuns: 2000, seed: Seed.current() })
-  // Neither all nor none, or nothing is shown.
+  // Both results must occur, or the test proves nothing.
   expect(Object.values(seen).every((count) => count > 50)).toBe(true)
 })

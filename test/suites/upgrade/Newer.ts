@@ -1,4 +1,4 @@
-/** A later version of the WebApp kind and of its controller: one more field in the spec, and one in the status. */
+/** A newer version of the WebApp kind and its controller, with one more field in the spec and one in the status. */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
@@ -23,7 +23,7 @@ const { definition } = WebApp
 
 const team: StructuralSchema = { type: "string", maxLength: 63, description: "Who runs it." }
 
-/** A part of the object, with the field. */
+/** The schema of a part of the object with the new field. */
 const withTeam = (part: "spec" | "status"): StructuralSchema => {
   const schema = definition.schema.properties?.[part]
   return { ...schema, properties: { ...schema?.properties, team } }
@@ -31,7 +31,7 @@ const withTeam = (part: "spec" | "status"): StructuralSchema => {
 
 type Desired = Parameters<typeof WebApp.Desired>[0]
 
-/** The kind. What decodes a WebApp keeps fields that it does not know, so that this one's are read by {@link teamOf}. */
+/** The newer kind. The decoder of a WebApp keeps unknown fields, so {@link teamOf} can read the new fields. */
 export const NewerWebApp: typeof WebApp = Object.assign(
   Resource.make<WebApp, Desired & { readonly spec: { readonly team?: string } }>({ ...WebApp }),
   {
@@ -45,16 +45,16 @@ export const NewerWebApp: typeof WebApp = Object.assign(
   }
 )
 
-/** The field in a spec or a status; undefined where it is not, or is lost. */
+/** The field in a spec or a status; undefined if it is missing. */
 export const teamOf = (part: object | undefined): string | undefined => {
   const value: unknown = part === undefined ? undefined : Reflect.get(part, "team")
   return typeof value === "string" ? value : undefined
 }
 
-/** Where a Deployment says the team. */
+/** The annotation of a Deployment with the team. */
 export const annotation = "example.test/team"
 
-/** The controller: like the present one in what matters here, and the team goes to the Deployment and to the status. */
+/** The newer controller. It behaves like the current one, and writes the team to the Deployment and to the status. */
 export const newer = Controller.make("webapp", {
   for: NewerWebApp,
   fieldManager: manager,

@@ -1,4 +1,4 @@
-/** The kinds of this version, beside those of the versions that are out. */
+/** Compares the kinds of this version with those of the released versions. */
 import { describe, expect, test } from "bun:test"
 import * as Kinds from "@homeostat/runtime/command/Kinds"
 import * as Crd from "@homeostat/runtime/resource/Crd"
@@ -13,7 +13,7 @@ const present = new Map(
   })
 )
 
-/** Every field that a schema names, as `spec.env[].name`. */
+/** All fields of a schema, as `spec.env[].name`. */
 const fieldsOf = (schema: object, at = ""): ReadonlyArray<string> => {
   const properties: object = Reflect.get(schema, "properties") ?? {}
   const items: object | undefined = Reflect.get(schema, "items")
@@ -24,7 +24,7 @@ const fieldsOf = (schema: object, at = ""): ReadonlyArray<string> => {
   return items === undefined ? below : [...below, ...fieldsOf(items, `${at}[]`)]
 }
 
-/** Every field that an object has, written alike. */
+/** All fields of an object, in the same notation. */
 const filledOf = (value: unknown, at = ""): ReadonlyArray<string> => {
   if (Array.isArray(value)) return value.flatMap((item) => filledOf(item, `${at}[]`))
   if (typeof value !== "object" || value === null) return []

@@ -1,13 +1,10 @@
-/**
- * What was released, as it is kept in `released`: by version the definitions of the kinds, as `homeostat crd` printed them, and
- * objects that were stored under them.
- */
+/** The files in `released`: for each version, the CRDs that `homeostat crd` printed, and objects that were stored under them. */
 import { join } from "node:path"
 import type * as Narrowing from "@homeostat/runtime/resource/Narrowing"
 import { Glob } from "bun"
 import { loadAll } from "js-yaml"
 
-/** A CustomResourceDefinition, as far as tests read it. */
+/** The fields of a CustomResourceDefinition that the tests read. */
 export interface Definition extends Narrowing.Definition {
   readonly metadata: { readonly name: string }
   readonly spec: Narrowing.Definition["spec"] & {
@@ -36,13 +33,13 @@ const folder = join(import.meta.dir, "released")
 
 const read = async (path: string) => loadAll(await Bun.file(join(folder, path)).text())
 
-/** All of them, by version. */
+/** All releases by version. */
 export const releases: ReadonlyArray<Release> = await Promise.all(
   [...new Glob("*/definitions.yaml").scanSync(folder)].toSorted().map(async (path): Promise<Release> => {
     const version = path.replace(/\/.*/, "")
     return {
       version,
-      // Files of ours, of which the tests say if they are not so.
+      // Files of this repository; the tests fail if their format is wrong.
       definitions: (await read(path)) as ReadonlyArray<Definition>,
       objects: (await read(`${version}/objects.yaml`)) as ReadonlyArray<Stored>
     }

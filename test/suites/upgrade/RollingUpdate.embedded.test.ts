@@ -1,6 +1,6 @@
 /**
- * Two versions of the manager side by side, as in a rolling update and in one that is rolled back, while people go on working.
- * The older version has the kind of today. The kind of the newer version has one more field in spec and status.
+ * Two versions of the manager run side by side, as in a rolling update and in a rollback, while users change WebApps. The older version has
+ * the current kind. The kind of the newer version has one more field in the spec and the status.
  */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -51,7 +51,7 @@ const start = ({ cluster, namespace }: Place, version: keyof typeof versions) =>
     const { state } = leaderElection
     return {
       ...manager,
-      /** What was told of the CRD. */
+      /** The log lines about CRDs. */
       said,
       leads: Managed.eventually(`${version} leads`, Effect.sync(state), ({ leading }) => leading),
       standsBy: Managed.eventually(
@@ -63,7 +63,7 @@ const start = ({ cluster, namespace }: Place, version: keyof typeof versions) =>
     }
   })
 
-/** How a WebApp is to be. */
+/** The desired state of a WebApp. */
 interface Want {
   readonly image: string
   readonly replicas: number
@@ -75,7 +75,7 @@ const apps = 8
 
 const nameOf = (index: number) => `app-${index}`
 
-/** People, who make, change and delete WebApps, one thing after another; what they want by now is written down. */
+/** Users create, change and delete WebApps, one operation at a time. `wants` records their current intent. */
 const people = ({ namespace }: Place, wants: Map<string, Want>) =>
   Effect.gen(function* () {
     const done = yield* Ref.make(0)
@@ -90,7 +90,7 @@ const people = ({ namespace }: Place, wants: Map<string, Want>) =>
         wants.set(name, made)
       } else if (count % 9 === 4) {
         yield* Client.delete(WebApp, key)
-        // The name is free for the next one when the object is gone, and its children are when they are collected.
+        // The name is free after the object is gone and the garbage collector has deleted the children.
         yield* Managed.eventually("it is gone", Effect.either(Client.get(WebApp, key)), ({ _tag }) => _tag === "Left")
         yield* Managed.eventually(
           "its children are gone",
@@ -115,12 +115,12 @@ const people = ({ namespace }: Place, wants: Map<string, Want>) =>
     )
     return {
       count: Ref.get(done),
-      /** Waits until they have done so many things more. */
+      /** Waits until the users have done this many more operations. */
       work: (more: number) =>
         Effect.flatMap(Ref.get(done), (before) =>
           Managed.eventually("that people have worked", Ref.get(done), (count) => count >= before + more)
         ),
-      /** Ends it, between two things, and fails if one went wrong. */
+      /** Stops the users between two operations. Fails if an operation failed. */
       stop: Effect.gen(function* () {
         const before = yield* Fiber.poll(busy)
         expect(before._tag).toBe("None")
@@ -135,7 +135,7 @@ const all = <A extends KubernetesObject>({ namespace }: Place, kind: Resource.Re
     items.toSorted((one, other) => one.metadata.name.localeCompare(other.metadata.name))
   )
 
-/** What matters of every WebApp and its children. */
+/** The compared parts of every WebApp and its children. */
 const picture = (place: Place) =>
   Effect.gen(function* () {
     const [webapps, deployments, services] = yield* Effect.all([
@@ -163,7 +163,7 @@ const picture = (place: Place) =>
     }
   })
 
-/** The same, as people want it. */
+/** The same parts, as the users want them. */
 const wanted = (wants: ReadonlyMap<string, Want>): Effect.Effect.Success<ReturnType<typeof picture>> => {
   const sorted = [...wants].toSorted(([one], [other]) => one.localeCompare(other))
   return {
@@ -187,11 +187,11 @@ live(
         const older = yield* start(place, "older")
         expect(older.said).toEqual([])
         yield* older.leads
-        // The update: the newer one comes, the older one goes, and is started once more by somebody.
+        // The update: the newer version starts, and the older one stops and restarts once.
         const newer = yield* start(place, "newer")
         expect(newer.said).toEqual(["Applied CRD webapps.apps.kubedojo.io"])
         yield* newer.standsBy
-        // Now, as a definition that changes ends the watches of its kind.
+        // The test sets up the scene now, because a change of the CRD ends the watches of its kind.
         const scene = WebAppScene.of(cluster, namespace)
         const seen = {
           WebApp: yield* WebAppScene.record(scene, WebApp),
@@ -209,7 +209,7 @@ live(
         yield* restarted.standsBy
         yield* busy.work(30)
 
-        // It is rolled back.
+        // The rollback.
         yield* newer.stop
         yield* restarted.leads
         yield* busy.work(30)
@@ -221,13 +221,13 @@ live(
           ({ services, webapps }) =>
             Bun.deepEquals(services, expected.services) && webapps.every(({ isObserved }) => isObserved)
         )
-        // It does nothing for the team, and takes nothing away: neither what people said nor what the newer one told.
+        // The older version does not manage the team. It removes neither the users' fields nor the status fields of the newer version.
         expect(underOlder.webapps.map(({ name, team }) => ({ name, team }))).toEqual(
           expected.webapps.map(({ name, team }) => ({ name, team }))
         )
         expect(underOlder.webapps.filter(({ told }) => told !== undefined).length).toBeGreaterThan(0)
 
-        // And updated again.
+        // The second update.
         const again = yield* start(place, "newer")
         expect(again.said).toEqual([])
         yield* again.standsBy
@@ -240,7 +240,7 @@ live(
         yield* Managed.eventually("that all is as people want it", picture(place), (now) => Bun.deepEquals(now, last))
         expect(last.webapps.length).toBeGreaterThan(3)
 
-        // Nothing was made twice. (What the garbage collector takes may come back for a moment, until the end of its owner is heard.)
+        // No child was created twice. A deleted child may come back for a moment, until the controller sees the deletion of its owner.
         const ends = new Map(
           seen.WebApp().flatMap(({ at, deleted, object }) => (deleted ? [[object.metadata.uid, at]] : []))
         )
@@ -254,8 +254,8 @@ live(
           expect(owners.length).toBeGreaterThan(apps)
           expect(new Set(owners).size).toBe(owners.length)
         }
-        // And nobody goes on writing, nor wrote much more than there was to do: for a thing that people do, two children and what is
-        // told of them, as often as the children change; and all of it once more for whoever takes over.
+        // The writes stop, and their number is limited: each user operation causes the writes of two children and of the status. Every new
+        // leader may repeat all of them once.
         const managers = [older, newer, restarted, again]
         yield* Rest.of(again)
         const counts = managers.map(

@@ -1,4 +1,4 @@
-/** What was stored under the definitions of a release is read, whole, under those of this version. */
+/** This version reads objects that were stored under the CRDs of a release, with all their fields. */
 import { expect } from "bun:test"
 import { join } from "node:path"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -21,7 +21,7 @@ const samples = join(import.meta.dir, "../../../deploy/samples")
 /** Samples with fields that the releases lack. `released` has their former text. */
 const newer: ReadonlySet<string> = new Set(["holiday-is-back", "photos-again"])
 
-/** The samples of today, which users may have stored under a release. */
+/** The current samples, which users may have stored under a release. */
 const shown = (
   (await Promise.all(
     [...new Glob("*.yaml").scanSync(samples)].map(async (path) => loadAll(await Bun.file(join(samples, path)).text()))
@@ -33,13 +33,13 @@ interface Answer {
   readonly body: string
 }
 
-/** The object that the server answered with. */
+/** The object in a response of the server. */
 const stored = ({ body, status }: Answer): Stored => {
   expect([status, status < 300 ? "" : body]).toEqual([status, ""])
   return JSON.parse(body)
 }
 
-/** Creates an object, with its status, and gives it as it is read then. */
+/** Creates an object with its status, and returns the object as the server then returns it. */
 const store = (cluster: ControlPlane, namespace: string, { spec }: Definition, object: Stored) =>
   Effect.gen(function* () {
     const [version] = spec.versions
@@ -81,11 +81,11 @@ for (const { definitions, objects, version } of releases) {
         expect(new Set(all.map(({ kind }) => kind))).toEqual(new Set(definitions.map(({ spec }) => spec.names.kind)))
 
         yield* Effect.gen(function* () {
-          // Whatever they take away: --install-crds would not.
+          // Installs the CRDs even if they narrow; `--install-crds` would not.
           yield* cluster.install(...kinds.map((kind) => Crd.of(kind)))
           for (const { before, kind: name, path } of all) {
             const now = stored(yield* cluster.request("GET", path))
-            // There may be more of it, by defaults that are new.
+            // New defaults may add fields.
             expect(now).toMatchObject({
               spec: before.spec,
               ...(before.status === undefined ? {} : { status: before.status })
@@ -93,7 +93,7 @@ for (const { definitions, objects, version } of releases) {
             const kind = kinds.find((kind) => kind.kind === name)
             if (kind === undefined) return yield* Effect.dieMessage(`there is no ${name}`)
             const { metadata } = yield* Client.get(kind, { namespace: path.split("/")[5], name: before.metadata.name })
-            // Both are checked as a whole: what may be stored no longer is refused.
+            // The server validates the whole object and its status, so it rejects stored values that are now invalid.
             const body = { ...now, metadata: { ...metadata, labels: { again: "yes" } } }
             const changed = stored(yield* cluster.request("PUT", `${path}?fieldValidation=Strict`, { body }))
             expect(changed.spec).toEqual(now.spec)

@@ -142,7 +142,7 @@ describe.each([
       Effect.gen(function* () {
         const namespace = yield* cluster.namespace("pallets")
         const run = (args: ReadonlyArray<string>, input?: object) => Scene.kubectl(cluster, args, input)
-        // As docs/webhooks.md says, since the program of the other test has ended.
+        // As docs/webhooks.md describes, because the program of the other test has ended.
         yield* run([
           "delete",
           "validatingwebhookconfigurations,mutatingwebhookconfigurations",

@@ -25,7 +25,7 @@ export const service = (initial: ReadonlyArray<number>) =>
     ({ worker }) => Effect.promise(() => worker.terminate())
   )
 
-/** The answer to an object that only the webhook denies: if its call failed, the API server would admit the object. */
+/** The response to an object that only the webhook denies. If the call failed, the API server would admit the object. */
 export const answer = (cluster: ControlPlane, namespace: string) =>
   Effect.map(
     cluster.request("POST", `/apis/backup.example.com/v1/namespaces/${namespace}/backups?dryRun=All`, {

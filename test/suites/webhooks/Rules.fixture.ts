@@ -1,15 +1,15 @@
-/** Manifests with the texts that the API server must answer, at least one for each admission rule of the controllers. */
+/** Manifests with the expected messages of the API server, at least one for each admission rule of the controllers. */
 
 /** A manifest, or an update of it. */
 export interface Sample {
   readonly name: string
   /** The created object. It is valid if there is an `update`. */
   readonly manifest: Manifest
-  /** A merge patch of the created object; the texts then belong to its answer. */
+  /** A merge patch of the created object. The messages then belong to the response to the patch. */
   readonly update?: object
   /** The status of the created object. */
   readonly status?: object
-  /** The replicas for `kubectl scale`; the texts then belong to its answer. The manifest is valid. */
+  /** The replicas for `kubectl scale`. The messages then belong to the response to the scale; the manifest is valid. */
   readonly scale?: number
   /** A part of the error; absent if the write is admitted. */
   readonly denied?: string

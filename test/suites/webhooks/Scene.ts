@@ -19,7 +19,7 @@ export const freePort = Effect.sync(() => {
   return port ?? 0
 })
 
-/** A replica that reconciles nothing, and answers all webhooks at a port. */
+/** A replica that runs no controllers, and serves all webhooks at a port. */
 export const replica = (
   cluster: ControlPlane,
   port: number,

@@ -1,4 +1,4 @@
-/** A manager with its ports open, asked over HTTP why it did what it did. */
+/** A manager with open ports, and HTTP queries of its `/why`. */
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import type * as Manager from "@homeostat/runtime/manager/Manager"
 import type { Verdict } from "@homeostat/runtime/manager/why/Answer"
@@ -10,14 +10,14 @@ import * as Managed from "../Managed.ts"
 import * as Served from "../manager/Served.ts"
 import type * as Chore from "../runtime/Chore.ts"
 
-/** A manager that can be asked. */
+/** A manager that answers `/why`. */
 export interface Asked {
   readonly served: Served.Served
   /** The answer of a controller about a Chore. */
   readonly why: (name: string, query?: string) => Effect.Effect<Explanation>
-  /** The same as a person reads it. */
+  /** The same answer as text. */
   readonly text: (name: string, query?: string) => Effect.Effect<string>
-  /** Waits for an answer in a word, and gives it. */
+  /** Waits for an answer with this verdict, and returns it. */
   readonly until: (name: string, verdict: Verdict) => Effect.Effect<Explanation, Managed.NotSo>
 }
 
@@ -33,13 +33,13 @@ export const start = (
 ) =>
   Effect.gen(function* () {
     const served = yield* Served.open
-    // What a test has made hang is not waited for.
+    // The manager does not wait for work that a test blocks.
     yield* served.start(user, controllers, { namespaces, gracePeriod: 0, ...settings })
     const text = (name: string, query = "") =>
       Effect.map(served.probe(`/why?kind=chore&namespace=${namespace}&name=${name}${query}`), ({ body }) => body)
     const why = (name: string, query = "") =>
       Effect.flatMap(text(name, `&output=json${query}`), (body) => {
-        // The type that the page is made of: what is tested is what it says.
+        // The page's own type, because the tests check its content.
         const [answer] = (JSON.parse(body) as Page).answers
         return answer === undefined ? Effect.dieMessage(`no answer: ${body}`) : Effect.succeed(answer)
       })
@@ -53,7 +53,7 @@ export const start = (
     return asked
   })
 
-/** A text without what differs from run to run: times, ages, versions and ids. */
+/** A text without the parts that differ between runs: times, ages, versions and ids. */
 export const timeless = (text: string): string =>
   text
     .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ|\d\d:\d\d:\d\dZ/g, "TIME")

@@ -1,4 +1,4 @@
-/** `homeostat why`, the compiled program, against a manager at work and against what is none. */
+/** `homeostat why`, the compiled program, with a running manager and with other servers. */
 import { describe, expect } from "bun:test"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -11,7 +11,7 @@ import * as Binary from "../binary/Binary.ts"
 import * as Scene from "../binary/Scene.ts"
 import * as Managed from "../Managed.ts"
 
-/** Something that listens, and answers everything so. */
+/** A server that responds to every request with this function. */
 const answering = (response: (request: Request) => Response) =>
   Effect.map(
     Effect.acquireRelease(
@@ -45,11 +45,11 @@ describe("homeostat why", () => {
         expect(child.stdout).toStartWith(`Deployment ${namespace}/shop is made by controller webapp for WebApp shop`)
 
         const json = yield* ask("WebApps", "shop", "-o", "json")
-        // What is printed is a page: its parts are looked at one by one.
+        // The command prints a page. The test checks its parts one by one.
         const [answer] = (JSON.parse(json.stdout) as Page).answers
         expect(answer).toMatchObject({ verdict: "reconciled", object: { namespace, name: "shop", exists: true } })
 
-        // The namespace is that of the context, where none is given.
+        // Without a flag, the namespace is that of the context.
         const config = join(yield* Directory.make, "config")
         const text = Kubeconfig.render({ ...cluster.admin, server: cluster.url }).replace(
           /^( +)cluster: envtest\n/m,

@@ -1,4 +1,4 @@
-/** `/why` of a manager at work, for everything that may have become of an object. */
+/** `/why` of a running manager, for every outcome of an object. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -16,7 +16,7 @@ import * as Managed from "../Managed.ts"
 import * as Chore from "../runtime/Chore.ts"
 import * as Asked from "./Asked.ts"
 
-/** Each Chore says what is to come of it. */
+/** Each Chore names the outcome of its reconcile. */
 const asTold = (chore: Chore.Chore): Effect.Effect<Result.Result, string | TerminalError> =>
   Effect.gen(function* () {
     switch (chore.spec.what) {
@@ -129,7 +129,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
       )
       expect(answer.next?.why).toBe("retry 2, as the last attempt failed")
       expect(Date.parse(answer.next?.at ?? "") - Date.parse(answer.at)).toBeWithin(3_500_000, 3_600_001)
-      // Two failures alike are one line, with the last one's cause.
+      // Two equal failures make one line, with the cause of the last one.
       expect(answer.runs).toMatchObject([{ outcome: "Failed", message: "the tap is dry", times: 2, coalesced: 2 }])
       const woken = answer.runs[0]?.triggers.map(({ text }) => text)
       expect(woken).toEqual(["a retry after a failure", "it was changed"])
@@ -231,7 +231,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
 
       const text = yield* asked.text("shop")
       expect(text).toContain("repaired ConfigMap shop, which another manager had changed (data.what)")
-      // A child is answered for by its owner.
+      // The answer about a child comes from its owner.
       const { body } = yield* asked.served.probe(`/why?kind=cm&namespace=${namespace}&name=shop`)
       expect(body).toStartWith(
         `ConfigMap ${namespace}/shop is made by controller chores for Chore shop, of which this is known:\n\nChore ${namespace}/shop was reconciled`
@@ -322,7 +322,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
           `Ask the leader. If pod-1 is a pod: kubectl -n ${namespace} port-forward pod/pod-1 8081, and then repeat the command.`
         ]
       })
-      // What it led to is remembered when it leads no more.
+      // The manager keeps its history after it has lost the leadership.
       yield* leader.served.stop
       yield* standby.until("shop", "reconciled")
     })

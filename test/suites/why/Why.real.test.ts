@@ -1,4 +1,4 @@
-/** `/why` where rights decide: a manager that may not read what it needs, and a caller that is not on its machine. */
+/** `/why` with limited permissions: a manager that may not read an object, and a caller from another machine. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Controller from "@homeostat/runtime/controller/Controller"
@@ -15,7 +15,7 @@ const controller = Controller.make("chores", {
   reconcile: () => Effect.succeed(Result.done)
 })
 
-/** A user who may do this and nothing else, in the namespace of a test. */
+/** A user with only these permissions, in the namespace of a test. */
 const allowed = ({ cluster, namespace }: Chore.Place, rules: ReadonlyArray<ReturnType<typeof rule>>) =>
   Effect.gen(function* () {
     const user = yield* cluster.addUser({ name: `asked-${namespace}` })
@@ -49,7 +49,7 @@ describe("Asked why, a manager says of an object", () => {
         ({ answer }) => answer.includes("requires permission") && !answer.includes("not complete yet")
       )
       expect(answer.verdict).toBe("cache-not-synced")
-      // Which of the two is asked for first depends on how the server can be listed.
+      // The order of the two reads depends on the lists of the server.
       expect(answer.answer).toStartWith(
         `Controller chores has not started, so nothing is done for Chore ${namespace}/shop: cannot list configmaps in namespace ${namespace}: requires permission to list and watch configmaps in namespace ${namespace}; `
       )
@@ -78,7 +78,7 @@ describe("Asked why, a manager says of an object", () => {
           ]
         }
       })
-      // The right to list the kind will do for the object itself.
+      // The permission to list the kind is enough to read the object.
       const answer = yield* Managed.eventually(
         "the child",
         asked.why("shop"),
@@ -86,12 +86,12 @@ describe("Asked why, a manager says of an object", () => {
       )
       expect(answer.writers.length).toBeGreaterThan(0)
       expect(answer.children).toMatchObject([{ kind: "ConfigMap", exists: true }])
-      // Taken away later, the copy is still there, and is said to be old.
+      // After the permission is gone, the cached copy stays, and the answer reports that it may be old.
       yield* Client.replace(Role, { metadata: { namespace, name: "asked" }, rules: [] })
       const blind = yield* Managed.eventually(
         "that it can't ask any more",
         asked.why("shop"),
-        // The server takes permissions away one after the other.
+        // The server revokes permissions one after the other.
         ({ object, unknown }) => object.exists === undefined && unknown.length > 0
       )
       expect(blind.object.exists).toBeUndefined()

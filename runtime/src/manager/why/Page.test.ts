@@ -22,7 +22,7 @@ import * as Page from "./Page.ts"
 
 const reconcile = () => Effect.succeed(Result.done)
 
-/** A running controller, and its page for callers. `discovery` answers for the API server. */
+/** A running controller, and its page for callers. `discovery` responds to discovery requests. */
 const asked = (
   controller: Controller.Controller<Controller.Services>,
   discovery: (path: string) => Effect.Effect<string> = () => Effect.succeed("{}"),

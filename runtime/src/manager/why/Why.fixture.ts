@@ -195,7 +195,7 @@ const invalid = [
   condition("Stalled", "True", "InvalidSpec", mismatch, 3 * minute)
 ]
 
-/** An answer of an admission webhook, with the differences of a case. */
+/** A response of an admission webhook, with the differences of a case. */
 export const reviewed = (age: number, over: Partial<Entry> = {}): Entry => ({
   at: now - age,
   result: "denied",

@@ -6,7 +6,7 @@ import { annotationsOf, nameOf } from "../../model/ObjectMeta.ts"
 const isDefault = "ingressclass.kubernetes.io/is-default-class"
 const legacy = "kubernetes.io/ingress.class"
 
-/** Sets the newest default class; of several in the same second, the first by name. */
+/** Sets the newest default class. If several classes have the same creation time, sets the first one by name. */
 export const admit = (ingress: Json.DraftObject, { stored }: Writing): void => {
   const spec = Json.member(ingress, "spec")
   if (spec.ingressClassName !== undefined || annotationsOf(ingress as Json.JsonObject)[legacy] !== undefined) return

@@ -57,7 +57,7 @@ const fill = (
   return names
 }
 
-/** Throws a Failure (403) if a limit does not accept the object. */
+/** Throws a Failure (403) if the object violates a limit. */
 export const validate = (attributes: Attributes, writing: Writing): void => {
   const { object, oldObject, operation, resource, subresource } = attributes
   if (object === null || subresource !== "" || resource.group !== "" || operation === "DELETE") return
@@ -96,7 +96,7 @@ const ofPod = (limit: JsonObject, pod: JsonObject): ReadonlyArray<string> => {
   )
 }
 
-/** The violations of the bounds of a limit. Claims have no limits. */
+/** The violations of a limit's bounds. `limits` is undefined for claims, which have only requests. */
 const violations = (
   limit: JsonObject,
   requests: PodResources.Amounts,

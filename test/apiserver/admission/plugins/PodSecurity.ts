@@ -1,6 +1,6 @@
 /**
- * The admission plugin PodSecurity: the labels `pod-security.kubernetes.io/…` of a namespace select the Pod Security Standards that its
- * pods must meet, or about which the user is warned.
+ * The admission plugin PodSecurity. The labels `pod-security.kubernetes.io/…` of a namespace select the Pod Security Standards that it
+ * enforces for pods, and those that it only warns about.
  */
 
 import { type Attributes, isNamespaces } from "../../model/Attributes.ts"
@@ -15,7 +15,7 @@ import { type Level, latest, levels, violations } from "./PodSecurityStandards.t
 
 const prefix = "pod-security.kubernetes.io/"
 
-/** A level in a version. */
+/** A level and a version of the Pod Security Standards. */
 interface Standard {
   readonly level: Level
   readonly version: string
@@ -32,7 +32,7 @@ const unlimited: Standard = { level: "privileged", version: "latest" }
 
 const isLevel = (text: string): text is Level => levels.some((level) => level === text)
 
-/** The standards that the labels of a namespace select. A wrong label of `enforce` selects the strictest one. */
+/** The standards that the labels of a namespace select. An invalid label of `enforce` selects the strictest level. */
 const policyOf = (namespace: JsonObject | undefined): Policy => {
   const labels = texts(at(namespace, "metadata", "labels"))
   const errors: Array<FieldError.FieldError> = []
@@ -52,7 +52,7 @@ const policyOf = (namespace: JsonObject | undefined): Policy => {
   read("audit", "privileged")
   const own = read("warn", "privileged")
   const isEnforced = isLevel(labels[`${prefix}enforce`] ?? "") && enforce.level !== "privileged"
-  // Without a label of its own, the warnings follow a valid label of `enforce`.
+  // Without the label `warn`, the warnings use a valid label of `enforce`.
   const warn =
     own.level === undefined && isEnforced
       ? { level: enforce.level, version: own.version ?? enforce.version }
@@ -68,7 +68,7 @@ const check = ({ level, version }: Standard, template: Template): ReadonlyArray<
 const details = (all: ReadonlyArray<Violation>): string =>
   all.map(({ detail, reason }) => `${reason} (${detail})`).join(", ")
 
-/** The places of pod templates by resource. */
+/** The paths of pod templates by resource. */
 const templates: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
   ["replicationcontrollers", ["spec", "template"]],
   ["podtemplates", ["template"]],
@@ -82,7 +82,9 @@ const templates: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
 
 const templateOf = (holder: JsonObject): Template => ({ metadata: object(holder.metadata), spec: object(holder.spec) })
 
-/** Throws a Failure if a pod or a label of a namespace is not accepted; warns about pod templates and other pods. */
+/**
+ * Throws a Failure if a pod violates the enforced standard or a label of a namespace is invalid. Warns about pod templates and other pods.
+ */
 export const validate = (state: ServerState, attributes: Attributes, writing: Writing): void => {
   const { object: given, operation, resource, subresource } = attributes
   if (given === null || operation === "DELETE") return
@@ -114,7 +116,7 @@ export const validate = (state: ServerState, attributes: Attributes, writing: Wr
 /** The subresources of a pod that do not change its containers. */
 const ignored = new Set(["exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status"])
 
-/** Whether an update changes the containers: only images of existing containers can change. */
+/** True if an update changes the containers. Only the images of existing containers can change. */
 const isSignificant = ({ spec }: JsonObject, { spec: before }: JsonObject): boolean =>
   ["containers", "initContainers", "ephemeralContainers"].some((list) => {
     const [now, old] = [objects(at(spec, list)), objects(at(before, list))]
@@ -144,7 +146,7 @@ const ofNamespace = (
   for (const text of ofExisting(name, enforce, writing.stored("/pods", name))) writing.warn(text)
 }
 
-/** The warnings about pods that exist when the level of a namespace changes. */
+/** The warnings about existing pods after a change of the namespace's level. */
 const ofExisting = (namespace: string, enforce: Standard, pods: ReadonlyArray<JsonObject>): ReadonlyArray<string> => {
   const byReason = new Map<string, Array<string>>()
   for (const pod of pods) {

@@ -1,7 +1,7 @@
-/** The checks of the Pod Security Standards, with the reasons and details of a kube-apiserver. */
+/** The checks of the Pod Security Standards, with the messages of a kube-apiserver. */
 import { at, isObject, type Json, type JsonObject, object, objects, text, texts } from "../../model/Json.ts"
 
-/** Why a pod does not meet a standard. */
+/** The violation of a check, with its reason and details. */
 export interface Violation {
   readonly reason: string
   readonly detail: string
@@ -13,7 +13,7 @@ export interface Template {
   readonly spec: JsonObject
 }
 
-/** A check of a pod or a template. */
+/** A check of a pod or a template. Returns undefined if there is no violation. */
 export type Check = (template: Template) => Violation | undefined
 
 const quoted = (items: Iterable<string>): string => Array.from(items, (item) => `"${item}"`).join(", ")
@@ -44,23 +44,23 @@ const found = (template: Template, valuesOf: (container: JsonObject) => Readonly
 const containersThat = (template: Template, holds: (container: JsonObject) => boolean): ReadonlyArray<string> =>
   containersOf(template).filter(holds).map(nameOf)
 
-/** `pod and containers "a", "b"`: the holders of a security context that is not accepted; empty if there are none. */
+/** The holders of a forbidden security context, such as `pod and containers "a", "b"`; empty if there are none. */
 const holders = (isPod: boolean, containers: ReadonlyArray<string>): string =>
   [...(isPod ? ["pod"] : []), ...(containers.length === 0 ? [] : [containersNamed(containers)])].join(" and ")
 
-/** A check that does not apply to pods of Windows. */
+/** Wraps a check that does not apply to Windows pods. */
 export const notOnWindows =
   (check: Check): Check =>
   (template) =>
     at(template.spec, "os", "name") === "windows" ? undefined : check(template)
 
-/** A check that does not apply to pods with a user namespace. */
+/** Wraps a check that does not apply to pods with a user namespace. */
 export const notInUserNamespace =
   (check: Check): Check =>
   (template) =>
     template.spec.hostUsers === false ? undefined : check(template)
 
-/** AppArmor must not be off. */
+/** AppArmor must not be disabled. */
 export const appArmor: Check = (template) => {
   const isAllowed = (type: string) => type === "RuntimeDefault" || type === "Localhost"
   const typesOf = (holder: JsonObject): ReadonlyArray<string> => {
@@ -133,7 +133,7 @@ export const restrictedCapabilities: Check = (template) => {
   return details.length === 0 ? undefined : { reason: "unrestricted capabilities", detail: details.join("; ") }
 }
 
-/** The pod must not use namespaces of its node. */
+/** The pod must not use host namespaces. */
 export const hostNamespaces: Check = ({ spec }) => {
   const set = ["hostNetwork", "hostPID", "hostIPC"].filter((field) => spec[field] === true)
   return set.length === 0
@@ -141,7 +141,7 @@ export const hostNamespaces: Check = ({ spec }) => {
     : { reason: "host namespaces", detail: set.map((field) => `${field}=true`).join(", ") }
 }
 
-/** The pod must not mount paths of its node. */
+/** The pod must not use hostPath volumes. */
 export const hostPaths: Check = ({ spec }) => {
   const names = objects(spec.volumes)
     .filter(({ hostPath }) => isObject(hostPath))
@@ -151,7 +151,7 @@ export const hostPaths: Check = ({ spec }) => {
     : { reason: "hostPath volumes", detail: `${plural("volume", names.length)} ${quoted(names)}` }
 }
 
-/** Containers must not use ports of the node. */
+/** Containers must not use host ports. */
 export const hostPorts: Check = (template) => {
   const { names, values } = found(template, ({ ports }) =>
     objects(ports).flatMap(({ hostPort }) => (typeof hostPort === "number" && hostPort !== 0 ? [`${hostPort}`] : []))
@@ -204,7 +204,7 @@ export const procMount: Check = (template) => {
       }
 }
 
-/** SELinux must have one of these types, and neither a user nor a role. */
+/** SELinux must have one of these types, and no user or role. */
 export const seLinux =
   (types: ReadonlySet<string>): Check =>
   (template) => {
@@ -233,7 +233,7 @@ export const seLinux =
         }
   }
 
-/** The old annotations must not turn seccomp off. */
+/** The deprecated annotations must not disable seccomp. */
 export const seccompAnnotations: Check = (template) => {
   const keys = [
     "seccomp.security.alpha.kubernetes.io/pod",
@@ -259,7 +259,7 @@ export const seccompAnnotations: Check = (template) => {
       }
 }
 
-/** The types of a holder's seccomp profile that are not accepted; `undefined` without a profile. */
+/** The forbidden types of a holder's seccomp profile; undefined if the holder has no profile. */
 const seccompOf = (holder: JsonObject): ReadonlyArray<string> | undefined => {
   const profile = contextOf(holder).seccompProfile
   if (!isObject(profile)) return undefined
@@ -267,7 +267,7 @@ const seccompOf = (holder: JsonObject): ReadonlyArray<string> | undefined => {
   return type === "RuntimeDefault" || type === "Localhost" ? [] : [type]
 }
 
-/** seccomp must not be off. */
+/** seccomp must not be disabled. */
 export const seccomp: Check = (template) => {
   const ofPod = seccompOf(template.spec) ?? []
   const { names, values } = found(template, (container) => seccompOf(container) ?? [])
@@ -280,7 +280,7 @@ export const seccomp: Check = (template) => {
       }
 }
 
-/** The pod or each container must name a seccomp profile. */
+/** The pod or each container must set a seccomp profile. */
 export const restrictedSeccomp: Check = (template) => {
   const bad = seccomp(template)
   if (bad !== undefined) return bad
@@ -304,7 +304,7 @@ export const sysctls =
     return names.length === 0 ? undefined : { reason: "forbidden sysctls", detail: names.join(", ") }
   }
 
-/** Containers of Windows must not run on their node. */
+/** Windows containers must not be host processes. */
 export const hostProcess: Check = (template) => {
   const isSet = (holder: JsonObject): boolean => at(contextOf(holder), "windowsOptions", "hostProcess") === true
   const setters = holders(isSet(template.spec), containersThat(template, isSet))
@@ -313,7 +313,7 @@ export const hostProcess: Check = (template) => {
     : { reason: "hostProcess", detail: `${setters} must not set securityContext.windowsOptions.hostProcess=true` }
 }
 
-/** Containers must forbid the escalation of privileges. */
+/** Containers must disallow privilege escalation. */
 export const escalation: Check = (template) => {
   const names = containersThat(template, (container) => contextOf(container).allowPrivilegeEscalation !== false)
   return names.length === 0

@@ -15,10 +15,10 @@ export const latest = 37
 interface Versioned {
   readonly id: string
   readonly level: "baseline" | "restricted"
-  /** The first minor version. */
+  /** The first minor version of Kubernetes with this version of the check. */
   readonly since: number
   readonly check: Check
-  /** The check of the baseline that it replaces at the level restricted. */
+  /** The baseline check that it replaces at the level restricted. */
   readonly replaces?: string
 }
 
@@ -55,7 +55,7 @@ const restricted = (id: string, since: number, check: Check, replaces?: string):
   ...(replaces !== undefined && { replaces })
 })
 
-/** All versions, the versions of a check in their order. */
+/** All checks, with the versions of each check in ascending order. */
 const versions: ReadonlyArray<Versioned> = [
   baseline("appArmorProfile", 0, Checks.appArmor),
   baseline("capabilities_baseline", 0, Checks.capabilities),
@@ -93,7 +93,7 @@ const versions: ReadonlyArray<Versioned> = [
   restricted("seccompProfile_restricted", 25, Checks.notOnWindows(Checks.restrictedSeccomp), "seccompProfile_baseline")
 ]
 
-/** The violations of a level in the standards of a minor version, in the order of a kube-apiserver. */
+/** The violations of a level in a minor version, in the order of a kube-apiserver. */
 export const violations = (level: Level, minor: number, template: Template): ReadonlyArray<Violation> => {
   if (level === "privileged") return []
   const current = new Map<string, Versioned>()

@@ -1,15 +1,15 @@
-/** The admission plugin PodTopologyLabels: a pod has the zone and the region of its node as labels. */
+/** The admission plugin PodTopologyLabels: a pod gets the zone and the region of its node as labels. */
 import * as Json from "../../model/Json.ts"
 import type { Writing } from "../../model/Kind.ts"
 import { labelsOf, nameOf } from "../../model/ObjectMeta.ts"
 
 const copied = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"]
 
-/** Changes a new pod that has a node. */
+/** Adds the labels to a new pod with a node. */
 export const admitPod = (pod: Json.DraftObject, writing: Writing): void =>
   label(pod, Json.text(Json.at(pod as Json.JsonObject, "spec", "nodeName")), writing)
 
-/** Changes a Binding, whose labels the pod gets. */
+/** Adds the labels to a Binding, which passes them to the pod. */
 export const admitBinding = (binding: Json.DraftObject, writing: Writing): void => {
   const target = Json.object(Json.at(binding as Json.JsonObject, "target"))
   if (target.kind === "Node") label(binding, Json.text(target.name), writing)

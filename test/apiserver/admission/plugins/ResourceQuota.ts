@@ -1,6 +1,6 @@
 /**
- * The admission plugin ResourceQuota: it denies a write that exceeds a ResourceQuota of the namespace, and else adds the usage of the
- * write to the quota's status. The controller of quotas subtracts it after a deletion.
+ * The admission plugin ResourceQuota. It denies a write that exceeds a ResourceQuota of the namespace. Otherwise it adds the usage of the
+ * write to the quota's status. The quota controller subtracts the usage after a deletion.
  */
 import * as QuotaUsage from "../../kinds/config/QuotaUsage.ts"
 import type { Amounts } from "../../kinds/pods/PodResources.ts"
@@ -25,7 +25,7 @@ const shown = (amounts: Amounts): string =>
 const only = (amounts: Amounts, names: { readonly has: (name: string) => boolean }): Amounts =>
   new Map([...amounts].filter(([name]) => names.has(name)))
 
-/** Whether a write can change the usage of its kind. */
+/** True if a write can change the usage of its kind. */
 const isCounted = ({ object: now, oldObject, operation, resource, subresource }: Attributes): boolean => {
   if (now === null || operation === "DELETE") return false
   const coreResource = resource.group === "" ? resource.plural : ""

@@ -1,4 +1,4 @@
-/** The admission plugin RuntimeClass: a new pod has the overhead and the scheduling of its RuntimeClass. */
+/** The admission plugin RuntimeClass: a new pod gets the overhead and the scheduling of its RuntimeClass. */
 import type { Attributes } from "../../model/Attributes.ts"
 import * as Failure from "../../model/Failure.ts"
 import * as Json from "../../model/Json.ts"
@@ -40,7 +40,7 @@ export const admit = (pod: Json.DraftObject, attributes: Omit<Attributes, "objec
   if (merged.length > 0) spec.tolerations = merged.map((one) => Json.copy(one))
 }
 
-/** Throws a Failure (403) if a new pod has another overhead than its RuntimeClass. */
+/** Throws a Failure (403) if the overhead of a new pod differs from that of its RuntimeClass. */
 export const validate = (attributes: Attributes, writing: Writing): void => {
   const { object, operation, resource, subresource } = attributes
   if (resource.group !== "" || resource.plural !== "pods" || subresource !== "") return
@@ -85,7 +85,7 @@ const isEqual = (some: Amounts, others: Amounts): boolean => {
   )
 }
 
-/** The tolerations without those that another one includes. It keeps the first of equal ones. */
+/** Removes tolerations that another toleration includes. Keeps the first of equal tolerations. */
 const merge = (tolerations: ReadonlyArray<Json.JsonObject>): ReadonlyArray<Json.JsonObject> => {
   const merged: Array<Json.JsonObject> = []
   for (const [index, toleration] of tolerations.entries()) {
@@ -97,7 +97,7 @@ const merge = (tolerations: ReadonlyArray<Json.JsonObject>): ReadonlyArray<Json.
   return merged
 }
 
-/** Whether a toleration tolerates all that another one does. */
+/** True if a toleration tolerates all taints that another one tolerates. */
 const includes = (wide: Json.JsonObject, narrow: Json.JsonObject): boolean => {
   if (Json.equal(wide, narrow)) return true
   const matchesAllKeys = wide.key === undefined && wide.operator === "Exists"

@@ -1,5 +1,5 @@
 /**
- * The admission plugin ServiceAccount, which the option `admissionPlugins` turns on: a new pod has a ServiceAccount, its token in a volume,
+ * The admission plugin ServiceAccount, which the option `admissionPlugins` enables. A new pod gets a ServiceAccount, its token in a volume,
  * and the image pull secrets of the account.
  */
 import { drafts } from "../../kinds/Definition.ts"
@@ -17,7 +17,7 @@ const enforced = "kubernetes.io/enforce-mountable-secrets"
 const mountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 const volumePrefix = "kube-api-access-"
 
-/** Changes a new pod. Throws a Failure (403) for a missing account, and for a Secret that the account does not allow. */
+/** Sets the account, the volume and the secrets of a new pod. Throws a Failure (403) for a missing account or a forbidden Secret. */
 export const admit = (
   pod: DraftObject,
   attributes: Omit<Attributes, "object">,
@@ -51,10 +51,10 @@ export const admit = (
   }
 }
 
-/** As `strconv.ParseBool` of Go reads it. */
+/** True for the texts that Go's `strconv.ParseBool` parses as true. */
 const isTrue = (value: unknown): boolean => ["1", "t", "T", "true", "TRUE", "True"].includes(String(value))
 
-/** The pod of a kubelet has no account, and no Secrets. */
+/** The error for a mirror pod of a kubelet, which must not have an account or Secrets. */
 const mirrored = (pod: JsonObject): string | undefined => {
   const spec = at(pod, "spec")
   if ((text(at(spec, "serviceAccountName")) ?? "") !== "") return "a mirror pod may not reference service accounts"
@@ -83,7 +83,7 @@ interface Reference {
   readonly by: string
 }
 
-/** The Secrets of the environment of a container. */
+/** The Secrets in the environment of a container. */
 const secretsOf = (container: JsonObject): ReadonlyArray<Reference> => [
   ...objects(container.env).flatMap((variable) => {
     const secret = text(at(variable, "valueFrom", "secretKeyRef", "name"))
@@ -95,7 +95,7 @@ const secretsOf = (container: JsonObject): ReadonlyArray<Reference> => [
   })
 ]
 
-/** The first Secret of a pod that its account does not list. */
+/** The error about the first Secret of a pod that its account does not list. */
 const unallowed = (pod: JsonObject, account: JsonObject): string | undefined => {
   const shown = `service account ${nameOf(account)} does not reference that`
   const mountable = objects(account.secrets).map(({ name }) => name)
@@ -138,7 +138,7 @@ const mount = (spec: DraftObject, identity: Identity): void => {
 const tokens: JsonObject = {
   defaultMode: 0o644,
   sources: [
-    // An hour and seven seconds, by which a kube-apiserver recognizes its own volumes.
+    // An hour and seven seconds. A kube-apiserver recognizes its own volumes by this value.
     { serviceAccountToken: { path: "token", expirationSeconds: 3607 } },
     { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
     { downwardAPI: { items: [{ path: "namespace", fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" } }] } }

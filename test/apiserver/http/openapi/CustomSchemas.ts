@@ -1,6 +1,4 @@
-/**
- * The schema of a custom kind as it is published: what its CRD says, and what every object has.
- */
+/** The published schema of a custom kind: the schema of its CRD, with the fields that every object has. */
 import type { Json, JsonObject } from "../../model/Json.ts"
 import * as J from "../../model/Json.ts"
 import type { Kind } from "../../model/Kind.ts"
@@ -26,7 +24,7 @@ const metadata: JsonObject = {
   allOf: [reference(objectMeta)]
 }
 
-/** `apiVersion` and `kind` as every built-in kind describes them. */
+/** The descriptions of `apiVersion` and `kind`, as in every built-in kind. */
 const typeMeta = (): JsonObject => {
   const properties = J.object(J.at(definitions(), "io.k8s.api.core.v1.ConfigMap", "properties"))
   return { apiVersion: properties.apiVersion, kind: properties.kind }

@@ -1,8 +1,8 @@
 /**
- * Which resources there are: `/api`, `/apis` and what is below them, as clients ask to map kinds to paths.
+ * Discovery: the resources of a server at `/api`, `/apis` and the paths below. Clients use it to map kinds to paths.
  *
- * `/api` and `/apis` have two forms. A client that accepts `APIGroupDiscoveryList` gets everything at once; any other gets the
- * names of the groups, and asks for each version.
+ * `/api` and `/apis` have two forms. A client that accepts `APIGroupDiscoveryList` gets all resources in one response. Other clients get
+ * the names of the groups, and request each version.
  */
 
 import { clausesOf, type Format } from "../../codec/Negotiation.ts"
@@ -32,14 +32,14 @@ export const aggregated = (kinds: ReadonlyArray<Kind>, root: "api" | "apis"): Js
     }))
 })
 
-/** `/api`. `address` is where clients reach the server: `127.0.0.1:6443`. */
+/** The response at `/api`. `address` is the address at which clients reach the server: `127.0.0.1:6443`. */
 export const apiVersions = (address: string): JsonObject => ({
   kind: "APIVersions",
   versions: ["v1"],
   serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: address }]
 })
 
-/** `/apis`. */
+/** The response at `/apis`. */
 export const apiGroupList = (kinds: ReadonlyArray<Kind>): JsonObject => ({
   kind: "APIGroupList",
   apiVersion: "v1",
@@ -48,19 +48,19 @@ export const apiGroupList = (kinds: ReadonlyArray<Kind>): JsonObject => ({
     .map((group) => groupIn(kinds, group))
 })
 
-/** `/apis/{group}`; undefined where there is no such group. */
+/** The response at `/apis/{group}`; undefined for an unknown group. */
 export const apiGroup = (kinds: ReadonlyArray<Kind>, group: string): JsonObject | undefined =>
   group !== "" && groupsOf(kinds).includes(group)
     ? { kind: "APIGroup", apiVersion: "v1", ...groupIn(kinds, group) }
     : undefined
 
-/** `/api/v1` and `/apis/{group}/{version}`; undefined where there is no such version. */
+/** The response at `/api/v1` and `/apis/{group}/{version}`; undefined for an unknown version. */
 export const apiResourceList = (kinds: ReadonlyArray<Kind>, group: string, version: string): JsonObject | undefined => {
   const resources = resourcesOf(kinds, group, version)
   if (resources.length === 0) return undefined
   return {
     kind: "APIResourceList",
-    // The list of the core group has never had one.
+    // The APIResourceList of the core group has no apiVersion, for historical reasons.
     ...(group === "" ? {} : { apiVersion: "v1" }),
     groupVersion: apiVersionOf({ group, version }),
     resources: resources.flatMap((kind) => [
@@ -85,10 +85,10 @@ export const apiResourceList = (kinds: ReadonlyArray<Kind>, group: string, versi
   }
 }
 
-/** The entity tag of an aggregated answer. */
+/** The entity tag of an aggregated response. */
 export const etag = (list: JsonObject): string => `"${Hash.document(JSON.stringify(list))}"`
 
-/** How `/api` and `/apis` are to be answered for an `Accept` header; undefined: not at all, which is 406. */
+/** The form of `/api` and `/apis` for an `Accept` header; undefined if the server has none of the media types (406). */
 export const formOf = (accept: string | undefined): Form | undefined => {
   for (const { parameters, type } of clausesOf(accept === undefined || accept.trim() === "" ? "*/*" : accept)) {
     const format = formats[type]
@@ -119,7 +119,7 @@ const formats: { readonly [type: string]: Format } = {
   "*/*": "json"
 }
 
-/** The built-in groups in the order of a kube-apiserver, which is of importance; then the others by name. */
+/** The built-in groups in the order of a kube-apiserver, because clients depend on it. All other groups follow by name. */
 const groupsOf = (kinds: ReadonlyArray<Kind>): ReadonlyArray<string> => {
   const builtIn = [...new Set(names.map(({ group }) => group))]
   const served = new Set(kinds.map(({ group }) => group))
@@ -129,7 +129,7 @@ const groupsOf = (kinds: ReadonlyArray<Kind>): ReadonlyArray<string> => {
   ]
 }
 
-/** The first one is the preferred one. */
+/** The versions of a group, the preferred one first. */
 const versionsOf = (kinds: ReadonlyArray<Kind>, group: string): ReadonlyArray<string> =>
   [...new Set(kinds.filter((kind) => kind.group === group).map(({ version }) => version))].sort(byPriority)
 
@@ -169,14 +169,14 @@ const aliases = ({ categories, shortNames }: Kind): JsonObject => ({
   ...(categories.length === 0 ? {} : { categories })
 })
 
-/** A built-in resource leaves out its own group and version. */
+/** The kind of a resource. It omits the group and the version if they are those of the list. */
 const responseKind = (of: Kind, { group, kind, version }: Pick<Kind, "group" | "version" | "kind">): JsonObject =>
   isOwn(of, { group, version }) && !of.custom ? { group: "", version: "", kind } : { group, version, kind }
 
 const isOwn = (of: Kind, { group, version }: Pick<Kind, "group" | "version">): boolean =>
   of.group === group && of.version === version
 
-/** The subresources of a built-in kind are sorted. `status` of a custom kind comes first. */
+/** The subresources of a kind in the order of a kube-apiserver: sorted for built-in kinds, `status` first for custom kinds. */
 const subresourcesOf = (kind: Kind): ReadonlyArray<Subresource> => {
   const { group, kind: name, version } = kind
   const all = [
@@ -191,6 +191,6 @@ const subresourcesOf = (kind: Kind): ReadonlyArray<Subresource> => {
 
 const parts: ReadonlyArray<Verb> = ["get", "patch", "update"]
 
-/** Changes when a resource is stored in another version: so can a client know that there is something to migrate. */
+/** The hash of the storage version. It changes with that version, so clients can detect that they must migrate objects. */
 const storageVersionHash = (kind: Kind): string =>
   Hash.storageVersion(kind.storageVersion ?? apiVersionOf(kind), kind.kind)

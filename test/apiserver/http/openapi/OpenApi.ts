@@ -1,8 +1,8 @@
 /**
- * OpenAPI v3 as kubectl asks for it: an index of the group-versions with the hash of each document, and the documents, which
- * with the right hash may be kept forever. Version 2 is `OpenApiV2`.
+ * OpenAPI v3 for clients such as kubectl: an index of the group-versions with the hash of each document, and the documents. A client that
+ * requests a document by its hash can cache it without expiry. `OpenApiV2` serves version 2.
  *
- * A document is made when it is asked for, and again when the kinds of its group-version have changed.
+ * The server builds a document at its first request, and rebuilds it after the kinds of the group-version have changed.
  */
 
 import type { JsonObject } from "../../model/Json.ts"
@@ -15,9 +15,9 @@ import { type DefinitionNames, pathsOf } from "./OpenApiPaths.ts"
 
 /** A request for a document. */
 export interface Request {
-  /** Without the query: `/openapi/v3/apis/apps/v1`. */
+  /** The path without the query: `/openapi/v3/apis/apps/v1`. */
   readonly path: string
-  /** The hash that the query names. */
+  /** The hash in the query. */
   readonly hash: string | undefined
   readonly accept: string | undefined
   readonly ifNoneMatch: string | undefined
@@ -25,14 +25,14 @@ export interface Request {
   readonly now: number
 }
 
-/** The answer to a request. */
+/** The response to a request. */
 export interface Answer {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
   readonly body: string
 }
 
-/** Answers a request below `/openapi/v3`. */
+/** Handles a request below `/openapi/v3`. */
 export const answer = (kinds: ReadonlyArray<Kind>, { accept, hash, ifNoneMatch, now, path }: Request): Answer => {
   if (path === root)
     return {
@@ -57,7 +57,7 @@ export const answer = (kinds: ReadonlyArray<Kind>, { accept, hash, ifNoneMatch, 
   return { status: 200, headers: { ...caching, ...headers, "content-type": "application/json" }, body: document.text }
 }
 
-/** The index: where the document of each group-version is, by `apis/apps/v1`. */
+/** The index with the URL of the document of each group-version, such as `apis/apps/v1`. */
 export const index = (kinds: ReadonlyArray<Kind>): JsonObject => ({
   paths: Object.fromEntries(
     [...grouped(kinds)]
@@ -80,7 +80,7 @@ export const groupVersionDocument = (kinds: ReadonlyArray<Kind>, group: string, 
       ? { title: "Kubernetes CRD Swagger", version: "v0.1.0" }
       : { title: "Kubernetes", version: "1.37" },
     paths: sorted(paths),
-    // The document of a custom kind does not give DeleteOptions its own group.
+    // The document of a custom kind omits its own group from DeleteOptions.
     components: { schemas: closure(paths, own, members.some(({ custom }) => custom) ? undefined : { group, version }) }
   }
 }
@@ -103,7 +103,7 @@ const documentAt = (kinds: ReadonlyArray<Kind>, key: string): Document | undefin
   return members.length === 0 ? undefined : documentOf(members)
 }
 
-/** The latest documents, by the first of their kinds. To make and hash all of them takes tens of milliseconds. */
+/** The latest documents, by the first of their kinds. Building and hashing all of them takes tens of milliseconds. */
 const made = new WeakMap<Kind, { readonly members: ReadonlyArray<Kind>; readonly document: Document }>()
 
 const documentOf = (members: ReadonlyArray<Kind>): Document => {
@@ -144,7 +144,7 @@ const namesOf = (kind: Kind): DefinitionNames =>
         list: nameOfKind(kind.group, kind.version, kind.listKind) ?? ""
       }
 
-/** The definitions that are referred to from the paths, and from one another. */
+/** The definitions that the paths refer to, directly or through other definitions. */
 const closure = (
   paths: JsonObject,
   own: JsonObject,
@@ -171,7 +171,7 @@ const closure = (
 const deleteOptions = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 const gvk = "x-kubernetes-group-version-kind"
 
-/** DeleteOptions are a kind of every built-in group. */
+/** Every built-in group has DeleteOptions as one of its kinds. */
 const alsoOf = (
   schema: JsonObject,
   { group, version }: { readonly group: string; readonly version: string }

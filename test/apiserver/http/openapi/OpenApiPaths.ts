@@ -1,8 +1,8 @@
 /**
- * The operations of a kind as OpenAPI paths. kubectl looks here for what it may send: that a PATCH validates fields
- * (`fieldValidation`), and whether it takes strategic merge patches.
+ * The operations of a kind as OpenAPI paths. kubectl reads from them whether a PATCH supports `fieldValidation` and strategic merge
+ * patches.
  *
- * Left out of what a kube-apiserver publishes: protobuf, which is not served, and the old paths of `/watch/`.
+ * Unlike a kube-apiserver, this server does not publish protobuf, or the deprecated paths of `/watch/`.
  */
 import type { Json, JsonObject } from "../../model/Json.ts"
 import { apiVersionOf, type Kind, type Verb } from "../../model/Kind.ts"
@@ -43,16 +43,16 @@ export const pathsOf = (kind: Kind, names: DefinitionNames): JsonObject => {
   )
 }
 
-/** The names in `components.schemas` of a kind and of its list. */
+/** The names of the definitions of a kind and of its list in `components.schemas`. */
 export interface DefinitionNames {
   readonly object: string
   readonly list: string
 }
 
-/** Where a definition stands in a document. */
+/** The reference to a definition in a document. */
 export const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
 
-/** A kind that a request to a subresource has as its body, where that is not the object's. */
+/** The kind of the body of a subresource, if it differs from the kind of the object. */
 interface Subject {
   readonly group: string
   readonly version: string
@@ -64,11 +64,11 @@ interface Subject {
 /** An operation of a path. */
 interface Action {
   readonly method: "get" | "post" | "put" | "patch" | "delete"
-  /** As `x-kubernetes-action` and the recorded parameters call it. */
+  /** The value of `x-kubernetes-action`, which is also the key of the recorded parameters. */
   readonly action: "list" | "get" | "post" | "put" | "patch" | "delete" | "deletecollection"
   /** The verb that the kind must have. */
   readonly verb: Kind["verbs"][number]
-  /** The first word of the operation's name. */
+  /** The first word of the operation's id. */
   readonly says: string
   readonly subresource?: string
   readonly as?: Subject | undefined
@@ -101,7 +101,7 @@ const scale: Subject = {
 
 const recorded: { readonly [action: string]: ReadonlyArray<JsonObject> } = parameters
 
-/** With one operation only, its parameters are those of the path. */
+/** If a path has only one operation, the parameters of the operation move to the path. */
 const pathItem = (kind: Kind, names: DefinitionNames, path: string, actions: ReadonlyArray<Action>): JsonObject => {
   const [only] = actions.length === 1 ? actions : []
   const as = kind.custom ? undefined : actions[0]?.as
@@ -127,7 +127,7 @@ const pathParameters = (kind: string, path: string): ReadonlyArray<JsonObject> =
   })
 
 const parametersOf = (kind: Kind, { action }: Action): ReadonlyArray<JsonObject> => {
-  // The two that a kube-apiserver publishes otherwise for custom kinds.
+  // A kube-apiserver publishes different parameters for these two actions of custom kinds.
   if (kind.custom && action === "get") return (recorded.list ?? []).filter(({ name }) => name === "resourceVersion")
   if (kind.custom && action === "deletecollection") return recorded.list ?? []
   return recorded[action] ?? []

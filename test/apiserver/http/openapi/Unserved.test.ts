@@ -1,4 +1,4 @@
-/** Each path of a kube-apiserver is served as there, or answered with 501 and its name. */
+/** The server serves each path of a kube-apiserver, or responds with 501 and the name of the path. */
 import { describe, expect, test } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
@@ -22,7 +22,7 @@ const methods: { readonly [verb: string]: readonly [string, "collection" | "obje
 interface Path {
   readonly method: string
   readonly path: string
-  /** As discovery lists it: `pods/exec`. */
+  /** The name in discovery: `pods/exec`. */
   readonly name: string
   readonly groupVersion: string
   readonly verb: string
@@ -35,7 +35,7 @@ const all: ReadonlyArray<Path> = [...Unserved.resources].flatMap(([groupVersion,
     const collection = `${rootOf(groupVersion)}${namespaced ? "/namespaces/default" : ""}/${plural}`
     const own = verbs.flatMap((verb): ReadonlyArray<Path> => {
       const [method, at] = methods[verb] ?? ["", ""]
-      // The old paths of watches end at once without a connection.
+      // The deprecated paths of watches end at once without a connection.
       if (verb === "watch") return []
       return [{ method, path: at === "object" ? `${collection}/none` : collection, name: plural, groupVersion, verb }]
     })
@@ -78,7 +78,7 @@ describe("Each path of a kube-apiserver", () => {
         const answer = yield* ask(server, method, path, body, { headers })
         const what = `${verb} ${name} of ${groupVersion}: ${answer.status} ${answer.text}`
         if (listed.has(`${groupVersion} ${name} ${verb}`)) {
-          // Objects and bodies are missing, but the path is there.
+          // The response may report a missing object or an invalid body, but not a missing path.
           expect([200, 201, 202, 400, 404, 415, 422], what).toContain(answer.status)
           if (answer.status === 404) expect(answer.body.message, what).toContain('"none" not found')
         } else {
@@ -87,7 +87,7 @@ describe("Each path of a kube-apiserver", () => {
           refused.add(name)
         }
       }
-      // Subresources of kinds that this server has.
+      // The subresources of the kinds that this server serves.
       const ours = names.map(({ plural }) => `${plural}/`)
       expect([...refused].filter((name) => ours.some((plural) => name.startsWith(plural))).sort()).toEqual([
         "nodes/proxy",

@@ -1,6 +1,6 @@
 /**
- * The paths that a kube-apiserver has and this server does not: it answers 501 there, so that a client does not take a missing feature
- * for a missing object. `test/record/api.ts` records them from a kube-apiserver.
+ * The paths of a kube-apiserver that this server does not serve. It responds with 501, so that clients do not take a missing feature for a
+ * missing object. `test/record/api.ts` records them from a kube-apiserver.
  */
 import * as Failure from "../../model/Failure.ts"
 import type { ResourcePath } from "../Path.ts"
@@ -25,7 +25,7 @@ const groups = new Set([...resources.keys()].map((groupVersion) => groupVersion.
 const groupVersionOf = ({ group, version }: Pick<ResourcePath, "group" | "version">): string =>
   group === "" ? version : `${group}/${version}`
 
-/** Throws a Failure (501) for a resource or subresource of a kube-apiserver. Call it where this server has neither. */
+/** Throws a Failure (501) for a resource or subresource of a kube-apiserver. Call it only if this server has neither. */
 export const check = (path: Pick<ResourcePath, "group" | "version" | "plural" | "subresource">): void => {
   const { group, plural, subresource } = path
   const resource = resources.get(groupVersionOf(path))?.find((each) => each.plural === plural)

@@ -1,6 +1,4 @@
-/**
- * The order of the versions of a group: `v2`, `v1`, `v2beta1`, `v1alpha1`, then what has no such form, by its name.
- */
+/** The order of the versions of a group: `v2`, `v1`, `v2beta1`, `v1alpha1`, and then all other names, in alphabetical order. */
 
 /** Sorts the most important version first. */
 export const byPriority = (one: string, other: string): number => {
@@ -15,7 +13,7 @@ export const byPriority = (one: string, other: string): number => {
 
 interface Version {
   readonly major: number
-  /** Alpha, beta, stable: from 0 to 2. */
+  /** 0 for alpha, 1 for beta, 2 for stable. */
   readonly stability: number
   readonly minor: number
 }
