@@ -36,7 +36,7 @@ export const withNamedFields = (type: Type | undefined, fields: FieldSet.FieldSe
     return FieldSet.node(isNamed || FieldSet.isField(children), inner)
   })
 
-/** Returns the type below a path element. If a type allows several forms, the form of an object comes first. */
+/** Returns the type of the value at a path element. If a type allows several forms, the form of an object comes first. */
 const typeBelow = ({ list, map, scalar }: Type, element: string): Type | undefined => {
   if (map !== undefined) {
     if (isUnknown(map)) return undefined

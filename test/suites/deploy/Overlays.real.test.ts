@@ -426,6 +426,7 @@ live(
         "ClusterRole homeostat-edit",
         "ClusterRole homeostat-loglevel-writer",
         "ClusterRole homeostat-metrics-reader",
+        "ClusterRole homeostat-recording-reader",
         "ClusterRole homeostat-view",
         "ClusterRole homeostat-why-reader",
         "NetworkPolicy homeostat"
