@@ -86,7 +86,7 @@ export interface EmbeddedCluster extends Access {
   ) => Effect.Effect<void, never, Scope.Scope>
   /** The node, or the first of several. */
   readonly kubelet: Kubelet.Kubelet | undefined
-  /** Waits until the controllers have no more work at the present time. */
+  /** Waits until the controllers have nothing left to do at the present time. */
   readonly idle: Effect.Effect<void>
   /** Also serves the cluster over HTTP. Default: on the loopback with a free port. Returns the URL. */
   readonly serve: (options?: Http.Options) => Effect.Effect<string, Http.ListenFailed, Scope.Scope>

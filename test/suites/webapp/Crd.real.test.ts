@@ -80,10 +80,10 @@ spec:
       expect(spec).toContain(
         "port <integer> The TCP port that the container listens on; the Service offers the same one."
       )
-      expect(yield* explain("webapp.spec.replicas")).toContain("How many pods should run.")
+      expect(yield* explain("webapp.spec.replicas")).toContain("How many pods should run; 0 stops the application.")
       expect(yield* explain("wa.spec.env.valueFrom.secretKeyRef")).toContain("The name of the Secret.")
       expect(yield* explain("webapp.status.phase")).toContain(
-        "ENUM: Pending Deploying Running Degraded Failed DESCRIPTION: The conditions in one word"
+        "ENUM: Pending Deploying Running Degraded Stopped Failed DESCRIPTION: The conditions in one word"
       )
     })
   )
