@@ -75,7 +75,11 @@ describe.concurrent("an autoscaler of the Deployment", () => {
       yield* ByHand.remove(scene, HorizontalPodAutoscaler)
       yield* Scene.rest(scene)
       expect(yield* replicas(scene)).toBe(5)
-      expect((yield* Scene.running(scene, "shop")).status?.readyReplicas).toBe(5)
+      yield* Managed.eventually(
+        "all five are ready",
+        Scene.app(scene, "shop"),
+        (app) => Scene.isAt("Running")(app) && app.status?.readyReplicas === 5
+      )
 
       yield* ByHand.scale(scene, WebApp, 4)
       yield* Managed.eventually("the Deployment has the replicas of the spec", replicas(scene), (count) => count === 4)
