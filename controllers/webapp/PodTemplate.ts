@@ -1,6 +1,8 @@
 /** The pod template of a WebApp. Pure. */
 import type { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import * as Probes from "./Probes.ts"
+import type { Selector } from "./Selector.ts"
+import * as Spread from "./Spread.ts"
 import * as Volumes from "./Volumes.ts"
 import type { WebApp } from "./WebApp.ts"
 
@@ -12,9 +14,15 @@ type Container = NonNullable<Template["spec"]>["containers"][number]
  *
  * @param container the name of the container with the image
  * @param labels the labels of the pods
+ * @param selector the selector of the Deployment
  */
-export const of = ({ spec }: WebApp, container: string, labels: { readonly [key: string]: string }): Template => {
-  const parts = [defaults(spec, container), complete(spec.podTemplate ?? {}), wanted(spec, container, labels)]
+export const of = (
+  { spec }: WebApp,
+  container: string,
+  labels: { readonly [key: string]: string },
+  selector: Selector = { matchLabels: labels }
+): Template => {
+  const parts = [defaults(spec, container), complete(spec.podTemplate ?? {}), wanted(spec, container, labels, selector)]
   return withServiceAccount(parts.reduce(merged) as Template)
 }
 
@@ -60,7 +68,12 @@ const defaults = ({ port, probes, termination }: WebApp["spec"], container: stri
 const drain = (seconds: number): NonNullable<Container["lifecycle"]> => ({ preStop: { sleep: { seconds } } })
 
 /** The fields that the spec sets. */
-const wanted = (spec: WebApp["spec"], container: string, labels: { readonly [key: string]: string }): Template => {
+const wanted = (
+  spec: WebApp["spec"],
+  container: string,
+  labels: { readonly [key: string]: string },
+  selector: Selector
+): Template => {
   const { args, command, env, imagePullSecrets, resources, serviceAccountName, termination, volumes } = spec
   const isRestricted = spec.security === "Restricted"
   return {
@@ -71,6 +84,7 @@ const wanted = (spec: WebApp["spec"], container: string, labels: { readonly [key
       terminationGracePeriodSeconds: termination?.gracePeriodSeconds,
       securityContext: isRestricted ? { runAsNonRoot: true } : undefined,
       volumes: volumes && Volumes.ofPod(volumes),
+      topologySpreadConstraints: spec.spread && Spread.of(spec.spread, selector),
       containers: [
         defined({
           name: container,

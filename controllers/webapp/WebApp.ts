@@ -3,9 +3,13 @@ import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
+import { Autoscaling } from "./Autoscaling.ts"
 import { Compute } from "./Compute.ts"
+import { Disruption } from "./Disruption.ts"
 import { EnvVar } from "./Environment.ts"
+import { NetworkAccess } from "./NetworkAccess.ts"
 import { Probes } from "./Probes.ts"
+import { Spread } from "./Spread.ts"
 import { Volume } from "./Volumes.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
@@ -47,6 +51,22 @@ const Spec = Schema.Struct({
     description:
       "How many pods should run; 0 stops the application. A HorizontalPodAutoscaler may set it through the scale subresource."
   }),
+  autoscaling: optional(
+    Autoscaling,
+    "A HorizontalPodAutoscaler sets the replicas. A new Deployment starts with spec.replicas, and 0 still stops the application."
+  ),
+  disruptionBudget: optional(
+    Disruption,
+    "The pods that the drain of nodes may evict at a time; from two replicas on, one by default."
+  ),
+  spread: optional(
+    Spread,
+    "Nodes spreads the pods over nodes. Zones spreads them over zones first, and needs nodes with the label topology.kubernetes.io/zone."
+  ),
+  networkPolicy: optional(
+    NetworkAccess,
+    "The clients that may connect to the port of the pods; all by default. The network plugin of the cluster must enforce NetworkPolicies."
+  ),
   port: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 65_535)), { default: () => 8080 }).annotations({
     description: "The TCP port that the container listens on; the Service offers the same one."
   }),
@@ -125,7 +145,8 @@ const Status = Schema.Struct({
     description: "The label selector of the pods, as the scale subresource reports it."
   }),
   conditions: Schema.optionalWith(Condition.list, { exact: true }).annotations({
-    description: "Ready, DeploymentReady and ServiceReady; Reconciling and Stalled while they hold."
+    description:
+      "Ready, DeploymentReady and ServiceReady; Autoscaled, DisruptionBudgetReady and NetworkPolicyReady where the spec has these fields; Reconciling and Stalled while they hold."
   })
 })
 

@@ -6,7 +6,6 @@ import {
   desiredService,
   exclusiveInDeployment,
   exclusiveInService,
-  isScaledByOthers,
   labelsOf,
   managers
 } from "./children.ts"
@@ -78,7 +77,7 @@ describe("the Deployment", () => {
     }))
   test("leaves the replicas to an autoscaler, remembers those of the spec, and keeps its selector", () => {
     const existing = deployment({ tier: "web" })
-    expect(desiredDeployment(app, { existing, scaledByOthers: true })).toEqual({
+    expect(desiredDeployment(app, { existing, scaling: { by: "Others", replicas: 2 } })).toEqual({
       metadata: { name: "shop", labels, annotations: { "apps.kubedojo.io/replicas": "2" } },
       spec: {
         strategy,
@@ -86,6 +85,32 @@ describe("the Deployment", () => {
         template: { metadata: { labels: { ...labels, tier: "web" } }, spec: pod }
       }
     })
+  })
+  test("leaves the replicas to the own autoscaler, and remembers nothing", () => {
+    const { metadata, spec } = desiredDeployment(app, { scaling: { by: "Autoscaler", replicas: 3 } })
+    expect([metadata.annotations, spec?.replicas]).toEqual([{}, undefined])
+  })
+  test("starts with the replicas that the autoscaler allows", () =>
+    expect(desiredDeployment(app, { scaling: { by: "Spec", replicas: 3 } }).spec?.replicas).toBe(3))
+  test("spreads over nodes and zones if the spec says so, in place of the podTemplate", () => {
+    const podTemplate = { spec: { topologySpreadConstraints: [{ topologyKey: "rack" }] } }
+    const keysOf = (spec: Partial<WebApp["spec"]>) =>
+      podOf(spec)?.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey)
+    expect(keysOf({})).toBeUndefined()
+    expect(keysOf({ podTemplate })).toEqual(["rack"])
+    expect(keysOf({ spread: "Nodes", podTemplate })).toEqual(["kubernetes.io/hostname"])
+    expect(keysOf({ spread: "Zones" })).toEqual(["topology.kubernetes.io/zone", "kubernetes.io/hostname"])
+    const existing = deployment({ tier: "web" })
+    const spec = { ...app.spec, spread: "Nodes" as const }
+    expect(desiredDeployment({ ...app, spec }, { existing }).spec?.template?.spec?.topologySpreadConstraints).toEqual([
+      {
+        maxSkew: 1,
+        topologyKey: "kubernetes.io/hostname",
+        whenUnsatisfiable: "ScheduleAnyway",
+        labelSelector: { matchLabels: { tier: "web" } },
+        matchLabelKeys: ["pod-template-hash"]
+      }
+    ])
   })
   test("has the program, the environment and the resources of the spec", () => {
     const spec = {
@@ -307,19 +332,4 @@ describe("the container with the image", () => {
     expect(metadata.annotations).toEqual({ "apps.kubedojo.io/container": "web" })
     expect(spec?.template?.spec?.containers.map(({ name }) => name)).toEqual(["web"])
   })
-})
-
-describe("the replicas of the Deployment", () => {
-  const kept = (replicas: string): Deployment => ({
-    metadata: { ...metadata, annotations: { "apps.kubedojo.io/replicas": replicas } }
-  })
-  for (const [title, existing, isAutoscaled, isOthers] of [
-    ["come from the spec", undefined, false, false],
-    ["come from an autoscaler", kept("3"), true, true],
-    ["come from the spec as long as the autoscaler has no Deployment", undefined, true, false],
-    ["stay when the autoscaler is deleted", kept("2"), false, true],
-    ["come from the spec again once it asks for another number", kept("3"), false, false]
-  ] as const) {
-    test(title, () => expect(isScaledByOthers(app, existing, isAutoscaled)).toBe(isOthers))
-  }
 })

@@ -1,7 +1,9 @@
 /** The desired children of a WebApp. Pure. */
 import type { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Autoscaling from "./Autoscaling.ts"
 import * as PodTemplate from "./PodTemplate.ts"
+import type { Selector } from "./Selector.ts"
 import type { WebApp } from "./WebApp.ts"
 
 /**
@@ -40,53 +42,44 @@ export const containerOf = (existing: Deployment | undefined): string | undefine
   return names.length === 1 ? names[0] : undefined
 }
 
-/** The annotation of a Deployment that an autoscaler scaled, with the replicas of the WebApp's spec at that time. */
-export const replicasAnnotation = "apps.kubedojo.io/replicas"
-
-/**
- * Whether the intent omits the replicas of the Deployment. After its autoscaler was deleted, the replicas stay until the spec asks for
- * another number. False for a new Deployment: without replicas it would start with one pod.
- *
- * @param isAutoscaled an autoscaler sets the replicas of the Deployment
- */
-export const isScaledByOthers = (app: WebApp, existing: Deployment | undefined, isAutoscaled: boolean): boolean =>
-  existing !== undefined &&
-  (isAutoscaled || existing.metadata.annotations?.[replicasAnnotation] === String(app.spec.replicas))
+/** The selector of the pods. That of an existing Deployment stays, because selectors are immutable and older controllers chose other ones. */
+export const selectorOf = (app: WebApp, existing: Deployment | undefined): Selector =>
+  existing?.spec?.selector ?? { matchLabels: labelsOf(app) }
 
 /**
  * @param container the name of the container with the image: see {@link containerOf}
- * @param existing the existing Deployment, if any. Its selector stays, because selectors are immutable and older controllers chose
- * other ones
- * @param scaledByOthers the intent omits the replicas: see {@link isScaledByOthers}
+ * @param existing the existing Deployment, if any
+ * @param scaling who sets the replicas: see {@link Autoscaling.of}
  */
 export const desiredDeployment = (
   app: WebApp,
   options: {
     readonly container?: string | undefined
     readonly existing?: Deployment | undefined
-    readonly scaledByOthers?: boolean | undefined
+    readonly scaling?: Pick<Autoscaling.Scaling, "by" | "replicas"> | undefined
   } = {}
 ): Desired<Deployment> => {
-  const { container = defaultContainer, existing, scaledByOthers = false } = options
-  const labels = labelsOf(app)
   const { replicas, strategy = "RollingUpdate" } = app.spec
+  const { container = defaultContainer, existing, scaling = { by: "Spec", replicas } } = options
+  const labels = labelsOf(app)
+  const selector = selectorOf(app, existing)
   return {
     metadata: {
       name: app.metadata.name,
       labels,
       annotations: {
         ...(container === defaultContainer ? {} : { [containerAnnotation]: container }),
-        ...(scaledByOthers ? { [replicasAnnotation]: String(replicas) } : {})
+        ...(scaling.by === "Others" ? { [Autoscaling.replicasAnnotation]: String(replicas) } : {})
       }
     },
     spec: {
-      ...(scaledByOthers ? {} : { replicas }),
-      selector: existing?.spec?.selector ?? { matchLabels: labels },
+      ...(scaling.by === "Spec" ? { replicas: scaling.replicas } : {}),
+      selector,
       strategy: {
         type: strategy,
         ...(strategy === "Recreate" ? {} : { rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } })
       },
-      template: PodTemplate.of(app, container, { ...labels, ...existing?.spec?.selector.matchLabels })
+      template: PodTemplate.of(app, container, { ...labels, ...selector.matchLabels }, selector)
     }
   }
 }

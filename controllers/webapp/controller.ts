@@ -27,6 +27,7 @@ import type * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as Autoscaling from "./Autoscaling.ts"
 import {
   containerOf,
   defaultContainer,
@@ -34,7 +35,6 @@ import {
   desiredService,
   exclusiveInDeployment,
   exclusiveInService,
-  isScaledByOthers,
   manager,
   managers
 } from "./children.ts"
@@ -108,13 +108,14 @@ export const controller = Controller.make("webapp", {
     Effect.gen(function* () {
       const index = { name: deploymentIndex, value: keyString(keyOf(app)) }
       // An autoscaler of the Deployment sets its replicas; one of the WebApp sets `spec.replicas` and needs no handling.
-      const isAutoscaled = (yield* Cache.list(HorizontalPodAutoscaler, { index })).items.length > 0
+      const autoscalers = (yield* Cache.list(HorizontalPodAutoscaler, { index })).items
       const existing = Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app)))
-      const scaledByOthers = isScaledByOthers(app, existing, isAutoscaled)
+      const scaling = Autoscaling.of(app, existing, autoscalers)
+      const scaledByOthers = scaling.by !== "Spec"
       const found = containerOf(existing)
       const container = found ?? defaultContainer
       const deployment = yield* child(
-        Owned.apply(app, Deployment, desiredDeployment(app, { container, existing, scaledByOthers }), {
+        Owned.apply(app, Deployment, desiredDeployment(app, { container, existing, scaling }), {
           exclusive: exclusiveInDeployment(app, container),
           adoptAnnotation: found === undefined ? undefined : adoptAnnotation,
           handOver: scaledByOthers ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined

@@ -3,6 +3,7 @@ import type * as Status from "@homeostat/runtime/controller/Status"
 import type { Deployment, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Probes from "./Probes.ts"
+import * as Selector from "./Selector.ts"
 import type { WebApp, WebAppStatus } from "./WebApp.ts"
 
 /** A child, and why it could not be applied. */
@@ -82,7 +83,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     updatedReplicas: rollout?.updatedReplicas ?? 0,
     readyReplicas: rollout?.readyReplicas ?? 0,
     availableReplicas: rollout?.availableReplicas ?? 0,
-    ...(object === undefined ? {} : { selector: selectorText(object) }),
+    ...(object === undefined ? {} : { selector: Selector.textOf(object.spec?.selector ?? {}) }),
     conditions
   }
 }
@@ -290,17 +291,3 @@ const unready = (pod: Pod, container: string, now: number): Trouble | undefined 
       message: `${prefix(name, container)}the container runs, but ${Probes.failureOf(probe)}${check}`
     }
   })
-
-/** A selector as text, for `kubectl` and the scale subresource. */
-const selectorText = (deployment: Deployment): string => {
-  const { matchExpressions = [], matchLabels = {} } = deployment.spec?.selector ?? {}
-  const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)
-  const expressions = matchExpressions.map(({ key, operator, values = [] }) =>
-    operator === "Exists"
-      ? key
-      : operator === "DoesNotExist"
-        ? `!${key}`
-        : `${key} ${operator === "In" ? "in" : "notin"} (${[...values].sort().join(",")})`
-  )
-  return [...labels.sort(), ...expressions.sort()].join(",")
-}
