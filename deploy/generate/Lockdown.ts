@@ -8,34 +8,24 @@ import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Names from "@homeostat/backup/kinds/Names"
 import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as MoverJob from "@homeostat/backup/run/MoverJob"
-import { intentAnnotation } from "@homeostat/runtime/controller/Intent"
 import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
-import { adoptAnnotation } from "@homeostat/webapp"
-import { WebApp } from "@homeostat/webapp/WebApp"
-
-type Operation = "CREATE" | "UPDATE" | "DELETE" | "*"
-
-interface Requests {
-  readonly apiGroups: ReadonlyArray<string>
-  readonly apiVersions: readonly ["*"]
-  readonly operations: ReadonlyArray<Operation>
-  readonly resources: ReadonlyArray<string>
-}
-
-/** A CEL expression that a request has to fulfil, and one for the message if it does not. */
-interface Validation {
-  readonly expression: string
-  readonly messageExpression: string
-  readonly reason: "Forbidden"
-}
-
-/** The requests of a policy, and the conditions that they have to fulfil. */
-interface Rules {
-  readonly requests: ReadonlyArray<Requests>
-  readonly except?: ReadonlyArray<Requests>
-  readonly variables: { readonly [name: string]: string }
-  readonly validations: ReadonlyArray<Validation>
-}
+import {
+  controllersOf,
+  isSet,
+  isTrue,
+  list,
+  named,
+  none,
+  objects,
+  orElse,
+  owners,
+  type Rules,
+  requests,
+  text,
+  unowned,
+  validation
+} from "./Rules.ts"
+import { autoscalers, budgets, child, companions, networkPolicies } from "./WebAppPolicies.ts"
 
 /** A ValidatingAdmissionPolicy or its binding. */
 export interface Policy {
@@ -47,54 +37,6 @@ export interface Policy {
 
 /** The Secret in which the manager keeps the certificate of its webhooks, in its own namespace. */
 export const certificateSecret = (name: string): string => `${name}-webhook-certificate`
-
-/** A string of CEL. None of ours has a quote or a backslash. */
-const text = (value: string): string => `'${value}'`
-const list = (values: ReadonlyArray<string>): string => `[${values.map(text).join(", ")}]`
-
-const requests = (
-  apiGroup: string,
-  resources: ReadonlyArray<string>,
-  operations: ReadonlyArray<Operation>
-): Requests => ({ apiGroups: [apiGroup], apiVersions: ["*"], operations, resources })
-
-/** @param value a CEL expression for the offending value */
-const validation = (expression: string, what: string, value: string, accepted: string): Validation => ({
-  expression,
-  messageExpression: `${text(`${what}: `)} + ${value} + ${text(` (${accepted})`)}`,
-  reason: "Forbidden"
-})
-
-/** The validation of a variable with a list of offending values. */
-const none = (variable: string, what: string, accepted: string): Validation =>
-  validation(`variables.${variable}.size() == 0`, what, `variables.${variable}.join(', ')`, accepted)
-
-/** The validation of the owners. Names the first that is not accepted. */
-const unowned = (what: string, accepted: string): Validation =>
-  validation("variables.refused.size() == 0", what, "variables.refused[0]", accepted)
-
-/** A list in CEL with the name if the condition holds. */
-const named = (name: string, condition: string): string => `(${condition} ? [${text(name)}] : [])`
-
-/** Whether a field is set to something else than its empty value. */
-const isSet = (parent: string, field: string, empty: string): string =>
-  `has(${parent}.${field}) && ${parent}.${field} != ${empty}`
-
-const isTrue = (parent: string, field: string): string => `has(${parent}.${field}) && ${parent}.${field}`
-
-/** The field or, without it, the empty value. */
-const orElse = (parent: string, field: string, empty: string): string =>
-  `(has(${parent}.${field}) ? ${parent}.${field} : ${empty})`
-
-/** The owner references of controllers, of which an object has at most one. */
-const controllersOf = (object: string): string =>
-  `${orElse(`${object}.metadata`, "ownerReferences", "[]")}.filter(r, ${isTrue("r", "controller")})`
-
-/** The new and the old object: one of them for a creation or a deletion. */
-const objects = "[object, oldObject].filter(o, o != null)"
-
-/** For each of them its controller: `backup.example.com/v1 Backup shop`, or `none`. */
-const owners = `variables.objects.map(o, (${controllersOf("o")}.map(r, r.apiVersion + ' ' + r.kind + ' ' + r.name) + ['none'])[0])`
 
 const hostNamespaces = ["hostNetwork", "hostPID", "hostIPC"]
   .map((field) => named(field, isTrue("variables.pod", field)))
@@ -141,6 +83,7 @@ export const writesOf = (kinds: ReadonlyArray<CustomResource.Any>): ReadonlyArra
   "update deployments.apps",
   "create services",
   "update services",
+  ...companions.flatMap((resource) => ["create", "update", "delete"].map((verb) => `${verb} ${resource}`)),
   "create persistentvolumeclaims",
   ...kinds.flatMap(({ group, plural }) => [`update ${plural}.${group}`, `update ${plural}.${group}/status`]),
   "create customresourcedefinitions.apiextensions.k8s.io",
@@ -274,20 +217,6 @@ const movers: Rules = {
   ]
 }
 
-/** The children of a WebApp: they have its name, and it is their controller. Or they wait for their adoption. */
-const child = {
-  variables: {
-    objects,
-    owners,
-    isGivenAway: `oldObject != null && has(oldObject.metadata.annotations) && (${text(intentAnnotation)} in oldObject.metadata.annotations || ${text(adoptAnnotation)} in oldObject.metadata.annotations && oldObject.metadata.annotations[${text(adoptAnnotation)}] == 'true')`,
-    refused: `variables.owners.filter(o, !(o.startsWith('${WebApp.group}/') && o.endsWith(' ${WebApp.kind} ' + object.metadata.name) || o == 'none' && variables.isGivenAway))`
-  },
-  validation: unowned(
-    "owner forbidden",
-    `must be the ${WebApp.kind} with the same name, as controller; or none, with the adopt annotation`
-  )
-}
-
 const ofDeployments = isolation("variables.containers")
 const deployments: Rules = {
   requests: [requests("apps", ["deployments"], ["CREATE", "UPDATE"])],
@@ -408,6 +337,9 @@ export const policiesOf = (
   movers,
   deployments,
   services,
+  autoscalers,
+  budgets,
+  "network-policies": networkPolicies,
   claims,
   kinds: ownKinds(kinds),
   crds: definitions(kinds)
