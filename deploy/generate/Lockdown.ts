@@ -339,7 +339,7 @@ export const policiesOf = (
   services,
   autoscalers,
   budgets,
-  "network-policies": networkPolicies,
+  access: networkPolicies,
   claims,
   kinds: ownKinds(kinds),
   crds: definitions(kinds)

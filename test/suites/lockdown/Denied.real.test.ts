@@ -527,6 +527,50 @@ describe("The policies of the manager", () => {
     })
   )
 
+  locked("accept only autoscalers, budgets and NetworkPolicies of a WebApp", ({ accepts, denies, make, shop }) =>
+    Effect.gen(function* () {
+      const owner = (name: string) =>
+        `owner forbidden: ${name} (must be the WebApp with the same name, as controller; or none, with the adopt annotation)`
+      const children = [
+        ["autoscalers", "autoscaling/v2/horizontalpodautoscalers", Locked.autoscaler],
+        ["budgets", "policy/v1/poddisruptionbudgets", Locked.budget],
+        ["access", "networking.k8s.io/v1/networkpolicies", Locked.networkPolicy]
+      ] as const
+      for (const [policy, resource, object] of children) {
+        yield* accepts(Locked.create(resource, shop, object()))
+        const other = { name: "other", ownerReferences: [Locked.ofWebApp] }
+        const text = owner("apps.kubedojo.io/v1beta1 WebApp shop")
+        yield* denies(policy, Locked.create(resource, shop, object({ metadata: other })), text)
+
+        const own = yield* make(resource, object())
+        const labelled = (each: Stored) => ({ ...each, metadata: { ...each.metadata, labels: { a: "b" } } })
+        yield* accepts(put(own, labelled))
+        yield* accepts({ method: "DELETE", path: own.path })
+        const foreign = yield* make(resource, object({ metadata: { name: "foreign", ownerReferences: [] } }))
+        yield* denies(policy, put(foreign, labelled), owner("none"))
+        yield* denies(policy, { method: "DELETE", path: foreign.path }, owner("none"))
+      }
+      const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "cart" }
+      yield* denies(
+        "autoscalers",
+        Locked.create("autoscaling/v2/horizontalpodautoscalers", shop, Locked.autoscaler({ spec: { scaleTargetRef } })),
+        "target forbidden: Deployment cart (must be the Deployment with the same name)"
+      )
+      const policy = (spec: object) =>
+        Locked.create("networking.k8s.io/v1/networkpolicies", shop, Locked.networkPolicy({ spec }))
+      yield* denies(
+        "access",
+        policy({ policyTypes: ["Ingress", "Egress"] }),
+        "policyTypes forbidden: Ingress, Egress (must be Ingress)"
+      )
+      yield* denies(
+        "access",
+        policy({ podSelector: {} }),
+        "podSelector forbidden: {} (must select the pods of the WebApp)"
+      )
+    })
+  )
+
   locked("accept only claims like those of a Restore", ({ accepts, denies, shop }) =>
     Effect.gen(function* () {
       const text = (field: string) =>

@@ -61,12 +61,16 @@ export const lock = (cluster: ControlPlane, strong: User, namespace: string) =>
       Effect.ignore(cluster.kubectl(["delete", "-f", file]))
     )
     if (applied.exitCode !== 0 || applied.stderr !== "") return yield* Effect.dieMessage(applied.stderr)
+    const unowned = { metadata: { ownerReferences: [] } }
     const refused: { readonly [policy: string]: Asked } = {
       writes: create("v1/configmaps", namespace, { metadata: { name: "probe" } }),
       jobs: create("batch/v1/jobs", namespace, job({ metadata: { ownerReferences: [] } })),
       movers: create("batch/v1/jobs", namespace, job({ template: { hostNetwork: true } })),
       deployments: create("apps/v1/deployments", namespace, deployment({ metadata: { ownerReferences: [] } })),
       services: create("v1/services", namespace, service({ metadata: { ownerReferences: [] } })),
+      autoscalers: create("autoscaling/v2/horizontalpodautoscalers", namespace, autoscaler(unowned)),
+      budgets: create("policy/v1/poddisruptionbudgets", namespace, budget(unowned)),
+      access: create("networking.k8s.io/v1/networkpolicies", namespace, networkPolicy(unowned)),
       claims: create("v1/persistentvolumeclaims", namespace, claim({ volumeName: "probe" })),
       crds: create("apiextensions.k8s.io/v1/customresourcedefinitions", undefined, crd("example.org"))
     }
@@ -178,6 +182,30 @@ export const service = ({ metadata = {}, spec = {} }: { readonly metadata?: obje
   kind: "Service",
   metadata: { name: "shop", ownerReferences: [ofWebApp], ...metadata },
   spec: { type: "ClusterIP", selector: { app: "shop" }, ports: [{ port: 80 }], ...spec }
+})
+
+/** A child of WebApp `shop` that the manager also deletes, with changes of its metadata and its spec. */
+const companion =
+  (apiVersion: string, kind: string, common: object) =>
+  ({ metadata = {}, spec = {} }: { readonly metadata?: object; readonly spec?: object } = {}) => ({
+    apiVersion,
+    kind,
+    metadata: { name: "shop", ownerReferences: [ofWebApp], ...metadata },
+    spec: { ...common, ...spec }
+  })
+
+const selector = { matchLabels: { app: "shop" } }
+
+export const autoscaler = companion("autoscaling/v2", "HorizontalPodAutoscaler", {
+  scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "shop" },
+  maxReplicas: 3
+})
+
+export const budget = companion("policy/v1", "PodDisruptionBudget", { maxUnavailable: 1, selector })
+
+export const networkPolicy = companion("networking.k8s.io/v1", "NetworkPolicy", {
+  podSelector: selector,
+  policyTypes: ["Ingress"]
 })
 
 /** The claim of a Restore, with changes of its spec and its metadata. */
