@@ -1,7 +1,16 @@
 /** The desired children of a WebApp. Pure. */
-import type { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
+import * as Owned from "@homeostat/runtime/controller/Owned"
+import {
+  Deployment,
+  HorizontalPodAutoscaler,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  Service
+} from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Autoscaling from "./Autoscaling.ts"
+import * as Disruption from "./Disruption.ts"
+import * as NetworkAccess from "./NetworkAccess.ts"
 import * as PodTemplate from "./PodTemplate.ts"
 import type { Selector } from "./Selector.ts"
 import type { WebApp } from "./WebApp.ts"
@@ -14,6 +23,80 @@ export const manager = "webapp-controller"
 
 /** The managed-by label of the pods: ours, or that of an older controller whose Deployments keep theirs. */
 export const managers = [manager, "webapp-operator"] as const
+
+/** `"true"` on a Deployment or Service without a controlling owner transfers it to the WebApp with its name. */
+export const adoptAnnotation = "apps.kubedojo.io/adopt"
+
+/** The desired children of a WebApp, and how the controller chose them. */
+export const childrenOf = (
+  app: WebApp,
+  cached: {
+    /** The Deployment, if it has the name of the WebApp. */
+    readonly deployment: Deployment | undefined
+    /** The autoscalers of the Deployment and of the WebApp. */
+    readonly autoscalers: ReadonlyArray<HorizontalPodAutoscaler>
+    /** The budgets of other managers in the namespace. */
+    readonly budgets: ReadonlyArray<PodDisruptionBudget>
+  }
+) => {
+  const existing = isOwnOrAdopted(app, cached.deployment) ? cached.deployment : undefined
+  const scaling = Autoscaling.of(app, existing, cached.autoscalers)
+  const container = containerOf(existing)
+  const options = { container: container ?? defaultContainer, existing, scaling }
+  const deployment = desiredDeployment(app, options)
+  const podLabels = { ...existing?.spec?.template.metadata?.labels, ...deployment.spec?.template.metadata?.labels }
+  const otherBudget = Disruption.selecting(cached.budgets, podLabels)
+  // A Deployment of another owner has other pods.
+  const isFree = cached.deployment === undefined || existing !== undefined
+  const hasDeployment = isOwn(app, existing)
+  // The autoscaler of a Deployment that was deleted, which the controller creates again.
+  const isLeft = cached.deployment === undefined && cached.autoscalers.length > 0
+  const selector = selectorOf(app, existing)
+  return {
+    ...options,
+    otherBudget,
+    /** Why the controller cannot own the Deployment, if it is not the owner. */
+    obstacle: container === undefined ? severalContainers : undefined,
+    children: {
+      // Before the pods, which would accept every client.
+      networkPolicy:
+        isFree && app.spec.networkPolicy !== undefined
+          ? Owned.child(
+              NetworkPolicy,
+              NetworkAccess.desired(app, app.spec.networkPolicy, selector, labelsOf(app), managers),
+              { exclusive: NetworkAccess.exclusive }
+            )
+          : undefined,
+      deployment: Owned.child(Deployment, deployment, {
+        exclusive: exclusiveInDeployment(app, options.container),
+        adoptAnnotation: container === undefined ? undefined : adoptAnnotation,
+        handOver: scaling.by !== "Spec" ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
+      }),
+      // The Service does not wait until the API server accepts the Deployment.
+      service: Owned.child(Service, desiredService(app, existing), { exclusive: exclusiveInService, adoptAnnotation }),
+      autoscaler:
+        scaling.isWanted && app.spec.autoscaling !== undefined && (hasDeployment || isLeft)
+          ? Owned.child(HorizontalPodAutoscaler, Autoscaling.desired(app, app.spec.autoscaling, labelsOf(app)), {
+              exclusive: Autoscaling.exclusive
+            })
+          : undefined,
+      budget:
+        hasDeployment && otherBudget === undefined && Disruption.isWanted(app, scaling)
+          ? Owned.child(PodDisruptionBudget, Disruption.desired(app, selector, labelsOf(app)), {
+              exclusive: Disruption.exclusive
+            })
+          : undefined
+    }
+  }
+}
+
+const isOwn = (app: WebApp, existing: Deployment | undefined): boolean =>
+  existing !== undefined && controllerOf(existing)?.uid === app.metadata.uid
+
+const isOwnOrAdopted = (app: WebApp, existing: Deployment | undefined): boolean =>
+  isOwn(app, existing) || existing?.metadata.annotations?.[adoptAnnotation] === "true"
+
+const severalContainers = "its Deployment cannot be adopted: several containers (rename the one with the image to app)"
 
 /** The labels of all children of a WebApp. */
 export const labelsOf = (app: WebApp): { readonly [key: string]: string } => ({

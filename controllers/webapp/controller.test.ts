@@ -87,7 +87,8 @@ describe("a WebApp whose Deployment the API server rejects", () => {
 
       yield* TestClock.adjust("1 minute")
       const rested = cluster.server.store.revision
-      yield* TestClock.adjust("30 minutes")
+      // Before the first part of a resync.
+      yield* TestClock.adjust("20 minutes")
       expect(cluster.server.store.revision).toBe(rested)
 
       yield* Client.patch(WebApp, key, Patch.merge({ spec: { resources: null } }))

@@ -41,8 +41,10 @@ const service: Child<Service> = { object: { metadata: meta("cart", 1) } }
 type Desired = ReturnType<typeof observe>
 const now = "2026-11-20T09:00:00Z"
 const container = "app"
+const byOthers = { by: "Others", replicas: 2, isWanted: false } as const
+const bySpec = ({ spec: { replicas } }: WebApp) => ({ by: "Spec", replicas, isWanted: false }) as const
 const see = (of: WebApp, child: Child<Deployment>, pods: ReadonlyArray<Pod> = []): Desired =>
-  observe(of, { deployment: child, service, pods, scaledByOthers: false, container, now: Date.parse(now) })
+  observe(of, { deployment: child, service, pods, scaling: bySpec(of), container, now: Date.parse(now) })
 
 const podTrouble = (pods: ReadonlyArray<Pod>) => podTroubleAt(pods, container, Date.parse(now))
 
@@ -200,7 +202,7 @@ describe("conditions", () => {
       deployment: scaled,
       service,
       pods: [],
-      scaledByOthers: true,
+      scaling: byOthers,
       container,
       now: Date.parse(now)
     })
@@ -223,7 +225,7 @@ describe("conditions", () => {
         ...over
       })
       const child = { object: { ...object, spec: { selector: {}, template: {}, ...object.spec, replicas: wanted } } }
-      const options = { deployment: child, service, scaledByOthers: true, container, now: Date.parse(now) }
+      const options = { deployment: child, service, scaling: byOthers, container, now: Date.parse(now) }
       return observe(app({ status: before }), { ...options, pods })
     }
     const out = scaled(6, 4)
@@ -267,7 +269,7 @@ describe("conditions", () => {
   test("a Deployment that another client scaled to 0 is Stopped, and the message names the Deployment", () => {
     const { object } = deployment({ observedGeneration: 1 })
     const child = { object: { ...object, spec: { selector: {}, template: {}, replicas: 0 } } }
-    const seen = { deployment: child, service, pods: [], scaledByOthers: true, container, now: Date.parse(now) }
+    const seen = { deployment: child, service, pods: [], scaling: byOthers, container, now: Date.parse(now) }
     expect(condition(observe(app(), seen), "Ready")?.message).toBe(
       "0/0 ready: the Deployment is scaled to 0 (scale it to start its pods)"
     )
@@ -332,7 +334,7 @@ describe("the whole status", () => {
     const options = {
       deployment: deployment(complete),
       pods: [],
-      scaledByOthers: false,
+      scaling: bySpec(app()),
       container,
       now: Date.parse(now)
     }

@@ -1,7 +1,21 @@
 /** The status of a WebApp, from an observation. Pure. */
+import * as Refusal from "@homeostat/runtime/client/Refusal"
+import * as Owned from "@homeostat/runtime/controller/Owned"
 import type * as Status from "@homeostat/runtime/controller/Status"
-import type { Deployment, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
+import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
+import type {
+  Deployment,
+  HorizontalPodAutoscaler,
+  NetworkPolicy,
+  Pod,
+  PodDisruptionBudget,
+  Service
+} from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
+import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Autoscaling from "./Autoscaling.ts"
+import * as Disruption from "./Disruption.ts"
+import * as NetworkAccess from "./NetworkAccess.ts"
 import * as Probes from "./Probes.ts"
 import * as Selector from "./Selector.ts"
 import type { WebApp, WebAppStatus } from "./WebApp.ts"
@@ -11,8 +25,30 @@ export type Child<A> =
   | { readonly object: A; readonly problem?: undefined }
   | {
       readonly object?: A | undefined
-      readonly problem: { readonly reason: "NotOwned" | "Invalid"; readonly message: string }
+      readonly problem: { readonly reason: "NotOwned" | "Invalid" | "Waiting"; readonly message: string }
     }
+
+/**
+ * A child for the status.
+ *
+ * @param existing the cached child, if the WebApp owns it
+ * @param obstacle why the controller cannot own the child, if it is not the child's owner
+ */
+export const childOf = <A extends KubernetesObject>(
+  state: Owned.State<A>,
+  existing?: A | undefined,
+  obstacle?: string | undefined
+): Child<A> => {
+  if (state._tag === "Applied") return state
+  if (state._tag === "Waiting") {
+    const message = `it waits for ${state.waitsFor.join(" and ")}`
+    return { object: state.object, problem: { reason: "Waiting", message } }
+  }
+  const { error } = state
+  if (error instanceof Owned.NotOwned) return { problem: { reason: "NotOwned", message: obstacle ?? error.message } }
+  const message = error instanceof TerminalError ? error.message : Refusal.describe(error)
+  return { object: existing, problem: { reason: "Invalid", message } }
+}
 
 /** The observation of a reconcile. */
 export interface Observation {
@@ -20,8 +56,13 @@ export interface Observation {
   readonly service: Child<Service>
   /** The WebApp's cached pods. */
   readonly pods: ReadonlyArray<Pod>
-  /** The controller does not set the replicas of the Deployment. */
-  readonly scaledByOthers: boolean
+  /** Who sets the replicas of the Deployment. */
+  readonly scaling: Autoscaling.Scaling
+  readonly networkPolicy?: Child<NetworkPolicy> | undefined
+  readonly autoscaler?: Child<HorizontalPodAutoscaler> | undefined
+  readonly budget?: Child<PodDisruptionBudget> | undefined
+  /** The budget of another manager that selects the pods. */
+  readonly otherBudget?: PodDisruptionBudget | undefined
   /** The name of the container with the image. */
   readonly container: string
   /** Milliseconds since 1970. */
@@ -37,15 +78,23 @@ interface Finding {
   readonly stalled?: boolean
 }
 
+const problemFinding = (problem: NonNullable<Child<unknown>["problem"]>): Finding => ({
+  status: "False",
+  ...problem,
+  stalled: problem.reason !== "Waiting"
+})
+
 /** The whole status of a WebApp, without conditions of other managers and times, which `Status.update` keeps. */
 export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppStatus> => {
   const deployment = deploymentFinding(app, seen)
   const service: Finding =
     seen.service.problem !== undefined
-      ? { status: "False", ...seen.service.problem, stalled: true }
+      ? problemFinding(seen.service.problem)
       : { status: "True", reason: "Available", message: `Service ${app.metadata.name} offers port ${app.spec.port}` }
-  const failing = [deployment, service].find(({ status }) => status !== "True")
-  const stalled = [deployment, service].find((finding) => finding.stalled === true)
+  const network = seen.networkPolicy?.problem && problemFinding(seen.networkPolicy.problem)
+  const findings = [deployment, service, ...(network === undefined ? [] : [network])]
+  const failing = findings.find(({ status }) => status !== "True")
+  const stalled = findings.find((finding) => finding.stalled === true)
   const ready: Finding =
     failing === undefined
       ? deployment
@@ -61,6 +110,11 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     condition(Condition.Ready, ready),
     condition("DeploymentReady", deployment),
     condition("ServiceReady", service),
+    ...[
+      NetworkAccess.condition(app, seen.networkPolicy?.problem),
+      Autoscaling.condition(app, seen.scaling, seen.autoscaler ?? {}),
+      Disruption.condition(app, seen.scaling, seen.otherBudget, seen.budget?.problem)
+    ].filter((each) => each !== undefined),
     // Both are present only while they are True, as in kstatus.
     ...(failing !== undefined && stalled === undefined
       ? [condition(Condition.Reconciling, { ...failing, status: "True" })]
@@ -75,8 +129,8 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     phase: phaseOf(app, {
       stalled: stalled !== undefined,
       ready: failing === undefined,
-      stopped: wantedReplicas(app, seen) === 0,
-      lacking: (rollout?.availableReplicas ?? 0) < wantedReplicas(app, seen),
+      stopped: wantedReplicas(seen) === 0,
+      lacking: (rollout?.availableReplicas ?? 0) < wantedReplicas(seen),
       serving: (rollout?.readyReplicas ?? 0) > 0
     }),
     replicas: rollout?.replicas ?? 0,
@@ -115,14 +169,14 @@ const phaseOf = (
 const wasComplete = ({ metadata, status }: WebApp): boolean =>
   (status?.phase === "Running" || status?.phase === "Degraded") && status.observedGeneration === metadata.generation
 
-const wantedReplicas = (app: WebApp, { deployment, scaledByOthers }: Observation): number =>
-  scaledByOthers && deployment.object !== undefined ? (deployment.object.spec?.replicas ?? 1) : app.spec.replicas
+const wantedReplicas = ({ deployment, scaling }: Observation): number =>
+  scaling.by !== "Spec" && deployment.object !== undefined ? (deployment.object.spec?.replicas ?? 1) : scaling.replicas
 
 const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
   const { object, problem } = seen.deployment
-  if (problem !== undefined) return { status: "False", ...problem, stalled: true }
+  if (problem !== undefined) return problemFinding(problem)
   const status = object.status
-  const wanted = wantedReplicas(app, seen)
+  const wanted = wantedReplicas(seen)
   const judged =
     status?.observedGeneration !== undefined && status.observedGeneration >= (object.metadata.generation ?? 0)
   if (!judged) {

@@ -1,6 +1,6 @@
 /** The policies of the children of WebApps. Pure. */
 import { intentAnnotation } from "@homeostat/runtime/controller/Intent"
-import { adoptAnnotation } from "@homeostat/webapp"
+import { adoptAnnotation } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { objects, orElse, owners, type Rules, requests, text, unowned, type Validation, validation } from "./Rules.ts"
 

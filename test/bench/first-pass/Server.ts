@@ -95,7 +95,7 @@ const make = (number: number) => {
     deployment: { object: deployment },
     service: { object: service },
     pods: [],
-    scaledByOthers: false,
+    scaling: { by: "Spec", replicas: app.spec.replicas, isWanted: false },
     container: defaultContainer,
     now: Date.parse(time)
   })

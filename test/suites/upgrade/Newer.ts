@@ -76,7 +76,7 @@ export const newer = Controller.make("webapp", {
         deployment: { object: deployment },
         service: { object: service },
         pods: [],
-        scaledByOthers: false,
+        scaling: { by: "Spec", replicas: app.spec.replicas, isWanted: false },
         container: defaultContainer,
         now: yield* Clock.currentTimeMillis
       })
