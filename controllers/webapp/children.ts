@@ -48,9 +48,8 @@ export const childrenOf = (
   const otherBudget = Disruption.selecting(cached.budgets, podLabels)
   // A Deployment of another owner has other pods.
   const isFree = cached.deployment === undefined || existing !== undefined
-  const hasDeployment = isOwn(app, existing)
-  // The autoscaler of a Deployment that was deleted, which the controller creates again.
-  const isLeft = cached.deployment === undefined && cached.autoscalers.length > 0
+  // An autoscaler does not come before the Deployment, which might belong to another owner. It stays if the Deployment is deleted.
+  const isScalable = cached.deployment === undefined ? cached.autoscalers.length > 0 : isOwn(app, existing)
   const selector = selectorOf(app, existing)
   return {
     ...options,
@@ -75,13 +74,13 @@ export const childrenOf = (
       // The Service does not wait until the API server accepts the Deployment.
       service: Owned.child(Service, desiredService(app, existing), { exclusive: exclusiveInService, adoptAnnotation }),
       autoscaler:
-        scaling.isWanted && app.spec.autoscaling !== undefined && (hasDeployment || isLeft)
+        scaling.isWanted && app.spec.autoscaling !== undefined && isScalable
           ? Owned.child(HorizontalPodAutoscaler, Autoscaling.desired(app, app.spec.autoscaling, labelsOf(app)), {
               exclusive: Autoscaling.exclusive
             })
           : undefined,
       budget:
-        hasDeployment && otherBudget === undefined && Disruption.isWanted(app, scaling)
+        isFree && otherBudget === undefined && Disruption.isWanted(app, scaling)
           ? Owned.child(PodDisruptionBudget, Disruption.desired(app, selector, labelsOf(app)), {
               exclusive: Disruption.exclusive
             })

@@ -58,7 +58,12 @@ describe.concurrent("the life of a WebApp", () => {
       }
       const recorded = yield* Managed.eventually("the Event", Scene.events(scene, "shop"), ({ length }) => length > 0)
       expect(recorded).toEqual([
-        { type: "Normal", reason: "ChildrenCreated", note: "Created Deployment shop, Service shop", count: 1 }
+        {
+          type: "Normal",
+          reason: "ChildrenCreated",
+          note: "Created Deployment shop, Service shop, PodDisruptionBudget shop",
+          count: 1
+        }
       ])
     })
   )
