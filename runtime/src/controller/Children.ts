@@ -12,6 +12,7 @@ import type { Readiness } from "../resource/Readiness.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Child from "./Child.ts"
 import * as Intent from "./Intent.ts"
+import { NotServed } from "./NotServed.ts"
 import * as OwnedKind from "./OwnedKind.ts"
 import * as Ownership from "./Ownership.ts"
 import type { Progress } from "./Progress.ts"
@@ -41,7 +42,7 @@ export interface Waiting<out A> {
 }
 
 /** Why a child cannot be applied until something else changes. */
-export type Refused = Ownership.NotOwned | Forbidden | Invalid | TerminalError
+export type Refused = Ownership.NotOwned | NotServed | Forbidden | Invalid | TerminalError
 
 /** A child that could not be applied. */
 export interface Failed {
@@ -266,6 +267,7 @@ const ordered = (children: ReadonlyArray<Child.Child>): ReadonlySet<Child.Child>
 
 const isRefused = (error: unknown): error is Refused =>
   error instanceof Ownership.NotOwned ||
+  error instanceof NotServed ||
   error instanceof Forbidden ||
   error instanceof TerminalError ||
   Refusal.isRejection(error)
