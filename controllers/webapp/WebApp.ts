@@ -5,6 +5,7 @@ import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 import { Compute } from "./Compute.ts"
 import { EnvVar } from "./Environment.ts"
+import { Exposure } from "./Exposure.ts"
 import { Probes } from "./Probes.ts"
 import { Volume } from "./Volumes.ts"
 
@@ -86,6 +87,10 @@ const Spec = Schema.Struct({
     ),
     "Volumes of the pods, mounted into the container."
   ),
+  expose: optional(
+    Exposure,
+    "Clients outside of the cluster reach the application, by an HTTPRoute if gateway is set, and otherwise by an Ingress."
+  ),
   podTemplate: optional(
     Schema.Struct({
       metadata: optional(
@@ -124,8 +129,12 @@ const Status = Schema.Struct({
   selector: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(1024)), { exact: true }).annotations({
     description: "The label selector of the pods, as the scale subresource reports it."
   }),
+  url: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(1300)), { exact: true }).annotations({
+    description: "The address of the application outside of the cluster. It answers when RouteReady is True."
+  }),
   conditions: Schema.optionalWith(Condition.list, { exact: true }).annotations({
-    description: "Ready, DeploymentReady and ServiceReady; Reconciling and Stalled while they hold."
+    description:
+      "Ready, DeploymentReady and ServiceReady; RouteReady with spec.expose; Reconciling and Stalled while they hold."
   })
 })
 
@@ -144,6 +153,7 @@ export const WebApp = CustomResource.make({
     { name: "Replicas", path: ".spec.replicas" },
     { name: "Ready", path: ".status.readyReplicas" },
     { name: "Phase", path: ".status.phase" },
+    { name: "URL", path: ".status.url" },
     { name: "Age", path: ".metadata.creationTimestamp" }
   ],
   scale: { spec: ".spec.replicas", status: ".status.replicas", selector: ".status.selector" },

@@ -2,6 +2,7 @@
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Exposure from "./Exposure.ts"
 import * as PodTemplate from "./PodTemplate.ts"
 import type { WebApp } from "./WebApp.ts"
 
@@ -43,7 +44,8 @@ export const childrenOf = (
         handOver: scaledByOthers ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
       }),
       // The Service does not wait until the API server accepts the Deployment.
-      service: Owned.child(Service, desiredService(app, existing), { exclusive: exclusiveInService, adoptAnnotation })
+      service: Owned.child(Service, desiredService(app, existing), { exclusive: exclusiveInService, adoptAnnotation }),
+      route: Exposure.routeOf(app, labelsOf(app), { adoptAnnotation })
     }
   }
 }

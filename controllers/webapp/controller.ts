@@ -27,7 +27,8 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { childrenOf, defaultContainer, manager, managers } from "./children.ts"
-import { childOf, observe, podTrouble, untilLate } from "./status.ts"
+import * as Exposure from "./Exposure.ts"
+import { childOf, conditionTypes, observe, podTrouble, untilLate } from "./status.ts"
 import { WebApp } from "./WebApp.ts"
 
 const podLabels = `app.kubernetes.io/managed-by in (${managers.join(",")})`
@@ -63,7 +64,7 @@ const byDeployment = <A extends KubernetesObject>(
 export const controller = Controller.make("webapp", {
   for: WebApp,
   fieldManager: manager,
-  owns: [Deployment, Service],
+  owns: [Deployment, Service, ...Exposure.kinds],
   watches: [
     Trigger.on(Pod, {
       labelSelector: podLabels,
@@ -99,12 +100,14 @@ export const controller = Controller.make("webapp", {
       const { children, existing, obstacle, ...chosen } = childrenOf(app, { deployment: cached, isAutoscaled })
       const { states } = yield* Owned.allSettled(app, children)
       const failure = failureOf(states)
-      if (failure instanceof ApiError.Forbidden) return yield* failure
+      // The runtime reports it in the status. A route that is forbidden leaves the report about the pods to this controller.
+      if (failure instanceof ApiError.Forbidden && failure !== errorOf(states.route)) return yield* failure
       const deployment = childOf(states.deployment, existing, obstacle)
       const service = childOf(states.service)
+      const route = states.route && childOf<Exposure.Route>(states.route)
       const { items: pods } = yield* Cache.list(Pod, { index })
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      yield* Status.update(app, observe(app, { ...chosen, deployment, service, pods, now }))
+      yield* Status.update(app, observe(app, { ...chosen, deployment, service, route, pods, now }), { conditionTypes })
       if (failure !== undefined) return yield* failure
       const wait = untilLate(pods, now)
       return wait === undefined ? Result.done : Result.requeueAfter(wait)
@@ -115,11 +118,14 @@ export const controller = Controller.make("webapp", {
 const troubleOf = (object: unknown): string | undefined =>
   podTrouble(object === undefined ? [] : [object as Pod], defaultContainer, Number.POSITIVE_INFINITY)?.message
 
+const errorOf = (state: Owned.State<KubernetesObject> | undefined) =>
+  state?._tag === "Failed" ? state.error : undefined
+
 /**
- * The first error of a child, which fails the attempt after the other children were applied. A child of another owner fails nothing: its
- * change or removal triggers the WebApp.
+ * The first error of a child, which fails the attempt after the other children were applied. A child of another owner, or of a kind that
+ * is not served, fails nothing: the change or removal of that child, or the kind, triggers the WebApp.
  */
 const failureOf = (states: { readonly [name: string]: Owned.State<KubernetesObject> | undefined }) =>
   Object.values(states)
-    .flatMap((state) => (state?._tag === "Failed" ? [state.error] : []))
-    .find((error) => !(error instanceof Owned.NotOwned))
+    .flatMap((state) => errorOf(state) ?? [])
+    .find((error) => !(error instanceof Owned.NotOwned || error instanceof Owned.NotServed))

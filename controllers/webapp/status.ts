@@ -1,4 +1,5 @@
 /** The status of a WebApp, from an observation. Pure. */
+import { Forbidden } from "@homeostat/runtime/client/ApiError"
 import * as Refusal from "@homeostat/runtime/client/Refusal"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import type * as Status from "@homeostat/runtime/controller/Status"
@@ -6,6 +7,7 @@ import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
 import type { Deployment, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Exposure from "./Exposure.ts"
 import * as Probes from "./Probes.ts"
 import type { WebApp, WebAppStatus } from "./WebApp.ts"
 
@@ -40,13 +42,19 @@ export const childOf = <A extends KubernetesObject>(
   if (error instanceof Owned.NotOwned) return { problem: { reason: "NotOwned", message: obstacle ?? error.message } }
   if (error instanceof Owned.NotServed) return { problem: { reason: "NotServed", message: error.message } }
   const message = error instanceof TerminalError ? error.message : Refusal.describe(error)
-  return { object: existing, problem: { reason: "Invalid", message } }
+  const reason = error instanceof Forbidden || Refusal.isDenied(error) ? "Forbidden" : "Invalid"
+  return { object: existing, problem: { reason, message } }
 }
+
+/** The conditions that exist only while their field is used. */
+export const conditionTypes = [Exposure.conditionType]
 
 /** The observation of a reconcile. */
 export interface Observation {
   readonly deployment: Child<Deployment>
   readonly service: Child<Service>
+  /** Absent without `spec.expose`. */
+  readonly route?: Child<Exposure.Route> | undefined
   /** The WebApp's cached pods. */
   readonly pods: ReadonlyArray<Pod>
   /** The controller does not set the replicas of the Deployment. */
@@ -79,12 +87,19 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     seen.service.problem !== undefined
       ? problemFinding(seen.service.problem)
       : { status: "True", reason: "Available", message: `Service ${app.metadata.name} offers port ${app.spec.port}` }
-  const failing = [deployment, service].find(({ status }) => status !== "True")
-  const stalled = [deployment, service].find((finding) => finding.stalled === true)
+  const route = Exposure.findingOf(app, seen.route)
+  const url = seen.route?.object && Exposure.urlOf(app)
+  const pods = [deployment, service]
+  const all = route === undefined ? pods : [...pods, route]
+  const failing = all.find(isFailing)
+  const stalled = all.find(isStalled)
   const ready: Finding =
     failing === undefined
       ? deployment
-      : { ...failing, reason: failing === service || stalled !== undefined ? failing.reason : "ReplicasNotReady" }
+      : {
+          ...failing,
+          reason: failing === service || stalled !== undefined ? failing.reason : notReadyOf(failing === route)
+        }
 
   const condition = (type: string, { status, reason, message }: Finding): Condition.Draft => ({
     type,
@@ -96,6 +111,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     condition(Condition.Ready, ready),
     condition("DeploymentReady", deployment),
     condition("ServiceReady", service),
+    ...(route === undefined ? [] : [condition(Exposure.conditionType, route)]),
     // Both are present only while they are True, as in kstatus.
     ...(failing !== undefined && stalled === undefined
       ? [condition(Condition.Reconciling, { ...failing, status: "True" })]
@@ -108,8 +124,8 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
   return {
     observedGeneration: app.metadata.generation ?? 0,
     phase: phaseOf(app, {
-      stalled: stalled !== undefined,
-      ready: failing === undefined,
+      stalled: pods.some(isStalled),
+      ready: !pods.some(isFailing),
       stopped: wantedReplicas(app, seen) === 0,
       lacking: (rollout?.availableReplicas ?? 0) < wantedReplicas(app, seen),
       serving: (rollout?.readyReplicas ?? 0) > 0
@@ -119,11 +135,20 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     readyReplicas: rollout?.readyReplicas ?? 0,
     availableReplicas: rollout?.availableReplicas ?? 0,
     ...(object === undefined ? {} : { selector: selectorText(object) }),
+    ...(url === undefined ? {} : { url }),
     conditions
   }
 }
 
+const isFailing = ({ status }: Finding): boolean => status !== "True"
+
+const isStalled = ({ stalled }: Finding): boolean => stalled === true
+
+const notReadyOf = (isRoute: boolean): string => (isRoute ? "RouteNotReady" : "ReplicasNotReady")
+
 /**
+ * Speaks of the pods and the Service, and not of the route: a pod that runs does not become Pending without a Gateway.
+ *
  * Running only if every pod runs this generation. After that, a lack of pods is Degraded until the spec changes: only a complete
  * rollout can degrade.
  */

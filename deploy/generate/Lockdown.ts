@@ -141,6 +141,9 @@ export const writesOf = (kinds: ReadonlyArray<CustomResource.Any>): ReadonlyArra
   "update deployments.apps",
   "create services",
   "update services",
+  ...["ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"].flatMap((route) =>
+    ["create", "update", "delete"].map((verb) => `${verb} ${route}`)
+  ),
   "create persistentvolumeclaims",
   ...kinds.flatMap(({ group, plural }) => [`update ${plural}.${group}`, `update ${plural}.${group}/status`]),
   "create customresourcedefinitions.apiextensions.k8s.io",
@@ -280,7 +283,7 @@ const child = {
     objects,
     owners,
     isGivenAway: `oldObject != null && has(oldObject.metadata.annotations) && (${text(intentAnnotation)} in oldObject.metadata.annotations || ${text(adoptAnnotation)} in oldObject.metadata.annotations && oldObject.metadata.annotations[${text(adoptAnnotation)}] == 'true')`,
-    refused: `variables.owners.filter(o, !(o.startsWith('${WebApp.group}/') && o.endsWith(' ${WebApp.kind} ' + object.metadata.name) || o == 'none' && variables.isGivenAway))`
+    refused: `variables.owners.filter(o, !(o.startsWith('${WebApp.group}/') && o.endsWith(' ${WebApp.kind} ' + variables.objects[0].metadata.name) || o == 'none' && variables.isGivenAway))`
   },
   validation: unowned(
     "owner forbidden",
@@ -331,6 +334,16 @@ const services: Rules = {
       "must be empty"
     )
   ]
+}
+
+/** The routes of a WebApp. */
+const routes: Rules = {
+  requests: [
+    requests("networking.k8s.io", ["ingresses"], ["CREATE", "UPDATE", "DELETE"]),
+    requests("gateway.networking.k8s.io", ["httproutes"], ["CREATE", "UPDATE", "DELETE"])
+  ],
+  variables: child.variables,
+  validations: [child.validation]
 }
 
 /** The claim of a Restore has no owner, because its files outlive the Restore. */
@@ -408,6 +421,7 @@ export const policiesOf = (
   movers,
   deployments,
   services,
+  routes,
   claims,
   kinds: ownKinds(kinds),
   crds: definitions(kinds)

@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import * as Record from "effect/Record"
 import * as Cache from "../cache/Cache.ts"
 import { Undeclared } from "../cache/Undeclared.ts"
-import { type ApiError, Forbidden, type Invalid, type ServerError } from "../client/ApiError.ts"
+import { type ApiError, type BadRequest, Forbidden, type Invalid, type ServerError } from "../client/ApiError.ts"
 import type * as Client from "../client/Client.ts"
 import * as Refusal from "../client/Refusal.ts"
 import { type KubernetesObject, keyOf } from "../resource/KubernetesObject.ts"
@@ -44,7 +44,7 @@ export interface Waiting<out A> {
 }
 
 /** Why a child cannot be applied until something else changes. */
-export type Refused = Ownership.NotOwned | NotServed | Forbidden | Invalid | ServerError | TerminalError
+export type Refused = Ownership.NotOwned | NotServed | Forbidden | Invalid | BadRequest | ServerError | TerminalError
 
 /** A child that could not be applied. */
 export interface Failed {
@@ -303,6 +303,7 @@ const isRefused = (error: unknown): error is Refused =>
   error instanceof Forbidden ||
   error instanceof TerminalError ||
   Refusal.isRejection(error) ||
+  Refusal.isDenied(error) ||
   Refusal.isMistyped(error)
 
 const stateOf = (

@@ -87,6 +87,7 @@ const reportOf = (
   }
   if (Refusal.isRejection(error) || Refusal.isMistyped(error))
     return { reason: "Invalid", message: Refusal.describe(error) }
+  if (Refusal.isDenied(error)) return { reason: "Forbidden", message: Refusal.describe(error) }
   if (error instanceof Ownership.NotOwned) return report("NotOwned", error.message)
   if (error instanceof NotServed) return report("NotServed", error.message)
   if (error instanceof TerminalError || error instanceof Undeclared) return report("TerminalError", error.message)
