@@ -1,9 +1,10 @@
 /** The route of a WebApp: its URL and its condition. */
 import { describe, expect, test } from "bun:test"
-import type { Ingress } from "@homeostat/runtime/resource/BuiltIn"
+import type { Deployment, Ingress } from "@homeostat/runtime/resource/BuiltIn"
 import type { HTTPRoute } from "@homeostat/runtime/resource/GatewayKinds"
 import type { ObjectMeta } from "@homeostat/runtime/resource/KubernetesObject"
 import { type Exposure, findingOf, routeOf, urlOf } from "./Exposure.ts"
+import { observe } from "./status.ts"
 import type { WebApp } from "./WebApp.ts"
 
 type Expose = typeof Exposure.Type
@@ -179,6 +180,62 @@ describe("RouteReady of a route that the controller cannot apply", () => {
       stalled: true,
       message:
         "the API server does not serve HTTPRoute: install the CRDs of the Gateway API, or remove spec.expose.gateway to get an Ingress"
+    })
+  })
+})
+
+describe("The status of a WebApp with a route", () => {
+  const complete = { observedGeneration: 1, replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 }
+  const deployment = (status: Deployment["status"]): Deployment => ({
+    metadata: { ...meta, generation: 1 },
+    spec: { replicas: 2, selector: { matchLabels: { app: "shop" } }, template: {} },
+    ...(status && { status })
+  })
+  const published = { object: { metadata: meta, status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } } } }
+  const pending = { object: { metadata: meta } }
+  const refused = { problem: { reason: "NotOwned", message: "why" } } as const
+  const of = (route: Parameters<typeof findingOf>[1], status: Deployment["status"] = complete) => {
+    const {
+      conditions = [],
+      phase,
+      url
+    } = observe(app({ host }), {
+      deployment: { object: deployment(status) },
+      service: { object: { metadata: meta } },
+      route,
+      pods: [],
+      scaledByOthers: false,
+      container: "app",
+      now: 0
+    })
+    const shown = conditions.map(({ reason, status, type }) => `${type} ${status} ${reason}`)
+    return { phase, url, shown }
+  }
+  const pods = ["DeploymentReady True AllReplicasReady", "ServiceReady True Available"]
+
+  test("is ready with its route", () => {
+    expect(of(published)).toEqual({
+      phase: "Running",
+      url: "http://shop.example.com",
+      shown: ["Ready True AllReplicasReady", ...pods, "RouteReady True Published"]
+    })
+  })
+
+  test("is not ready before, while its phase speaks of the pods", () => {
+    expect(of(pending)).toEqual({
+      phase: "Running",
+      url: "http://shop.example.com",
+      shown: ["Ready False RouteNotReady", ...pods, "RouteReady False NotPublished", "Reconciling True NotPublished"]
+    })
+    expect(of(pending, { ...complete, readyReplicas: 0, availableReplicas: 0 }).phase).toBe("Pending")
+    expect(of(published, { ...complete, readyReplicas: 0, availableReplicas: 0 }).phase).toBe("Pending")
+  })
+
+  test("has no URL and is stalled if the route cannot be applied, and its pods are Running", () => {
+    expect(of(refused)).toEqual({
+      phase: "Running",
+      url: undefined,
+      shown: ["Ready False NotOwned", ...pods, "RouteReady False NotOwned", "Stalled True NotOwned"]
     })
   })
 })

@@ -35,7 +35,8 @@ export const describe = (
   declares: (permission: Permission.Permission) => boolean = () => true
 ): string => {
   if (error instanceof ApiError.Invalid) return line(opening + rejection(error))
-  if (error instanceof ApiError.ServerError || error instanceof ApiError.BadRequest) return line(opening + error.message)
+  if (error instanceof ApiError.ServerError || error instanceof ApiError.BadRequest)
+    return line(opening + error.message)
   const permission = Permission.missing(error)
   // The server may list all rules of a role, so the rule to add comes after them.
   const hint = permission === undefined || declares(permission) ? "" : undeclared
