@@ -7,6 +7,7 @@ import { Autoscaling } from "./Autoscaling.ts"
 import { Compute } from "./Compute.ts"
 import { Disruption } from "./Disruption.ts"
 import { EnvVar } from "./Environment.ts"
+import { Exposure } from "./Exposure.ts"
 import { NetworkAccess } from "./NetworkAccess.ts"
 import { Probes } from "./Probes.ts"
 import { Spread } from "./Spread.ts"
@@ -106,6 +107,10 @@ const Spec = Schema.Struct({
     ),
     "Volumes of the pods, mounted into the container."
   ),
+  expose: optional(
+    Exposure,
+    "Clients outside of the cluster reach the application, by an HTTPRoute if gateway is set, and otherwise by an Ingress."
+  ),
   podTemplate: optional(
     Schema.Struct({
       metadata: optional(
@@ -144,9 +149,12 @@ const Status = Schema.Struct({
   selector: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(1024)), { exact: true }).annotations({
     description: "The label selector of the pods, as the scale subresource reports it."
   }),
+  url: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(1300)), { exact: true }).annotations({
+    description: "The address of the application outside of the cluster. It answers when RouteReady is True."
+  }),
   conditions: Schema.optionalWith(Condition.list, { exact: true }).annotations({
     description:
-      "Ready, DeploymentReady and ServiceReady; Autoscaled, DisruptionBudgetReady and NetworkPolicyReady where the spec has these fields; Reconciling and Stalled while they hold."
+      "Ready, DeploymentReady and ServiceReady; RouteReady, Autoscaled, DisruptionBudgetReady and NetworkPolicyReady where the spec has these fields; Reconciling and Stalled while they hold."
   })
 })
 
@@ -165,6 +173,7 @@ export const WebApp = CustomResource.make({
     { name: "Replicas", path: ".spec.replicas" },
     { name: "Ready", path: ".status.readyReplicas" },
     { name: "Phase", path: ".status.phase" },
+    { name: "URL", path: ".status.url" },
     { name: "Age", path: ".metadata.creationTimestamp" }
   ],
   scale: { spec: ".spec.replicas", status: ".status.replicas", selector: ".status.selector" },

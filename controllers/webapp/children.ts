@@ -10,6 +10,7 @@ import {
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Autoscaling from "./Autoscaling.ts"
 import * as Disruption from "./Disruption.ts"
+import * as Exposure from "./Exposure.ts"
 import * as NetworkAccess from "./NetworkAccess.ts"
 import * as PodTemplate from "./PodTemplate.ts"
 import type { Selector } from "./Selector.ts"
@@ -73,6 +74,7 @@ export const childrenOf = (
       }),
       // The Service does not wait until the API server accepts the Deployment.
       service: Owned.child(Service, desiredService(app, existing), { exclusive: exclusiveInService, adoptAnnotation }),
+      route: Exposure.routeOf(app, labelsOf(app), { adoptAnnotation }),
       autoscaler:
         scaling.isWanted && app.spec.autoscaling !== undefined && isScalable
           ? Owned.child(HorizontalPodAutoscaler, Autoscaling.desired(app, app.spec.autoscaling, labelsOf(app)), {

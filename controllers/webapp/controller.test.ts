@@ -5,7 +5,14 @@ import * as Patch from "@homeostat/runtime/client/Patch"
 import type { Request } from "@homeostat/runtime/client/Request"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Manager from "@homeostat/runtime/manager/Manager"
-import { Deployment, Event, HorizontalPodAutoscaler, Namespace, Service } from "@homeostat/runtime/resource/BuiltIn"
+import {
+  Deployment,
+  Event,
+  HorizontalPodAutoscaler,
+  Ingress,
+  Namespace,
+  Service
+} from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import { eventually } from "@homeostat/testkit/Eventually"
@@ -263,6 +270,41 @@ describe("a WebApp that is deleted while its watch is 20 s behind", () => {
       // The manager sees that a child is gone, and reads the WebApp before it creates the child again.
       expect(writes.filter((write) => !write.includes("/events"))).toEqual([])
       expect((yield* Client.list(Deployment, { namespace: key.namespace })).items).toEqual([])
+    })
+  )
+})
+
+describe("A WebApp whose Ingress an admission webhook denies, as ingress-nginx does for the host of another one", () => {
+  let isDenied = true
+  const denial = 'admission webhook "validate.nginx.test" denied the request: host "shop.test" is defined already'
+  const denying = Layer.effect(
+    Transport.Transport,
+    Effect.map(Transport.Transport, (next) => ({
+      ...next,
+      send: (request: Request) =>
+        isDenied && request.method === "PATCH" && request.path.includes("/ingresses/")
+          ? Effect.succeed({
+              status: 400,
+              headers: new Headers(),
+              body: JSON.stringify({ kind: "Status", code: 400, reason: "BadRequest", message: denial })
+            })
+          : next.send(request)
+    }))
+  )
+  const denied = Harness.make({ crds: [Crd.of(WebApp)], manager: Effect.provide(manager, denying) })
+  const app = Client.get(WebApp, key)
+
+  denied("runs, says why in RouteReady, and gets its Ingress when the webhook accepts it", () =>
+    Effect.gen(function* () {
+      isDenied = true
+      const spec = { image: "registry.test/web:1", replicas: 1, expose: { host: "shop.test" } }
+      yield* Client.create(WebApp, { metadata: key, spec })
+      const { status } = yield* eventually("it runs", app, ({ status }) => status?.phase === "Running")
+      expect(Condition.find(status?.conditions, "RouteReady")).toMatchObject({ status: "False", reason: "Forbidden" })
+      expect(Condition.find(status?.conditions, "RouteReady")?.message).toContain(denial)
+      expect(Condition.isTrue(status?.conditions, "Reconciling")).toBe(true)
+      isDenied = false
+      yield* eventually("there is an Ingress", Client.get(Ingress, key), () => true)
     })
   )
 })

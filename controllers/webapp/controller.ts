@@ -25,8 +25,9 @@ import {
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { childrenOf, defaultContainer, manager, managers } from "./children.ts"
+import * as Exposure from "./Exposure.ts"
 import * as Others from "./Others.ts"
-import { childOf, observe, podTrouble, untilLate } from "./status.ts"
+import { childOf, conditionTypes, observe, podTrouble, untilLate } from "./status.ts"
 import { WebApp } from "./WebApp.ts"
 
 const podLabels = `app.kubernetes.io/managed-by in (${managers.join(",")})`
@@ -47,7 +48,7 @@ const podIndex: Index.Definition = { name: "webapp.deployment", values: (pod) =>
 export const controller = Controller.make("webapp", {
   for: WebApp,
   fieldManager: manager,
-  owns: [Deployment, Service, Owned.kind(NetworkPolicy, { removes: true }), ...Others.owns],
+  owns: [Deployment, Service, Owned.kind(NetworkPolicy, { removes: true }), ...Exposure.kinds, ...Others.owns],
   watches: [
     Trigger.on(Pod, {
       labelSelector: podLabels,
@@ -71,18 +72,18 @@ export const controller = Controller.make("webapp", {
       const { children, existing, obstacle, ...chosen } = childrenOf(app, { deployment: cached, autoscalers, budgets })
       const { states } = yield* Owned.allSettled(app, children)
       const failure = failureOf(states)
-      if (failure instanceof ApiError.Forbidden) return yield* failure
+      // The runtime reports it in the status. A route that is forbidden leaves the report about the pods to this controller.
+      if (failure instanceof ApiError.Forbidden && failure !== errorOf(states.route)) return yield* failure
       const deployment = childOf(states.deployment, existing, obstacle)
       const service = childOf(states.service)
+      const route = states.route && childOf<Exposure.Route>(states.route)
       const networkPolicy = states.networkPolicy && childOf(states.networkPolicy)
       const autoscaler = states.autoscaler && childOf(states.autoscaler)
       const budget = states.budget && childOf(states.budget)
       const { items: pods } = yield* Cache.list(Pod, { index: { name: podIndex.name, value: keyString(keyOf(app)) } })
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      yield* Status.update(
-        app,
-        observe(app, { ...chosen, deployment, service, networkPolicy, autoscaler, budget, pods, now })
-      )
+      const seen = { deployment, service, route, networkPolicy, autoscaler, budget, pods, now }
+      yield* Status.update(app, observe(app, { ...chosen, ...seen }), { conditionTypes })
       if (failure !== undefined) return yield* failure
       const wait = untilLate(pods, now)
       return wait === undefined ? Result.done : Result.requeueAfter(wait)
@@ -93,11 +94,14 @@ export const controller = Controller.make("webapp", {
 const troubleOf = (object: unknown): string | undefined =>
   podTrouble(object === undefined ? [] : [object as Pod], defaultContainer, Number.POSITIVE_INFINITY)?.message
 
+const errorOf = (state: Owned.State<KubernetesObject> | undefined) =>
+  state?._tag === "Failed" ? state.error : undefined
+
 /**
- * The first error of a child, which fails the attempt after the other children were applied. A child of another owner fails nothing: its
- * change or removal triggers the WebApp.
+ * The first error of a child, which fails the attempt after the other children were applied. A child of another owner, or of a kind that
+ * is not served, fails nothing: the change or removal of that child, or the kind, triggers the WebApp.
  */
 const failureOf = (states: { readonly [name: string]: Owned.State<KubernetesObject> | undefined }) =>
   Object.values(states)
-    .flatMap((state) => (state?._tag === "Failed" ? [state.error] : []))
-    .find((error) => !(error instanceof Owned.NotOwned))
+    .flatMap((state) => errorOf(state) ?? [])
+    .find((error) => !(error instanceof Owned.NotOwned || error instanceof Owned.NotServed))

@@ -1,4 +1,5 @@
 /** The status of a WebApp, from an observation. Pure. */
+import { Forbidden } from "@homeostat/runtime/client/ApiError"
 import * as Refusal from "@homeostat/runtime/client/Refusal"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import type * as Status from "@homeostat/runtime/controller/Status"
@@ -15,6 +16,7 @@ import * as Condition from "@homeostat/runtime/resource/Condition"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Autoscaling from "./Autoscaling.ts"
 import * as Disruption from "./Disruption.ts"
+import * as Exposure from "./Exposure.ts"
 import * as NetworkAccess from "./NetworkAccess.ts"
 import * as Probes from "./Probes.ts"
 import * as Selector from "./Selector.ts"
@@ -25,7 +27,10 @@ export type Child<A> =
   | { readonly object: A; readonly problem?: undefined }
   | {
       readonly object?: A | undefined
-      readonly problem: { readonly reason: "NotOwned" | "Invalid" | "Waiting"; readonly message: string }
+      readonly problem: {
+        readonly reason: "NotOwned" | "NotServed" | "Forbidden" | "Invalid" | "Waiting"
+        readonly message: string
+      }
     }
 
 /**
@@ -46,14 +51,26 @@ export const childOf = <A extends KubernetesObject>(
   }
   const { error } = state
   if (error instanceof Owned.NotOwned) return { problem: { reason: "NotOwned", message: obstacle ?? error.message } }
+  if (error instanceof Owned.NotServed) return { problem: { reason: "NotServed", message: error.message } }
   const message = error instanceof TerminalError ? error.message : Refusal.describe(error)
-  return { object: existing, problem: { reason: "Invalid", message } }
+  const reason = error instanceof Forbidden || Refusal.isDenied(error) ? "Forbidden" : "Invalid"
+  return { object: existing, problem: { reason, message } }
 }
+
+/** The conditions that exist only while their field is used. */
+export const conditionTypes = [
+  Exposure.conditionType,
+  Autoscaling.conditionType,
+  Disruption.conditionType,
+  NetworkAccess.conditionType
+]
 
 /** The observation of a reconcile. */
 export interface Observation {
   readonly deployment: Child<Deployment>
   readonly service: Child<Service>
+  /** Absent without `spec.expose`. */
+  readonly route?: Child<Exposure.Route> | undefined
   /** The WebApp's cached pods. */
   readonly pods: ReadonlyArray<Pod>
   /** Who sets the replicas of the Deployment. */
@@ -92,13 +109,19 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
       ? problemFinding(seen.service.problem)
       : { status: "True", reason: "Available", message: `Service ${app.metadata.name} offers port ${app.spec.port}` }
   const network = seen.networkPolicy?.problem && problemFinding(seen.networkPolicy.problem)
-  const findings = [deployment, service, ...(network === undefined ? [] : [network])]
-  const failing = findings.find(({ status }) => status !== "True")
-  const stalled = findings.find((finding) => finding.stalled === true)
+  const route = Exposure.findingOf(app, seen.route)
+  const url = seen.route?.object && Exposure.urlOf(app)
+  const pods = [deployment, service, ...(network === undefined ? [] : [network])]
+  const all = route === undefined ? pods : [...pods, route]
+  const failing = all.find(isFailing)
+  const stalled = all.find(isStalled)
   const ready: Finding =
     failing === undefined
       ? deployment
-      : { ...failing, reason: failing === service || stalled !== undefined ? failing.reason : "ReplicasNotReady" }
+      : {
+          ...failing,
+          reason: failing === service || stalled !== undefined ? failing.reason : notReadyOf(failing === route)
+        }
 
   const condition = (type: string, { status, reason, message }: Finding): Condition.Draft => ({
     type,
@@ -110,6 +133,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     condition(Condition.Ready, ready),
     condition("DeploymentReady", deployment),
     condition("ServiceReady", service),
+    ...(route === undefined ? [] : [condition(Exposure.conditionType, route)]),
     ...[
       NetworkAccess.condition(app, seen.networkPolicy?.problem),
       Autoscaling.condition(app, seen.scaling, seen.autoscaler ?? {}),
@@ -127,8 +151,8 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
   return {
     observedGeneration: app.metadata.generation ?? 0,
     phase: phaseOf(app, {
-      stalled: stalled !== undefined,
-      ready: failing === undefined,
+      stalled: pods.some(isStalled),
+      ready: !pods.some(isFailing),
       stopped: wantedReplicas(seen) === 0,
       lacking: (rollout?.availableReplicas ?? 0) < wantedReplicas(seen),
       serving: (rollout?.readyReplicas ?? 0) > 0
@@ -138,11 +162,20 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     readyReplicas: rollout?.readyReplicas ?? 0,
     availableReplicas: rollout?.availableReplicas ?? 0,
     ...(object === undefined ? {} : { selector: Selector.textOf(object.spec?.selector ?? {}) }),
+    ...(url === undefined ? {} : { url }),
     conditions
   }
 }
 
+const isFailing = ({ status }: Finding): boolean => status !== "True"
+
+const isStalled = ({ stalled }: Finding): boolean => stalled === true
+
+const notReadyOf = (isRoute: boolean): string => (isRoute ? "RouteNotReady" : "ReplicasNotReady")
+
 /**
+ * Speaks of the pods and the Service, and not of the route: a pod that runs does not become Pending without a Gateway.
+ *
  * Running only if every pod runs this generation. After that, a lack of pods is Degraded until the spec changes: only a complete
  * rollout can degrade.
  */

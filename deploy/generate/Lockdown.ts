@@ -25,7 +25,7 @@ import {
   unowned,
   validation
 } from "./Rules.ts"
-import { autoscalers, budgets, child, companions, networkPolicies } from "./WebAppPolicies.ts"
+import { autoscalers, budgets, child, companions, networkPolicies, routeKinds, routes } from "./WebAppPolicies.ts"
 
 /** A ValidatingAdmissionPolicy or its binding. */
 export interface Policy {
@@ -83,7 +83,7 @@ export const writesOf = (kinds: ReadonlyArray<CustomResource.Any>): ReadonlyArra
   "update deployments.apps",
   "create services",
   "update services",
-  ...companions.flatMap((resource) => ["create", "update", "delete"].map((verb) => `${verb} ${resource}`)),
+  ...[...companions, ...routeKinds].flatMap((each) => ["create", "update", "delete"].map((verb) => `${verb} ${each}`)),
   "create persistentvolumeclaims",
   ...kinds.flatMap(({ group, plural }) => [`update ${plural}.${group}`, `update ${plural}.${group}/status`]),
   "create customresourcedefinitions.apiextensions.k8s.io",
@@ -340,6 +340,7 @@ export const policiesOf = (
   autoscalers,
   budgets,
   access: networkPolicies,
+  routes,
   claims,
   kinds: ownKinds(kinds),
   crds: definitions(kinds)

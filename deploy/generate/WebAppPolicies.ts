@@ -71,3 +71,16 @@ export const networkPolicies = companion(
   ),
   validation("variables.selects", "podSelector forbidden", "'{}'", "must select the pods of the WebApp")
 )
+
+/** The kinds of routes. */
+export const routeKinds = ["ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"] as const
+
+/** The route of a WebApp. */
+export const routes: Rules = {
+  requests: [
+    requests("networking.k8s.io", ["ingresses"], ["CREATE", "UPDATE", "DELETE"]),
+    requests("gateway.networking.k8s.io", ["httproutes"], ["CREATE", "UPDATE", "DELETE"])
+  ],
+  variables: child.variables,
+  validations: [child.validation]
+}

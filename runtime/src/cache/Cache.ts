@@ -50,6 +50,11 @@ export interface InformerOptions {
   readonly indexes?: ReadonlyArray<Index.Definition> | undefined
   /** The parts of each object that the informer keeps. Each transform of a kind has its own informer. */
   readonly transform?: Transform.Transform | undefined
+  /**
+   * Whether the caller can work without the kind. While the API server does not serve the kind, the informer is empty and `settled`.
+   * Default false.
+   */
+  readonly optional?: boolean | undefined
 }
 
 /** Reads of the local copy. */
@@ -92,7 +97,7 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
       resources: ReadonlyArray<Resource.Any>
     ) => Effect.Effect<ReadonlyArray<Dependent>>
     readonly informers: () => ReadonlyArray<Informer.Informer>
-    /** Waits until every informer declared so far has synced. */
+    /** Waits until every informer declared so far has synced. An optional kind that the API server does not serve counts as synced. */
     readonly synced: Effect.Effect<void>
   }
 >() {}
@@ -162,7 +167,10 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     return name ?? `${number}`
   }
 
-  const informer = (resource: Resource.Any, { indexes = [], labelSelector, transform }: InformerOptions = {}) =>
+  const informer = (
+    resource: Resource.Any,
+    { indexes = [], labelSelector, optional = false, transform }: InformerOptions = {}
+  ) =>
     Effect.suspend(() => {
       for (const definition of [Index.byNamespace, Index.byOwner, ...indexes]) define(resource, definition)
       const parts = transform === undefined ? "" : `#${partsOf(transform)}`
@@ -171,6 +179,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
       if (existing === undefined || indexes.length > 0) read = new WeakMap()
       if (existing !== undefined) {
         for (const index of indexes) existing.addIndex(index)
+        existing.declare(optional)
         return Effect.succeed(existing.informer)
       }
       const handle = Informer.make({
@@ -179,6 +188,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         indexes,
         namespaces: resource.namespaced ? namespaces : [undefined],
         source: listerWatcherOf(client, resource, labelSelector),
+        optional,
         transform: transform?.apply,
         clock,
         counted: metered.counted(Resource.nameOf(resource))
@@ -302,7 +312,11 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
       }),
     informers: () => Array.from(handles.values(), (handle) => handle.informer),
     synced: Effect.suspend(() =>
-      Effect.forEach([...handles.values()], (handle) => handle.informer.synced, { discard: true })
+      Effect.forEach(
+        [...handles.values()],
+        ({ informer }) => (informer.isOptional() ? informer.settled : informer.synced),
+        { discard: true }
+      )
     )
   })
 })

@@ -28,8 +28,9 @@ export const make = (informers: () => ReadonlyArray<Informer>): Effect.Effect<Ca
 
     const collect = (): void => {
       const kinds = new Map<string, { objects: number; bytes: number; idleMillis: number }>()
-      for (const { resource, state, store } of informers()) {
+      for (const { isAbsent, isOptional, resource, state, store } of informers()) {
         const kind = Resource.nameOf(resource)
+        if (isOptional()) registry.gauge(Metric.kindServed, { kind }).set(isAbsent() ? 0 : 1)
         const sum = kinds.get(kind) ?? { objects: 0, bytes: 0, idleMillis: 0 }
         const { idleMillis, meanSize } = state()
         sum.objects += store.size()

@@ -30,9 +30,11 @@ export interface InformerState {
    * - `synced`: the informer follows the server
    * - `failing`: a request fails and is retried; a synced informer keeps its objects, which may be old
    * - `missing`: the server does not serve the kind; a synced informer keeps its objects
+   * - `absent`: the server does not serve the kind, which is optional; the informer has no objects, and looks for the kind every 30 to 45
+   *   seconds
    */
-  readonly status: "syncing" | "synced" | "failing" | "missing"
-  /** Whether the first list has completed. */
+  readonly status: "syncing" | "synced" | "failing" | "missing" | "absent"
+  /** Whether the first list has completed, or the kind is absent. */
   readonly synced: boolean
   /** The problem in one line, with the kind and the missing permission, if that is the cause. */
   readonly problem: string | undefined
@@ -74,6 +76,14 @@ export interface Informer {
   readonly subscribe: (listener: Listener, options?: { readonly existing?: boolean }) => () => void
   /** Waits until the first list is complete and the listeners have received it. Has no timeout: `state` has the problem. */
   readonly synced: Effect.Effect<void>
+  /** The same, or until the server answers that it does not serve the kind, which is optional for some user of the informer. */
+  readonly settled: Effect.Effect<void>
+  /** Whether every user of the informer can work without the kind. */
+  readonly isOptional: () => boolean
+  /** Whether the kind is optional for some user, and the server does not serve it: the informer has no objects. */
+  readonly isAbsent: () => boolean
+  /** Calls `listener` when {@link isAbsent} changes, until the returned function is called. A listener must not block. */
+  readonly onServed: (listener: (isServed: boolean) => void) => () => void
   readonly state: () => InformerState
 }
 
@@ -85,6 +95,8 @@ export interface Handle {
   /** Takes the answer to an own write. */
   readonly written: (write: WriteBroadcaster.Write) => void
   readonly addIndex: (definition: Index.Definition) => void
+  /** Adds a user, who can work without the kind if it is optional. */
+  readonly declare: (optional: boolean) => void
 }
 
 /** The settings of an informer. */
@@ -95,6 +107,8 @@ export interface Options {
   /** Each has its own watch; `undefined` stands for all namespaces. */
   readonly namespaces: ReadonlyArray<string | undefined>
   readonly source: (namespace: string | undefined) => ListerWatcher
+  /** Whether the first user can work without the kind. Default false. */
+  readonly optional?: boolean | undefined
   /** The parts of each object that are kept; all of them by default. */
   readonly transform?: Transform.Transform["apply"] | undefined
   readonly clock: Clock.Clock
@@ -127,6 +141,11 @@ export const make = (options: Options): Handle => {
   const listeners = new Set<Listener>()
   const defects: Array<unknown> = []
   const done = Deferred.unsafeMake<void>(FiberId.none)
+  const settled = Deferred.unsafeMake<void>(FiberId.none)
+  const servedListeners = new Set<(isServed: boolean) => void>()
+  let isForSome = options.optional === true
+  let isForAll = isForSome
+  let wasAbsent = false
   const reasons: { [reason in Reflector.Reason]?: number } = {}
   let restarts = 0
   let relists = 0
@@ -166,22 +185,55 @@ export const make = (options: Options): Handle => {
 
   const isSynced = (): boolean => feeds.every(({ mirror }) => mirror.synced())
 
+  const isFeedAbsent = ({ state }: Feed): boolean => state?.isAbsent === true
+
+  const isAbsent = (): boolean =>
+    feeds.some(isFeedAbsent) && feeds.every((feed) => isFeedAbsent(feed) || feed.mirror.synced())
+
+  /** Reports a kind that the server serves no longer, or again, after the listeners have its changes. */
+  const tellServed = (): void => {
+    const now = isAbsent()
+    if (now) Deferred.unsafeDone(settled, Effect.void)
+    if (now === wasAbsent || (!now && !isSynced())) return
+    wasAbsent = now
+    for (const listener of servedListeners) {
+      try {
+        listener(!now)
+      } catch (defect) {
+        defects.push(defect)
+      }
+    }
+  }
+
   /** The problem of a resumed watch is over when the watch has held for {@link unbrokenMillis}, with or without events. */
   const problemOf = ({ movedAt, state }: Feed): Problem.Problem | undefined => {
     const isOver =
       state?.problem?.isInStream === true &&
       state.phase._tag === "Watching" &&
       Time.monotonic(clock) - movedAt >= unbrokenMillis
-    return isOver ? undefined : state?.problem
+    // The absence of an optional kind is not a problem.
+    return isOver || (isForAll && state?.isAbsent === true && state.problem?.kind === "missing")
+      ? undefined
+      : state?.problem
   }
 
-  const describe = (feed: Feed): string | undefined =>
-    feed.state?.problem === undefined
-      ? undefined
-      : Problem.describe(feed.state.problem, resource, feed.mirror.namespace)
+  const describe = (feed: Feed): string | undefined => {
+    const { problem } = feed.state ?? {}
+    if (problem === undefined) return undefined
+    return isForAll && isFeedAbsent(feed) && problem.kind === "missing"
+      ? Problem.describeAbsent(resource)
+      : Problem.describe(problem, resource, feed.mirror.namespace)
+  }
 
   /** One answer of 429 is not worth a report: the server sends it while it creates the storage of a new kind. */
   const isBrief = ({ state }: Feed): boolean => state?.problem?.kind === "throttled" && state.failures < 2
+
+  /** The line about a problem, or about its end. Several namespaces lack an optional kind together, so one line is enough. */
+  const lineOf = (feed: Feed, problem: string | undefined): Effect.Effect<void> => {
+    if (problem === undefined) return Effect.logInfo(`${Resource.nameOf(resource)}: recovered`)
+    if (problem !== Problem.describeAbsent(resource)) return Effect.logWarning(problem)
+    return feed === feeds[0] ? Effect.logInfo(problem) : Effect.void
+  }
 
   /** Logs a new problem, a recovery, and the errors of listeners, each once. */
   const report = (feed: Feed): Effect.Effect<void> | undefined => {
@@ -195,9 +247,7 @@ export const make = (options: Options): Handle => {
       )
     )
     if (problem !== feed.reported) {
-      lines.push(
-        problem === undefined ? Effect.logInfo(`${Resource.nameOf(resource)}: recovered`) : Effect.logWarning(problem)
-      )
+      lines.push(lineOf(feed, problem))
       feed.reported = problem
     }
     return Effect.all(lines, { discard: true })
@@ -210,7 +260,8 @@ export const make = (options: Options): Handle => {
       if (edit._tag === "Apply") for (const event of edit.events) if ("object" in event) sample.take(event.object)
       const changes = feed.mirror.edit(edit)
       if (changes.length > 0) for (const listener of listeners) notify(listener, changes)
-      if (edit._tag === "Commit" && isSynced()) Deferred.unsafeDone(done, Effect.void)
+      if (edit._tag === "Commit" && isSynced())
+        for (const each of [done, settled]) Deferred.unsafeDone(each, Effect.void)
     },
     counted: (what, reason) => {
       if (what === "Restarted") restarts++
@@ -224,6 +275,7 @@ export const make = (options: Options): Handle => {
     moved: (state) => {
       feed.state = state
       feed.movedAt = Time.monotonic(clock)
+      if (isForSome) tellServed()
       return report(feed)
     }
   })
@@ -235,7 +287,7 @@ export const make = (options: Options): Handle => {
 
   /** Restarts a watch after a defect, which would otherwise leave a stale copy unnoticed. */
   const follow = (feed: Feed): Effect.Effect<never> =>
-    Watcher.run(listerWatcherOf(feed), sink(feed)).pipe(
+    Watcher.run(listerWatcherOf(feed), sink(feed), () => isForSome).pipe(
       Effect.catchAllDefect((defect) =>
         Effect.zipRight(
           Effect.logError(`the watch of ${Resource.nameOf(resource)} failed unexpectedly, retrying in 5 s`, defect),
@@ -246,7 +298,8 @@ export const make = (options: Options): Handle => {
     )
 
   const state = (): InformerState => {
-    const synced = isSynced()
+    const absent = isForAll && isAbsent()
+    const synced = absent || isSynced()
     const troubled = feeds.find((feed) => problemOf(feed) !== undefined)
     const cause = troubled?.state?.problem
     let resourceVersion: string | undefined
@@ -259,7 +312,16 @@ export const make = (options: Options): Handle => {
         resourceVersion = version
     }
     return {
-      status: cause !== undefined ? (cause.kind === "missing" ? "missing" : "failing") : synced ? "synced" : "syncing",
+      status:
+        cause !== undefined
+          ? cause.kind === "missing"
+            ? "missing"
+            : "failing"
+          : absent
+            ? "absent"
+            : synced
+              ? "synced"
+              : "syncing",
       synced,
       problem: troubled === undefined ? undefined : describe(troubled),
       cause,
@@ -269,7 +331,8 @@ export const make = (options: Options): Handle => {
       reasons: { ...reasons },
       lastEventAt,
       overlaid: feeds.reduce((sum, { mirror }) => sum + mirror.overlay.size(), 0),
-      idleMillis: Time.monotonic(clock) - Math.min(...feeds.map(({ heardAt }) => heardAt)),
+      // Nobody waits for news of a kind that does not exist.
+      idleMillis: absent ? 0 : Time.monotonic(clock) - Math.min(...feeds.map(({ heardAt }) => heardAt)),
       meanSize: sample.mean()
     }
   }
@@ -301,6 +364,16 @@ export const make = (options: Options): Handle => {
       }
     },
     synced: Deferred.await(done),
+    settled: Deferred.await(settled),
+    isOptional: () => isForAll,
+    isAbsent,
+    onServed: (listener) => {
+      const subscribed = (isServed: boolean): void => listener(isServed)
+      servedListeners.add(subscribed)
+      return () => {
+        servedListeners.delete(subscribed)
+      }
+    },
     state
   }
 
@@ -321,6 +394,10 @@ export const make = (options: Options): Handle => {
           return overlay.deleted(effect.key, effect.uid, effect.resourceVersion)
       }
     },
-    addIndex: table.addIndex
+    addIndex: table.addIndex,
+    declare: (optional) => {
+      if (optional) isForSome = true
+      else isForAll = false
+    }
   }
 }

@@ -15,7 +15,7 @@ export interface Mirror {
   readonly overlay: Overlay.Overlay
   /** Executes an edit and returns its changes in order. The store is up to date when it returns. */
   readonly edit: (edit: Edit) => ReadonlyArray<Change>
-  /** Whether the first list has completed. */
+  /** Whether a list has completed. False while the server does not serve the kind, which is optional. */
   readonly synced: () => boolean
 }
 
@@ -35,6 +35,8 @@ export const make = (options: {
   const overlay = Overlay.make(table, namespace)
   let staged = new Map<string, KubernetesObject>()
   let synced = false
+  /** Whether no list has completed yet, and the kind was not absent: the objects are not news. */
+  let isFirst = true
 
   /** Stores an object and adds the change to `changes`. */
   const put = (key: string, object: KubernetesObject, how: How, changes: Array<Change>): void => {
@@ -66,7 +68,7 @@ export const make = (options: {
   const stage = (objects: ReadonlyArray<KubernetesObject>, how: How, changes: Array<Change>): void => {
     for (const object of objects) {
       const key = keyString(object.metadata)
-      if (!synced) put(key, object, how, changes)
+      if (isFirst) put(key, object, how, changes)
       const known = overlay.base(key)
       // Most objects are unchanged in a later list: keep the stored ones, so that the new ones become garbage at once.
       staged.set(key, known !== undefined && isSame(known, object) ? known : object)
@@ -77,10 +79,22 @@ export const make = (options: {
     overlay.relisted(resourceVersion)
     const gone = Array.from(overlay.keys()).filter((key) => !staged.has(key))
     for (const key of gone) drop(key, undefined, { ...how, initial: false, relisted: true }, changes)
-    const found = { ...how, relisted: synced }
+    const found = { ...how, relisted: !isFirst }
     for (const [key, object] of staged) put(key, object, found, changes)
     staged = new Map()
     synced = true
+    isFirst = false
+  }
+
+  /** Nothing of the kind exists any more, own writes included. */
+  const clear = (how: How, changes: Array<Change>): void => {
+    staged = new Map()
+    overlay.relisting()
+    overlay.relisted("")
+    for (const key of Array.from(overlay.keys()))
+      drop(key, undefined, { ...how, initial: false, relisted: true }, changes)
+    synced = false
+    isFirst = false
   }
 
   return {
@@ -88,7 +102,7 @@ export const make = (options: {
     overlay,
     synced: () => synced,
     edit: (edit) => {
-      const how: How = { initial: !synced, relisted: false, receivedAt: clock.unsafeCurrentTimeMillis() }
+      const how: How = { initial: isFirst, relisted: false, receivedAt: clock.unsafeCurrentTimeMillis() }
       const changes: Array<Change> = []
       switch (edit._tag) {
         case "Begin":
@@ -100,6 +114,9 @@ export const make = (options: {
           break
         case "Commit":
           commit(edit.resourceVersion, how, changes)
+          break
+        case "Absent":
+          clear(how, changes)
           break
         case "Apply":
           for (const event of edit.events) {

@@ -91,9 +91,16 @@ export const delay = (kind: Kind, attempt: number, atLeast = 0): number => {
   return Math.max(atLeast, Math.min(cap, base * 2 ** Math.min(attempt - 1, 16)))
 }
 
+/** The delay in ms after the `attempt`-th look (from 1) for an optional kind that the server does not serve. Jitter adds up to half. */
+export const lookMillis = (attempt: number): number => Math.min(30_000, 1000 * 2 ** Math.min(attempt - 1, 16))
+
 /** The Retry-After of the server, in ms; 0 if it sent none. */
 export const retryAfter = (error: ApiError | undefined): number =>
   (error === undefined ? undefined : askedMillis(error)) ?? 0
+
+/** One line about an optional kind that the server does not serve. */
+export const describeAbsent = (resource: Resource.Any): string =>
+  `${Resource.nameOf(resource)}: the API server does not serve ${Resource.apiVersionOf(resource)} ${resource.kind}, and the controllers run without the kind; the manager looks for it every 30 to 45 seconds`
 
 /** One line with the verb, the kind, the namespace, the error and the fix. */
 export const describe = (problem: Problem, resource: Resource.Any, namespace: string | undefined): string => {

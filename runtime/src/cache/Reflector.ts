@@ -13,8 +13,11 @@
  * Objects appear in the copy in the order of their writes. The copy may skip a state, but never the last one. No answer of the server,
  * and no missing answer, stops the reflector. A failed request leaves the copy as it is, even a 404 for the kind: before a deleted
  * CRD is gone, the watch delivers the deletion of all its objects.
+ *
+ * An optional kind may be absent: the server answers that it does not serve the path. Then the copy becomes empty, and the reflector looks
+ * for the kind at a slow pace. No other error makes a kind absent.
  */
-import type { ApiError } from "../client/ApiError.ts"
+import { type ApiError, isUnserved } from "../client/ApiError.ts"
 import type * as Watch from "../client/Watch.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type { Page } from "./ListerWatcher.ts"
@@ -54,6 +57,10 @@ export interface State {
   readonly relists: number
   /** Watches in a row that broke before the first new event. */
   readonly breaks: number
+  /** Answers in a row that the server does not serve the kind. */
+  readonly unserved: number
+  /** Whether the kind is optional, and the server does not serve it. Holds until the next complete list. */
+  readonly isAbsent: boolean
   /** The current problem, if any. A watch that breaks is a problem from the {@link reportLimit}-th time on. */
   readonly problem: Problem.Problem | undefined
 }
@@ -85,6 +92,8 @@ export type Edit =
   | { readonly _tag: "Commit"; readonly resourceVersion: string }
   /** Events in order; those without an object only move the resourceVersion. */
   | { readonly _tag: "Apply"; readonly events: ReadonlyArray<Watch.Event>; readonly resourceVersion: string }
+  /** The server does not serve the kind, which is optional: there are no objects. */
+  | { readonly _tag: "Absent" }
 
 /** An action for the watcher. The last action of a step is `Ask`, `Read` or `Wait`. */
 export type Action =
@@ -110,6 +119,11 @@ export const idleLimit = 2
 export const reportLimit = 5
 /** Watches in a row that break without an event before the reflector lists: an event may be unreadable. */
 export const breakLimit = 10
+/**
+ * Answers in a row that the server does not serve a kind, after which the copy of an optional kind becomes empty. One answer may come from
+ * a server that does not have a new version of the CRD yet.
+ */
+export const absentLimit = 3
 /** A watch that ends sooner counts as failed: to resume it at once would be a hot loop. */
 export const shortMillis = 1000
 
@@ -154,8 +168,22 @@ const retry = (state: State, request: Request, problem: Problem.Problem, before:
   return wait({ ...next, problem }, request, millis, before)
 }
 
-const refused = (state: State, request: Request, error: ApiError): Step => {
+/** The server does not serve an optional kind. Without a copy, the first answer is enough: objects that were never there cannot be lost. */
+const unserved = (state: State, problem: Problem.Problem): Step => {
+  const next: State = { ...state, unserved: state.unserved + 1, problem }
+  const millis = Problem.lookMillis(next.unserved)
+  if (state.isAbsent || (state.resourceVersion !== undefined && next.unserved < absentLimit)) {
+    return wait(next, resume(next), millis)
+  }
+  return wait({ ...next, ...absent }, first, millis, [{ _tag: "Absent" }])
+}
+
+const absent = { isAbsent: true, resourceVersion: undefined } as const
+
+const refused = (before: State, request: Request, error: ApiError, isOptional: boolean): Step => {
   const problem = Problem.of(error, verbOf(request))
+  if (isOptional && isUnserved(error)) return unserved(before, problem)
+  const state: State = before.unserved === 0 ? before : { ...before, unserved: 0 }
   switch (problem.kind) {
     case "expired":
       return isFirst(request) ? retry(state, request, problem) : relist(state, "expired")
@@ -196,7 +224,7 @@ const idle = (state: State): Step => {
 }
 
 /** The counters of a state without a problem. */
-const well = { failures: 0, losses: 0, empties: 0, idles: 0, breaks: 0, problem: undefined }
+const well = { failures: 0, losses: 0, empties: 0, idles: 0, breaks: 0, unserved: 0, problem: undefined }
 
 /** The resourceVersion after these events; `before` if they contain none. */
 const reached = (events: ReadonlyArray<Watch.Event>, before: string): string => {
@@ -234,6 +262,7 @@ const received = (state: State, quiet: boolean, from: string, events: ReadonlyAr
 const committed = (state: State, resourceVersion: string): State => ({
   ...state,
   ...well,
+  isAbsent: false,
   phase: { _tag: "Watching", quiet: false },
   resourceVersion
 })
@@ -256,25 +285,29 @@ export const initial: State = {
   phase: { _tag: "Waiting", request: first },
   resourceVersion: undefined,
   ...well,
-  relists: 0
+  relists: 0,
+  isAbsent: false
 }
 
 /**
  * One transition. An input that is impossible in the phase changes nothing and returns no action.
+ *
+ * @param isOptional whether the copy of a kind that the server does not serve is empty
  */
-export const step = (state: State, input: Input): Step => {
+export const step = (state: State, input: Input, isOptional = false): Step => {
   const { phase } = state
   switch (phase._tag) {
     case "Waiting":
       return input._tag === "Elapsed" ? ask(state, phase.request) : [state, []]
     case "Asking":
-      if (input._tag === "Failed") return refused(state, phase.request, input.error)
+      if (input._tag === "Failed") return refused(state, phase.request, input.error, isOptional)
       if (input._tag === "Listed") return phase.request._tag === "List" ? listed(state, input.page) : [state, []]
       if (input._tag !== "Opened" || phase.request._tag === "List") return [state, []]
       return [
         {
           ...state,
           phase: { _tag: "Watching", quiet: true },
+          unserved: 0,
           problem: state.problem?.isInStream === true ? state.problem : undefined
         },
         [{ _tag: "Read" }]

@@ -37,7 +37,7 @@ export interface Server {
   /** Holds back all watch events until `release`. */
   readonly hold: () => void
   readonly release: () => void
-  /** The status code that rejects a request; undefined to accept it. */
+  /** The status code that rejects a request; undefined to accept it. 404: the kind is not served. */
   refuse: (path: string) => number | undefined
   /** Ends all watches normally. */
   readonly endWatches: () => void
@@ -51,12 +51,16 @@ export interface Server {
 const encoder = new TextEncoder()
 const line = (value: unknown): Uint8Array => encoder.encode(`${JSON.stringify(value)}\n`)
 const status = (code: number): string =>
-  JSON.stringify({
-    kind: "Status",
-    code,
-    reason: code === 403 ? "Forbidden" : "Other",
-    message: `refused with ${code}`
-  })
+  code === 404
+    ? "404 page not found"
+    : JSON.stringify({
+        kind: "Status",
+        code,
+        reason: code === 403 ? "Forbidden" : "Other",
+        message: `refused with ${code}`
+      })
+
+const notFound = { kind: "Status", code: 404, reason: "NotFound", message: "not found" }
 
 /** A server without objects. */
 export const make = (): Server => {
@@ -138,9 +142,7 @@ export const make = (): Server => {
       case "GET":
         if (!key.endsWith("/undefined")) {
           const object = objects.get(key)
-          return object === undefined
-            ? answer(404, JSON.stringify({ kind: "Status", code: 404, reason: "NotFound", message: "not found" }))
-            : answer(200, object)
+          return object === undefined ? answer(404, notFound) : answer(200, object)
         }
         return answer(200, { metadata: { resourceVersion: `${revision}` }, items: select(namespace, matches) })
       case "POST":
@@ -148,7 +150,7 @@ export const make = (): Server => {
       case "DELETE": {
         const removed = remove(key)
         return removed === undefined
-          ? answer(404, status(404))
+          ? answer(404, notFound)
           : answer(200, { kind: "Status", status: "Success", details: { uid: removed.metadata.uid } })
       }
       default:

@@ -36,8 +36,10 @@ type Next = Extract<Reflector.Action, { readonly _tag: "Ask" | "Read" | "Wait" }
  * clients do not reconnect at the same moment.
  *
  * The watcher runs one Effect for each chunk that arrives, and none for each event.
+ *
+ * @param isOptional whether the copy of a kind that the server does not serve is empty; default false
  */
-export const run = (source: ListerWatcher, sink: Sink): Effect.Effect<never> =>
+export const run = (source: ListerWatcher, sink: Sink, isOptional?: () => boolean): Effect.Effect<never> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
     let state = Reflector.initial
@@ -45,7 +47,7 @@ export const run = (source: ListerWatcher, sink: Sink): Effect.Effect<never> =>
 
     const advance = (input: Reflector.Input): Next => {
       if (isNews(input)) sink.heard()
-      const [to, actions] = Reflector.step(state, input)
+      const [to, actions] = Reflector.step(state, input, isOptional?.())
       let next: Next | undefined
       for (const action of actions) {
         if (action._tag === "Restarted" || action._tag === "Relisted") sink.counted(action._tag, action.reason)

@@ -139,3 +139,17 @@ describe("a rejected object is described", () => {
     }
   })
 })
+
+describe("an answer with the code 400", () => {
+  const of = (message: string) =>
+    ApiError.fromStatus({ method: "PATCH", path: "/a" }, { kind: "Status", reason: "BadRequest", message }, 400)
+  const denial = 'admission webhook "validate.nginx.test" denied the request: host "a" and path "/" is defined already'
+
+  test("is a denial of an object if it comes from an admission webhook", () => {
+    const denied = of(denial)
+    expect(Refusal.isDenied(denied) ? Refusal.describe(denied) : undefined).toBe(
+      `The API server refuses PATCH /a: ${denial}`
+    )
+    expect(Refusal.isDenied(of("the body is not JSON"))).toBe(false)
+  })
+})

@@ -1,5 +1,5 @@
 /**
- * Describes a forbidden request (403) or a rejected object (422) in one line: the request and the server's message, without long
+ * Describes a forbidden request (403) or a rejected object (422, or 400 by a webhook) in one line: the request and the server's message, without long
  * values, objects, and values of secret fields.
  *
  * @internal
@@ -31,11 +31,12 @@ export const line = (text: string, most = longest): string => {
  * `declares` is false.
  */
 export const describe = (
-  error: ApiError.Forbidden | ApiError.Invalid | ApiError.ServerError,
+  error: ApiError.Forbidden | ApiError.Invalid | ApiError.BadRequest | ApiError.ServerError,
   declares: (permission: Permission.Permission) => boolean = () => true
 ): string => {
   if (error instanceof ApiError.Invalid) return line(opening + rejection(error))
-  if (error instanceof ApiError.ServerError) return line(opening + error.message)
+  if (error instanceof ApiError.ServerError || error instanceof ApiError.BadRequest)
+    return line(opening + error.message)
   const permission = Permission.missing(error)
   // The server may list all rules of a role, so the rule to add comes after them.
   const hint = permission === undefined || declares(permission) ? "" : undeclared
@@ -85,6 +86,13 @@ const withoutValue = ({ field, message }: ApiError.Cause, isSecret: boolean): st
 export const isRejection = (error: unknown): error is ApiError.Invalid =>
   error instanceof ApiError.Invalid &&
   (error.causes.length > 0 || !error.message.includes("the server rejected our request"))
+
+/**
+ * Whether an admission webhook denies an object with the code 400 (ingress-nginx, for a host and path of another Ingress). The webhook may
+ * accept the object later.
+ */
+export const isDenied = (error: unknown): error is ApiError.BadRequest =>
+  error instanceof ApiError.BadRequest && /admission webhook ".*" denied the request/.test(error.message)
 
 /**
  * Whether an apply has an object that does not match the schema of its kind: an unknown field, a value of another type, or two items

@@ -22,6 +22,7 @@ import * as Equivalence from "./Equivalence.ts"
 import * as HotLoop from "./HotLoop.ts"
 import * as Intent from "./Intent.ts"
 import type { Memory } from "./Memory.ts"
+import * as NotServed from "./NotServed.ts"
 import * as OwnedKind from "./OwnedKind.ts"
 import * as Ownership from "./Ownership.ts"
 import { type Correction, Reconciliation } from "./Reconciliation.ts"
@@ -59,7 +60,8 @@ export interface Options<A> {
  * the attempt. Several new children of one attempt share one Event `ChildrenCreated`, and new and updated ones `ChildrenApplied`.
  *
  * Fails with a permanent error (`TerminalError`) if the owner cannot own the child: a namespaced owner owns only objects of its own
- * namespace. The garbage collector deletes a child whose owner is not in the namespace of the child.
+ * namespace. The garbage collector deletes a child whose owner is not in the namespace of the child. Fails with `NotServed`, without a
+ * request, if the API server does not serve the kind, which is optional.
  *
  * @param owner the reconciled object
  * @param desired the whole intent. The namespace defaults to the owner's
@@ -80,7 +82,7 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
   options: Options<A> = {}
 ): Effect.Effect<
   A,
-  ApiError | Ownership.NotOwned | Ownership.OwnerGone | Resource.InvalidObject | TerminalError,
+  ApiError | Ownership.NotOwned | NotServed.NotServed | Ownership.OwnerGone | Resource.InvalidObject | TerminalError,
   Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 > =>
   Effect.withFiberRuntime((fiber) => {
@@ -99,6 +101,8 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
     const selector = selectors.size === 0 ? undefined : selectors.get(name)
     const unselected = selector === undefined ? undefined : OwnedKind.unselected(selector, kind, desired.metadata)
     if (unselected !== undefined) return Effect.fail(new TerminalError({ message: unselected }))
+    const unserved = memory.unserved().size === 0 ? undefined : NotServed.of(memory, owner, kind)
+    if (unserved !== undefined) return Effect.fail(unserved)
     const place = `${Resource.identityOf(kind)} ${keyString(key)}`
     return Effect.flatMap(Context.get(services, Cache.Cache).get(kind, key), (held) => {
       const cached = Option.getOrUndefined(held)

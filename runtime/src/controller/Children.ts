@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import * as Record from "effect/Record"
 import * as Cache from "../cache/Cache.ts"
 import { Undeclared } from "../cache/Undeclared.ts"
-import { type ApiError, Forbidden, type Invalid, type ServerError } from "../client/ApiError.ts"
+import { type ApiError, type BadRequest, Forbidden, type Invalid, type ServerError } from "../client/ApiError.ts"
 import type * as Client from "../client/Client.ts"
 import * as Refusal from "../client/Refusal.ts"
 import { type KubernetesObject, keyOf } from "../resource/KubernetesObject.ts"
@@ -14,6 +14,7 @@ import type { Readiness } from "../resource/Readiness.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Child from "./Child.ts"
 import * as Intent from "./Intent.ts"
+import { NotServed } from "./NotServed.ts"
 import * as OwnedKind from "./OwnedKind.ts"
 import * as Ownership from "./Ownership.ts"
 import type { Progress } from "./Progress.ts"
@@ -43,7 +44,7 @@ export interface Waiting<out A> {
 }
 
 /** Why a child cannot be applied until something else changes. */
-export type Refused = Ownership.NotOwned | Forbidden | Invalid | ServerError | TerminalError
+export type Refused = Ownership.NotOwned | NotServed | Forbidden | Invalid | BadRequest | ServerError | TerminalError
 
 /** A child that could not be applied. */
 export interface Failed {
@@ -298,9 +299,11 @@ const ordered = (children: ReadonlyArray<Child.Child>): ReadonlyArray<Child.Chil
 
 const isRefused = (error: unknown): error is Refused =>
   error instanceof Ownership.NotOwned ||
+  error instanceof NotServed ||
   error instanceof Forbidden ||
   error instanceof TerminalError ||
   Refusal.isRejection(error) ||
+  Refusal.isDenied(error) ||
   Refusal.isMistyped(error)
 
 const stateOf = (

@@ -108,7 +108,9 @@ test("Entries of an object do not change later, and another memory begins with t
   memory.clean.add("u")
   memory.bereft.add("u")
   memory.reports.set("u", { message: "no", at: 1 })
+  memory.serve("gadgets", false)
   const entries = memory.entriesOf("u")
+  memory.serve("gadgets", true)
   memory.accept("u", "slot", [])
   memory.accept("u", "other", differences)
   memory.drop("widgets/v1", "spec.c")
@@ -117,6 +119,7 @@ test("Entries of an object do not change later, and another memory begins with t
   expect(next.accepted("u", "other", differences)).toBe(false)
   expect([next.isDropped("widgets/v1", "spec.b"), next.isDropped("widgets/v1", "spec.c")]).toEqual([true, false])
   expect([next.clean.has("u"), next.bereft.has("u")]).toEqual([true, true])
+  expect([...next.unserved()]).toEqual(["gadgets"])
   expect(next.reports.get("u")).toEqual({ message: "no", at: 1 })
   expect(memory.accepted("u", "slot", differences)).toBe(false)
   expect(Memory.make().entriesOf("u")).toEqual({
@@ -124,6 +127,7 @@ test("Entries of an object do not change later, and another memory begins with t
     report: undefined,
     isClean: false,
     isBereft: false,
-    dropped: new Set()
+    dropped: new Set(),
+    unserved: new Set()
   })
 })

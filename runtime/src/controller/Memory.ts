@@ -13,6 +13,8 @@ export interface Entries {
   readonly isBereft: boolean
   /** The hashes of the kinds and paths of dropped values. */
   readonly dropped: ReadonlySet<bigint>
+  /** The optional kinds that the server did not serve. */
+  readonly unserved: ReadonlySet<string>
 }
 
 /** The memory of one controller. Entries by UID are removed with their object. */
@@ -36,6 +38,10 @@ export interface Memory {
   readonly waiting: (child: string) => Iterable<string>
   /** The object no longer waits for this name. */
   readonly unblock: (child: string, owner: string) => void
+  /** The optional kinds that the server does not serve, such as `httproutes.gateway.networking.k8s.io`. */
+  readonly unserved: () => ReadonlySet<string>
+  /** Keeps whether the server serves an optional kind. Returns the objects that waited for the kind, if it does. */
+  readonly serve: (kind: string, isServed: boolean) => ReadonlyArray<string>
   /** Keeps that another controller applied this child of the owner. */
   readonly addForeign: (owner: string, child: string) => void
   /** This controller has applied the child since. */
@@ -81,6 +87,7 @@ export const make = (
   const said = new Set<bigint>()
   /** A change replaces the set, which `entriesOf` shares. Changes are few: each is a fact about a kind. */
   let dropped: ReadonlySet<bigint> = kept?.entries.dropped ?? new Set()
+  let unserved: ReadonlySet<string> = kept?.entries.unserved ?? new Set()
   const typeOf = (kind: string, path: string): bigint =>
     Bun.hash.wyhash(`${kind} ${path.replaceAll(/\[[^[\]]*\]/g, "[]")}`)
   const hash = (differences: ReadonlyArray<Difference>): bigint =>
@@ -137,6 +144,14 @@ export const make = (
     },
     waiting: (child) => blocked.get(child) ?? [],
     unblock,
+    unserved: () => unserved,
+    serve: (kind, isServed) => {
+      const others = Array.from(unserved).filter((each) => each !== kind)
+      unserved = new Set(isServed ? others : [...others, kind])
+      const waiting = isServed ? Array.from(blocked.get(kind) ?? []) : []
+      for (const owner of waiting) unblock(kind, owner)
+      return waiting
+    },
     addForeign: (owner, child) => void foreign.set(owner, (foreign.get(owner) ?? new Set()).add(child)),
     removeForeign: (owner, child) => remove(foreign, owner, child),
     isForeign: (owner, child) => foreign.get(owner)?.has(child) === true,
@@ -149,7 +164,8 @@ export const make = (
       report: reports.get(uid),
       isClean: clean.has(uid),
       isBereft: bereft.has(uid),
-      dropped
+      dropped,
+      unserved
     }),
     hotLoop,
     forget: (uid, key) => {

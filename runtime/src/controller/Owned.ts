@@ -37,6 +37,7 @@ export {
   type Waiting
 } from "./Children.ts"
 export { intentAnnotation } from "./Intent.ts"
+export { NotServed } from "./NotServed.ts"
 export { type OwnedKind, of as kind } from "./OwnedKind.ts"
 export { NotOwned, OwnerGone } from "./Ownership.ts"
 export { remove } from "./Removal.ts"

@@ -23,6 +23,12 @@ export interface Options {
    * Read them from the cache by `Resource.metadataOnly(kind)`, and remove them by that kind, too. Default false.
    */
   readonly metadataOnly?: boolean | undefined
+  /**
+   * Whether the controller runs without the kind while the API server does not serve it, such as without the CRDs of the Gateway API. Its
+   * cache is empty then, and `Owned.apply` fails with `NotServed`. When the API server serves the kind, the controller follows it, and
+   * reconciles the objects that wait for it. Default false: the controller does not start before.
+   */
+  readonly optional?: boolean | undefined
 }
 
 /** A kind of children, as a controller declares it in `owns`. */

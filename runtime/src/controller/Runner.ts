@@ -94,7 +94,7 @@ export interface Prepared<out R> extends Runner {
    * Runs a term until `stop`, and ends when the queue is drained. Returns whether all reconciles have ended. Run one term at a time.
    *
    * Workers start when **all** caches of the controller are synced, so that a child that is not cached yet does not count as missing. A
-   * cache that cannot sync blocks only this controller. `permit` guards the writes of reconciles.
+   * cache that cannot sync blocks only this controller. The cache of an optional kind that the API server does not serve blocks none. `permit` guards the writes of reconciles.
    */
   readonly lead: (
     permit: Fence.Permit,
@@ -119,13 +119,17 @@ export const prepare = <R>(
         cache.informer(trigger.resource, {
           labelSelector: trigger.labelSelector,
           indexes: trigger.indexes,
-          transform: transformOf(trigger.resource)
+          transform: transformOf(trigger.resource),
+          optional: trigger.optional
         }),
         (informer) => [trigger, informer] as const
       )
     )
     const all = [primary, ...informers.map(([, informer]) => informer)]
-    const synced = Effect.forEach(all, (informer) => informer.synced, { discard: true })
+    const synced = Effect.zipRight(
+      primary.synced,
+      Effect.forEach(informers, ([{ optional }, each]) => (optional ? each.settled : each.synced), { discard: true })
+    )
     const started = yield* Effect.makeLatch(false)
     /** Open while no worker of any term runs. */
     const idle = yield* Effect.makeLatch(true)

@@ -175,10 +175,25 @@ export const connect = <R>(
       const version = change.type === "deleted" ? undefined : versionOf(change, fired)
       queue.add(key, fired, { priority: priorityOf(change), version })
     }
+    /** Notes whether the server serves an optional kind, and reconciles the objects that waited for it. */
+    const follow = (kind: string, informer: Cache.Informer) =>
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          memory.serve(kind, !informer.isAbsent())
+          return informer.onServed((isServed) => {
+            const at = clock.unsafeCurrentTimeMillis()
+            for (const key of memory.serve(kind, isServed))
+              queue.add(key, { kind: "served", at }, { priority: WorkQueue.low })
+          })
+        }),
+        (forget) => Effect.sync(forget)
+      )
+
     const { keys: owners } = yield* subscribe(options.primary, ofPrimary)
     const existing: Array<Effect.Effect<void>> = []
 
     for (const [trigger, informer] of options.informers) {
+      if (trigger.optional) yield* follow(Resource.nameOf(trigger.resource), informer)
       const identity = Resource.identityOf(trigger.resource)
       // A term begins with every owner, so the children that exist then add no key.
       const isCovered = trigger.relation === "owned" && controller.predicate === undefined

@@ -6,6 +6,7 @@
  * | `Forbidden` | the API server forbids a request because of a missing permission, or by admission | by the schedule |
  * | `Invalid` | the API server rejects an object that the reconcile writes | when something changes |
  * | `NotOwned` | an object that the owner does not control has the name of a child | when something changes |
+ * | `NotServed` | the API server does not serve the kind of a child, which is optional | when the API server serves the kind |
  * | `InvalidSpec` | the object does not match its schema | when something changes |
  * | `TerminalError` | the reconcile fails with a `TerminalError`, or uses what the controller does not declare | when something changes |
  * | `InternalError` | the reconcile dies with a defect | by the schedule |
@@ -38,6 +39,7 @@ import * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
 import { messageOf } from "./Attempt.ts"
 import * as FieldOwner from "./FieldOwner.ts"
+import { NotServed } from "./NotServed.ts"
 import * as Ownership from "./Ownership.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 import * as Status from "./Status.ts"
@@ -48,6 +50,7 @@ const openings = {
   Forbidden: Refusal.opening,
   Invalid: Refusal.opening,
   NotOwned: "The reconcile stopped: ",
+  NotServed: "The reconcile stopped: ",
   InvalidSpec: "",
   TerminalError: "The reconcile stopped: ",
   InternalError: "The reconcile died: "
@@ -84,7 +87,9 @@ const reportOf = (
   }
   if (Refusal.isRejection(error) || Refusal.isMistyped(error))
     return { reason: "Invalid", message: Refusal.describe(error) }
+  if (Refusal.isDenied(error)) return { reason: "Forbidden", message: Refusal.describe(error) }
   if (error instanceof Ownership.NotOwned) return report("NotOwned", error.message)
+  if (error instanceof NotServed) return report("NotServed", error.message)
   if (error instanceof TerminalError || error instanceof Undeclared) return report("TerminalError", error.message)
   return isOwnSpec(error, resource, object) ? report("InvalidSpec", messageOf(error)) : undefined
 }

@@ -34,6 +34,8 @@ export interface Trigger<out R = never> {
   readonly indexes: ReadonlyArray<Definition>
   /** The changes that trigger; absent for all changes. */
   readonly predicate: Predicate | undefined
+  /** Whether the controller runs without the kind while the API server does not serve it. */
+  readonly optional: boolean
   /** The objects that a change triggers. */
   readonly map: (object: KubernetesObject) => Keys<R>
 }
@@ -44,10 +46,16 @@ export interface Options<A, R> {
   readonly predicate?: Predicate | undefined
   readonly labelSelector?: string | undefined
   readonly indexes?: ReadonlyArray<Definition> | undefined
+  /**
+   * Whether the controller runs without the kind while the API server does not serve it. Its cache is empty then. When the API server
+   * serves the kind, the controller follows it. Default false: the controller does not start before.
+   */
+  readonly optional?: boolean | undefined
 }
 
 /**
  * Why an object is in the queue: a span link, a log field and a line of `why`. A key with `given_up` waits for one of the others.
+ * `served`: the API server serves a kind that the object waited for.
  */
 export interface TriggerEvent {
   /** Such as `watch.modified`, `owned.deleted`, `startup`, `retry`. */
@@ -60,6 +68,7 @@ export interface TriggerEvent {
     | "resync"
     | "unreachable"
     | "given_up"
+    | "served"
   /** The object that changed, if one did. */
   readonly source?:
     | {
@@ -155,6 +164,7 @@ export const on = <A extends KubernetesObject, R = never>(
   labelSelector: options.labelSelector,
   indexes: options.indexes ?? [],
   predicate: options.predicate,
+  optional: options.optional ?? false,
   map: (wire) => {
     const decoded = resource.decode(wire)
     return Either.isRight(decoded) ? options.map(decoded.right) : []
@@ -200,12 +210,16 @@ export const ownerOf = (owner: Resource.Any, child: KubernetesObject): ObjectKey
  *
  * @internal
  */
-export const owned = (owner: Resource.Any, { labelSelector, predicate, resource }: OwnedKind): Trigger => ({
+export const owned = (
+  owner: Resource.Any,
+  { labelSelector, optional = false, predicate, resource }: OwnedKind
+): Trigger => ({
   relation: "owned",
   resource,
   labelSelector,
   indexes: [],
   predicate,
+  optional,
   map: (object) => {
     const key = ownerOf(owner, object)
     return key === undefined ? [] : [key]

@@ -543,6 +543,17 @@ describe("A plan", () => {
             reason: expect.stringContaining("the API server does not serve none.example.com/v1 None")
           }
         ])
+        const without = controller(
+          (site) => Effect.as(Owned.apply(site, Missing, { metadata: { name: "a" } }), Result.done),
+          {
+            owns: [Owned.kind(Missing, { optional: true })]
+          }
+        )
+        const planned = yield* plan([without])
+        expect([planned.unknown, planned.problems.map(({ message }) => message)]).toEqual([
+          [],
+          [expect.stringContaining("the API server does not serve none.example.com/v1 None: install its")]
+        ])
       }),
     { ...quiet, crds: [Crd.of(Site), permissive] }
   )

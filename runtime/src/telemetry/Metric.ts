@@ -379,6 +379,13 @@ export const cacheBytes = gauge(
   ["kind"]
 )
 
+/** Whether the API server serves an optional kind: 1, or 0 while the controllers run without the kind. Other kinds have no series. */
+export const kindServed = gauge(
+  "homeostat_optional_kind_served",
+  "1 if the API server serves a kind that is optional for the controllers, and 0 while they run without the kind",
+  ["kind"]
+)
+
 /** Suspected hot loops, counted each time the manager reports one: see docs/troubleshooting.md. */
 export const hotLoops = counter(
   "homeostat_hot_loops_total",

@@ -78,6 +78,7 @@ describe.concurrent("the WebApp kind", () => {
             { name: "Replicas", type: "integer", jsonPath: ".spec.replicas" },
             { name: "Ready", type: "integer", jsonPath: ".status.readyReplicas" },
             { name: "Phase", type: "string", jsonPath: ".status.phase" },
+            { name: "URL", type: "string", jsonPath: ".status.url" },
             { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }
           ],
           schema: {

@@ -9,11 +9,11 @@ import * as Kubectl from "./Kubectl.ts"
 import * as Scene from "./Scene.ts"
 
 describe.concurrent("kubectl", () => {
-  Scene.real.managed("get wa has a column for image, replicas, ready pods, phase and age", (scene) =>
+  Scene.real.managed("get wa has a column for image, replicas, ready pods, phase, URL and age", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: "nginx:1.27", replicas: 3, port: 80 })
       const [header, row] = (yield* Kubectl.run(scene, ["get", "wa"])).split("\n")
-      expect(header?.split(/\s+/)).toEqual(["NAME", "IMAGE", "REPLICAS", "READY", "PHASE", "AGE"])
+      expect(header?.split(/\s+/)).toEqual(["NAME", "IMAGE", "REPLICAS", "READY", "PHASE", "URL", "AGE"])
       expect(row?.split(/\s+/)).toEqual(["shop", "nginx:1.27", "3", "3", "Running", expect.stringMatching(/^\d+s$/)])
       expect(yield* Kubectl.run(scene, ["get", "all"])).toContain("webapp.apps.kubedojo.io/shop")
     })

@@ -76,6 +76,8 @@ export interface Document {
     readonly clean: boolean
     readonly bereft: boolean
     readonly dropped: ReadonlyArray<string>
+    /** The optional kinds that the API server did not serve; absent if there were none. */
+    readonly unserved?: ReadonlyArray<string> | undefined
   }
   /** The index of the reconciled object in `objects`. */
   readonly start: number
@@ -214,7 +216,7 @@ const ownerOf = (owner: CachedRead["of"]): string => {
 }
 
 const memoryDocument = (
-  { accepted, dropped, isBereft, isClean, report }: Entries,
+  { accepted, dropped, isBereft, isClean, report, unserved }: Entries,
   { text }: Redaction.Redaction
 ): Document["memory"] => ({
   ...(accepted !== undefined && {
@@ -225,7 +227,8 @@ const memoryDocument = (
   }),
   clean: isClean,
   bereft: isBereft,
-  dropped: Array.from(dropped, (hash) => hash.toString())
+  dropped: Array.from(dropped, (hash) => hash.toString()),
+  ...(unserved.size > 0 && { unserved: [...unserved] })
 })
 
 /** The memory of a document. */
@@ -237,7 +240,8 @@ export const entriesOf = ({ memory }: Document): Entries => ({
   report: memory.report,
   isClean: memory.clean,
   isBereft: memory.bereft,
-  dropped: new Set(memory.dropped.map(BigInt))
+  dropped: new Set(memory.dropped.map(BigInt)),
+  unserved: new Set(memory.unserved)
 })
 
 /** Whether a body may have a Secret. Other bodies need not be parsed. */
@@ -333,6 +337,7 @@ const isRequest = (value: unknown): boolean =>
 const isMemory = (value: unknown): boolean =>
   isMembers(value) &&
   isListOf(value.dropped, isHash) &&
+  (value.unserved === undefined || isListOf(value.unserved, (each) => typeof each === "string")) &&
   (value.accepted === undefined || (isMembers(value.accepted) && Object.values(value.accepted).every(isHash)))
 
 const isWhole = (value: object): boolean =>

@@ -51,6 +51,8 @@ export interface Facts {
     readonly resource: string
     readonly synced: boolean
     readonly problem: string | undefined
+    /** True if the kind is optional, and the API server does not serve it. */
+    readonly absent?: boolean | undefined
   }>
   /** The namespaces that the manager follows; empty for all. */
   readonly namespaces: ReadonlyArray<string>

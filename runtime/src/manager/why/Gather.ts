@@ -199,7 +199,8 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
       caches: cachesOf(subject).map((informer) => ({
         resource: Resource.nameOf(informer.resource),
         synced: informer.state().synced,
-        problem: hindrance(informer) ?? informer.state().problem
+        problem: hindrance(informer) ?? informer.state().problem,
+        ...(informer.state().status === "absent" && { absent: true })
       })),
       namespaces: resource.namespaced ? (primary?.namespaces ?? []) : [],
       labelSelector: primary?.labelSelector,

@@ -307,6 +307,12 @@ Not known   one
         "no API server answers"
       ]
     )
+    const absent = [...caches.slice(0, 1), { resource: "routes", synced: true, problem: undefined, absent: true }]
+    expect(process({ caches: absent, election: undefined, busy: 2 })).toEqual([
+      expect.stringContaining("2 of"),
+      "reads pods: all in step with the API server",
+      "runs without routes, which the API server does not serve"
+    ])
     expect(process({ caches: [], election: undefined, busy: undefined })[0]).toBe("controller webapp, not at work")
   })
 

@@ -62,6 +62,8 @@ export const wordsOf = ({ kind, source }: TriggerEvent, self: Subject): string =
       return "a retry, as no API server had answered"
     case "given_up":
       return "nothing: it was given up"
+    case "served":
+      return "the API server serves a kind that it waited for"
   }
 }
 
