@@ -1,6 +1,7 @@
 /** The desired children of a WebApp. Pure. */
 import type { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Config from "./Config.ts"
 import * as PodTemplate from "./PodTemplate.ts"
 import type { WebApp } from "./WebApp.ts"
 
@@ -58,18 +59,25 @@ export const isScaledByOthers = (app: WebApp, existing: Deployment | undefined, 
  * @param existing the existing Deployment, if any. Its selector stays, because selectors are immutable and older controllers chose
  * other ones
  * @param scaledByOthers the intent omits the replicas: see {@link isScaledByOthers}
+ * @param config the referenced ConfigMaps and Secrets. While one is missing, the existing pods stay as they are
  */
 export const desiredDeployment = (
   app: WebApp,
   options: {
+    readonly config?: Config.Observed | undefined
     readonly container?: string | undefined
     readonly existing?: Deployment | undefined
     readonly scaledByOthers?: boolean | undefined
   } = {}
 ): Desired<Deployment> => {
-  const { container = defaultContainer, existing, scaledByOthers = false } = options
+  const { config, container = defaultContainer, existing, scaledByOthers = false } = options
   const labels = labelsOf(app)
   const { replicas, strategy = "RollingUpdate" } = app.spec
+  const pods = {
+    labels: { ...labels, ...existing?.spec?.selector.matchLabels },
+    ...(config === undefined ? {} : { annotations: { [Config.hashAnnotation]: config.hash } })
+  }
+  const held = config !== undefined && config.missing.length > 0 ? existing?.spec?.template : undefined
   return {
     metadata: {
       name: app.metadata.name,
@@ -86,7 +94,7 @@ export const desiredDeployment = (
         type: strategy,
         ...(strategy === "Recreate" ? {} : { rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } })
       },
-      template: PodTemplate.of(app, container, { ...labels, ...existing?.spec?.selector.matchLabels })
+      template: held ?? PodTemplate.of(app, container, pods)
     }
   }
 }

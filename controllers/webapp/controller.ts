@@ -27,6 +27,7 @@ import type * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as ConfigData from "./ConfigData.ts"
 import {
   containerOf,
   defaultContainer,
@@ -77,6 +78,7 @@ const byDeployment = <A extends KubernetesObject>(
 export const controller = Controller.make("webapp", {
   for: WebApp,
   fieldManager: manager,
+  indexes: [ConfigData.index],
   owns: [Deployment, Service],
   watches: [
     Trigger.on(Pod, {
@@ -92,9 +94,11 @@ export const controller = Controller.make("webapp", {
     Trigger.on(HorizontalPodAutoscaler, {
       map: targetsOf,
       indexes: [byDeployment(HorizontalPodAutoscaler, targetsOf)]
-    })
+    }),
+    ...ConfigData.watches
   ],
   transforms: [
+    ...ConfigData.transforms,
     // The cache has the autoscalers of all tenants, which may be large.
     Transform.of(HorizontalPodAutoscaler, (autoscaler) => ({
       apiVersion: "autoscaling/v2",
@@ -113,15 +117,19 @@ export const controller = Controller.make("webapp", {
       const scaledByOthers = isScaledByOthers(app, existing, isAutoscaled)
       const found = containerOf(existing)
       const container = found ?? defaultContainer
-      const deployment = yield* child(
-        Owned.apply(app, Deployment, desiredDeployment(app, { container, existing, scaledByOthers }), {
-          exclusive: exclusiveInDeployment(app, container),
-          adoptAnnotation: found === undefined ? undefined : adoptAnnotation,
-          handOver: scaledByOthers ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
-        }),
-        existing,
-        found === undefined ? severalContainers : undefined
-      )
+      const config = yield* ConfigData.observe(app)
+      const deployment =
+        existing === undefined && config !== undefined && config.missing.length > 0
+          ? waiting
+          : yield* child(
+              Owned.apply(app, Deployment, desiredDeployment(app, { config, container, existing, scaledByOthers }), {
+                exclusive: exclusiveInDeployment(app, container),
+                adoptAnnotation: found === undefined ? undefined : adoptAnnotation,
+                handOver: scaledByOthers ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
+              }),
+              existing,
+              found === undefined ? severalContainers : undefined
+            )
       // The Service does not wait until the API server accepts the Deployment.
       const service = yield* child(
         Owned.apply(app, Service, desiredService(app, deployment.object), {
@@ -133,7 +141,7 @@ export const controller = Controller.make("webapp", {
       if (failed instanceof ApiError.Forbidden) return yield* failed
       const { items: pods } = yield* Cache.list(Pod, { index })
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      yield* Status.update(app, observe(app, { deployment, service, pods, scaledByOthers, container, now }))
+      yield* Status.update(app, observe(app, { config, deployment, service, pods, scaledByOthers, container, now }))
       if (failed !== undefined) return yield* failed
       const wait = untilLate(pods, now)
       return wait === undefined ? Result.done : Result.requeueAfter(wait)
@@ -148,6 +156,14 @@ const troubleOf = (object: unknown): string | undefined =>
 type Applied<A> = Child<A> & {
   /** The error of the attempt, after the other child was applied. */
   readonly error?: ApiError.Forbidden | ApiError.Invalid | ApiError.ServerError
+}
+
+/** New pods could not start, so there are none. */
+const waiting: Applied<Deployment> = {
+  problem: {
+    reason: "ConfigNotFound",
+    message: "no pods yet, because they could not start without their configuration"
+  }
 }
 
 const severalContainers = `its Deployment cannot be adopted: several containers (rename the one with the image to ${defaultContainer})`

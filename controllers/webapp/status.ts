@@ -2,6 +2,7 @@
 import type * as Status from "@homeostat/runtime/controller/Status"
 import type { Deployment, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
+import * as Config from "./Config.ts"
 import * as Probes from "./Probes.ts"
 import type { WebApp, WebAppStatus } from "./WebApp.ts"
 
@@ -10,11 +11,13 @@ export type Child<A> =
   | { readonly object: A; readonly problem?: undefined }
   | {
       readonly object?: A | undefined
-      readonly problem: { readonly reason: "NotOwned" | "Invalid"; readonly message: string }
+      readonly problem: { readonly reason: "NotOwned" | "Invalid" | "ConfigNotFound"; readonly message: string }
     }
 
 /** The observation of a reconcile. */
 export interface Observation {
+  /** The referenced ConfigMaps and Secrets; absent without references. */
+  readonly config?: Config.Observed | undefined
   readonly deployment: Child<Deployment>
   readonly service: Child<Service>
   /** The WebApp's cached pods. */
@@ -43,12 +46,15 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     seen.service.problem !== undefined
       ? { status: "False", ...seen.service.problem, stalled: true }
       : { status: "True", reason: "Available", message: `Service ${app.metadata.name} offers port ${app.spec.port}` }
-  const failing = [deployment, service].find(({ status }) => status !== "True")
+  const config: Finding | undefined = seen.config && Config.finding(seen.config)
+  const failing = [...(config === undefined ? [] : [config]), deployment, service].find(
+    ({ status }) => status !== "True"
+  )
   const stalled = [deployment, service].find((finding) => finding.stalled === true)
   const ready: Finding =
     failing === undefined
       ? deployment
-      : { ...failing, reason: failing === service || stalled !== undefined ? failing.reason : "ReplicasNotReady" }
+      : { ...failing, reason: failing === deployment && stalled === undefined ? "ReplicasNotReady" : failing.reason }
 
   const condition = (type: string, { status, reason, message }: Finding): Condition.Draft => ({
     type,
@@ -60,6 +66,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     condition(Condition.Ready, ready),
     condition("DeploymentReady", deployment),
     condition("ServiceReady", service),
+    ...(config === undefined ? [] : [condition("ConfigReady", config)]),
     // Both are present only while they are True, as in kstatus.
     ...(failing !== undefined && stalled === undefined
       ? [condition(Condition.Reconciling, { ...failing, status: "True" })]
@@ -75,7 +82,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
       stalled: stalled !== undefined,
       ready: failing === undefined,
       stopped: wantedReplicas(app, seen) === 0,
-      lacking: (rollout?.availableReplicas ?? 0) < wantedReplicas(app, seen),
+      lacking: config?.status === "False" || (rollout?.availableReplicas ?? 0) < wantedReplicas(app, seen),
       serving: (rollout?.readyReplicas ?? 0) > 0
     }),
     replicas: rollout?.replicas ?? 0,
@@ -88,8 +95,8 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
 }
 
 /**
- * Running only if every pod runs this generation. After that, a lack of pods is Degraded until the spec changes: only a complete
- * rollout can degrade.
+ * Running only if every pod runs this generation. After that, a lack of pods or of their configuration is Degraded until the spec
+ * changes: only a complete rollout can degrade.
  */
 const phaseOf = (
   app: WebApp,
@@ -98,7 +105,7 @@ const phaseOf = (
     readonly ready: boolean
     /** No pods are desired. */
     readonly stopped: boolean
-    /** Fewer pods are available than desired. */
+    /** Fewer pods are available than desired, or new pods could not start. */
     readonly lacking: boolean
     /** At least one pod of any revision is ready. */
     readonly serving: boolean
@@ -119,7 +126,7 @@ const wantedReplicas = (app: WebApp, { deployment, scaledByOthers }: Observation
 
 const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
   const { object, problem } = seen.deployment
-  if (problem !== undefined) return { status: "False", ...problem, stalled: true }
+  if (problem !== undefined) return { status: "False", ...problem, stalled: problem.reason !== "ConfigNotFound" }
   const status = object.status
   const wanted = wantedReplicas(app, seen)
   const judged =
