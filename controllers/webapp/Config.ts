@@ -197,7 +197,18 @@ export const observe = (references: ReadonlyArray<Reference>, find: Find): Obser
 /** The annotation of the pod template with the hash of the referenced values. */
 export const hashAnnotation = "apps.kubedojo.io/config-hash"
 
-/** The condition ConfigReady. */
+/** Whether a reference is missing: the existing pods stay as they are, and a new WebApp gets no Deployment, whose pods could not start. */
+export const isMissing = (observed: Observed | undefined): boolean => (observed?.missing.length ?? 0) > 0
+
+/** The Deployment of a new WebApp with a missing reference. */
+export const waiting = {
+  problem: { reason: "Waiting", message: "it waits for the configuration of its pods" }
+} as const
+
+/** The type of the condition. */
+export const conditionType = "ConfigReady"
+
+/** The condition of the references. */
 export const finding = ({ missing, objects }: Observed) =>
   missing.length > 0
     ? { status: "False" as const, reason: "ConfigNotFound", message: listed(missing, "; ") }
