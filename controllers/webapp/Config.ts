@@ -62,12 +62,15 @@ export const list = Schema.Array(Config).pipe(
 
 /** The rule of a spec with `config` and `volumes`. */
 export const ownMountPaths = Field.rule({
-  rule: "!has(self.config) || !has(self.volumes) || self.config.all(each, !has(each.mountPath) || !self.volumes.exists(other, other.mountPath == each.mountPath))",
+  // Narrowing accepts this form: objects without `config` stay valid.
+  rule: "has(self.config) ? !has(self.volumes) || self.config.all(each, !has(each.mountPath) || !self.volumes.exists(other, other.mountPath == each.mountPath)) : (true)",
   message: "a mountPath of config must not be one of volumes"
 })
 
 type PodSpec = NonNullable<NonNullable<Deployment["spec"]>["template"]["spec"]>
 type Container = PodSpec["containers"][number]
+
+const none: ReadonlyArray<never> = []
 
 /** The kinds of configuration. */
 export type Kind = "ConfigMap" | "Secret"
@@ -117,8 +120,17 @@ export const volumesOf = (configs: ReadonlyArray<Config>): NonNullable<PodSpec["
 export const mountsOf = (configs: ReadonlyArray<Config>): NonNullable<Container["volumeMounts"]> =>
   mounted(configs).map(({ mountPath, volume }) => ({ name: volume.name, mountPath, readOnly: true }))
 
-/** The variables of single keys. Of two with one name the later wins, as in `envFrom`. */
-export const envOf = (configs: ReadonlyArray<Config>): NonNullable<Container["env"]> => {
+/**
+ * The variables of single keys. Of two with one name the later wins, as in `envFrom`.
+ *
+ * @param own the variables of `spec.env`, which win
+ */
+export const envOf = (
+  configs: ReadonlyArray<Config>,
+  own: ReadonlyArray<{ readonly name: string }>
+): NonNullable<Container["env"]> => {
+  if (configs.length === 0) return none
+  const names = new Set(own.map(({ name }) => name))
   const variables = configs.flatMap((config) => {
     const reference = referenceOf(config)
     const { keys = [], kind, name } = reference
@@ -130,7 +142,9 @@ export const envOf = (configs: ReadonlyArray<Config>): NonNullable<Container["en
       return { name: `${prefix}${key}`, valueFrom }
     })
   })
-  return [...new Map(variables.map((variable) => [variable.name, variable])).values()]
+  return [...new Map(variables.map((variable) => [variable.name, variable])).values()].filter(
+    ({ name }) => !names.has(name)
+  )
 }
 
 /** The sources of variables with all keys. */
@@ -144,15 +158,20 @@ export const envFromOf = (configs: ReadonlyArray<Config>): NonNullable<Container
   })
 
 /** The references of `spec.config` and `spec.env`. Those of `spec.podTemplate` do not count. */
-export const referencesOf = ({ config = [], env = [] }: WebApp["spec"]): ReadonlyArray<Reference> => [
-  ...config.map(referenceOf),
-  ...env.flatMap(({ valueFrom: { configMapKeyRef, secretKeyRef } = {} }): ReadonlyArray<Reference> => {
-    const source = configMapKeyRef ?? secretKeyRef
-    if (source === undefined) return []
-    const { key, name, optional = false } = source
-    return [{ kind: configMapKeyRef === undefined ? "Secret" : "ConfigMap", name, keys: [key], optional }]
-  })
-]
+export const referencesOf = ({ config = none, env = none }: WebApp["spec"]): ReadonlyArray<Reference> => {
+  // Every reconcile runs it.
+  if (config.length === 0 && env.length === 0) return none
+  return [...config.map(referenceOf), ...env.flatMap(inVariable)]
+}
+
+type Variable = NonNullable<WebApp["spec"]["env"]>[number]
+
+const inVariable = ({ valueFrom: { configMapKeyRef, secretKeyRef } = {} }: Variable): ReadonlyArray<Reference> => {
+  const source = configMapKeyRef ?? secretKeyRef
+  if (source === undefined) return []
+  const { key, name, optional = false } = source
+  return [{ kind: configMapKeyRef === undefined ? "Secret" : "ConfigMap", name, keys: [key], optional }]
+}
 
 /** The hash of each value of a referenced object, by its key; `undefined` if the object does not exist. */
 export type Find = (reference: Reference) => ReadonlyMap<string, string> | undefined

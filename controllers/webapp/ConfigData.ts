@@ -107,9 +107,11 @@ const watch = (kind: Config.Kind, fieldSelector?: string) =>
 /** The watches of the kinds. A release of Helm is a Secret of up to a megabyte, which no pod reads. */
 export const watches = [watch("ConfigMap"), watch("Secret", "type!=helm.sh/release.v1")]
 
-/** The references of a WebApp, from the cache; `undefined` without references. */
-export const observe = Effect.fnUntraced(function* ({ metadata: { namespace }, spec }: WebApp) {
-  const references = Config.referencesOf(spec)
+/** The references of a WebApp, from the cache. */
+export const observe = Effect.fnUntraced(function* (
+  { metadata: { namespace } }: WebApp,
+  references: ReadonlyArray<Config.Reference>
+) {
   const found = new Map<string, ReadonlyMap<string, string> | undefined>()
   for (const { kind, name } of references) {
     const place = placeOf(kind, { namespace, name })

@@ -65,7 +65,6 @@ const drain = (seconds: number): NonNullable<Container["lifecycle"]> => ({ preSt
 const wanted = (spec: WebApp["spec"], container: string, metadata: Metadata): Template => {
   const { args, command, config = [], env = [], imagePullSecrets, resources, serviceAccountName, termination } = spec
   const { volumes = [] } = spec
-  const own = new Set(env.map(({ name }) => name))
   const isRestricted = spec.security === "Restricted"
   return {
     metadata,
@@ -83,8 +82,8 @@ const wanted = (spec: WebApp["spec"], container: string, metadata: Metadata): Te
           args,
           // Without a name: two ports with the same name are invalid, so a port that was added by hand could not be replaced.
           ports: [{ containerPort: spec.port, protocol: "TCP" }],
-          // Before the others, so that a value of spec.env can refer to them.
-          env: filled([...Config.envOf(config).filter(({ name }) => !own.has(name)), ...env]),
+          // The variables of config come first, so that a value of spec.env can refer to them.
+          env: filled([...Config.envOf(config, env), ...env]),
           envFrom: filled(Config.envFromOf(config)),
           resources,
           ...Probes.ofContainer(spec.probes ?? {}, spec.port),

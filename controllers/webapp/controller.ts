@@ -101,7 +101,8 @@ export const controller = Controller.make("webapp", {
       // An autoscaler of the Deployment sets its replicas; one of the WebApp sets `spec.replicas` and needs no handling.
       const isAutoscaled = (yield* Cache.list(HorizontalPodAutoscaler, { index })).items.length > 0
       const cached = Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app)))
-      const config = yield* ConfigData.observe(app)
+      const references = Config.referencesOf(app.spec)
+      const config = references.length === 0 ? undefined : yield* ConfigData.observe(app, references)
       const { children, existing, obstacle, ...chosen } = childrenOf(app, { deployment: cached, isAutoscaled, config })
       const { states } = yield* Owned.allSettled(app, children)
       const failure = failureOf(states)
