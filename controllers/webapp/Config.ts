@@ -121,7 +121,7 @@ export const mountsOf = (configs: ReadonlyArray<Config>): NonNullable<Container[
   mounted(configs).map(({ mountPath, volume }) => ({ name: volume.name, mountPath, readOnly: true }))
 
 /**
- * The variables of single keys. Of two with one name the later wins, as in `envFrom`.
+ * The variables of single keys. A later variable replaces one with the same name, as in `envFrom`.
  *
  * @param own the variables of `spec.env`, which win
  */
@@ -176,7 +176,7 @@ const inVariable = ({ valueFrom: { configMapKeyRef, secretKeyRef } = {} }: Varia
 /** The hash of each value of a referenced object, by its key; `undefined` if the object does not exist. */
 export type Find = (reference: Reference) => ReadonlyMap<string, string> | undefined
 
-/** What a WebApp's references say now. */
+/** The present state of a WebApp's references. */
 export interface Observed {
   /** The hash of the referenced values, for the pod template. */
   readonly hash: string
