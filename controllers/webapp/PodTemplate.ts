@@ -1,5 +1,6 @@
 /** The pod template of a WebApp. Pure. */
 import type { Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import * as Config from "./Config.ts"
 import * as Probes from "./Probes.ts"
 import type { Selector } from "./Selector.ts"
 import * as Spread from "./Spread.ts"
@@ -8,21 +9,26 @@ import type { WebApp } from "./WebApp.ts"
 
 type Template = NonNullable<Deployment["spec"]>["template"]
 type Container = NonNullable<Template["spec"]>["containers"][number]
+type Metadata = NonNullable<Template["metadata"]>
 
 /**
  * The template of the Deployment: the fields of the WebApp, over those of `spec.podTemplate`, over the defaults.
  *
  * @param container the name of the container with the image
- * @param labels the labels of the pods
+ * @param metadata the labels and annotations of the pods
  * @param selector the selector of the Deployment
  */
 export const of = (
   { spec }: WebApp,
   container: string,
-  labels: { readonly [key: string]: string },
-  selector: Selector = { matchLabels: labels }
+  metadata: Metadata,
+  selector: Selector = { matchLabels: metadata.labels ?? {} }
 ): Template => {
-  const parts = [defaults(spec, container), complete(spec.podTemplate ?? {}), wanted(spec, container, labels, selector)]
+  const parts = [
+    defaults(spec, container),
+    complete(spec.podTemplate ?? {}),
+    wanted(spec, container, metadata, selector)
+  ]
   return withServiceAccount(parts.reduce(merged) as Template)
 }
 
@@ -68,22 +74,18 @@ const defaults = ({ port, probes, termination }: WebApp["spec"], container: stri
 const drain = (seconds: number): NonNullable<Container["lifecycle"]> => ({ preStop: { sleep: { seconds } } })
 
 /** The fields that the spec sets. */
-const wanted = (
-  spec: WebApp["spec"],
-  container: string,
-  labels: { readonly [key: string]: string },
-  selector: Selector
-): Template => {
-  const { args, command, env, imagePullSecrets, resources, serviceAccountName, termination, volumes } = spec
+const wanted = (spec: WebApp["spec"], container: string, metadata: Metadata, selector: Selector): Template => {
+  const { args, command, config = [], env = [], imagePullSecrets, resources, serviceAccountName, termination } = spec
+  const { volumes = [] } = spec
   const isRestricted = spec.security === "Restricted"
   return {
-    metadata: { labels },
+    metadata,
     spec: defined({
       serviceAccountName,
       imagePullSecrets,
       terminationGracePeriodSeconds: termination?.gracePeriodSeconds,
       securityContext: isRestricted ? { runAsNonRoot: true } : undefined,
-      volumes: volumes && Volumes.ofPod(volumes),
+      volumes: filled([...Volumes.ofPod(volumes), ...Config.volumesOf(config)]),
       topologySpreadConstraints: spec.spread && Spread.of(spec.spread, selector),
       containers: [
         defined({
@@ -93,12 +95,14 @@ const wanted = (
           args,
           // Without a name: two ports with the same name are invalid, so a port that was added by hand could not be replaced.
           ports: [{ containerPort: spec.port, protocol: "TCP" }],
-          env,
+          // The variables of config come first, so that a value of spec.env can refer to them.
+          env: filled([...Config.envOf(config, env), ...env]),
+          envFrom: filled(Config.envFromOf(config)),
           resources,
           ...Probes.ofContainer(spec.probes ?? {}, spec.port),
           lifecycle: termination?.drainSeconds ? drain(termination.drainSeconds) : undefined,
           securityContext: isRestricted ? { capabilities: { drop: ["ALL"] } } : undefined,
-          volumeMounts: volumes && Volumes.ofContainer(volumes)
+          volumeMounts: filled([...Volumes.ofContainer(volumes), ...Config.mountsOf(config)])
         })
       ]
     })
@@ -106,6 +110,9 @@ const wanted = (
 }
 
 type Defined<A> = { [K in keyof A]: Exclude<A[K], undefined> }
+
+/** Undefined for an empty list, which the API server would drop. */
+const filled = <A>(list: ReadonlyArray<A>): ReadonlyArray<A> | undefined => (list.length === 0 ? undefined : list)
 
 /** Without the members that are undefined. */
 const defined = <A extends object>(object: A): Defined<A> =>
@@ -137,6 +144,9 @@ const merged = (under: object, over: object): object => {
     const key = keys[field]
     if (key !== undefined && Array.isArray(below) && Array.isArray(value)) {
       fields[field] = mergedList(below, value, key, field.endsWith("ontainers"))
+    } else if (field === "envFrom" && Array.isArray(below) && Array.isArray(value)) {
+      // Without a key: of two sources with one variable, the later wins.
+      fields[field] = [...below, ...value]
     } else fields[field] = isFields(below) && isFields(value) && !unions.has(field) ? merged(below, value) : value
   }
   return fields

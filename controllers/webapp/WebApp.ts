@@ -5,6 +5,7 @@ import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 import { Autoscaling } from "./Autoscaling.ts"
 import { Compute } from "./Compute.ts"
+import * as Config from "./Config.ts"
 import { Disruption } from "./Disruption.ts"
 import { EnvVar } from "./Environment.ts"
 import { Exposure } from "./Exposure.ts"
@@ -77,6 +78,10 @@ const Spec = Schema.Struct({
     Schema.Array(EnvVar).pipe(Schema.maxItems(50), Field.listMap("name")),
     "Environment variables of the container."
   ),
+  config: optional(
+    Config.list,
+    "ConfigMaps and Secrets that the container reads. A change of their values replaces the pods."
+  ),
   resources: optional(Compute, "Compute resources of the container."),
   probes: optional(Probes, "How the kubelet finds out whether a pod can serve."),
   termination: optional(Termination, "How a pod shuts down."),
@@ -127,7 +132,7 @@ const Spec = Schema.Struct({
     }),
     "A pod template with the fields that a WebApp does not have. Where both set a field, the other fields of the WebApp win."
   )
-})
+}).pipe(Config.ownMountPaths)
 
 const count = (description: string) =>
   Schema.optionalWith(Schema.NonNegativeInt, { exact: true }).annotations({ description })
@@ -140,7 +145,7 @@ const Status = Schema.Struct({
     exact: true
   }).annotations({
     description:
-      "The conditions in one word. Pending: no pod was ready yet. Deploying: a rollout is active. Running: every pod runs the spec. Degraded: pods were lost. Stopped: no pods are wanted. Failed: a user must act."
+      "The conditions in one word. Pending: no pod was ready yet. Deploying: a rollout is active. Running: every pod runs the spec. Degraded: pods or their configuration were lost. Stopped: no pods are wanted. Failed: a user must act."
   }),
   replicas: count("Pods that exist."),
   updatedReplicas: count("Pods that run the present spec."),
@@ -154,7 +159,7 @@ const Status = Schema.Struct({
   }),
   conditions: Schema.optionalWith(Condition.list, { exact: true }).annotations({
     description:
-      "Ready, DeploymentReady and ServiceReady; RouteReady, Autoscaled, DisruptionBudgetReady and NetworkPolicyReady where the spec has these fields; Reconciling and Stalled while they hold."
+      "Ready, DeploymentReady and ServiceReady; ConfigReady, RouteReady, Autoscaled, DisruptionBudgetReady and NetworkPolicyReady where the spec has these fields; Reconciling and Stalled while they hold."
   })
 })
 

@@ -9,6 +9,7 @@ import {
 } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Autoscaling from "./Autoscaling.ts"
+import * as Config from "./Config.ts"
 import * as Disruption from "./Disruption.ts"
 import * as Exposure from "./Exposure.ts"
 import * as NetworkAccess from "./NetworkAccess.ts"
@@ -38,13 +39,16 @@ export const childrenOf = (
     readonly autoscalers: ReadonlyArray<HorizontalPodAutoscaler>
     /** The budgets of other managers in the namespace. */
     readonly budgets: ReadonlyArray<PodDisruptionBudget>
+    /** The referenced ConfigMaps and Secrets, if there are references. */
+    readonly config?: Config.Observed | undefined
   }
 ) => {
+  const { config } = cached
   const existing = isOwnOrAdopted(app, cached.deployment) ? cached.deployment : undefined
   const scaling = Autoscaling.of(app, existing, cached.autoscalers)
   const container = containerOf(existing)
   const options = { container: container ?? defaultContainer, existing, scaling }
-  const deployment = desiredDeployment(app, options)
+  const deployment = desiredDeployment(app, { ...options, config })
   const podLabels = { ...existing?.spec?.template.metadata?.labels, ...deployment.spec?.template.metadata?.labels }
   const otherBudget = Disruption.selecting(cached.budgets, podLabels)
   // A Deployment of another owner has other pods.
@@ -52,6 +56,7 @@ export const childrenOf = (
   // An autoscaler does not come before the Deployment, which might belong to another owner. It stays if the Deployment is deleted.
   const isScalable = cached.deployment === undefined ? cached.autoscalers.length > 0 : isOwn(app, existing)
   const selector = selectorOf(app, existing)
+  const isWaiting = existing === undefined && Config.isMissing(config)
   return {
     ...options,
     otherBudget,
@@ -67,11 +72,13 @@ export const childrenOf = (
               { exclusive: NetworkAccess.exclusive }
             )
           : undefined,
-      deployment: Owned.child(Deployment, deployment, {
-        exclusive: exclusiveInDeployment(app, options.container),
-        adoptAnnotation: container === undefined ? undefined : adoptAnnotation,
-        handOver: scaling.by !== "Spec" ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
-      }),
+      deployment: isWaiting
+        ? undefined
+        : Owned.child(Deployment, deployment, {
+            exclusive: exclusiveInDeployment(app, options.container),
+            adoptAnnotation: container === undefined ? undefined : adoptAnnotation,
+            handOver: scaling.by !== "Spec" ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
+          }),
       // The Service does not wait until the API server accepts the Deployment.
       service: Owned.child(Service, desiredService(app, existing), { exclusive: exclusiveInService, adoptAnnotation }),
       route: Exposure.routeOf(app, labelsOf(app), { adoptAnnotation }),
@@ -134,19 +141,26 @@ export const selectorOf = (app: WebApp, existing: Deployment | undefined): Selec
  * @param container the name of the container with the image: see {@link containerOf}
  * @param existing the existing Deployment, if any
  * @param scaling who sets the replicas: see {@link Autoscaling.of}
+ * @param config the referenced ConfigMaps and Secrets. While one is missing, the existing pods stay as they are
  */
 export const desiredDeployment = (
   app: WebApp,
   options: {
+    readonly config?: Config.Observed | undefined
     readonly container?: string | undefined
     readonly existing?: Deployment | undefined
     readonly scaling?: Pick<Autoscaling.Scaling, "by" | "replicas"> | undefined
   } = {}
 ): Desired<Deployment> => {
   const { replicas, strategy = "RollingUpdate" } = app.spec
-  const { container = defaultContainer, existing, scaling = { by: "Spec", replicas } } = options
+  const { config, container = defaultContainer, existing, scaling = { by: "Spec", replicas } } = options
   const labels = labelsOf(app)
   const selector = selectorOf(app, existing)
+  const pods = {
+    labels: { ...labels, ...selector.matchLabels },
+    ...(config === undefined ? {} : { annotations: { [Config.hashAnnotation]: config.hash } })
+  }
+  const held = Config.isMissing(config) ? existing?.spec?.template : undefined
   return {
     metadata: {
       name: app.metadata.name,
@@ -163,7 +177,7 @@ export const desiredDeployment = (
         type: strategy,
         ...(strategy === "Recreate" ? {} : { rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } })
       },
-      template: PodTemplate.of(app, container, { ...labels, ...selector.matchLabels }, selector)
+      template: held ?? PodTemplate.of(app, container, pods, selector)
     }
   }
 }

@@ -24,6 +24,8 @@ import {
 } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Config from "./Config.ts"
+import * as ConfigData from "./ConfigData.ts"
 import { childrenOf, defaultContainer, manager, managers } from "./children.ts"
 import * as Exposure from "./Exposure.ts"
 import * as Others from "./Others.ts"
@@ -48,6 +50,7 @@ const podIndex: Index.Definition = { name: "webapp.deployment", values: (pod) =>
 export const controller = Controller.make("webapp", {
   for: WebApp,
   fieldManager: manager,
+  indexes: [ConfigData.index],
   owns: [Deployment, Service, Owned.kind(NetworkPolicy, { removes: true }), ...Exposure.kinds, ...Others.owns],
   watches: [
     Trigger.on(Pod, {
@@ -60,21 +63,26 @@ export const controller = Controller.make("webapp", {
       map: deploymentsOf,
       indexes: [podIndex]
     }),
-    ...Others.watches
+    ...Others.watches,
+    ...ConfigData.watches
   ],
-  transforms: Others.transforms,
+  transforms: [...Others.transforms, ...ConfigData.transforms],
   inheritedFinalizers: ["apps.kubedojo.io/finalizer"],
   reconcile: (app) =>
     Effect.gen(function* () {
       const cached = Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app)))
       const autoscalers = yield* Others.autoscalersOf(app)
       const budgets = yield* Others.budgetsOf(app)
-      const { children, existing, obstacle, ...chosen } = childrenOf(app, { deployment: cached, autoscalers, budgets })
+      const references = Config.referencesOf(app.spec)
+      const config = references.length === 0 ? undefined : yield* ConfigData.observe(app, references)
+      const found = childrenOf(app, { deployment: cached, autoscalers, budgets, config })
+      const { children, existing, obstacle, ...chosen } = found
       const { states } = yield* Owned.allSettled(app, children)
       const failure = failureOf(states)
       // The runtime reports it in the status. A route that is forbidden leaves the report about the pods to this controller.
       if (failure instanceof ApiError.Forbidden && failure !== errorOf(states.route)) return yield* failure
-      const deployment = childOf(states.deployment, existing, obstacle)
+      const deployment =
+        states.deployment === undefined ? Config.waiting : childOf(states.deployment, existing, obstacle)
       const service = childOf(states.service)
       const route = states.route && childOf<Exposure.Route>(states.route)
       const networkPolicy = states.networkPolicy && childOf(states.networkPolicy)
@@ -82,7 +90,7 @@ export const controller = Controller.make("webapp", {
       const budget = states.budget && childOf(states.budget)
       const { items: pods } = yield* Cache.list(Pod, { index: { name: podIndex.name, value: keyString(keyOf(app)) } })
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      const seen = { deployment, service, route, networkPolicy, autoscaler, budget, pods, now }
+      const seen = { config, deployment, service, route, networkPolicy, autoscaler, budget, pods, now }
       yield* Status.update(app, observe(app, { ...chosen, ...seen }), { conditionTypes })
       if (failure !== undefined) return yield* failure
       const wait = untilLate(pods, now)

@@ -15,6 +15,7 @@ import type {
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Autoscaling from "./Autoscaling.ts"
+import * as Config from "./Config.ts"
 import * as Disruption from "./Disruption.ts"
 import * as Exposure from "./Exposure.ts"
 import * as NetworkAccess from "./NetworkAccess.ts"
@@ -59,6 +60,7 @@ export const childOf = <A extends KubernetesObject>(
 
 /** The conditions that exist only while their field is used. */
 export const conditionTypes = [
+  Config.conditionType,
   Exposure.conditionType,
   Autoscaling.conditionType,
   Disruption.conditionType,
@@ -67,6 +69,8 @@ export const conditionTypes = [
 
 /** The observation of a reconcile. */
 export interface Observation {
+  /** The referenced ConfigMaps and Secrets; absent without references. */
+  readonly config?: Config.Observed | undefined
   readonly deployment: Child<Deployment>
   readonly service: Child<Service>
   /** Absent without `spec.expose`. */
@@ -108,10 +112,11 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     seen.service.problem !== undefined
       ? problemFinding(seen.service.problem)
       : { status: "True", reason: "Available", message: `Service ${app.metadata.name} offers port ${app.spec.port}` }
+  const config: Finding | undefined = seen.config && Config.finding(seen.config)
   const network = seen.networkPolicy?.problem && problemFinding(seen.networkPolicy.problem)
   const route = Exposure.findingOf(app, seen.route)
   const url = seen.route?.object && Exposure.urlOf(app)
-  const pods = [deployment, service, ...(network === undefined ? [] : [network])]
+  const pods = [config, deployment, service, network].filter((each) => each !== undefined)
   const all = route === undefined ? pods : [...pods, route]
   const failing = all.find(isFailing)
   const stalled = all.find(isStalled)
@@ -120,7 +125,10 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
       ? deployment
       : {
           ...failing,
-          reason: failing === service || stalled !== undefined ? failing.reason : notReadyOf(failing === route)
+          reason:
+            stalled !== undefined || (failing !== deployment && failing !== route)
+              ? failing.reason
+              : notReadyOf(failing === route)
         }
 
   const condition = (type: string, { status, reason, message }: Finding): Condition.Draft => ({
@@ -133,6 +141,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     condition(Condition.Ready, ready),
     condition("DeploymentReady", deployment),
     condition("ServiceReady", service),
+    ...(config === undefined ? [] : [condition(Config.conditionType, config)]),
     ...(route === undefined ? [] : [condition(Exposure.conditionType, route)]),
     ...[
       NetworkAccess.condition(app, seen.networkPolicy?.problem),
@@ -154,7 +163,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
       stalled: pods.some(isStalled),
       ready: !pods.some(isFailing),
       stopped: wantedReplicas(seen) === 0,
-      lacking: (rollout?.availableReplicas ?? 0) < wantedReplicas(seen),
+      lacking: config?.status === "False" || (rollout?.availableReplicas ?? 0) < wantedReplicas(seen),
       serving: (rollout?.readyReplicas ?? 0) > 0
     }),
     replicas: rollout?.replicas ?? 0,
@@ -176,8 +185,8 @@ const notReadyOf = (isRoute: boolean): string => (isRoute ? "RouteNotReady" : "R
 /**
  * Speaks of the pods and the Service, and not of the route: a pod that runs does not become Pending without a Gateway.
  *
- * Running only if every pod runs this generation. After that, a lack of pods is Degraded until the spec changes: only a complete
- * rollout can degrade.
+ * Running only if every pod runs this generation. After that, a lack of pods or of their configuration is Degraded until the spec
+ * changes: only a complete rollout can degrade.
  */
 const phaseOf = (
   app: WebApp,
@@ -186,7 +195,7 @@ const phaseOf = (
     readonly ready: boolean
     /** No pods are desired. */
     readonly stopped: boolean
-    /** Fewer pods are available than desired. */
+    /** Fewer pods are available than desired, or new pods could not start. */
     readonly lacking: boolean
     /** At least one pod of any revision is ready. */
     readonly serving: boolean

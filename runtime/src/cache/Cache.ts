@@ -43,6 +43,8 @@ export interface Dependent {
 export interface InformerOptions {
   /** The informer follows only objects that match. Each selector of a kind has its own informer. */
   readonly labelSelector?: string | undefined
+  /** The same with fields that the API server can select by. */
+  readonly fieldSelector?: string | undefined
   /**
    * Added to those that the informer has. Dies with {@link Index.Conflict} if two of one kind and name have different functions, whatever
    * the selectors of their informers.
@@ -109,11 +111,15 @@ export interface Options {
 }
 
 const listerWatcherOf =
-  (client: Context.Tag.Service<Client.Client>, resource: Resource.Any, labelSelector: string | undefined) =>
+  (
+    client: Context.Tag.Service<Client.Client>,
+    resource: Resource.Any,
+    selectors: Pick<InformerOptions, "labelSelector" | "fieldSelector">
+  ) =>
   (namespace: string | undefined): ListerWatcher => ({
     // The reflector has its own rules for retries, so it must see each error.
-    page: (options) => client.page(resource, { ...options, namespace, labelSelector, retry: false }),
-    watch: (options) => client.watch(resource, { ...options, namespace, labelSelector })
+    page: (options) => client.page(resource, { ...options, namespace, ...selectors, retry: false }),
+    watch: (options) => client.watch(resource, { ...options, namespace, ...selectors })
   })
 
 /** The record of the reconcile of a fiber. `Context.get` would allocate at each read. */
@@ -167,14 +173,13 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     return name ?? `${number}`
   }
 
-  const informer = (
-    resource: Resource.Any,
-    { indexes = [], labelSelector, optional = false, transform }: InformerOptions = {}
-  ) =>
+  const informer = (resource: Resource.Any, settings: InformerOptions = {}) =>
     Effect.suspend(() => {
+      const { fieldSelector, indexes = [], labelSelector, optional = false, transform } = settings
       for (const definition of [Index.byNamespace, Index.byOwner, ...indexes]) define(resource, definition)
       const parts = transform === undefined ? "" : `#${partsOf(transform)}`
-      const identity = `${Resource.identityOf(resource)}?${labelSelector ?? ""}${parts}`
+      const fields = fieldSelector === undefined ? "" : `&${fieldSelector}`
+      const identity = `${Resource.identityOf(resource)}?${labelSelector ?? ""}${fields}${parts}`
       const existing = handles.get(identity)
       if (existing === undefined || indexes.length > 0) read = new WeakMap()
       if (existing !== undefined) {
@@ -185,9 +190,10 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
       const handle = Informer.make({
         resource,
         labelSelector,
+        fieldSelector,
         indexes,
         namespaces: resource.namespaced ? namespaces : [undefined],
-        source: listerWatcherOf(client, resource, labelSelector),
+        source: listerWatcherOf(client, resource, { labelSelector, fieldSelector }),
         optional,
         transform: transform?.apply,
         clock,
@@ -226,7 +232,9 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     informers: ReadonlyArray<Informer.Informer>,
     whole: Informer.Informer | undefined
   ): ReadonlyArray<Store> => {
-    const complete = informers.filter(({ labelSelector }) => labelSelector === undefined)
+    const complete = informers.filter(
+      ({ fieldSelector, labelSelector }) => labelSelector === undefined && fieldSelector === undefined
+    )
     const synced = complete.filter(isSynced)
     const candidates = synced.length > 0 ? synced : complete.length > 0 ? complete : informers
     return whole !== undefined && candidates.includes(whole) ? [whole.store] : candidates.map(({ store }) => store)

@@ -65,6 +65,7 @@ export type Listener = (changes: ReadonlyArray<Store.Change>) => void
 export interface Informer {
   readonly resource: Resource.Any
   readonly labelSelector: string | undefined
+  readonly fieldSelector: string | undefined
   /** The namespaces that are followed; none: all. */
   readonly namespaces: ReadonlyArray<string>
   readonly store: Store.Store
@@ -103,6 +104,7 @@ export interface Handle {
 export interface Options {
   readonly resource: Resource.Any
   readonly labelSelector?: string | undefined
+  readonly fieldSelector?: string | undefined
   readonly indexes?: ReadonlyArray<Index.Definition> | undefined
   /** Each has its own watch; `undefined` stands for all namespaces. */
   readonly namespaces: ReadonlyArray<string | undefined>
@@ -135,9 +137,12 @@ const unbrokenMillis = 10_000
 
 /** An informer that is not running yet. */
 export const make = (options: Options): Handle => {
-  const { clock, labelSelector, resource } = options
+  const { clock, fieldSelector, labelSelector, resource } = options
   const table = Store.make(options.indexes)
-  const kind: WriteEffect.CachedKind = { resource, matches: LabelSelector.parse(labelSelector) }
+  const kind: WriteEffect.CachedKind = {
+    resource,
+    matches: fieldSelector === undefined ? LabelSelector.parse(labelSelector) : undefined
+  }
   const listeners = new Set<Listener>()
   const defects: Array<unknown> = []
   const done = Deferred.unsafeMake<void>(FiberId.none)
@@ -346,6 +351,7 @@ export const make = (options: Options): Handle => {
   const informer: Informer = {
     resource,
     labelSelector,
+    fieldSelector,
     namespaces: options.namespaces.filter((namespace) => namespace !== undefined),
     store: table,
     subscribe: (listener, { existing = true } = {}) => {

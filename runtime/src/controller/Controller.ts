@@ -7,6 +7,7 @@ import * as Either from "effect/Either"
 import type * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type * as Cache from "../cache/Cache.ts"
+import type { Definition } from "../cache/Index.ts"
 import type * as Transform from "../cache/Transform.ts"
 import type * as Client from "../client/Client.ts"
 import type { Permission } from "../client/Permission.ts"
@@ -43,6 +44,8 @@ export interface Controller<out R = never> {
   readonly resource: Resource.Any
   /** The changes of its own kind that trigger a reconcile; absent for all changes. */
   readonly predicate: Predicate | undefined
+  /** The indexes of its own kind. */
+  readonly indexes: ReadonlyArray<Definition>
   /** The other kinds that it watches, owned kinds first. */
   readonly triggers: ReadonlyArray<Trigger.Trigger<R>>
   /** The transforms of the caches of these kinds. */
@@ -93,6 +96,8 @@ export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
   readonly transforms?: ReadonlyArray<Transform.Transform> | undefined
   /** The changes of its own kind that trigger a reconcile. Default: all changes. */
   readonly predicate?: Predicate | undefined
+  /** Indexes of its own kind for `Cache.list`, such as by the names of other objects in the spec, for the `map` of their trigger. */
+  readonly indexes?: ReadonlyArray<Definition> | undefined
   /**
    * A clean-up that runs before an object is removed. Omit it if there is nothing outside the cluster to clean up. A clean-up that has
    * to wait succeeds with a `Result` for another run, and the object stays until then.
@@ -202,6 +207,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     fieldManager: options.fieldManager ?? name,
     resource,
     predicate: options.predicate,
+    indexes: options.indexes ?? [],
     triggers: [...owned.map((child) => Trigger.owned(resource, child)), ...(options.watches ?? [])],
     transforms: options.transforms ?? [],
     retry: options.retry ?? Backoff.default,

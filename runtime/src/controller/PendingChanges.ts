@@ -10,7 +10,7 @@ import * as Bounded from "../resource/Bounded.ts"
 import type { TriggerEvent } from "./Trigger.ts"
 
 /** The keys of the objects that changed lately. */
-export interface PendingChanges extends Pick<WorkQueue<TriggerEvent>, "add"> {
+export interface PendingChanges extends Pick<WorkQueue<TriggerEvent>, "add" | "addAfter"> {
   /** Returns all keys, oldest first, and clears the list. */
   readonly handOver: (add: (key: string, trigger: TriggerEvent) => void) => void
 }
@@ -23,8 +23,10 @@ const capacity = 1000
 /** Nothing has changed yet. */
 export const make = (): PendingChanges => {
   const triggers = new Map<string, TriggerEvent>()
+  const add = (key: string, trigger: TriggerEvent): void => Bounded.put(triggers, key, trigger, capacity)
   return {
-    add: (key, trigger) => Bounded.put(triggers, key, trigger, capacity),
+    add,
+    addAfter: (key, _, trigger) => add(key, trigger),
     handOver: (add) => {
       for (const [key, trigger] of triggers) add(key, trigger)
       triggers.clear()

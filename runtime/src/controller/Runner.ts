@@ -112,12 +112,14 @@ export const prepare = <R>(
     const transformOf = settings.transformOf ?? (() => undefined)
     const primary = yield* cache.informer(controller.resource, {
       labelSelector: settings.labelSelector,
+      indexes: controller.indexes,
       transform: transformOf(controller.resource)
     })
     const informers = yield* Effect.forEach(controller.triggers, (trigger) =>
       Effect.map(
         cache.informer(trigger.resource, {
           labelSelector: trigger.labelSelector,
+          fieldSelector: trigger.fieldSelector,
           indexes: trigger.indexes,
           transform: transformOf(trigger.resource),
           optional: trigger.optional

@@ -199,6 +199,87 @@ describe("a change of another kind", () => {
   )
 
   effect(
+    "that its field selector leaves out is not in the cache, and triggers no reconcile",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        putWidgets(server, "a")
+        const { names, reconcile } = done()
+        yield* run({
+          reconcile,
+          watches: [Trigger.on(ConfigMap, { map: users, fieldSelector: "metadata.name!=large" })]
+        })
+        server.put(ConfigMap, config("large", { users: "a" }))
+        yield* settle
+        expect(names()).toEqual(["a"])
+        server.put(ConfigMap, config("small", { users: "a" }))
+        yield* settle
+        expect(names()).toEqual(["a", "a"])
+        const { items } = yield* Cache.list(ConfigMap)
+        expect(items.map(({ metadata }) => metadata.name)).toEqual(["small"])
+      })
+    )
+  )
+
+  const delayed = { map: users, delay: "2 seconds" } as const
+
+  effect(
+    "with a delay is reconciled once with the changes after it, and not before the delay ends",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        putWidgets(server, "a")
+        server.put(ConfigMap, config("shared", { users: "a" }))
+        const { reconcile, times } = done()
+        yield* run({ reconcile, watches: [Trigger.on(ConfigMap, delayed)] })
+        expect(times()).toEqual([0])
+        yield* pass("10 seconds")
+        server.change(ConfigMap, "shared", { data: { users: "a", round: "1" } })
+        yield* pass("1 second")
+        server.change(ConfigMap, "shared", { data: { users: "a", round: "2" } })
+        yield* pass("1 minute")
+        expect(times()).toEqual([0, 12_000])
+      })
+    )
+  )
+
+  effect(
+    "with a delay is reconciled at once with another change",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        putWidgets(server, "a")
+        const { reconcile, times } = done()
+        yield* run({ reconcile, watches: [Trigger.on(ConfigMap, delayed)] })
+        server.put(ConfigMap, config("shared", { users: "a" }))
+        yield* pass("1 second")
+        server.change(Widget, "a", { spec: { size: 2 } })
+        yield* pass("1 minute")
+        expect(times()).toEqual([0, 1000])
+      })
+    )
+  )
+
+  effect(
+    "finds the objects by an index of the controller's own kind",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("small", 1))
+        server.put(Widget, widget("large", 9))
+        const { names, reconcile } = done()
+        // The watch of this kind delivers only Widgets.
+        const values = (object: object) => [`${(object as Widget).spec.size}`]
+        const map = ({ data }: ConfigMap) =>
+          Effect.map(Cache.list(Widget, { index: { name: "size", value: data?.size ?? "" } }), ({ items }) =>
+            items.map(({ metadata }) => metadata)
+          )
+        yield* run({ reconcile, indexes: [{ name: "size", values }], watches: [Trigger.on(ConfigMap, { map })] })
+        const before = names().length
+        server.put(ConfigMap, config("shared", { size: "9" }))
+        yield* settle
+        expect(names().slice(before)).toEqual(["large"])
+      })
+    )
+  )
+
+  effect(
     "can be looked up by what the trigger indexes it by",
     withWorld(({ server }) =>
       Effect.gen(function* () {

@@ -62,7 +62,7 @@ export interface History {
 export const connect = <R>(
   controller: Controller<R>,
   options: {
-    readonly queue: Pick<WorkQueue.WorkQueue<Trigger.TriggerEvent>, "add">
+    readonly queue: Pick<WorkQueue.WorkQueue<Trigger.TriggerEvent>, "add" | "addAfter">
     readonly memory: Memory
     readonly history?: Omit<History, "record"> | undefined
     readonly primary: Cache.Informer
@@ -210,7 +210,11 @@ export const connect = <R>(
         const fired = Trigger.fired(trigger.relation, trigger.resource, change, annotation)
         const settings = { priority: priorityOf(change), version: versionOf(change, fired) }
         const add = (keys: Iterable<string>) => {
-          for (const key of keys) queue.add(key, fired, settings)
+          for (const key of keys) {
+            // The first pass over all objects does not wait.
+            if (trigger.delayMillis > 0 && !change.initial) queue.addAfter(key, trigger.delayMillis, fired, settings)
+            else queue.add(key, fired, settings)
+          }
         }
         const seen = new Set<string>()
         const map = (object: KubernetesObject): void => {

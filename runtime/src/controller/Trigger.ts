@@ -1,6 +1,7 @@
 /**
  * The triggers of a controller: changes of other kinds that it declares, and the record of what fired.
  */
+import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { Definition } from "../cache/Index.ts"
@@ -30,12 +31,16 @@ export interface Trigger<out R = never> {
   readonly resource: Resource.Any
   /** Only objects with these labels; absent for all objects. */
   readonly labelSelector: string | undefined
+  /** Only objects with these values of fields; absent for all objects. */
+  readonly fieldSelector: string | undefined
   /** The indexes for `Cache.list` with `index`, besides namespace and owner. */
   readonly indexes: ReadonlyArray<Definition>
   /** The changes that trigger; absent for all changes. */
   readonly predicate: Predicate | undefined
   /** Whether the controller runs without the kind while the API server does not serve it. */
   readonly optional: boolean
+  /** How long the reconciles of a change wait, in milliseconds; 0 for none. */
+  readonly delayMillis: number
   /** The objects that a change triggers. */
   readonly map: (object: KubernetesObject) => Keys<R>
 }
@@ -45,12 +50,19 @@ export interface Options<A, R> {
   readonly map: (object: A) => Keys<R>
   readonly predicate?: Predicate | undefined
   readonly labelSelector?: string | undefined
+  /** Such as `type!=helm.sh/release.v1`. Each kind has few fields that the API server accepts here. */
+  readonly fieldSelector?: string | undefined
   readonly indexes?: ReadonlyArray<Definition> | undefined
   /**
    * Whether the controller runs without the kind while the API server does not serve it. Its cache is empty then. When the API server
    * serves the kind, the controller follows it. Default false: the controller does not start before.
    */
   readonly optional?: boolean | undefined
+  /**
+   * How long a reconcile waits after the first of several changes, so that one reconcile covers all of them. Any other trigger of the
+   * object ends the wait. Default: none.
+   */
+  readonly delay?: Duration.DurationInput | undefined
 }
 
 /**
@@ -162,9 +174,11 @@ export const on = <A extends KubernetesObject, R = never>(
   relation: "watch",
   resource,
   labelSelector: options.labelSelector,
+  fieldSelector: options.fieldSelector,
   indexes: options.indexes ?? [],
   predicate: options.predicate,
   optional: options.optional ?? false,
+  delayMillis: Duration.toMillis(options.delay ?? 0),
   map: (wire) => {
     const decoded = resource.decode(wire)
     return Either.isRight(decoded) ? options.map(decoded.right) : []
@@ -217,9 +231,11 @@ export const owned = (
   relation: "owned",
   resource,
   labelSelector,
+  fieldSelector: undefined,
   indexes: [],
   predicate,
   optional,
+  delayMillis: 0,
   map: (object) => {
     const key = ownerOf(owner, object)
     return key === undefined ? [] : [key]

@@ -109,9 +109,11 @@ describe("A plan", () => {
           "get namespaces: the same",
           "get services: the same",
           "get webapps: the same",
+          "list configmaps: unknown",
           "list deployments: unknown",
           "list horizontalpodautoscalers: unknown",
           "list pods: unknown",
+          "list secrets: unknown",
           "list services: unknown",
           "list webapps: unknown"
         ])

@@ -2,7 +2,7 @@
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, Secret } from "@homeostat/runtime/resource/BuiltIn"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
@@ -20,6 +20,8 @@ describe.concurrent("a WebApp's optional fields", () => {
         { name: "THEME", valueFrom: { configMapKeyRef: { name: "shop", key: "theme", optional: true } } }
       ]
       const resources = { requests: { cpu: "100m", memory: "64Mi" }, limits: { memory: "128Mi" } }
+      const { namespace } = scene
+      yield* Client.create(Secret, { metadata: { namespace, name: "shop" }, data: { token: "YQ==" } })
       yield* Scene.launch(scene, "shop", { image, env, resources })
       const [pod] = yield* Scene.pods(scene, "shop")
       expect(pod?.spec?.containers[0]).toMatchObject({ env, resources })
