@@ -5,6 +5,7 @@ import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 import { Compute } from "./Compute.ts"
 import { EnvVar } from "./Environment.ts"
+import { Jobs } from "./Jobs.ts"
 import { Probes } from "./Probes.ts"
 import { Volume } from "./Volumes.ts"
 
@@ -85,6 +86,10 @@ const Spec = Schema.Struct({
       })
     ),
     "Volumes of the pods, mounted into the container."
+  ),
+  jobs: optional(
+    Jobs,
+    "Programs that must succeed before or after a roll-out, such as a migration. They run in the environment of the container."
   ),
   podTemplate: optional(
     Schema.Struct({

@@ -28,7 +28,7 @@ export interface Observation {
 }
 
 /** The status of a condition and its reason. */
-interface Finding {
+export interface Finding {
   readonly status: "True" | "False" | "Unknown"
   readonly reason: string
   readonly message: string
