@@ -66,6 +66,7 @@ export const lock = (cluster: ControlPlane, strong: User, namespace: string) =>
       jobs: create("batch/v1/jobs", namespace, job({ metadata: { ownerReferences: [] } })),
       movers: create("batch/v1/jobs", namespace, job({ template: { hostNetwork: true } })),
       deployments: create("apps/v1/deployments", namespace, deployment({ metadata: { ownerReferences: [] } })),
+      webappjobs: create("batch/v1/jobs", namespace, webappJob({ hostNetwork: true })),
       services: create("v1/services", namespace, service({ metadata: { ownerReferences: [] } })),
       claims: create("v1/persistentvolumeclaims", namespace, claim({ volumeName: "probe" })),
       crds: create("apiextensions.k8s.io/v1/customresourcedefinitions", undefined, crd("example.org"))
@@ -169,6 +170,16 @@ export const deployment = ({
       metadata: { labels: { app: "shop" } },
       spec: { containers: [{ name: "app", image: "registry.test/web:1" }], ...template }
     }
+  }
+})
+
+/** A Job of WebApp `shop`, with changes of its pod. */
+export const webappJob = (template: object = {}) => ({
+  apiVersion: "batch/v1",
+  kind: "Job",
+  metadata: { name: "shop-migrate-1a2b3c4d5e", ownerReferences: [ofWebApp] },
+  spec: {
+    template: { spec: { restartPolicy: "Never", containers: [{ name: "app", image: "registry.test/web:1" }], ...template } }
   }
 })
 
