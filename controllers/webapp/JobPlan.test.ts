@@ -78,7 +78,7 @@ const read = (app: WebApp, existing: Deployment | undefined, jobs: ReadonlyArray
   const images = deployment?.spec?.template.spec?.containers.map(({ image }) => image)
   return {
     next: plan.next?.entry.name,
-    creates: JobPlan.created(plan)?.name,
+    creates: JobPlan.childrenOf(plan, app, desired, "app").job && plan.next?.entry.name,
     pods: images?.[0],
     removes: plan.superseded.map(({ metadata: { name } }) => name)
   }

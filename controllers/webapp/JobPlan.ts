@@ -15,7 +15,7 @@ import * as Readiness from "@homeostat/runtime/resource/Readiness"
 import * as HeldTemplate from "./HeldTemplate.ts"
 import { type Entry, isBefore } from "./Jobs.ts"
 import * as JobTemplate from "./JobTemplate.ts"
-import { type Finding, podTrouble } from "./status.ts"
+import { type Child, type Finding, podTrouble } from "./status.ts"
 import type { WebApp } from "./WebApp.ts"
 
 /** The annotation of the Deployment with the names of its complete Jobs. */
@@ -63,6 +63,10 @@ export const isClaimable = (app: WebApp, deployment: Deployment, isGivenAway: bo
   return holder === undefined ? isApplied || isGivenAway : isApplied && isNamesake
 }
 
+/** Whether a WebApp has jobs in its spec or Jobs in the cluster, which its Deployment records. */
+export const isUsed = ({ spec }: WebApp, existing: Deployment | undefined): boolean =>
+  (spec.jobs ?? []).length > 0 || existing?.metadata.annotations?.[annotation] !== undefined
+
 /**
  * @param deployment the desired Deployment
  * @param existing the existing Deployment, if any
@@ -76,6 +80,7 @@ export const of = (
   jobs: ReadonlyArray<Job>,
   isGivenAway: boolean
 ): JobPlan => {
+  if (!isUsed(app, existing)) return none
   const recorded = new Set(existing?.metadata.annotations?.[annotation]?.split(","))
   const byName = new Map(jobs.map((job) => [job.metadata.name, job]))
   const runs = (app.spec.jobs ?? []).map((entry): Run => {
@@ -102,6 +107,17 @@ export const of = (
   }
 }
 
+const none: JobPlan = {
+  runs: [],
+  next: undefined,
+  waitsFor: undefined,
+  superseded: [],
+  kept: [],
+  isClaimable: true,
+  isHeld: false,
+  isBehind: false
+}
+
 const stateOf = (job: Job) => Readiness.of(Job, job).state
 
 /** A Job that is being deleted may still have a pod. */
@@ -115,11 +131,11 @@ const isWorking = (job: Job): boolean => stateOf(job) === "InProgress" && (job.s
  * is, because the controller has not recorded its template, or because it does not exist.
  */
 export const deploymentOf = (
-  { isHeld, runs }: JobPlan,
+  { isHeld, kept, runs }: JobPlan,
   desired: Desired<Deployment>,
   existing: Deployment | undefined
 ): Desired<Deployment> | undefined => {
-  if (runs.length === 0) return desired
+  if (runs.length === 0 && kept.length === 0) return desired
   if (!isHeld) return recorded(HeldTemplate.keep(desired), namesOf(runs.filter(({ isComplete }) => isComplete)))
   const held = existing && HeldTemplate.held(desired, existing)
   return held && recorded(held, existing?.metadata.annotations?.[annotation])
@@ -135,9 +151,34 @@ const recorded = (desired: Desired<Deployment>, names: string | undefined): Desi
         metadata: { ...desired.metadata, annotations: { ...desired.metadata.annotations, [annotation]: names } }
       }
 
-/** The Job to create now, if any. */
-export const created = ({ next, waitsFor }: JobPlan): Entry | undefined =>
-  next === undefined || next.job !== undefined || waitsFor !== undefined ? undefined : next.entry
+/** The Jobs as children: that to create now, if any, and those to keep. */
+export const childrenOf = (
+  { kept, next, waitsFor }: JobPlan,
+  app: WebApp,
+  deployment: Desired<Deployment>,
+  container: string
+) => {
+  const isNew = next !== undefined && next.job === undefined && waitsFor === undefined
+  return {
+    job: isNew ? Owned.child(Job, JobTemplate.desired(app, next.entry, deployment, container)) : undefined,
+    ...Object.fromEntries(kept.map((job) => [`Job ${job.metadata.name}`, Owned.keep(Job, job)]))
+  }
+}
+
+/**
+ * The Deployment for the status. While it is held, it does not run the present spec.
+ *
+ * @param deployment undefined if it does not exist and must not be created yet
+ */
+export const waiting = (
+  { isBehind, isHeld, next }: JobPlan,
+  deployment: Child<Deployment> | undefined
+): Child<Deployment> => {
+  if (deployment !== undefined && (deployment.problem !== undefined || !isHeld || !isBehind)) return deployment
+  const what = deployment === undefined ? "is created when" : "keeps its pod template until"
+  const message = `the Deployment ${what} Job ${next?.name} is complete`
+  return { object: deployment?.object, problem: { reason: "Waiting", message } }
+}
 
 /** What the next Job is in the cluster. */
 export interface Seen {

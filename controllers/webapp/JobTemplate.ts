@@ -6,23 +6,19 @@
  */
 import type { Deployment, Job } from "@homeostat/runtime/resource/BuiltIn"
 import type { Desired, KubernetesObject, ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
-import { labelsOf, manager } from "./children.ts"
 import type { Entry } from "./Jobs.ts"
 import type { WebApp } from "./WebApp.ts"
 
-/** The label of a Job and its pods with the name of the job in the WebApp. */
+/** The label of a Job and its pods with the name of the job in the WebApp. The cache follows only Jobs that have it. */
 export const jobLabel = "apps.kubedojo.io/job"
 
 /** The label of the pods of a Job with the name of the WebApp. */
 export const webappLabel = "apps.kubedojo.io/webapp"
 
-/** The label selector of the Jobs of WebApps. */
-export const selector = `app.kubernetes.io/managed-by=${manager},${jobLabel}`
-
-/** The key of the WebApp to which a pod of a Job belongs; undefined for other pods. */
-export const webappOf = ({ metadata: { labels, namespace } }: KubernetesObject): ObjectKey | undefined => {
+/** The WebApp of a pod of a Job; empty for other pods. */
+export const webappsOf = ({ metadata: { labels, namespace } }: KubernetesObject): ReadonlyArray<ObjectKey> => {
   const name = labels?.[webappLabel]
-  return name === undefined || namespace === undefined ? undefined : { namespace, name }
+  return name === undefined ? [] : [{ namespace, name }]
 }
 
 /**
@@ -61,10 +57,11 @@ export const desired = (
 ): Desired<Job> => {
   const { retries = 2, timeoutSeconds = 3600 } = entry
   const { metadata, spec } = deployment.spec?.template ?? {}
+  const manager = deployment.metadata.labels?.[managerLabel]
   return {
     metadata: {
       name: nameOf(app, entry, deployment),
-      labels: { ...labelsOf(app), [jobLabel]: entry.name }
+      labels: { ...deployment.metadata.labels, [jobLabel]: entry.name }
     },
     spec: {
       backoffLimit: retries,
@@ -79,8 +76,9 @@ export const desired = (
         metadata: {
           ...(metadata?.annotations === undefined ? {} : { annotations: metadata.annotations }),
           labels: {
-            ...unselected(metadata?.labels ?? {}, app, deployment),
-            "app.kubernetes.io/managed-by": manager,
+            ...unselected(metadata?.labels ?? {}, deployment),
+            // The cache follows only pods that have it.
+            ...(manager === undefined ? {} : { [managerLabel]: manager }),
             [jobLabel]: entry.name,
             [webappLabel]: app.metadata.name
           }
@@ -91,11 +89,13 @@ export const desired = (
   }
 }
 
+const managerLabel = "app.kubernetes.io/managed-by"
+
 /** Without the labels by which the Service and the Deployment select pods: a job must get no requests. */
-const unselected = (labels: { readonly [label: string]: string }, app: WebApp, { spec }: Desired<Deployment>) => {
+const unselected = (labels: { readonly [label: string]: string }, { metadata, spec }: Desired<Deployment>) => {
   const { matchExpressions = [], matchLabels = {} } = spec?.selector ?? {}
   const selected = new Set([
-    ...Object.keys({ ...labelsOf(app), ...matchLabels }),
+    ...Object.keys({ ...metadata.labels, ...matchLabels }),
     ...matchExpressions.map(({ key }) => key)
   ])
   return Object.fromEntries(Object.entries(labels).filter(([label]) => !selected.has(label)))

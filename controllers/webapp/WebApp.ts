@@ -130,7 +130,8 @@ const Status = Schema.Struct({
     description: "The label selector of the pods, as the scale subresource reports it."
   }),
   conditions: Schema.optionalWith(Condition.list, { exact: true }).annotations({
-    description: "Ready, DeploymentReady and ServiceReady; Reconciling and Stalled while they hold."
+    description:
+      "Ready, DeploymentReady and ServiceReady; JobsComplete for a WebApp with jobs; Reconciling and Stalled while they hold."
   })
 })
 

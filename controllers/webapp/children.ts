@@ -1,7 +1,8 @@
 /** The desired children of a WebApp. Pure. */
 import * as Owned from "@homeostat/runtime/controller/Owned"
-import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, type Job, Service } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
+import * as JobPlan from "./JobPlan.ts"
 import * as PodTemplate from "./PodTemplate.ts"
 import type { WebApp } from "./WebApp.ts"
 
@@ -25,25 +26,36 @@ export const childrenOf = (
     readonly deployment: Deployment | undefined
     /** An autoscaler sets the replicas of the Deployment. */
     readonly isAutoscaled: boolean
+    /** The Jobs that the WebApp controls. */
+    readonly jobs: ReadonlyArray<Job>
   }
 ) => {
   const existing = isOwnOrAdopted(app, cached.deployment) ? cached.deployment : undefined
   const scaledByOthers = isScaledByOthers(app, existing, cached.isAutoscaled)
   const container = containerOf(existing)
   const options = { container: container ?? defaultContainer, existing, scaledByOthers }
-  const deployment = desiredDeployment(app, options)
+  const whole = desiredDeployment(app, options)
+  const isGivenAway = cached.deployment?.metadata.annotations?.[adoptAnnotation] === "true" && container !== undefined
+  const jobs = JobPlan.of(app, whole, cached.deployment, cached.jobs, isGivenAway)
+  const deployment = JobPlan.deploymentOf(jobs, whole, cached.deployment)
   return {
     ...options,
+    jobs,
     /** Why the controller cannot own the Deployment, if it is not the owner. */
     obstacle: container === undefined ? severalContainers : undefined,
     children: {
-      deployment: Owned.child(Deployment, deployment, {
-        exclusive: exclusiveInDeployment(app, options.container),
-        adoptAnnotation: container === undefined ? undefined : adoptAnnotation,
-        handOver: scaledByOthers ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
-      }),
+      deployment:
+        deployment === undefined
+          ? cached.deployment && Owned.keep(Deployment, cached.deployment)
+          : Owned.child(Deployment, deployment, {
+              // The parts may be others in the template of an older revision.
+              exclusive: jobs.isHeld ? [] : exclusiveInDeployment(app, options.container),
+              adoptAnnotation: container === undefined ? undefined : adoptAnnotation,
+              handOver: scaledByOthers ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
+            }),
       // The Service does not wait until the API server accepts the Deployment.
-      service: Owned.child(Service, desiredService(app, existing), { exclusive: exclusiveInService, adoptAnnotation })
+      service: Owned.child(Service, desiredService(app, existing), { exclusive: exclusiveInService, adoptAnnotation }),
+      ...JobPlan.childrenOf(jobs, app, whole, options.container)
     }
   }
 }

@@ -2,19 +2,20 @@
  * The WebApp controller: each WebApp gets a Deployment and a Service with its name, which the controller keeps as in the spec, and a
  * status with their progress.
  *
- * Needs the permissions to get, list, watch and patch WebApps, Deployments and Services. Creates the latter two. Needs also to patch
- * `webapps/status`, to list and watch Pods and HorizontalPodAutoscalers, and to create and patch Events.
+ * Needs the permissions to get, list, watch and patch WebApps, Deployments, Services and Jobs. Creates the latter three, and
+ * deletes Jobs. Needs also to patch `webapps/status`, to list and watch Pods and HorizontalPodAutoscalers, and to create and patch Events.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Transform from "@homeostat/runtime/cache/Transform"
 import * as ApiError from "@homeostat/runtime/client/ApiError"
+import * as Client from "@homeostat/runtime/client/Client"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Predicate from "@homeostat/runtime/controller/Predicate"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
-import { Deployment, HorizontalPodAutoscaler, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, HorizontalPodAutoscaler, Job, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import {
   controllerOf,
   type KubernetesObject,
@@ -22,12 +23,14 @@ import {
   keyString,
   type ObjectKey
 } from "@homeostat/runtime/resource/KubernetesObject"
-import type * as Resource from "@homeostat/runtime/resource/Resource"
+import * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { childrenOf, defaultContainer, manager, managers } from "./children.ts"
-import { childOf, observe, podTrouble, untilLate } from "./status.ts"
+import * as JobPlan from "./JobPlan.ts"
+import * as JobTemplate from "./JobTemplate.ts"
+import { childOf, conditionTypes, observe, podTrouble, untilLate } from "./status.ts"
 import { WebApp } from "./WebApp.ts"
 
 const podLabels = `app.kubernetes.io/managed-by in (${managers.join(",")})`
@@ -63,7 +66,7 @@ const byDeployment = <A extends KubernetesObject>(
 export const controller = Controller.make("webapp", {
   for: WebApp,
   fieldManager: manager,
-  owns: [Deployment, Service],
+  owns: [Deployment, Service, Owned.kind(Job, { removes: true, labelSelector: JobTemplate.jobLabel })],
   watches: [
     Trigger.on(Pod, {
       labelSelector: podLabels,
@@ -72,7 +75,7 @@ export const controller = Controller.make("webapp", {
         "troubles: nothing is wrong with the pod that was not before",
         ({ object, previous }) => troubleOf(object) !== troubleOf(previous)
       ),
-      map: deploymentsOf,
+      map: (pod) => [...deploymentsOf(pod), ...JobTemplate.webappsOf(pod)],
       indexes: [byDeployment(Pod, deploymentsOf)]
     }),
     Trigger.on(HorizontalPodAutoscaler, {
@@ -96,20 +99,49 @@ export const controller = Controller.make("webapp", {
       // An autoscaler of the Deployment sets its replicas; one of the WebApp sets `spec.replicas` and needs no handling.
       const isAutoscaled = (yield* Cache.list(HorizontalPodAutoscaler, { index })).items.length > 0
       const cached = Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app)))
-      const { children, existing, obstacle, ...chosen } = childrenOf(app, { deployment: cached, isAutoscaled })
+      const controlled = JobPlan.isUsed(app, cached) ? yield* jobsOf(app) : []
+      const found = childrenOf(app, { deployment: cached, isAutoscaled, jobs: controlled })
+      const { children, existing, jobs, obstacle, ...chosen } = found
+      for (const job of jobs.superseded) yield* Owned.remove(app, Job, keyOf(job), { propagation: "Foreground" })
+      // The next reconcile has the newer spec, whose jobs may be others.
+      if (children.job !== undefined && !(yield* isLatest(app))) return Result.done
       const { states } = yield* Owned.allSettled(app, children)
       const failure = failureOf(states)
       if (failure instanceof ApiError.Forbidden) return yield* failure
-      const deployment = childOf(states.deployment, existing, obstacle)
+      const deployment = JobPlan.waiting(jobs, states.deployment && childOf(states.deployment, existing, obstacle))
       const service = childOf(states.service)
       const { items: pods } = yield* Cache.list(Pod, { index })
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      yield* Status.update(app, observe(app, { ...chosen, deployment, service, pods, now }))
+      const complete = jobs.runs.length === 0 ? undefined : yield* jobsComplete(jobs, states.job, chosen.container, now)
+      yield* Status.update(app, observe(app, { ...chosen, deployment, service, jobs: complete, pods, now }), {
+        conditionTypes
+      })
       if (failure !== undefined) return yield* failure
       const wait = untilLate(pods, now)
       return wait === undefined ? Result.done : Result.requeueAfter(wait)
     })
 })
+
+/** The Jobs that the WebApp controls. */
+const jobsOf = (app: WebApp) =>
+  Effect.map(Cache.byOwner(Job, app), ({ items }) => items.filter((job) => controllerOf(job)?.uid === app.metadata.uid))
+
+/** The condition JobsComplete. */
+const jobsComplete = (plan: JobPlan.JobPlan, state: Owned.State<Job> | undefined, container: string, now: number) =>
+  Effect.gen(function* () {
+    const { object: job = plan.next?.job, problem } = state === undefined ? {} : childOf(state)
+    const pods = job === undefined ? [] : (yield* Cache.byOwner(Pod, job)).items
+    return JobPlan.finding(plan, { job, problem, pods, container, now })
+  })
+
+/** Whether the API server has no newer spec. */
+const isLatest = (app: WebApp) =>
+  Client.get(Resource.metadataOnly(WebApp), keyOf(app)).pipe(
+    Effect.map(
+      ({ metadata: { generation, uid } }) => uid === app.metadata.uid && generation === app.metadata.generation
+    ),
+    Effect.catchTag("NotFound", () => Effect.succeed(false))
+  )
 
 /** The problem that a pod has, or has soon: a container that runs may become ready in time. */
 const troubleOf = (object: unknown): string | undefined =>

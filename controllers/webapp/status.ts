@@ -39,10 +39,15 @@ export const childOf = <A extends KubernetesObject>(
   return { object: existing, problem: { reason: "Invalid", message } }
 }
 
+/** The conditions that exist only while their field is used. */
+export const conditionTypes = ["JobsComplete"]
+
 /** The observation of a reconcile. */
 export interface Observation {
   readonly deployment: Child<Deployment>
   readonly service: Child<Service>
+  /** The condition JobsComplete; undefined for a WebApp without jobs. */
+  readonly jobs?: Finding | undefined
   /** The WebApp's cached pods. */
   readonly pods: ReadonlyArray<Pod>
   /** The controller does not set the replicas of the Deployment. */
@@ -75,12 +80,17 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     seen.service.problem !== undefined
       ? problemFinding(seen.service.problem)
       : { status: "True", reason: "Available", message: `Service ${app.metadata.name} offers port ${app.spec.port}` }
-  const failing = [deployment, service].find(({ status }) => status !== "True")
-  const stalled = [deployment, service].find((finding) => finding.stalled === true)
+  const { jobs } = seen
+  const isWaiting = seen.deployment.problem?.reason === "Waiting"
+  const findings = (isWaiting ? [jobs, deployment, service] : [deployment, service, jobs]).filter(
+    (finding) => finding !== undefined
+  )
+  const failing = findings.find(({ status }) => status !== "True")
+  const stalled = findings.find((finding) => finding.stalled === true)
   const ready: Finding =
     failing === undefined
       ? deployment
-      : { ...failing, reason: failing === service || stalled !== undefined ? failing.reason : "ReplicasNotReady" }
+      : { ...failing, reason: failing !== deployment || stalled !== undefined ? failing.reason : "ReplicasNotReady" }
 
   const condition = (type: string, { status, reason, message }: Finding): Condition.Draft => ({
     type,
@@ -92,6 +102,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     condition(Condition.Ready, ready),
     condition("DeploymentReady", deployment),
     condition("ServiceReady", service),
+    ...(jobs === undefined ? [] : [condition("JobsComplete", jobs)]),
     // Both are present only while they are True, as in kstatus.
     ...(failing !== undefined && stalled === undefined
       ? [condition(Condition.Reconciling, { ...failing, status: "True" })]
@@ -111,7 +122,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
       serving: (rollout?.readyReplicas ?? 0) > 0
     }),
     replicas: rollout?.replicas ?? 0,
-    updatedReplicas: rollout?.updatedReplicas ?? 0,
+    updatedReplicas: isWaiting ? 0 : (rollout?.updatedReplicas ?? 0),
     readyReplicas: rollout?.readyReplicas ?? 0,
     availableReplicas: rollout?.availableReplicas ?? 0,
     ...(object === undefined ? {} : { selector: selectorText(object) }),

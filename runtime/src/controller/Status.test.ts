@@ -264,6 +264,24 @@ describe("conditions", () => {
   )
 
   effect(
+    "of the controller's own types go when the desired status lacks them",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        const conditions = [condition("Ready"), condition("Config"), condition("theirs/One")].map((one) => ({ ...one }))
+        server.put(Widget, { ...widget("a"), status: { conditions } })
+        const { reconcile } = counted((_, owner) =>
+          Effect.as(
+            Status.update(owner, { conditions: [condition("Ready")] }, { conditionTypes: ["Config"] }),
+            Result.done
+          )
+        )
+        yield* run({ reconcile })
+        expect(conditionsOf(server)).toEqual(["Ready True", "theirs/One True"])
+      })
+    )
+  )
+
+  effect(
     "of kstatus go when they hold no more, whoever else has some",
     withWorld(({ server }) =>
       Effect.gen(function* () {

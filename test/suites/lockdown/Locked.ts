@@ -179,7 +179,9 @@ export const webappJob = (template: object = {}) => ({
   kind: "Job",
   metadata: { name: "shop-migrate-1a2b3c4d5e", ownerReferences: [ofWebApp] },
   spec: {
-    template: { spec: { restartPolicy: "Never", containers: [{ name: "app", image: "registry.test/web:1" }], ...template } }
+    template: {
+      spec: { restartPolicy: "Never", containers: [{ name: "app", image: "registry.test/web:1" }], ...template }
+    }
   }
 })
 
