@@ -117,7 +117,8 @@ export const controller = Controller.make("webapp", {
         conditionTypes
       })
       if (failure !== undefined) return yield* failure
-      const wait = untilLate(pods, now)
+      // The cache does not have a foreign Job, whose deletion would trigger the WebApp.
+      const wait = complete?.reason === "NotOwned" ? 60_000 : untilLate(pods, now)
       return wait === undefined ? Result.done : Result.requeueAfter(wait)
     })
 })
