@@ -1,10 +1,10 @@
 /**
- * What to do for the jobs of a WebApp: which Job must run next, whether the Deployment keeps its pod template until then, and which Jobs
+ * The plan for the jobs of a WebApp: the Job that must run next, whether the Deployment keeps its pod template until then, and the Jobs that
  * are no longer needed. Pure.
  *
  * The Deployment records its complete jobs in an annotation, which the controller writes together with the pod template. So a job does not
- * run again when somebody deletes its Job later. The Jobs of other revisions are removed before the template changes. So they run again if
- * the WebApp returns to their revision.
+ * run again when a user deletes its Job later. The controller removes the Jobs of other revisions before the template changes. So they run
+ * again if the WebApp returns to their revision.
  */
 
 import * as Owned from "@homeostat/runtime/controller/Owned"
@@ -180,7 +180,7 @@ export const waiting = (
   return { object: deployment?.object, problem: { reason: "Waiting", message } }
 }
 
-/** What the next Job is in the cluster. */
+/** The next Job in the cluster. */
 export interface Seen {
   /** The Job; absent if it does not exist. */
   readonly job: Job | undefined

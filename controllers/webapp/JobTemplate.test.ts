@@ -22,7 +22,7 @@ describe("the name of a Job", () => {
   test("fits into a label at the longest names", () => {
     const name = nameOf(of("a".repeat(63)), { ...migrate, name: "b".repeat(63) })
     expect(name).toMatch(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/)
-    expect(nameOf(of("a".repeat(51)), migrate)).toMatch(/^a{51}-[0-9a-f]{10}$/)
+    expect(nameOf(of("a".repeat(51)), migrate)).toMatch(/^a{51}--[0-9a-f]{10}$/)
   })
 
   test("differs for two WebApps and jobs whose names look the same when joined", () =>

@@ -29,8 +29,7 @@ export const nameOf = (app: WebApp, entry: Entry, deployment: Desired<Deployment
   const { name } = app.metadata
   const text = canonical([name, entry, deployment.spec?.template])
   const hash = Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, 10)
-  const plain = `${name}-${entry.name}`.slice(0, 62 - hash.length).replace(/-+$/, "")
-  return `${plain}-${hash}`
+  return `${`${name}-${entry.name}`.slice(0, 62 - hash.length)}-${hash}`
 }
 
 /** JSON with sorted keys: a newer version of the program may set the same fields in another order. */

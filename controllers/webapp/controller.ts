@@ -130,7 +130,8 @@ const jobsOf = (app: WebApp) =>
 /** The condition JobsComplete. */
 const jobsComplete = (plan: JobPlan.JobPlan, state: Owned.State<Job> | undefined, container: string, now: number) =>
   Effect.gen(function* () {
-    const { object: job = plan.next?.job, problem } = state === undefined ? {} : childOf(state)
+    const obstacle = `Job ${plan.next?.name} exists and has another owner (delete it, or rename the job)`
+    const { object: job = plan.next?.job, problem } = state === undefined ? {} : childOf(state, undefined, obstacle)
     const pods = job === undefined ? [] : (yield* Cache.byOwner(Pod, job)).items
     return JobPlan.finding(plan, { job, problem, pods, container, now })
   })

@@ -263,7 +263,7 @@ describe("The policies of the manager", () => {
       yield* accepts(owned({ ...Locked.ofBackup, kind: "Restore" }))
       yield* denies("jobs", owned(), text("none"))
       yield* denies("jobs", owned({ ...Locked.ofBackup, controller: false }), text("none"))
-      yield* accepts(owned(Locked.ofWebApp))
+      yield* accepts(Locked.create(jobs, shop, Locked.webappJob()))
       const other = { ...Locked.ofWebApp, apiVersion: "example.org/v1" }
       yield* denies("jobs", owned(other), text("example.org/v1 WebApp shop"))
       const velero = Locked.reference("velero.io/v1", "Backup", "shop")
@@ -498,7 +498,7 @@ describe("The policies of the manager", () => {
           yield* denies(policy, pod({ [name]: true }), field(name))
         }
         yield* denies(
-          "deployments",
+          policy,
           pod({ volumes: [{ name: "root", hostPath: { path: "/" } }] }),
           "hostPath forbidden: volume: root (must be of another type)"
         )
