@@ -9,6 +9,7 @@ import * as Config from "./Config.ts"
 import { Disruption } from "./Disruption.ts"
 import { EnvVar } from "./Environment.ts"
 import { Exposure } from "./Exposure.ts"
+import { Jobs } from "./Jobs.ts"
 import { NetworkAccess } from "./NetworkAccess.ts"
 import { Probes } from "./Probes.ts"
 import { Spread } from "./Spread.ts"
@@ -116,6 +117,10 @@ const Spec = Schema.Struct({
     Exposure,
     "Clients outside of the cluster reach the application, by an HTTPRoute if gateway is set, and otherwise by an Ingress."
   ),
+  jobs: optional(
+    Jobs,
+    "Programs that must succeed before or after a roll-out, such as a migration. They run in the environment of the container."
+  ),
   podTemplate: optional(
     Schema.Struct({
       metadata: optional(
@@ -159,7 +164,7 @@ const Status = Schema.Struct({
   }),
   conditions: Schema.optionalWith(Condition.list, { exact: true }).annotations({
     description:
-      "Ready, DeploymentReady and ServiceReady; ConfigReady, RouteReady, Autoscaled, DisruptionBudgetReady and NetworkPolicyReady where the spec has these fields; Reconciling and Stalled while they hold."
+      "Ready, DeploymentReady and ServiceReady; ConfigReady, JobsComplete, RouteReady, Autoscaled, DisruptionBudgetReady and NetworkPolicyReady where the spec has these fields; Reconciling and Stalled while they hold."
   })
 })
 

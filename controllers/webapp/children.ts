@@ -3,6 +3,7 @@ import * as Owned from "@homeostat/runtime/controller/Owned"
 import {
   Deployment,
   HorizontalPodAutoscaler,
+  type Job,
   NetworkPolicy,
   PodDisruptionBudget,
   Service
@@ -12,6 +13,7 @@ import * as Autoscaling from "./Autoscaling.ts"
 import * as Config from "./Config.ts"
 import * as Disruption from "./Disruption.ts"
 import * as Exposure from "./Exposure.ts"
+import * as JobPlan from "./JobPlan.ts"
 import * as NetworkAccess from "./NetworkAccess.ts"
 import * as PodTemplate from "./PodTemplate.ts"
 import type { Selector } from "./Selector.ts"
@@ -41,6 +43,8 @@ export const childrenOf = (
     readonly budgets: ReadonlyArray<PodDisruptionBudget>
     /** The referenced ConfigMaps and Secrets, if there are references. */
     readonly config?: Config.Observed | undefined
+    /** The Jobs that the WebApp controls. */
+    readonly jobs: ReadonlyArray<Job>
   }
 ) => {
   const { config } = cached
@@ -48,18 +52,25 @@ export const childrenOf = (
   const scaling = Autoscaling.of(app, existing, cached.autoscalers)
   const container = containerOf(existing)
   const options = { container: container ?? defaultContainer, existing, scaling }
-  const deployment = desiredDeployment(app, { ...options, config })
-  const podLabels = { ...existing?.spec?.template.metadata?.labels, ...deployment.spec?.template.metadata?.labels }
+  const whole = desiredDeployment(app, { ...options, config })
+  const podLabels = { ...existing?.spec?.template.metadata?.labels, ...whole.spec?.template.metadata?.labels }
   const otherBudget = Disruption.selecting(cached.budgets, podLabels)
   // A Deployment of another owner has other pods.
   const isFree = cached.deployment === undefined || existing !== undefined
   // An autoscaler does not come before the Deployment, which might belong to another owner. It stays if the Deployment is deleted.
   const isScalable = cached.deployment === undefined ? cached.autoscalers.length > 0 : isOwn(app, existing)
   const selector = selectorOf(app, existing)
-  const isWaiting = existing === undefined && Config.isMissing(config)
+  const isIncomplete = isFree && Config.isMissing(config)
+  const isGivenAway = cached.deployment?.metadata.annotations?.[adoptAnnotation] === "true" && container !== undefined
+  const jobs = isIncomplete
+    ? JobPlan.paused(cached.jobs)
+    : JobPlan.of(app, whole, cached.deployment, cached.jobs, isGivenAway)
+  const isHeld = isIncomplete || jobs.isHeld
+  const deployment = JobPlan.deploymentOf(jobs, whole, cached.deployment, { isHeld, isRecorded: config !== undefined })
   return {
     ...options,
     otherBudget,
+    jobs,
     /** Why the controller cannot own the Deployment, if it is not the owner. */
     obstacle: container === undefined ? severalContainers : undefined,
     children: {
@@ -72,13 +83,15 @@ export const childrenOf = (
               { exclusive: NetworkAccess.exclusive }
             )
           : undefined,
-      deployment: isWaiting
-        ? undefined
-        : Owned.child(Deployment, deployment, {
-            exclusive: exclusiveInDeployment(app, options.container),
-            adoptAnnotation: container === undefined ? undefined : adoptAnnotation,
-            handOver: scaling.by !== "Spec" ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
-          }),
+      deployment:
+        deployment === undefined
+          ? cached.deployment && Owned.keep(Deployment, cached.deployment)
+          : Owned.child(Deployment, deployment, {
+              // The parts may be others in the template of an older revision.
+              exclusive: isHeld ? [] : exclusiveInDeployment(app, options.container),
+              adoptAnnotation: container === undefined ? undefined : adoptAnnotation,
+              handOver: scaling.by !== "Spec" ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
+            }),
       // The Service does not wait until the API server accepts the Deployment.
       service: Owned.child(Service, desiredService(app, existing), { exclusive: exclusiveInService, adoptAnnotation }),
       route: Exposure.routeOf(app, labelsOf(app), { adoptAnnotation }),
@@ -93,7 +106,8 @@ export const childrenOf = (
           ? Owned.child(PodDisruptionBudget, Disruption.desired(app, selector, labelsOf(app)), {
               exclusive: Disruption.exclusive
             })
-          : undefined
+          : undefined,
+      ...JobPlan.childrenOf(jobs, app, whole, options.container)
     }
   }
 }
@@ -141,7 +155,7 @@ export const selectorOf = (app: WebApp, existing: Deployment | undefined): Selec
  * @param container the name of the container with the image: see {@link containerOf}
  * @param existing the existing Deployment, if any
  * @param scaling who sets the replicas: see {@link Autoscaling.of}
- * @param config the referenced ConfigMaps and Secrets. While one is missing, the existing pods stay as they are
+ * @param config the referenced ConfigMaps and Secrets
  */
 export const desiredDeployment = (
   app: WebApp,
@@ -160,7 +174,6 @@ export const desiredDeployment = (
     labels: { ...labels, ...selector.matchLabels },
     ...(config === undefined ? {} : { annotations: { [Config.hashAnnotation]: config.hash } })
   }
-  const held = Config.isMissing(config) ? existing?.spec?.template : undefined
   return {
     metadata: {
       name: app.metadata.name,
@@ -177,7 +190,7 @@ export const desiredDeployment = (
         type: strategy,
         ...(strategy === "Recreate" ? {} : { rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } })
       },
-      template: held ?? PodTemplate.of(app, container, pods, selector)
+      template: PodTemplate.of(app, container, pods, selector)
     }
   }
 }

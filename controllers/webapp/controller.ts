@@ -2,19 +2,20 @@
  * The WebApp controller: each WebApp gets a Deployment and a Service with its name, which the controller keeps as in the spec, and a
  * status with their progress.
  *
- * Needs the permissions to get, list, watch and patch WebApps, Deployments and Services. Creates the latter two. Needs also to patch
- * `webapps/status`, to list and watch Pods and HorizontalPodAutoscalers, and to create and patch Events.
+ * Needs the permissions to get, list, watch and patch WebApps, Deployments, Services and Jobs. Creates the latter three, and
+ * deletes Jobs. Needs also to patch `webapps/status`, to list and watch Pods and HorizontalPodAutoscalers, and to create and patch Events.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
 import * as ApiError from "@homeostat/runtime/client/ApiError"
+import * as Client from "@homeostat/runtime/client/Client"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Predicate from "@homeostat/runtime/controller/Predicate"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
-import { Deployment, NetworkPolicy, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, Job, NetworkPolicy, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import {
   controllerOf,
   type KubernetesObject,
@@ -22,12 +23,15 @@ import {
   keyString,
   type ObjectKey
 } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Config from "./Config.ts"
 import * as ConfigData from "./ConfigData.ts"
 import { childrenOf, defaultContainer, manager, managers } from "./children.ts"
 import * as Exposure from "./Exposure.ts"
+import * as JobPlan from "./JobPlan.ts"
+import * as JobTemplate from "./JobTemplate.ts"
 import * as Others from "./Others.ts"
 import { childOf, conditionTypes, observe, podTrouble, untilLate } from "./status.ts"
 import { WebApp } from "./WebApp.ts"
@@ -51,7 +55,14 @@ export const controller = Controller.make("webapp", {
   for: WebApp,
   fieldManager: manager,
   indexes: [ConfigData.index],
-  owns: [Deployment, Service, Owned.kind(NetworkPolicy, { removes: true }), ...Exposure.kinds, ...Others.owns],
+  owns: [
+    Deployment,
+    Service,
+    Owned.kind(NetworkPolicy, { removes: true }),
+    Owned.kind(Job, { removes: true, labelSelector: JobTemplate.jobLabel }),
+    ...Exposure.kinds,
+    ...Others.owns
+  ],
   watches: [
     Trigger.on(Pod, {
       labelSelector: podLabels,
@@ -60,7 +71,7 @@ export const controller = Controller.make("webapp", {
         "troubles: nothing is wrong with the pod that was not before",
         ({ object, previous }) => troubleOf(object) !== troubleOf(previous)
       ),
-      map: deploymentsOf,
+      map: (pod) => [...deploymentsOf(pod), ...JobTemplate.webappsOf(pod)],
       indexes: [podIndex]
     }),
     ...Others.watches,
@@ -75,14 +86,18 @@ export const controller = Controller.make("webapp", {
       const budgets = yield* Others.budgetsOf(app)
       const references = Config.referencesOf(app.spec)
       const config = references.length === 0 ? undefined : yield* ConfigData.observe(app, references)
-      const found = childrenOf(app, { deployment: cached, autoscalers, budgets, config })
-      const { children, existing, obstacle, ...chosen } = found
+      const controlled = JobPlan.isUsed(app, cached) ? yield* jobsOf(app) : []
+      const found = childrenOf(app, { deployment: cached, autoscalers, budgets, config, jobs: controlled })
+      const { children, existing, jobs, obstacle, ...chosen } = found
+      for (const job of jobs.superseded) yield* Owned.remove(app, Job, keyOf(job), { propagation: "Foreground" })
+      // The next reconcile has the newer spec, whose jobs may be others.
+      if (children.job !== undefined && !(yield* isLatest(app))) return Result.done
       const { states } = yield* Owned.allSettled(app, children)
       const failure = failureOf(states)
       // The runtime reports it in the status. A route that is forbidden leaves the report about the pods to this controller.
       if (failure instanceof ApiError.Forbidden && failure !== errorOf(states.route)) return yield* failure
-      const deployment =
-        states.deployment === undefined ? Config.waiting : childOf(states.deployment, existing, obstacle)
+      const held = states.deployment && childOf(states.deployment, existing, obstacle)
+      const deployment = Config.isMissing(config) ? (held ?? Config.waiting) : JobPlan.waiting(jobs, held)
       const service = childOf(states.service)
       const route = states.route && childOf<Exposure.Route>(states.route)
       const networkPolicy = states.networkPolicy && childOf(states.networkPolicy)
@@ -90,13 +105,37 @@ export const controller = Controller.make("webapp", {
       const budget = states.budget && childOf(states.budget)
       const { items: pods } = yield* Cache.list(Pod, { index: { name: podIndex.name, value: keyString(keyOf(app)) } })
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      const seen = { config, deployment, service, route, networkPolicy, autoscaler, budget, pods, now }
+      const complete = jobs.runs.length === 0 ? undefined : yield* jobsComplete(jobs, states.job, chosen.container, now)
+      const seen = { config, deployment, service, jobs: complete, route, networkPolicy, autoscaler, budget, pods, now }
       yield* Status.update(app, observe(app, { ...chosen, ...seen }), { conditionTypes })
       if (failure !== undefined) return yield* failure
-      const wait = untilLate(pods, now)
+      // The cache does not have a foreign Job, whose deletion would trigger the WebApp.
+      const wait = complete?.reason === "NotOwned" ? 60_000 : untilLate(pods, now)
       return wait === undefined ? Result.done : Result.requeueAfter(wait)
     })
 })
+
+/** The Jobs that the WebApp controls. */
+const jobsOf = (app: WebApp) =>
+  Effect.map(Cache.byOwner(Job, app), ({ items }) => items.filter((job) => controllerOf(job)?.uid === app.metadata.uid))
+
+/** The condition JobsComplete. */
+const jobsComplete = (plan: JobPlan.JobPlan, state: Owned.State<Job> | undefined, container: string, now: number) =>
+  Effect.gen(function* () {
+    const obstacle = `Job ${plan.next?.name} exists and has another owner (delete it, or rename the job)`
+    const { object: job = plan.next?.job, problem } = state === undefined ? {} : childOf(state, undefined, obstacle)
+    const pods = job === undefined ? [] : (yield* Cache.byOwner(Pod, job)).items
+    return JobPlan.finding(plan, { job, problem, pods, container, now })
+  })
+
+/** Whether the API server has no newer spec. */
+const isLatest = (app: WebApp) =>
+  Client.get(Resource.metadataOnly(WebApp), keyOf(app)).pipe(
+    Effect.map(
+      ({ metadata: { generation, uid } }) => uid === app.metadata.uid && generation === app.metadata.generation
+    ),
+    Effect.catchTag("NotFound", () => Effect.succeed(false))
+  )
 
 /** The problem that a pod has, or has soon: a container that runs may become ready in time. */
 const troubleOf = (object: unknown): string | undefined =>

@@ -61,6 +61,7 @@ export const childOf = <A extends KubernetesObject>(
 /** The conditions that exist only while their field is used. */
 export const conditionTypes = [
   Config.conditionType,
+  "JobsComplete",
   Exposure.conditionType,
   Autoscaling.conditionType,
   Disruption.conditionType,
@@ -75,6 +76,8 @@ export interface Observation {
   readonly service: Child<Service>
   /** Absent without `spec.expose`. */
   readonly route?: Child<Exposure.Route> | undefined
+  /** The condition JobsComplete; undefined for a WebApp without jobs. */
+  readonly jobs?: Finding | undefined
   /** The WebApp's cached pods. */
   readonly pods: ReadonlyArray<Pod>
   /** Who sets the replicas of the Deployment. */
@@ -91,7 +94,7 @@ export interface Observation {
 }
 
 /** The status of a condition and its reason. */
-interface Finding {
+export interface Finding {
   readonly status: "True" | "False" | "Unknown"
   readonly reason: string
   readonly message: string
@@ -116,7 +119,10 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
   const network = seen.networkPolicy?.problem && problemFinding(seen.networkPolicy.problem)
   const route = Exposure.findingOf(app, seen.route)
   const url = seen.route?.object && Exposure.urlOf(app)
-  const pods = [config, deployment, service, network].filter((each) => each !== undefined)
+  const { jobs } = seen
+  const isWaiting = seen.deployment.problem?.reason === "Waiting"
+  const delivery = isWaiting ? [jobs, deployment, service] : [deployment, service, jobs]
+  const pods = [config, ...delivery, network].filter((each) => each !== undefined)
   const all = route === undefined ? pods : [...pods, route]
   const failing = all.find(isFailing)
   const stalled = all.find(isStalled)
@@ -142,6 +148,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     condition("DeploymentReady", deployment),
     condition("ServiceReady", service),
     ...(config === undefined ? [] : [condition(Config.conditionType, config)]),
+    ...(jobs === undefined ? [] : [condition("JobsComplete", jobs)]),
     ...(route === undefined ? [] : [condition(Exposure.conditionType, route)]),
     ...[
       NetworkAccess.condition(app, seen.networkPolicy?.problem),
@@ -167,7 +174,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
       serving: (rollout?.readyReplicas ?? 0) > 0
     }),
     replicas: rollout?.replicas ?? 0,
-    updatedReplicas: rollout?.updatedReplicas ?? 0,
+    updatedReplicas: isWaiting ? 0 : (rollout?.updatedReplicas ?? 0),
     readyReplicas: rollout?.readyReplicas ?? 0,
     availableReplicas: rollout?.availableReplicas ?? 0,
     ...(object === undefined ? {} : { selector: Selector.textOf(object.spec?.selector ?? {}) }),

@@ -9,6 +9,7 @@ import * as Names from "@homeostat/backup/kinds/Names"
 import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as MoverJob from "@homeostat/backup/run/MoverJob"
 import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
+import { WebApp } from "@homeostat/webapp/WebApp"
 import {
   controllersOf,
   isSet,
@@ -158,16 +159,27 @@ const writes = (name: string, kinds: ReadonlyArray<CustomResource.Any>): Rules =
   }
 }
 
-/** Every Job that the manager touches has a Backup or Restore as controller. An older version may have made it, so nothing else counts. */
+/**
+ * Every Job that the manager touches has a Backup, Restore or WebApp as controller. An older version may have made it, so nothing else
+ * counts.
+ */
 const jobs: Rules = {
   requests: [requests("batch", ["jobs"], ["CREATE", "UPDATE", "DELETE"])],
   variables: {
     objects,
     owners,
-    refused: `variables.owners.filter(o, !(o.startsWith('${Backup.group}/') && o.split(' ')[1] in ${list([Backup.kind, Restore.kind])}))`
+    refused: `variables.owners.filter(o, !(o.startsWith('${Backup.group}/') && o.split(' ')[1] in ${list([Backup.kind, Restore.kind])} || o.startsWith('${WebApp.group}/') && o.split(' ')[1] == '${WebApp.kind}'))`
   },
-  validations: [unowned("owner of the Job forbidden", `must be a Backup or Restore of ${Backup.group}, as controller`)]
+  validations: [
+    unowned(
+      "owner of the Job forbidden",
+      `must be a Backup or Restore of ${Backup.group} or a WebApp of ${WebApp.group}, as controller`
+    )
+  ]
 }
+
+/** Whether a WebApp controls the new object. */
+const isOfWebApp = `${controllersOf("object")}.exists(r, r.apiVersion.startsWith('${WebApp.group}/') && r.kind == '${WebApp.kind}')`
 
 /** The capabilities of privileged movers, which the baseline of Pod Security allows. */
 const capabilities = [...new Set(Object.values(MoverJob.capabilities).flat())].sort()
@@ -176,6 +188,7 @@ const capabilities = [...new Set(Object.values(MoverJob.capabilities).flat())].s
 const ofMovers = isolation("variables.pod.containers")
 const movers: Rules = {
   requests: [requests("batch", ["jobs"], ["CREATE", "UPDATE"])],
+  when: `!${isOfWebApp}`,
   variables: {
     pod: "object.spec.template.spec",
     // Without a controller the policy of Jobs refuses it.
@@ -217,25 +230,36 @@ const movers: Rules = {
   ]
 }
 
-const ofDeployments = isolation("variables.containers")
-const deployments: Rules = {
-  requests: [requests("apps", ["deployments"], ["CREATE", "UPDATE"])],
+/** The variables and validations of the pods of a WebApp and of its Jobs. */
+const isolated = isolation("variables.containers")
+const pods = {
   variables: {
-    ...child.variables,
     pod: "object.spec.template.spec",
     fields: `${hostNamespaces} + ${named("serviceAccountName", `!(${orElse("variables.pod", "serviceAccountName", "''")} in ['', 'default'])`)}`,
     volumes: `${orElse("variables.pod", "volumes", "[]")}.filter(v, has(v.hostPath)).map(v, v.name)`,
     containers: `variables.pod.containers + ${orElse("variables.pod", "initContainers", "[]")}`,
     privileged: `variables.containers.filter(c, has(c.securityContext) && (${isTrue("c.securityContext", "privileged")} || has(c.securityContext.capabilities) && ${isSet("c.securityContext.capabilities", "add", "[]")})).map(c, c.name)`,
-    ...ofDeployments.variables
+    ...isolated.variables
   },
   validations: [
-    child.validation,
     none("fields", "field of the pod template forbidden", "must not be set"),
     none("volumes", "hostPath forbidden: volume", "must be of another type"),
     none("privileged", "privileges forbidden: container", "must not be privileged or add capabilities"),
-    ...ofDeployments.validations
+    ...isolated.validations
   ]
+}
+
+const deployments: Rules = {
+  requests: [requests("apps", ["deployments"], ["CREATE", "UPDATE"])],
+  variables: { ...child.variables, ...pods.variables },
+  validations: [child.validation, ...pods.validations]
+}
+
+/** The Jobs of WebApps. They run with the pod template of the Deployment. */
+const webappjobs: Rules = {
+  requests: [requests("batch", ["jobs"], ["CREATE", "UPDATE"])],
+  when: isOfWebApp,
+  ...pods
 }
 
 const services: Rules = {
@@ -336,6 +360,7 @@ export const policiesOf = (
   jobs,
   movers,
   deployments,
+  webappjobs,
   services,
   autoscalers,
   budgets,
@@ -356,7 +381,7 @@ export const policiesOf = (
  */
 export const of = (name: string, kinds: ReadonlyArray<CustomResource.Any>): ReadonlyArray<Policy> =>
   Object.entries(policiesOf(name, kinds)).flatMap(([topic, rules]): ReadonlyArray<Policy> => {
-    const { except, requests, validations, variables } = rules
+    const { except, requests, validations, variables, when } = rules
     const apiVersion = "admissionregistration.k8s.io/v1"
     const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/part-of": name }
     const metadata = { name: `${name}-${topic}`, labels }
@@ -370,7 +395,8 @@ export const of = (name: string, kinds: ReadonlyArray<CustomResource.Any>): Read
         {
           name: "manager",
           expression: `request.userInfo.username.matches(${text(`^system:serviceaccount:[^:]+:${name}$`)})`
-        }
+        },
+        ...(when === undefined ? [] : [{ name: "objects", expression: when }])
       ],
       variables: Object.entries(variables).map(([name, expression]) => ({ name, expression })),
       validations

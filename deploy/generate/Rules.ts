@@ -21,6 +21,8 @@ export interface Validation {
 export interface Rules {
   readonly requests: ReadonlyArray<Requests>
   readonly except?: ReadonlyArray<Requests>
+  /** A CEL expression; the policy limits only requests for which it is true. */
+  readonly when?: string
   readonly variables: { readonly [name: string]: string }
   readonly validations: ReadonlyArray<Validation>
 }

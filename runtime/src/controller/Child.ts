@@ -108,6 +108,26 @@ export const of = <A extends KubernetesObject, D extends Intent.Intended>(
   return { kind, metadata, after, apply, hold, readiness }
 }
 
+/**
+ * An existing child for {@link all}, which neither changes nor removes it: a child that was created once, such as a Job that has run, or
+ * one that must wait as it is. If it was deleted meanwhile, it is not created again.
+ *
+ * @param object the child, as the cache has it
+ *
+ * @example
+ * ```ts
+ * const { items } = yield* Cache.byOwner(BuiltIn.Job, site)
+ * yield* Owned.all(site, items.map((job) => Owned.keep(BuiltIn.Job, job)))
+ * ```
+ */
+export const keep = <A extends KubernetesObject>(kind: Resource.Resource<A, never>, object: A): Child<A> => {
+  const present = Effect.succeed({ object, isHeld: false })
+  const { name, namespace } = object.metadata
+  const metadata = { name, ...(namespace !== undefined && { namespace }) }
+  const readiness = (child: KubernetesObject) => Readiness.of(kind, child)
+  return { kind, metadata, after: [], apply: () => present, hold: () => present, readiness }
+}
+
 const readinessOf = <A extends KubernetesObject>(
   kind: Resource.Any,
   object: A,

@@ -21,7 +21,7 @@
  * delete it, which {@link kind} declares.
  */
 export { apply, type Options } from "./Apply.ts"
-export { type Child, type Options as ChildOptions, of as child } from "./Child.ts"
+export { type Child, keep, type Options as ChildOptions, of as child } from "./Child.ts"
 export {
   type Applied,
   all,

@@ -253,17 +253,19 @@ describe("The policies of the manager", () => {
     })
   )
 
-  locked("accept only Jobs of Backups and Restores", ({ accepts, denies, make, shop }) =>
+  locked("accept only Jobs of Backups, Restores and WebApps", ({ accepts, denies, make, shop }) =>
     Effect.gen(function* () {
       const text = (owner: string) =>
-        `owner of the Job forbidden: ${owner} (must be a Backup or Restore of backup.example.com, as controller)`
+        `owner of the Job forbidden: ${owner} (must be a Backup or Restore of backup.example.com or a WebApp of apps.kubedojo.io, as controller)`
       const owned = (...ownerReferences: ReadonlyArray<object>) =>
         Locked.create(jobs, shop, Locked.job({ metadata: { ownerReferences } }))
       yield* accepts(owned(Locked.ofBackup))
       yield* accepts(owned({ ...Locked.ofBackup, kind: "Restore" }))
       yield* denies("jobs", owned(), text("none"))
       yield* denies("jobs", owned({ ...Locked.ofBackup, controller: false }), text("none"))
-      yield* denies("jobs", owned(Locked.ofWebApp), text("apps.kubedojo.io/v1beta1 WebApp shop"))
+      yield* accepts(Locked.create(jobs, shop, Locked.webappJob()))
+      const other = { ...Locked.ofWebApp, apiVersion: "example.org/v1" }
+      yield* denies("jobs", owned(other), text("example.org/v1 WebApp shop"))
       const velero = Locked.reference("velero.io/v1", "Backup", "shop")
       yield* denies("jobs", owned(velero), text("velero.io/v1 Backup shop"))
 
@@ -362,7 +364,8 @@ describe("The policies of the manager", () => {
       const plain = { name: "app", image: "registry.test/web:1" }
       const kinds = [
         ["movers", Locked.mover, (template: object) => Locked.create(jobs, shop, Locked.job({ template }))],
-        ["deployments", plain, (template: object) => Locked.create(deployments, shop, Locked.deployment({ template }))]
+        ["deployments", plain, (template: object) => Locked.create(deployments, shop, Locked.deployment({ template }))],
+        ["webappjobs", plain, (template: object) => Locked.create(jobs, shop, Locked.webappJob(template))]
       ] as const
       const contexts = [
         { seccompProfile: { type: "Unconfined" } },
@@ -483,27 +486,32 @@ describe("The policies of the manager", () => {
 
   locked("accept only plain pods and Services of WebApps", ({ accepts, denies, make, shop }) =>
     Effect.gen(function* () {
-      const pod = (template: object) => Locked.create(deployments, shop, Locked.deployment({ template }))
-      const field = (name: string) => `field of the pod template forbidden: ${name} (must not be set)`
-      yield* denies("deployments", pod({ serviceAccountName: "admin" }), field("serviceAccountName"))
-      yield* accepts(pod({ serviceAccountName: "default" }))
-      for (const name of ["hostNetwork", "hostPID", "hostIPC"]) {
-        yield* denies("deployments", pod({ [name]: true }), field(name))
+      const kinds = [
+        ["deployments", (template: object) => Locked.create(deployments, shop, Locked.deployment({ template }))],
+        ["webappjobs", (template: object) => Locked.create(jobs, shop, Locked.webappJob(template))]
+      ] as const
+      for (const [policy, pod] of kinds) {
+        const field = (name: string) => `field of the pod template forbidden: ${name} (must not be set)`
+        yield* denies(policy, pod({ serviceAccountName: "admin" }), field("serviceAccountName"))
+        yield* accepts(pod({ serviceAccountName: "default" }))
+        for (const name of ["hostNetwork", "hostPID", "hostIPC"]) {
+          yield* denies(policy, pod({ [name]: true }), field(name))
+        }
+        yield* denies(
+          policy,
+          pod({ volumes: [{ name: "root", hostPath: { path: "/" } }] }),
+          "hostPath forbidden: volume: root (must be of another type)"
+        )
+        yield* accepts(pod({ volumes: [{ name: "root", configMap: { name: "a" } }] }))
+        const app = { name: "app", image: "registry.test/web:1" }
+        const text = "privileges forbidden: container: bad (must not be privileged or add capabilities)"
+        for (const securityContext of [{ privileged: true }, { capabilities: { add: ["SYS_ADMIN"] } }]) {
+          const bad = { ...app, name: "bad", securityContext }
+          yield* denies(policy, pod({ containers: [app, bad] }), text)
+          yield* denies(policy, pod({ containers: [app], initContainers: [bad] }), text)
+        }
+        yield* accepts(pod({ containers: [{ ...app, securityContext: { capabilities: { drop: ["ALL"] } } }] }))
       }
-      yield* denies(
-        "deployments",
-        pod({ volumes: [{ name: "root", hostPath: { path: "/" } }] }),
-        "hostPath forbidden: volume: root (must be of another type)"
-      )
-      yield* accepts(pod({ volumes: [{ name: "root", configMap: { name: "a" } }] }))
-      const app = { name: "app", image: "registry.test/web:1" }
-      const text = "privileges forbidden: container: bad (must not be privileged or add capabilities)"
-      for (const securityContext of [{ privileged: true }, { capabilities: { add: ["SYS_ADMIN"] } }]) {
-        const bad = { ...app, name: "bad", securityContext }
-        yield* denies("deployments", pod({ containers: [app, bad] }), text)
-        yield* denies("deployments", pod({ containers: [app], initContainers: [bad] }), text)
-      }
-      yield* accepts(pod({ containers: [{ ...app, securityContext: { capabilities: { drop: ["ALL"] } } }] }))
 
       const service = (spec: object) => Locked.create(services, shop, Locked.service({ spec }))
       for (const type of ["NodePort", "LoadBalancer"]) {

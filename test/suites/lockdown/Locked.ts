@@ -67,6 +67,7 @@ export const lock = (cluster: ControlPlane, strong: User, namespace: string) =>
       jobs: create("batch/v1/jobs", namespace, job({ metadata: { ownerReferences: [] } })),
       movers: create("batch/v1/jobs", namespace, job({ template: { hostNetwork: true } })),
       deployments: create("apps/v1/deployments", namespace, deployment({ metadata: { ownerReferences: [] } })),
+      webappjobs: create("batch/v1/jobs", namespace, webappJob({ hostNetwork: true })),
       services: create("v1/services", namespace, service({ metadata: { ownerReferences: [] } })),
       autoscalers: create("autoscaling/v2/horizontalpodautoscalers", namespace, autoscaler(unowned)),
       budgets: create("policy/v1/poddisruptionbudgets", namespace, budget(unowned)),
@@ -172,6 +173,18 @@ export const deployment = ({
     template: {
       metadata: { labels: { app: "shop" } },
       spec: { containers: [{ name: "app", image: "registry.test/web:1" }], ...template }
+    }
+  }
+})
+
+/** A Job of WebApp `shop`, with changes of its pod. */
+export const webappJob = (template: object = {}) => ({
+  apiVersion: "batch/v1",
+  kind: "Job",
+  metadata: { name: "shop-migrate-1a2b3c4d5e", ownerReferences: [ofWebApp] },
+  spec: {
+    template: {
+      spec: { restartPolicy: "Never", containers: [{ name: "app", image: "registry.test/web:1" }], ...template }
     }
   }
 })

@@ -1,0 +1,37 @@
+/** The jobs of a WebApp: programs such as a migration that must succeed before or after a roll-out. */
+import * as Field from "@homeostat/runtime/resource/Field"
+import * as Schema from "effect/Schema"
+
+const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
+  Schema.optionalWith(schema, { exact: true }).annotations({ description })
+
+const words = Schema.Array(Schema.String.pipe(Schema.maxLength(4096))).pipe(Schema.minItems(1), Schema.maxItems(50))
+
+const Entry = Schema.Struct({
+  name: Schema.String.pipe(Schema.maxLength(63), Schema.pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/)).annotations({
+    description: "The name of the job in this WebApp."
+  }),
+  command: words.annotations({ description: "The program, in place of that of the WebApp." }),
+  args: optional(words, "The arguments of the program."),
+  when: optional(
+    Schema.Literal("Before", "After"),
+    "Before, the default: the pods get a new template only after the job has succeeded. After: the job starts when all pods run the new template."
+  ),
+  timeoutSeconds: optional(
+    Schema.Int.pipe(Schema.between(1, 604_800)),
+    "Seconds from the start of the job, its retries included, until it is stopped and fails; 3600 by default."
+  ),
+  retries: optional(
+    Schema.Int.pipe(Schema.between(0, 20)),
+    "How often a failed pod of the job is replaced by a new one; 2 by default."
+  )
+})
+
+/** The field of the spec. */
+export const Jobs = Schema.Array(Entry).pipe(Schema.maxItems(10), Field.listMap("name"))
+
+/** One job in the spec. */
+export type Entry = typeof Entry.Type
+
+/** Whether a job runs before the pods get the template. */
+export const isBefore = ({ when }: Entry): boolean => when !== "After"
