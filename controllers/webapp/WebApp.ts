@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import { Compute } from "./Compute.ts"
 import { EnvVar } from "./Environment.ts"
 import { Probes } from "./Probes.ts"
+import * as Rollback from "./Rollback.ts"
 import { Volume } from "./Volumes.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
@@ -62,6 +63,14 @@ const Spec = Schema.Struct({
   strategy: optional(
     Schema.Literal("RollingUpdate", "Recreate"),
     "RollingUpdate, the default, replaces a pod only when its successor is ready. Recreate stops all pods first, for a volume that only one pod can mount."
+  ),
+  rollback: optional(
+    Rollback.Policy,
+    "Auto restores the last good pod template when a rollout misses its progress deadline. None, the default, only reports that."
+  ),
+  progressDeadlineSeconds: optional(
+    Schema.Int.pipe(Schema.between(1, 86_400)),
+    "Seconds without progress after which a rollout has failed; 600 by default."
   ),
   security: optional(
     Schema.Literal("Baseline", "Restricted"),
@@ -124,8 +133,13 @@ const Status = Schema.Struct({
   selector: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(1024)), { exact: true }).annotations({
     description: "The label selector of the pods, as the scale subresource reports it."
   }),
+  lastGood: optional(
+    Rollback.LastGood,
+    "The last rollout that was complete, with rollback: Auto. Its pod template comes back after a failed rollout."
+  ),
   conditions: Schema.optionalWith(Condition.list, { exact: true }).annotations({
-    description: "Ready, DeploymentReady and ServiceReady; Reconciling and Stalled while they hold."
+    description:
+      "Ready, DeploymentReady and ServiceReady; Reconciling and Stalled while they hold; RolledBack if the Deployment has another pod template than the spec."
   })
 })
 

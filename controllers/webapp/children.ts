@@ -2,6 +2,7 @@
 import type { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as PodTemplate from "./PodTemplate.ts"
+import type * as Rollback from "./Rollback.ts"
 import type { WebApp } from "./WebApp.ts"
 
 /**
@@ -58,6 +59,7 @@ export const isScaledByOthers = (app: WebApp, existing: Deployment | undefined, 
  * @param existing the existing Deployment, if any. Its selector stays, because selectors are immutable and older controllers chose
  * other ones
  * @param scaledByOthers the intent omits the replicas: see {@link isScaledByOthers}
+ * @param choice the pod template and its records, if it need not be that of the spec: see `Rollback.choose`
  */
 export const desiredDeployment = (
   app: WebApp,
@@ -65,31 +67,38 @@ export const desiredDeployment = (
     readonly container?: string | undefined
     readonly existing?: Deployment | undefined
     readonly scaledByOthers?: boolean | undefined
+    readonly choice?: Rollback.Choice | undefined
   } = {}
 ): Desired<Deployment> => {
-  const { container = defaultContainer, existing, scaledByOthers = false } = options
+  const { choice, container = defaultContainer, existing, scaledByOthers = false } = options
   const labels = labelsOf(app)
-  const { replicas, strategy = "RollingUpdate" } = app.spec
+  const { progressDeadlineSeconds, replicas, strategy = "RollingUpdate" } = app.spec
   return {
     metadata: {
       name: app.metadata.name,
-      labels,
+      labels: { ...labels, ...choice?.labels },
       annotations: {
+        ...choice?.annotations,
         ...(container === defaultContainer ? {} : { [containerAnnotation]: container }),
         ...(scaledByOthers ? { [replicasAnnotation]: String(replicas) } : {})
       }
     },
     spec: {
       ...(scaledByOthers ? {} : { replicas }),
+      ...(progressDeadlineSeconds === undefined ? {} : { progressDeadlineSeconds }),
       selector: existing?.spec?.selector ?? { matchLabels: labels },
       strategy: {
         type: strategy,
         ...(strategy === "Recreate" ? {} : { rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } })
       },
-      template: PodTemplate.of(app, container, { ...labels, ...existing?.spec?.selector.matchLabels })
+      template: choice?.template ?? templateOf(app, container, existing)
     }
   }
 }
+
+/** The pod template of the spec. */
+export const templateOf = (app: WebApp, container: string, existing: Deployment | undefined) =>
+  PodTemplate.of(app, container, { ...labelsOf(app), ...existing?.spec?.selector.matchLabels })
 
 /**
  * The server chooses cluster IP, node ports and IP families, so the intent omits them.

@@ -15,7 +15,13 @@ import * as Predicate from "@homeostat/runtime/controller/Predicate"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
-import { Deployment, HorizontalPodAutoscaler, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
+import {
+  ControllerRevision,
+  Deployment,
+  HorizontalPodAutoscaler,
+  Pod,
+  Service
+} from "@homeostat/runtime/resource/BuiltIn"
 import {
   controllerOf,
   type KubernetesObject,
@@ -36,9 +42,12 @@ import {
   exclusiveInService,
   isScaledByOthers,
   manager,
-  managers
+  managers,
+  templateOf
 } from "./children.ts"
+import * as Rollback from "./Rollback.ts"
 import { type Child, observe, podTrouble, untilLate } from "./status.ts"
+import * as Undo from "./Undo.ts"
 import { WebApp } from "./WebApp.ts"
 
 /** `"true"` on a Deployment or Service without a controlling owner transfers it to the WebApp with its name. */
@@ -77,7 +86,7 @@ const byDeployment = <A extends KubernetesObject>(
 export const controller = Controller.make("webapp", {
   for: WebApp,
   fieldManager: manager,
-  owns: [Deployment, Service],
+  owns: [Deployment, Service, Rollback.revisions],
   watches: [
     Trigger.on(Pod, {
       labelSelector: podLabels,
@@ -113,8 +122,20 @@ export const controller = Controller.make("webapp", {
       const scaledByOthers = isScaledByOthers(app, existing, isAutoscaled)
       const found = containerOf(existing)
       const container = found ?? defaultContainer
+      const { items: pods } = yield* Cache.list(Pod, { index })
+      const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+      const { items: revisions } = yield* Cache.byOwner(ControllerRevision, app)
+      const choice = Rollback.choose(app, {
+        existing,
+        revisions,
+        template: templateOf(app, container, existing),
+        container,
+        cause: podTrouble(pods, container, now)?.message,
+        now
+      })
+      if (existing !== undefined && choice.endsUndo) yield* Undo.release(existing)
       const deployment = yield* child(
-        Owned.apply(app, Deployment, desiredDeployment(app, { container, existing, scaledByOthers }), {
+        Owned.apply(app, Deployment, desiredDeployment(app, { container, existing, scaledByOthers, choice }), {
           exclusive: exclusiveInDeployment(app, container),
           adoptAnnotation: found === undefined ? undefined : adoptAnnotation,
           handOver: scaledByOthers ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
@@ -131,9 +152,15 @@ export const controller = Controller.make("webapp", {
       )
       const failed = [deployment, service].find(({ error }) => error !== undefined)?.error
       if (failed instanceof ApiError.Forbidden) return yield* failed
-      const { items: pods } = yield* Cache.list(Pod, { index })
-      const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      yield* Status.update(app, observe(app, { deployment, service, pods, scaledByOthers, container, now }))
+      if (choice.revision !== undefined) yield* Owned.apply(app, ControllerRevision, choice.revision)
+      for (const { metadata } of revisions) {
+        if (metadata.name !== choice.revision?.metadata.name) yield* Owned.remove(app, ControllerRevision, metadata)
+      }
+      yield* Rollback.report(app, choice)
+      yield* Status.update(
+        app,
+        observe(app, { deployment, service, pods, scaledByOthers, container, rollback: choice, now })
+      )
       if (failed !== undefined) return yield* failed
       const wait = untilLate(pods, now)
       return wait === undefined ? Result.done : Result.requeueAfter(wait)

@@ -3,6 +3,7 @@ import type * as Status from "@homeostat/runtime/controller/Status"
 import type { Deployment, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Probes from "./Probes.ts"
+import * as Rollback from "./Rollback.ts"
 import type { WebApp, WebAppStatus } from "./WebApp.ts"
 
 /** A child, and why it could not be applied. */
@@ -23,6 +24,7 @@ export interface Observation {
   readonly scaledByOthers: boolean
   /** The name of the container with the image. */
   readonly container: string
+  readonly rollback?: Pick<Rollback.Choice, "lastGood" | "rolledBack"> | undefined
   /** Milliseconds since 1970. */
   readonly now: number
 }
@@ -38,7 +40,8 @@ interface Finding {
 
 /** The whole status of a WebApp, without conditions of other managers and times, which `Status.update` keeps. */
 export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppStatus> => {
-  const deployment = deploymentFinding(app, seen)
+  const { lastGood, rolledBack } = seen.rollback ?? {}
+  const deployment = Rollback.finding(deploymentFinding(app, seen), rolledBack)
   const service: Finding =
     seen.service.problem !== undefined
       ? { status: "False", ...seen.service.problem, stalled: true }
@@ -60,6 +63,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     condition(Condition.Ready, ready),
     condition("DeploymentReady", deployment),
     condition("ServiceReady", service),
+    ...Rollback.conditions(app, rolledBack),
     // Both are present only while they are True, as in kstatus.
     ...(failing !== undefined && stalled === undefined
       ? [condition(Condition.Reconciling, { ...failing, status: "True" })]
@@ -83,6 +87,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     readyReplicas: rollout?.readyReplicas ?? 0,
     availableReplicas: rollout?.availableReplicas ?? 0,
     ...(object === undefined ? {} : { selector: selectorText(object) }),
+    ...(lastGood === undefined ? {} : { lastGood }),
     conditions
   }
 }
