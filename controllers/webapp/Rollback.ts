@@ -12,9 +12,8 @@
 import * as Drift from "@homeostat/runtime/controller/Drift"
 import * as Equivalence from "@homeostat/runtime/controller/Equivalence"
 import * as Intent from "@homeostat/runtime/controller/Intent"
-import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
-import { ControllerRevision, type Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import type { ControllerRevision, Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Field from "@homeostat/runtime/resource/Field"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
@@ -22,16 +21,9 @@ import * as Time from "@homeostat/runtime/resource/Time"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { labelsOf, manager } from "./children.ts"
 import type { WebApp } from "./WebApp.ts"
 
 type Template = NonNullable<Deployment["spec"]>["template"]
-
-/** The ControllerRevisions of WebApps, for `owns`. StatefulSets and DaemonSets have others. */
-export const revisions = Owned.kind(ControllerRevision, {
-  removes: true,
-  labelSelector: `app.kubernetes.io/managed-by=${manager}`
-})
 
 /** What to do after a rollout misses its progress deadline. */
 export const Policy = Schema.Literal("None", "Auto")
@@ -48,7 +40,7 @@ const rollout = {
 export const LastGood = Schema.Struct(rollout)
 
 /** The label and the annotation of the Deployment with the hash of its pod template. */
-export const templateKey = "apps.kubedojo.io/template"
+export const templateKey = "apps.kubedojo.io/template-hash"
 
 /** The annotation of the Deployment with the time of a missed deadline that its status had before the template changed. */
 export const missedAnnotation = "apps.kubedojo.io/missed-before"
@@ -80,10 +72,12 @@ export interface Observed {
   readonly revisions: ReadonlyArray<ControllerRevision>
   /** The template of the spec. */
   readonly template: Template
+  /** The labels of all children. */
+  readonly labels: { readonly [key: string]: string }
   /** The name of the container with the image. */
   readonly container: string
   /** Why the newest pods do not start, if known. */
-  readonly cause?: string | undefined
+  readonly troubleOf: (container: string) => string | undefined
   /** Milliseconds since 1970. */
   readonly now: number
 }
@@ -131,7 +125,7 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
       template: live(existing, aim.template),
       labels: { [templateKey]: shown },
       annotations: picked(annotations, [templateKey, missedAnnotation]),
-      ...kept(app, last, failed),
+      ...kept(app, observed, last, failed),
       rolledBack: { reason: "RolloutUndone", message: undone(existing, observed.container) },
       endsUndo: false
     }
@@ -150,7 +144,7 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
           : {})
     },
     ...(failed !== undefined || existing === undefined || !isApplied
-      ? kept(app, last, failed)
+      ? kept(app, observed, last, failed)
       : judged(app, observed, { existing, last, id })),
     ...(last !== undefined && failed !== undefined ? { rolledBack: restored(failed, last) } : {}),
     endsUndo: shown !== undefined && annotations[templateKey] !== idOf(shown)
@@ -202,13 +196,14 @@ const live = ({ spec }: Deployment, otherwise: Template): Template => {
 }
 
 /** The last good template as before, with its record of a failed rollout. */
-const kept = (app: WebApp, last: Good | undefined, failed: typeof Failed.Type | undefined) =>
+const kept = (app: WebApp, { labels }: Observed, last?: Good | undefined, failed?: typeof Failed.Type | undefined) =>
   last === undefined
     ? {}
     : {
         lastGood: last.lastGood,
         revision: revisionOf(app, {
           id: last.id,
+          labels,
           revision: last.object.revision,
           // The API server refuses to change them.
           data: last.object.data,
@@ -219,28 +214,31 @@ const kept = (app: WebApp, last: Good | undefined, failed: typeof Failed.Type | 
 /** The records after the rollout of the spec's template: it is good, it has failed, or it goes on. */
 const judged = (
   app: WebApp,
-  { cause, now, template }: Observed,
+  observed: Observed,
   { existing, id, last }: { readonly existing: Deployment; readonly id: string; readonly last: Good | undefined }
 ) => {
+  const { container, labels, now, template, troubleOf } = observed
   const isOurs = app.spec.rollback === "Auto" && last?.id !== id && has(existing, template)
   const { generation = 0 } = app.metadata
   const { image } = app.spec
   if (isOurs && isComplete(existing)) {
     const lastGood = { generation, image, time: Time.seconds(now) }
     const revision = (last?.object.revision ?? 0) + 1
-    return { lastGood, revision: revisionOf(app, { id, revision, data: { ...lastGood, template } }) }
+    return { lastGood, revision: revisionOf(app, { id, labels, revision, data: { ...lastGood, template } }) }
   }
   const missed = missedAt(existing)
   const isNew = missed !== undefined && missed !== existing.metadata.annotations?.[missedAnnotation]
   // A user who pauses a rollout looks into it.
-  if (!isOurs || !isNew || existing.spec?.paused === true) return kept(app, last, undefined)
-  return kept(app, last, { template: id, generation, image, cause: cause ?? progressing(existing)?.message ?? "" })
+  if (!isOurs || !isNew || existing.spec?.paused === true) return kept(app, observed, last)
+  const cause = troubleOf(container) ?? progressing(existing)?.message ?? ""
+  return kept(app, observed, last, { template: id, generation, image, cause })
 }
 
 const revisionOf = (
   app: WebApp,
   content: {
     readonly id: string
+    readonly labels: Observed["labels"]
     readonly revision: number
     readonly data: unknown
     readonly failed?: typeof Failed.Type | undefined
@@ -248,7 +246,7 @@ const revisionOf = (
 ): Desired<ControllerRevision> => ({
   metadata: {
     name: `${app.metadata.name}-${content.id}`,
-    labels: labelsOf(app),
+    labels: content.labels,
     annotations: content.failed === undefined ? {} : { [failedAnnotation]: Schema.encodeSync(Failed)(content.failed) }
   },
   revision: content.revision,

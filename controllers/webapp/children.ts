@@ -1,8 +1,9 @@
 /** The desired children of a WebApp. Pure. */
-import type { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
+import * as Owned from "@homeostat/runtime/controller/Owned"
+import { ControllerRevision, Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as PodTemplate from "./PodTemplate.ts"
-import type * as Rollback from "./Rollback.ts"
+import * as Rollback from "./Rollback.ts"
 import type { WebApp } from "./WebApp.ts"
 
 /**
@@ -13,6 +14,58 @@ export const manager = "webapp-controller"
 
 /** The managed-by label of the pods: ours, or that of an older controller whose Deployments keep theirs. */
 export const managers = [manager, "webapp-operator"] as const
+
+/** `"true"` on a Deployment or Service without a controlling owner transfers it to the WebApp with its name. */
+export const adoptAnnotation = "apps.kubedojo.io/adopt"
+
+/** The desired children of a WebApp, and how the controller chose them. */
+export const childrenOf = (
+  app: WebApp,
+  cached: {
+    /** The Deployment, if it has the name of the WebApp. */
+    readonly deployment: Deployment | undefined
+    /** An autoscaler sets the replicas of the Deployment. */
+    readonly isAutoscaled: boolean
+    /** The ControllerRevisions of the WebApp; empty without `rollback: Auto`. */
+    readonly revisions: ReadonlyArray<ControllerRevision>
+    /** Why the newest pods do not start, if known. */
+    readonly troubleOf: (container: string) => string | undefined
+    /** Milliseconds since 1970. */
+    readonly now: number
+  }
+) => {
+  const existing = isOwnOrAdopted(app, cached.deployment) ? cached.deployment : undefined
+  const scaledByOthers = isScaledByOthers(app, existing, cached.isAutoscaled)
+  const container = containerOf(existing)
+  const chosen = { container: container ?? defaultContainer, existing, scaledByOthers }
+  const template = templateOf(app, chosen.container, existing)
+  const options = {
+    ...chosen,
+    rollback: Rollback.choose(app, { ...cached, ...chosen, template, labels: labelsOf(app) })
+  }
+  const deployment = desiredDeployment(app, options)
+  return {
+    ...options,
+    /** Why the controller cannot own the Deployment, if it is not the owner. */
+    obstacle: container === undefined ? severalContainers : undefined,
+    children: {
+      revision: options.rollback.revision && Owned.child(ControllerRevision, options.rollback.revision),
+      deployment: Owned.child(Deployment, deployment, {
+        exclusive: exclusiveInDeployment(app, options.container),
+        adoptAnnotation: container === undefined ? undefined : adoptAnnotation,
+        handOver: scaledByOthers ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
+      }),
+      // The Service does not wait until the API server accepts the Deployment.
+      service: Owned.child(Service, desiredService(app, existing), { exclusive: exclusiveInService, adoptAnnotation })
+    }
+  }
+}
+
+const isOwnOrAdopted = (app: WebApp, existing: Deployment | undefined): boolean =>
+  existing !== undefined &&
+  (controllerOf(existing)?.uid === app.metadata.uid || existing.metadata.annotations?.[adoptAnnotation] === "true")
+
+const severalContainers = "its Deployment cannot be adopted: several containers (rename the one with the image to app)"
 
 /** The labels of all children of a WebApp. */
 export const labelsOf = (app: WebApp): { readonly [key: string]: string } => ({
@@ -59,7 +112,7 @@ export const isScaledByOthers = (app: WebApp, existing: Deployment | undefined, 
  * @param existing the existing Deployment, if any. Its selector stays, because selectors are immutable and older controllers chose
  * other ones
  * @param scaledByOthers the intent omits the replicas: see {@link isScaledByOthers}
- * @param choice the pod template and its records, if it need not be that of the spec: see `Rollback.choose`
+ * @param rollback the pod template and its records, if it need not be that of the spec: see `Rollback.choose`
  */
 export const desiredDeployment = (
   app: WebApp,
@@ -67,18 +120,18 @@ export const desiredDeployment = (
     readonly container?: string | undefined
     readonly existing?: Deployment | undefined
     readonly scaledByOthers?: boolean | undefined
-    readonly choice?: Rollback.Choice | undefined
+    readonly rollback?: Rollback.Choice | undefined
   } = {}
 ): Desired<Deployment> => {
-  const { choice, container = defaultContainer, existing, scaledByOthers = false } = options
+  const { container = defaultContainer, existing, rollback, scaledByOthers = false } = options
   const labels = labelsOf(app)
   const { progressDeadlineSeconds, replicas, strategy = "RollingUpdate" } = app.spec
   return {
     metadata: {
       name: app.metadata.name,
-      labels: { ...labels, ...choice?.labels },
+      labels: { ...labels, ...rollback?.labels },
       annotations: {
-        ...choice?.annotations,
+        ...rollback?.annotations,
         ...(container === defaultContainer ? {} : { [containerAnnotation]: container }),
         ...(scaledByOthers ? { [replicasAnnotation]: String(replicas) } : {})
       }
@@ -91,7 +144,7 @@ export const desiredDeployment = (
         type: strategy,
         ...(strategy === "Recreate" ? {} : { rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } })
       },
-      template: choice?.template ?? templateOf(app, container, existing)
+      template: rollback?.template ?? templateOf(app, container, existing)
     }
   }
 }
