@@ -147,8 +147,14 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
       ? kept(app, observed, last, failed)
       : judged(app, observed, { existing, last, id })),
     ...(last !== undefined && failed !== undefined ? { rolledBack: restored(failed, last) } : {}),
-    endsUndo: shown !== undefined && annotations[templateKey] !== idOf(shown)
+    endsUndo: existing !== undefined && isReplaced(existing)
   }
+}
+
+/** Whether another client replaced the template together with the annotations, as `kubectl rollout undo` does. */
+export const isReplaced = ({ metadata: { annotations, labels } }: Deployment): boolean => {
+  const shown = labels?.[templateKey]
+  return shown !== undefined && annotations?.[templateKey] !== idOf(shown)
 }
 
 /** The part of a hash that does not depend on the order of keys. */

@@ -90,7 +90,9 @@ export const containerOf = (existing: Deployment | undefined): string | undefine
   if (adopted !== undefined) return adopted
   const names = existing?.spec?.template.spec?.containers.map(({ name }) => name) ?? []
   const isControlled = existing !== undefined && controllerOf(existing) !== undefined
-  if (names.length === 0 || names.includes(defaultContainer) || isControlled) return defaultContainer
+  if (names.length === 0 || names.includes(defaultContainer)) return defaultContainer
+  // An undo to a revision from before the adoption also removes the annotation.
+  if (isControlled && !(Rollback.isReplaced(existing) && names.length === 1)) return defaultContainer
   return names.length === 1 ? names[0] : undefined
 }
 
