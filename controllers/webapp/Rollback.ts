@@ -21,6 +21,7 @@ import * as Time from "@homeostat/runtime/resource/Time"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Delivery from "./Delivery.ts"
 import type { WebApp } from "./WebApp.ts"
 
 type Template = NonNullable<Deployment["spec"]>["template"]
@@ -110,7 +111,7 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
   const { labels = {}, annotations = {} } = existing?.metadata ?? {}
   const shown = labels[templateKey]
   const hash = Intent.digest(template, shown)
-  const last = app.spec.rollback === "Auto" ? lastOf(app, observed) : undefined
+  const last = isAuto(app) ? lastOf(app, observed) : undefined
   const failed = last?.failed?.template === idOf(hash) ? last.failed : undefined
   const aim =
     last === undefined || failed === undefined
@@ -139,7 +140,7 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
       [templateKey]: id,
       ...(isShown
         ? picked(annotations, [missedAnnotation])
-        : missed !== undefined && app.spec.rollback === "Auto"
+        : missed !== undefined && isAuto(app)
           ? { [missedAnnotation]: missed }
           : {})
     },
@@ -150,6 +151,9 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
     endsUndo: existing !== undefined && isReplaced(existing)
   }
 }
+
+/** Whether the controller restores templates. The controller of a `Delivery` does that by itself. */
+const isAuto = (app: WebApp): boolean => app.spec.rollback === "Auto" && Delivery.of(app) === undefined
 
 /** Whether another client replaced the template together with the annotations, as `kubectl rollout undo` does. */
 export const isReplaced = ({ metadata: { annotations, labels } }: Deployment): boolean => {
@@ -224,7 +228,7 @@ const judged = (
   { existing, id, last }: { readonly existing: Deployment; readonly id: string; readonly last: Good | undefined }
 ) => {
   const { container, labels, now, template, troubleOf } = observed
-  const isOurs = app.spec.rollback === "Auto" && last?.id !== id && has(existing, template)
+  const isOurs = isAuto(app) && last?.id !== id && has(existing, template)
   const { generation = 0 } = app.metadata
   const { image } = app.spec
   if (isOurs && isComplete(existing)) {

@@ -2,6 +2,7 @@
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import { ControllerRevision, Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Delivery from "./Delivery.ts"
 import * as PodTemplate from "./PodTemplate.ts"
 import * as Rollback from "./Rollback.ts"
 import type { WebApp } from "./WebApp.ts"
@@ -24,6 +25,8 @@ export const childrenOf = (
   cached: {
     /** The Deployment, if it has the name of the WebApp. */
     readonly deployment: Deployment | undefined
+    /** The Service, if it has the name of the WebApp. */
+    readonly service: Service | undefined
     /** An autoscaler sets the replicas of the Deployment. */
     readonly isAutoscaled: boolean
     /** The ControllerRevisions of the WebApp; empty without `rollback: Auto`. */
@@ -35,7 +38,9 @@ export const childrenOf = (
   }
 ) => {
   const existing = isOwnOrAdopted(app, cached.deployment) ? cached.deployment : undefined
+  const isDelivered = Delivery.of(app) !== undefined
   const scaledByOthers = isScaledByOthers(app, existing, cached.isAutoscaled)
+  const isServiceKept = isDelivered && cached.service !== undefined
   const container = containerOf(existing)
   const chosen = { container: container ?? defaultContainer, existing, scaledByOthers }
   const template = templateOf(app, chosen.container, existing)
@@ -56,7 +61,11 @@ export const childrenOf = (
         handOver: scaledByOthers ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
       }),
       // The Service does not wait until the API server accepts the Deployment.
-      service: Owned.child(Service, desiredService(app, existing), { exclusive: exclusiveInService, adoptAnnotation })
+      service: Owned.child(Service, desiredService(app, existing, isServiceKept), {
+        exclusive: isServiceKept ? [] : exclusiveInService,
+        adoptAnnotation,
+        handOver: isServiceKept ? ({ spec }) => ({ spec: { selector: spec?.selector, ports: spec?.ports } }) : undefined
+      })
     }
   }
 }
@@ -100,14 +109,16 @@ export const containerOf = (existing: Deployment | undefined): string | undefine
 export const replicasAnnotation = "apps.kubedojo.io/replicas"
 
 /**
- * Whether the intent omits the replicas of the Deployment. After its autoscaler was deleted, the replicas stay until the spec asks for
+ * Whether the intent omits the replicas of the Deployment: an autoscaler or the controller of a `Delivery` sets them. After its autoscaler was deleted, the replicas stay until the spec asks for
  * another number. False for a new Deployment: without replicas it would start with one pod.
  *
  * @param isAutoscaled an autoscaler sets the replicas of the Deployment
  */
 export const isScaledByOthers = (app: WebApp, existing: Deployment | undefined, isAutoscaled: boolean): boolean =>
   existing !== undefined &&
-  (isAutoscaled || existing.metadata.annotations?.[replicasAnnotation] === String(app.spec.replicas))
+  (isAutoscaled ||
+    Delivery.of(app) !== undefined ||
+    existing.metadata.annotations?.[replicasAnnotation] === String(app.spec.replicas))
 
 /**
  * @param container the name of the container with the image: see {@link containerOf}
@@ -135,7 +146,8 @@ export const desiredDeployment = (
       annotations: {
         ...rollback?.annotations,
         ...(container === defaultContainer ? {} : { [containerAnnotation]: container }),
-        ...(scaledByOthers ? { [replicasAnnotation]: String(replicas) } : {})
+        // After a delivery by another controller, the replicas of the spec apply at once: it may have left none.
+        ...(scaledByOthers && Delivery.of(app) === undefined ? { [replicasAnnotation]: String(replicas) } : {})
       }
     },
     spec: {
@@ -159,19 +171,22 @@ export const templateOf = (app: WebApp, container: string, existing: Deployment 
  * The server chooses cluster IP, node ports and IP families, so the intent omits them.
  *
  * @param deployment the WebApp's Deployment. A Deployment that was taken over may have other pod labels
+ * @param isKept another controller sets the selector and the ports: see `Delivery`
  */
-export const desiredService = (app: WebApp, deployment?: Deployment): Desired<Service> => {
+export const desiredService = (app: WebApp, deployment?: Deployment, isKept = false): Desired<Service> => {
   const { name } = app.metadata
   const labels = labelsOf(app)
   const { matchLabels = {} } = deployment?.spec?.selector ?? {}
   return {
     metadata: { name, labels },
-    spec: {
-      type: "ClusterIP",
-      // The whole selector: other pods may have the label `app` too.
-      selector: Object.keys(matchLabels).length === 0 ? labels : { ...matchLabels },
-      ports: [{ port: app.spec.port, targetPort: app.spec.port, protocol: "TCP" }]
-    }
+    spec: isKept
+      ? { type: "ClusterIP" }
+      : {
+          type: "ClusterIP",
+          // The whole selector: other pods may have the label `app` too.
+          selector: Object.keys(matchLabels).length === 0 ? labels : { ...matchLabels },
+          ports: [{ port: app.spec.port, targetPort: app.spec.port, protocol: "TCP" }]
+        }
   }
 }
 

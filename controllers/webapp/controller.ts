@@ -112,6 +112,7 @@ export const controller = Controller.make("webapp", {
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
       const { children, existing, obstacle, ...chosen } = childrenOf(app, {
         deployment: Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app))),
+        service: Option.getOrUndefined(yield* Cache.get(Service, keyOf(app))),
         isAutoscaled,
         revisions: app.spec.rollback === "Auto" ? (yield* Cache.byOwner(ControllerRevision, app)).items : [],
         troubleOf: (container) => podTrouble(pods, container, now)?.message,

@@ -6,6 +6,7 @@ import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
 import type { Deployment, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Delivery from "./Delivery.ts"
 import * as Probes from "./Probes.ts"
 import * as Rollback from "./Rollback.ts"
 import type { WebApp, WebAppStatus } from "./WebApp.ts"
@@ -77,7 +78,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
   const service: Finding =
     seen.service.problem !== undefined
       ? problemFinding(seen.service.problem)
-      : { status: "True", reason: "Available", message: `Service ${app.metadata.name} offers port ${app.spec.port}` }
+      : { status: "True", reason: "Available", message: offerOf(app) }
   const failing = [deployment, service].find(({ status }) => status !== "True")
   const stalled = [deployment, service].find((finding) => finding.stalled === true)
   const ready: Finding =
@@ -170,6 +171,7 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
 
   const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
   const ready = `${readyReplicas}/${wanted} ready`
+  const delivery = deliveryOf(app)
   const reported = (type: string) => status.conditions?.find((condition) => condition.type === type)
   const trouble = podTrouble(seen.pods, seen.container, seen.now)
   const failure = reported("ReplicaFailure")?.status === "True" ? reported("ReplicaFailure") : undefined
@@ -186,8 +188,12 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
   const isUpdated = updatedReplicas === replicas
   if (isUpdated && replicas === wanted && availableReplicas === wanted) {
     return wanted === 0
-      ? { status: "True", reason: "ScaledToZero", message: `${ready}: ${zero(app)}` }
-      : { status: "True", reason: "AllReplicasReady", message: ready }
+      ? { status: "True", reason: "ScaledToZero", message: `${ready}: ${delivery ?? zero(app)}` }
+      : {
+          status: "True",
+          reason: "AllReplicasReady",
+          message: delivery === undefined ? ready : `${ready}: ${delivery}`
+        }
   }
   if (object.spec?.paused === true) {
     return { status: "False", reason: "Paused", message: `${ready}: the Deployment is paused` }
@@ -213,6 +219,20 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
         message: `${ready}: ${updatedReplicas} of ${wanted} pods run the present spec${replicas > updatedReplicas ? ", the old revision still serves" : ""}`
       }
     : { status: "False", reason: "ReplicasNotReady", message: ready }
+}
+
+/** What the Service offers, which the controller of a `Delivery` may change. */
+const offerOf = (app: WebApp): string => {
+  const delivery = Delivery.of(app)
+  const { name } = app.metadata
+  return delivery === undefined
+    ? `Service ${name} offers port ${app.spec.port}`
+    : `Service ${name} exists, and ${delivery} sets its selector and ports`
+}
+
+const deliveryOf = (app: WebApp): string | undefined => {
+  const name = Delivery.of(app)
+  return name === undefined ? undefined : `${name} sets the replicas (annotation ${Delivery.annotation})`
 }
 
 const zero = ({ spec }: WebApp): string =>
