@@ -25,7 +25,7 @@ export const childrenOf = (
   cached: {
     /** The Deployment, if it has the name of the WebApp. */
     readonly deployment: Deployment | undefined
-    /** The Service, if it has the name of the WebApp. */
+    /** The Service, if it has the name of a WebApp with a `Delivery`. */
     readonly service: Service | undefined
     /** An autoscaler sets the replicas of the Deployment. */
     readonly isAutoscaled: boolean
@@ -38,9 +38,8 @@ export const childrenOf = (
   }
 ) => {
   const existing = isOwnOrAdopted(app, cached.deployment) ? cached.deployment : undefined
-  const isDelivered = Delivery.of(app) !== undefined
   const scaledByOthers = isScaledByOthers(app, existing, cached.isAutoscaled)
-  const isServiceKept = isDelivered && cached.service !== undefined
+  const isServiceKept = Delivery.of(app) !== undefined && cached.service !== undefined
   const container = containerOf(existing)
   const chosen = { container: container ?? defaultContainer, existing, scaledByOthers }
   const template = templateOf(app, chosen.container, existing)

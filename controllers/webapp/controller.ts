@@ -33,6 +33,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { childrenOf, defaultContainer, manager, managers } from "./children.ts"
+import * as Delivery from "./Delivery.ts"
 import * as Rollback from "./Rollback.ts"
 import { childOf, observe, podTrouble, untilLate } from "./status.ts"
 import * as Undo from "./Undo.ts"
@@ -112,7 +113,8 @@ export const controller = Controller.make("webapp", {
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
       const { children, existing, obstacle, ...chosen } = childrenOf(app, {
         deployment: Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app))),
-        service: Option.getOrUndefined(yield* Cache.get(Service, keyOf(app))),
+        service:
+          Delivery.of(app) === undefined ? undefined : Option.getOrUndefined(yield* Cache.get(Service, keyOf(app))),
         isAutoscaled,
         revisions: app.spec.rollback === "Auto" ? (yield* Cache.byOwner(ControllerRevision, app)).items : [],
         troubleOf: (container) => podTrouble(pods, container, now)?.message,
