@@ -63,7 +63,8 @@ const older: Crd.Crd = JSON.parse(
 )
 
 describe("a WebApp whose Deployment the API server rejects", () => {
-  const rejected = Harness.make({ crds: [older], manager })
+  // A resync retries it.
+  const rejected = Harness.make({ crds: [older], manager: Manager.launch([controller], { syncPeriod: 0 }) })
   const message = /^The API server refuses PATCH .*deployments\/shop: .*requests: .*less than or equal to cpu limit/
   const resources = { requests: { cpu: "1500m" }, limits: { cpu: "1" } }
   const spec = { image: "registry.test/web:1", replicas: 1 }
