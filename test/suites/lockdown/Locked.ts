@@ -67,6 +67,7 @@ export const lock = (cluster: ControlPlane, strong: User, namespace: string) =>
       movers: create("batch/v1/jobs", namespace, job({ template: { hostNetwork: true } })),
       deployments: create("apps/v1/deployments", namespace, deployment({ metadata: { ownerReferences: [] } })),
       services: create("v1/services", namespace, service({ metadata: { ownerReferences: [] } })),
+      revisions: create("apps/v1/controllerrevisions", namespace, revision({ ownerReferences: [] })),
       claims: create("v1/persistentvolumeclaims", namespace, claim({ volumeName: "probe" })),
       crds: create("apiextensions.k8s.io/v1/customresourcedefinitions", undefined, crd("example.org"))
     }
@@ -178,6 +179,15 @@ export const service = ({ metadata = {}, spec = {} }: { readonly metadata?: obje
   kind: "Service",
   metadata: { name: "shop", ownerReferences: [ofWebApp], ...metadata },
   spec: { type: "ClusterIP", selector: { app: "shop" }, ports: [{ port: 80 }], ...spec }
+})
+
+/** A ControllerRevision of WebApp `shop`, with changes of its metadata. */
+export const revision = (metadata: object = {}) => ({
+  apiVersion: "apps/v1",
+  kind: "ControllerRevision",
+  metadata: { name: "shop-0123456789abcdef", ownerReferences: [ofWebApp], ...metadata },
+  revision: 1,
+  data: {}
 })
 
 /** The claim of a Restore, with changes of its spec and its metadata. */
