@@ -9,6 +9,7 @@ import type * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Field from "@homeostat/runtime/resource/Field"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Schema from "effect/Schema"
+import * as Delivery from "./Delivery.ts"
 import type { WebApp } from "./WebApp.ts"
 
 const count = Schema.Int.pipe(Schema.between(1, 1000))
@@ -71,11 +72,13 @@ export const of = (
   const others = autoscalers
     .filter((each) => !isOwn(app, each))
     .sort((one, another) => (one.metadata.name < another.metadata.name ? -1 : 1))
-  const isWanted = autoscaling !== undefined && others.length === 0
+  const isDelivered = Delivery.of(app) !== undefined
+  const isWanted = autoscaling !== undefined && others.length === 0 && !isDelivered
   const start =
     isWanted && replicas > 0 ? Math.min(Math.max(replicas, leastOf(autoscaling)), autoscaling.max) : replicas
   const by = ((): Scaling["by"] => {
     if (existing === undefined) return "Spec"
+    if (isDelivered) return "Others"
     if (others.some(({ spec }) => spec?.scaleTargetRef.kind === "Deployment")) return "Others"
     if (autoscalers.length > others.length || isWanted) {
       return replicas === 0 || existing.spec?.replicas === 0 ? "Spec" : "Autoscaler"
@@ -142,6 +145,11 @@ export const condition = (
     reason,
     message
   })
+  const delivery = Delivery.of(app)
+  if (delivery !== undefined) {
+    const message = `${delivery} sets the replicas (remove the annotation ${Delivery.annotation}, or spec.autoscaling)`
+    return draft("False", "Delivered", message)
+  }
   if (other !== undefined) {
     const target = other.spec?.scaleTargetRef
     return draft(

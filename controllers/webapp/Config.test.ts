@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import * as Config from "./Config.ts"
-import { desiredDeployment } from "./children.ts"
+import { desiredDeployment, templateOf } from "./children.ts"
 import type { WebApp } from "./WebApp.ts"
 
 const metadata = {
@@ -116,8 +116,9 @@ describe("The hash", () => {
   test("is an annotation of the pods", () => {
     const config = observed({ config: whole }, { "ConfigMap shop": data })
     expect(config?.hash).toMatch(/^[0-9a-f]{32}$/)
-    const { template } = desiredDeployment(app({ config: whole }), { config }).spec ?? {}
-    expect(template?.metadata?.annotations).toEqual({ "apps.kubedojo.io/config-hash": config?.hash ?? "" })
+    expect(templateOf(app({ config: whole }), "app", undefined, config).metadata?.annotations).toEqual({
+      "apps.kubedojo.io/config-hash": config?.hash ?? ""
+    })
   })
   test("changes with a value and with a new key, and not with the order of keys and entries", () => {
     const first = hash(whole, { "ConfigMap shop": both })
@@ -189,13 +190,5 @@ describe("A missing reference", () => {
       reason: "ConfigFound",
       message: "found ConfigMap shop"
     })
-  })
-  test("leaves the pods as they are, and lets their number change", () => {
-    const config = observed({ config: some }, {})
-    const template = { metadata: { labels: { app: "shop" } }, spec: { containers: [{ name: "app", image: "old" }] } }
-    const existing = { metadata, spec: { selector: { matchLabels: { app: "shop" } }, template } }
-    const desired = desiredDeployment(app({ config: some, replicas: 7, strategy: "Recreate" }), { config, existing })
-    expect(desired.spec?.template).toEqual(template)
-    expect(desired.spec?.replicas).toBe(7)
   })
 })

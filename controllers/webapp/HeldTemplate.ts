@@ -13,27 +13,19 @@ export const annotation = "apps.kubedojo.io/template"
 const textOf = ({ spec }: Desired<Deployment>): string => JSON.stringify(spec?.template)
 
 /** The Deployment with its template in the annotation. */
-export const keep = (desired: Desired<Deployment>): Desired<Deployment> => annotated(desired, textOf(desired))
-
-const annotated = (desired: Desired<Deployment>, text: string): Desired<Deployment> => ({
+export const keep = (desired: Desired<Deployment>): Desired<Deployment> => ({
   ...desired,
-  metadata: { ...desired.metadata, annotations: { ...desired.metadata.annotations, [annotation]: text } }
+  metadata: { ...desired.metadata, annotations: { ...desired.metadata.annotations, [annotation]: textOf(desired) } }
 })
 
 /** Whether the existing Deployment has the desired template. */
 export const isCurrent = (desired: Desired<Deployment>, existing: Deployment): boolean =>
   existing.metadata.annotations?.[annotation] === textOf(desired)
 
-/**
- * The desired Deployment with the template that was applied last. Undefined if the annotation is missing or was edited to something that
- * is not a pod template.
- */
-export const held = (desired: Desired<Deployment>, existing: Deployment): Desired<Deployment> | undefined => {
-  const text = existing.metadata.annotations?.[annotation]
-  const template = text === undefined ? undefined : parsed(text)
-  return template === undefined || text === undefined || desired.spec === undefined
-    ? undefined
-    : annotated({ ...desired, spec: { ...desired.spec, template } }, text)
+/** The template that was applied last. Undefined if the annotation is missing or was edited to something that is not a pod template. */
+export const of = ({ metadata }: Deployment): Template | undefined => {
+  const text = metadata.annotations?.[annotation]
+  return text === undefined ? undefined : parsed(text)
 }
 
 const parsed = (text: string): Template | undefined => {

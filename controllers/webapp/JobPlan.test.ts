@@ -70,11 +70,20 @@ const stored = (app: WebApp, complete: ReadonlyArray<Entry> = [], isRolledOut = 
 const planOf = (app: WebApp, existing: Deployment | undefined, jobs: ReadonlyArray<Job> = [], isGivenAway = false) =>
   JobPlan.of(app, desiredDeployment(app, { existing }), existing, jobs, isGivenAway)
 
+/** The Deployment to apply; undefined if it stays as it is. */
+const deploymentOf = (plan: JobPlan.JobPlan, desired: Desired<Deployment>, existing: Deployment | undefined) => {
+  const { isHeld } = plan
+  const template = isHeld ? existing && HeldTemplate.of(existing) : desired.spec?.template
+  if (template === undefined || desired.spec === undefined) return undefined
+  const chosen = { ...desired, spec: { ...desired.spec, template } }
+  return JobPlan.recorded(plan, chosen, existing, { isHeld, isRecorded: false })
+}
+
 /** The plan as text: the next job, what becomes of the Deployment, and the Jobs to remove. */
 const read = (app: WebApp, existing: Deployment | undefined, jobs: ReadonlyArray<Job> = [], isGivenAway = false) => {
   const plan = planOf(app, existing, jobs, isGivenAway)
   const desired = desiredDeployment(app, { existing })
-  const deployment = JobPlan.deploymentOf(plan, desired, existing)
+  const deployment = deploymentOf(plan, desired, existing)
   const images = deployment?.spec?.template.spec?.containers.map(({ image }) => image)
   return {
     next: plan.next?.entry.name,
@@ -110,7 +119,7 @@ describe("a job before the roll-out", () => {
     const existing = stored(one, [migrate])
     const app = of("web:2", [migrate], 5)
     const desired = desiredDeployment(app, { existing })
-    const held = JobPlan.deploymentOf(planOf(app, existing), desired, existing)
+    const held = deploymentOf(planOf(app, existing), desired, existing)
     expect(held?.metadata.annotations).toEqual(existing.metadata.annotations ?? {})
     expect(held?.spec).toMatchObject({ replicas: 5, template: existing.spec?.template })
   })
@@ -203,9 +212,9 @@ describe("a job after the roll-out", () => {
   test("is recorded at its end, and does not run again after its Job was deleted", () => {
     const existing = stored(app, [migrate])
     const plan = planOf(app, existing, [jobOf(app, smoke, "Complete")])
-    expect(
-      JobPlan.deploymentOf(plan, desiredDeployment(app), existing)?.metadata.annotations?.[JobPlan.annotation]
-    ).toBe(`${nameOf(app, migrate)},${nameOf(app, smoke)}`)
+    expect(deploymentOf(plan, desiredDeployment(app), existing)?.metadata.annotations?.[JobPlan.annotation]).toBe(
+      `${nameOf(app, migrate)},${nameOf(app, smoke)}`
+    )
     expect(read(app, stored(app, [migrate, smoke]))).toEqual({ ...idle, pods: "web:1" })
   })
 
@@ -246,7 +255,7 @@ test("A WebApp without jobs removes those that it had, and its Deployment has no
   const desired: Desired<Deployment> = desiredDeployment(app)
   const plan = planOf(app, stored(one, [migrate]), [jobOf(one, migrate, "Complete")])
   expect(plan.superseded).toHaveLength(1)
-  expect(JobPlan.deploymentOf(plan, desired, stored(one))).toEqual(desired)
+  expect(deploymentOf(plan, desired, stored(one))).toEqual(desired)
 })
 
 describe("the condition", () => {

@@ -129,40 +129,26 @@ const isWorking = (job: Job): boolean => stateOf(job) === "InProgress" && (job.s
 /** The plan while the pods miss their configuration: no job starts, and none is removed. */
 export const paused = (jobs: ReadonlyArray<Job>): JobPlan => ({ ...none, kept: jobs })
 
-/** Whether the WebApp has jobs, or Jobs of a former spec. */
-const isActive = ({ kept, runs }: JobPlan): boolean => runs.length > 0 || kept.length > 0
-
 /**
- * The Deployment to apply now. While it is held, it follows everything in the spec but the pod template and the names of the complete
- * Jobs. Undefined if it must stay as it is, because the controller has not recorded its template, or because it does not exist.
+ * The Deployment with the names of its complete Jobs, and with its template as text if the controller may have to hold that later.
  *
- * @param options `isHeld`: by the plan by default. `isRecorded`: whether the controller may have to hold the template later
+ * @param options `isHeld`: whether the Deployment keeps the template and the names that it has. `isRecorded`: the template is recorded
+ * without jobs, too
  */
-export const deploymentOf = (
+export const recorded = (
   plan: JobPlan,
   desired: Desired<Deployment>,
   existing: Deployment | undefined,
-  options: { readonly isHeld?: boolean; readonly isRecorded?: boolean } = {}
-): Desired<Deployment> | undefined => {
-  const { isHeld = plan.isHeld, isRecorded = false } = options
-  if (isHeld) {
-    const held = existing && HeldTemplate.held(desired, existing)
-    return held && recorded(held, existing?.metadata.annotations?.[annotation])
-  }
-  const complete = plan.runs.filter(({ isComplete }) => isComplete)
-  if (isActive(plan)) return recorded(HeldTemplate.keep(desired), namesOf(complete))
-  return isRecorded ? HeldTemplate.keep(desired) : desired
+  { isHeld, isRecorded }: { readonly isHeld: boolean; readonly isRecorded: boolean }
+): Desired<Deployment> => {
+  const isActive = plan.runs.length > 0 || plan.kept.length > 0
+  if (!isActive && !isRecorded && !isHeld) return desired
+  const complete = plan.runs.filter(({ isComplete }) => isComplete).map(({ name }) => name)
+  const names = isHeld ? existing?.metadata.annotations?.[annotation] : isActive ? complete.join(",") : undefined
+  const { metadata, ...rest } = HeldTemplate.keep(desired)
+  if (names === undefined) return { metadata, ...rest }
+  return { ...rest, metadata: { ...metadata, annotations: { ...metadata.annotations, [annotation]: names } } }
 }
-
-const namesOf = (runs: ReadonlyArray<Run>): string => runs.map(({ name }) => name).join(",")
-
-const recorded = (desired: Desired<Deployment>, names: string | undefined): Desired<Deployment> =>
-  names === undefined
-    ? desired
-    : {
-        ...desired,
-        metadata: { ...desired.metadata, annotations: { ...desired.metadata.annotations, [annotation]: names } }
-      }
 
 /** The Jobs as children: that to create now, if any, and those to keep. */
 export const childrenOf = (

@@ -12,6 +12,7 @@ import { Exposure } from "./Exposure.ts"
 import { Jobs } from "./Jobs.ts"
 import { NetworkAccess } from "./NetworkAccess.ts"
 import { Probes } from "./Probes.ts"
+import * as Rollback from "./Rollback.ts"
 import { Spread } from "./Spread.ts"
 import { Volume } from "./Volumes.ts"
 
@@ -90,6 +91,14 @@ const Spec = Schema.Struct({
     Schema.Literal("RollingUpdate", "Recreate"),
     "RollingUpdate, the default, replaces a pod only when its successor is ready. Recreate stops all pods first, for a volume that only one pod can mount."
   ),
+  rollback: optional(
+    Rollback.Policy,
+    "Auto restores the last good pod template when a rollout misses its progress deadline. None, the default, only reports that."
+  ),
+  progressDeadlineSeconds: optional(
+    Schema.Int.pipe(Schema.between(1, 86_400)),
+    "Seconds without progress after which a rollout has failed; 600 by default."
+  ),
   security: optional(
     Schema.Literal("Baseline", "Restricted"),
     "Baseline, the default, forbids privilege escalation and filters system calls. Restricted also requires a user other than root and drops all capabilities, as the Pod Security Standard of that name asks."
@@ -162,9 +171,13 @@ const Status = Schema.Struct({
   url: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(1300)), { exact: true }).annotations({
     description: "The address of the application outside of the cluster. It answers when RouteReady is True."
   }),
+  lastGood: optional(
+    Rollback.LastGood,
+    "The last rollout that was complete, with rollback: Auto. Its pod template comes back after a failed rollout."
+  ),
   conditions: Schema.optionalWith(Condition.list, { exact: true }).annotations({
     description:
-      "Ready, DeploymentReady and ServiceReady; ConfigReady, JobsComplete, RouteReady, Autoscaled, DisruptionBudgetReady and NetworkPolicyReady where the spec has these fields; Reconciling and Stalled while they hold."
+      "Ready, DeploymentReady and ServiceReady; ConfigReady, JobsComplete, RouteReady, Autoscaled, DisruptionBudgetReady and NetworkPolicyReady where the spec has these fields; RolledBack if the Deployment has another pod template than the spec; Reconciling and Stalled while they hold."
   })
 })
 

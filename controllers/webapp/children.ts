@@ -1,6 +1,7 @@
 /** The desired children of a WebApp. Pure. */
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import {
+  ControllerRevision,
   Deployment,
   HorizontalPodAutoscaler,
   type Job,
@@ -11,11 +12,14 @@ import {
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Autoscaling from "./Autoscaling.ts"
 import * as Config from "./Config.ts"
+import * as Delivery from "./Delivery.ts"
 import * as Disruption from "./Disruption.ts"
 import * as Exposure from "./Exposure.ts"
+import * as HeldTemplate from "./HeldTemplate.ts"
 import * as JobPlan from "./JobPlan.ts"
 import * as NetworkAccess from "./NetworkAccess.ts"
 import * as PodTemplate from "./PodTemplate.ts"
+import * as Rollback from "./Rollback.ts"
 import type { Selector } from "./Selector.ts"
 import type { WebApp } from "./WebApp.ts"
 
@@ -45,35 +49,59 @@ export const childrenOf = (
     readonly config?: Config.Observed | undefined
     /** The Jobs that the WebApp controls. */
     readonly jobs: ReadonlyArray<Job>
+    /** The Service, if it has the name of a WebApp with a `Delivery`. */
+    readonly service: Service | undefined
+    /** The ControllerRevisions of the WebApp; empty without `rollback: Auto`. */
+    readonly revisions: ReadonlyArray<ControllerRevision>
+    /** Why the newest pods do not start, if known. */
+    readonly troubleOf: (container: string) => string | undefined
+    /** Milliseconds since 1970. */
+    readonly now: number
   }
 ) => {
   const { config } = cached
   const existing = isOwnOrAdopted(app, cached.deployment) ? cached.deployment : undefined
   const scaling = Autoscaling.of(app, existing, cached.autoscalers)
-  const container = containerOf(existing)
-  const options = { container: container ?? defaultContainer, existing, scaling }
-  const whole = desiredDeployment(app, { ...options, config })
-  const podLabels = { ...existing?.spec?.template.metadata?.labels, ...whole.spec?.template.metadata?.labels }
-  const otherBudget = Disruption.selecting(cached.budgets, podLabels)
+  const found = containerOf(existing)
+  const container = found ?? defaultContainer
+  const options = { container, existing, scaling }
   // A Deployment of another owner has other pods.
   const isFree = cached.deployment === undefined || existing !== undefined
-  // An autoscaler does not come before the Deployment, which might belong to another owner. It stays if the Deployment is deleted.
-  const isScalable = cached.deployment === undefined ? cached.autoscalers.length > 0 : isOwn(app, existing)
-  const selector = selectorOf(app, existing)
+
+  // The template of the spec waits for its configuration and its jobs. A failed one is replaced by the last good one.
+  const spec = templateOf(app, container, existing, config)
+  const whole = desiredDeployment(app, { ...options, template: spec })
   const isIncomplete = isFree && Config.isMissing(config)
-  const isGivenAway = cached.deployment?.metadata.annotations?.[adoptAnnotation] === "true" && container !== undefined
+  const isGivenAway = cached.deployment?.metadata.annotations?.[adoptAnnotation] === "true" && found !== undefined
   const jobs = isIncomplete
     ? JobPlan.paused(cached.jobs)
     : JobPlan.of(app, whole, cached.deployment, cached.jobs, isGivenAway)
   const isHeld = isIncomplete || jobs.isHeld
-  const deployment = JobPlan.deploymentOf(jobs, whole, cached.deployment, { isHeld, isRecorded: config !== undefined })
+  const present = isHeld ? cached.deployment && HeldTemplate.of(cached.deployment) : spec
+  const rollback = Rollback.choose(app, { ...cached, ...options, template: present ?? spec, labels: labelsOf(app) })
+  const deployment =
+    present === undefined
+      ? undefined
+      : JobPlan.recorded(jobs, desiredDeployment(app, { ...options, ...rollback }), cached.deployment, {
+          isHeld,
+          isRecorded: config !== undefined
+        })
+
+  const podLabels = { ...existing?.spec?.template.metadata?.labels, ...spec.metadata?.labels }
+  const otherBudget = Disruption.selecting(cached.budgets, podLabels)
+  // An autoscaler does not come before the Deployment, which might belong to another owner. It stays if the Deployment is deleted.
+  const isScalable = cached.deployment === undefined ? cached.autoscalers.length > 0 : isOwn(app, existing)
+  const selector = selectorOf(app, existing)
+  const isServiceKept = Delivery.of(app) !== undefined && cached.service !== undefined
   return {
     ...options,
+    rollback,
     otherBudget,
     jobs,
     /** Why the controller cannot own the Deployment, if it is not the owner. */
-    obstacle: container === undefined ? severalContainers : undefined,
+    obstacle: found === undefined ? severalContainers : undefined,
     children: {
+      revision: rollback.revision && Owned.child(ControllerRevision, rollback.revision),
       // Before the pods, which would accept every client.
       networkPolicy:
         isFree && app.spec.networkPolicy !== undefined
@@ -88,12 +116,16 @@ export const childrenOf = (
           ? cached.deployment && Owned.keep(Deployment, cached.deployment)
           : Owned.child(Deployment, deployment, {
               // The parts may be others in the template of an older revision.
-              exclusive: isHeld ? [] : exclusiveInDeployment(app, options.container),
-              adoptAnnotation: container === undefined ? undefined : adoptAnnotation,
+              exclusive: isHeld ? [] : exclusiveInDeployment(app, container),
+              adoptAnnotation: found === undefined ? undefined : adoptAnnotation,
               handOver: scaling.by !== "Spec" ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
             }),
       // The Service does not wait until the API server accepts the Deployment.
-      service: Owned.child(Service, desiredService(app, existing), { exclusive: exclusiveInService, adoptAnnotation }),
+      service: Owned.child(Service, desiredService(app, existing, isServiceKept), {
+        exclusive: isServiceKept ? [] : exclusiveInService,
+        adoptAnnotation,
+        handOver: isServiceKept ? ({ spec }) => ({ spec: { selector: spec?.selector, ports: spec?.ports } }) : undefined
+      }),
       route: Exposure.routeOf(app, labelsOf(app), { adoptAnnotation }),
       autoscaler:
         scaling.isWanted && app.spec.autoscaling !== undefined && isScalable
@@ -107,7 +139,7 @@ export const childrenOf = (
               exclusive: Disruption.exclusive
             })
           : undefined,
-      ...JobPlan.childrenOf(jobs, app, whole, options.container)
+      ...JobPlan.childrenOf(jobs, app, whole, container)
     }
   }
 }
@@ -143,7 +175,9 @@ export const containerOf = (existing: Deployment | undefined): string | undefine
   if (adopted !== undefined) return adopted
   const names = existing?.spec?.template.spec?.containers.map(({ name }) => name) ?? []
   const isControlled = existing !== undefined && controllerOf(existing) !== undefined
-  if (names.length === 0 || names.includes(defaultContainer) || isControlled) return defaultContainer
+  if (names.length === 0 || names.includes(defaultContainer)) return defaultContainer
+  // An undo to a revision from before the adoption also removes the annotation.
+  if (isControlled && !(Rollback.isReplaced(existing) && names.length === 1)) return defaultContainer
   return names.length === 1 ? names[0] : undefined
 }
 
@@ -155,63 +189,91 @@ export const selectorOf = (app: WebApp, existing: Deployment | undefined): Selec
  * @param container the name of the container with the image: see {@link containerOf}
  * @param existing the existing Deployment, if any
  * @param scaling who sets the replicas: see {@link Autoscaling.of}
- * @param config the referenced ConfigMaps and Secrets
+ * @param template the pod template, if it need not be that of the spec: see `Rollback.choose`
+ * @param labels more labels of the Deployment
+ * @param annotations more annotations of the Deployment
  */
 export const desiredDeployment = (
   app: WebApp,
   options: {
-    readonly config?: Config.Observed | undefined
     readonly container?: string | undefined
     readonly existing?: Deployment | undefined
     readonly scaling?: Pick<Autoscaling.Scaling, "by" | "replicas"> | undefined
+    readonly template?: Template | undefined
+    readonly labels?: { readonly [key: string]: string } | undefined
+    readonly annotations?: { readonly [key: string]: string } | undefined
   } = {}
 ): Desired<Deployment> => {
-  const { replicas, strategy = "RollingUpdate" } = app.spec
-  const { config, container = defaultContainer, existing, scaling = { by: "Spec", replicas } } = options
-  const labels = labelsOf(app)
-  const selector = selectorOf(app, existing)
-  const pods = {
-    labels: { ...labels, ...selector.matchLabels },
-    ...(config === undefined ? {} : { annotations: { [Config.hashAnnotation]: config.hash } })
-  }
+  const { progressDeadlineSeconds, replicas, strategy = "RollingUpdate" } = app.spec
+  const { container = defaultContainer, existing, scaling = { by: "Spec", replicas } } = options
+  const { template = templateOf(app, container, existing) } = options
   return {
     metadata: {
       name: app.metadata.name,
-      labels,
+      labels: { ...labelsOf(app), ...options.labels },
       annotations: {
+        ...options.annotations,
         ...(container === defaultContainer ? {} : { [containerAnnotation]: container }),
-        ...(scaling.by === "Others" ? { [Autoscaling.replicasAnnotation]: String(replicas) } : {})
+        // After a delivery by another controller, the replicas of the spec apply at once: it may have left none.
+        ...(scaling.by === "Others" && Delivery.of(app) === undefined
+          ? { [Autoscaling.replicasAnnotation]: String(replicas) }
+          : {})
       }
     },
     spec: {
       ...(scaling.by === "Spec" ? { replicas: scaling.replicas } : {}),
-      selector,
+      ...(progressDeadlineSeconds === undefined ? {} : { progressDeadlineSeconds }),
+      selector: selectorOf(app, existing),
       strategy: {
         type: strategy,
         ...(strategy === "Recreate" ? {} : { rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } })
       },
-      template: PodTemplate.of(app, container, pods, selector)
+      template
     }
   }
+}
+
+type Template = ReturnType<typeof PodTemplate.of>
+
+/**
+ * The pod template of the spec.
+ *
+ * @param config the referenced ConfigMaps and Secrets
+ */
+export const templateOf = (
+  app: WebApp,
+  container: string,
+  existing: Deployment | undefined,
+  config?: Config.Observed | undefined
+): Template => {
+  const selector = selectorOf(app, existing)
+  const metadata = {
+    labels: { ...labelsOf(app), ...selector.matchLabels },
+    ...(config === undefined ? {} : { annotations: { [Config.hashAnnotation]: config.hash } })
+  }
+  return PodTemplate.of(app, container, metadata, selector)
 }
 
 /**
  * The server chooses cluster IP, node ports and IP families, so the intent omits them.
  *
  * @param deployment the WebApp's Deployment. A Deployment that was taken over may have other pod labels
+ * @param isKept another controller sets the selector and the ports: see `Delivery`
  */
-export const desiredService = (app: WebApp, deployment?: Deployment): Desired<Service> => {
+export const desiredService = (app: WebApp, deployment?: Deployment, isKept = false): Desired<Service> => {
   const { name } = app.metadata
   const labels = labelsOf(app)
   const { matchLabels = {} } = deployment?.spec?.selector ?? {}
   return {
     metadata: { name, labels },
-    spec: {
-      type: "ClusterIP",
-      // The whole selector: other pods may have the label `app` too.
-      selector: Object.keys(matchLabels).length === 0 ? labels : { ...matchLabels },
-      ports: [{ port: app.spec.port, targetPort: app.spec.port, protocol: "TCP" }]
-    }
+    spec: isKept
+      ? { type: "ClusterIP" }
+      : {
+          type: "ClusterIP",
+          // The whole selector: other pods may have the label `app` too.
+          selector: Object.keys(matchLabels).length === 0 ? labels : { ...matchLabels },
+          ports: [{ port: app.spec.port, targetPort: app.spec.port, protocol: "TCP" }]
+        }
   }
 }
 

@@ -15,7 +15,7 @@ import * as Predicate from "@homeostat/runtime/controller/Predicate"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
-import { Deployment, Job, NetworkPolicy, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
+import { ControllerRevision, Deployment, Job, NetworkPolicy, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import {
   controllerOf,
   type KubernetesObject,
@@ -29,11 +29,14 @@ import * as Option from "effect/Option"
 import * as Config from "./Config.ts"
 import * as ConfigData from "./ConfigData.ts"
 import { childrenOf, defaultContainer, manager, managers } from "./children.ts"
+import * as Delivery from "./Delivery.ts"
 import * as Exposure from "./Exposure.ts"
 import * as JobPlan from "./JobPlan.ts"
 import * as JobTemplate from "./JobTemplate.ts"
 import * as Others from "./Others.ts"
+import * as Rollback from "./Rollback.ts"
 import { childOf, conditionTypes, observe, podTrouble, untilLate } from "./status.ts"
+import * as Undo from "./Undo.ts"
 import { WebApp } from "./WebApp.ts"
 
 const podLabels = `app.kubernetes.io/managed-by in (${managers.join(",")})`
@@ -58,6 +61,8 @@ export const controller = Controller.make("webapp", {
   owns: [
     Deployment,
     Service,
+    // StatefulSets and DaemonSets have ControllerRevisions too.
+    Owned.kind(ControllerRevision, { removes: true, labelSelector: `app.kubernetes.io/managed-by=${manager}` }),
     Owned.kind(NetworkPolicy, { removes: true }),
     Owned.kind(Job, { removes: true, labelSelector: JobTemplate.jobLabel }),
     ...Exposure.kinds,
@@ -86,12 +91,25 @@ export const controller = Controller.make("webapp", {
       const budgets = yield* Others.budgetsOf(app)
       const references = Config.referencesOf(app.spec)
       const config = references.length === 0 ? undefined : yield* ConfigData.observe(app, references)
-      const controlled = JobPlan.isUsed(app, cached) ? yield* jobsOf(app) : []
-      const found = childrenOf(app, { deployment: cached, autoscalers, budgets, config, jobs: controlled })
+      const { items: pods } = yield* Cache.list(Pod, { index: { name: podIndex.name, value: keyString(keyOf(app)) } })
+      const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+      const found = childrenOf(app, {
+        deployment: cached,
+        service:
+          Delivery.of(app) === undefined ? undefined : Option.getOrUndefined(yield* Cache.get(Service, keyOf(app))),
+        autoscalers,
+        budgets,
+        config,
+        jobs: JobPlan.isUsed(app, cached) ? yield* jobsOf(app) : [],
+        revisions: app.spec.rollback === "Auto" ? (yield* Cache.byOwner(ControllerRevision, app)).items : [],
+        troubleOf: (container) => podTrouble(pods, container, now)?.message,
+        now
+      })
       const { children, existing, jobs, obstacle, ...chosen } = found
       for (const job of jobs.superseded) yield* Owned.remove(app, Job, keyOf(job), { propagation: "Foreground" })
       // The next reconcile has the newer spec, whose jobs may be others.
       if (children.job !== undefined && !(yield* isLatest(app))) return Result.done
+      if (existing !== undefined && chosen.rollback.endsUndo) yield* Undo.release(existing)
       const { states } = yield* Owned.allSettled(app, children)
       const failure = failureOf(states)
       // The runtime reports it in the status. A route that is forbidden leaves the report about the pods to this controller.
@@ -103,10 +121,9 @@ export const controller = Controller.make("webapp", {
       const networkPolicy = states.networkPolicy && childOf(states.networkPolicy)
       const autoscaler = states.autoscaler && childOf(states.autoscaler)
       const budget = states.budget && childOf(states.budget)
-      const { items: pods } = yield* Cache.list(Pod, { index: { name: podIndex.name, value: keyString(keyOf(app)) } })
-      const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
       const complete = jobs.runs.length === 0 ? undefined : yield* jobsComplete(jobs, states.job, chosen.container, now)
       const seen = { config, deployment, service, jobs: complete, route, networkPolicy, autoscaler, budget, pods, now }
+      yield* Rollback.report(app, chosen.rollback)
       yield* Status.update(app, observe(app, { ...chosen, ...seen }), { conditionTypes })
       if (failure !== undefined) return yield* failure
       // The cache does not have a foreign Job, whose deletion would trigger the WebApp.

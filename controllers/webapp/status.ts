@@ -16,10 +16,12 @@ import * as Condition from "@homeostat/runtime/resource/Condition"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Autoscaling from "./Autoscaling.ts"
 import * as Config from "./Config.ts"
+import * as Delivery from "./Delivery.ts"
 import * as Disruption from "./Disruption.ts"
 import * as Exposure from "./Exposure.ts"
 import * as NetworkAccess from "./NetworkAccess.ts"
 import * as Probes from "./Probes.ts"
+import * as Rollback from "./Rollback.ts"
 import * as Selector from "./Selector.ts"
 import type { WebApp, WebAppStatus } from "./WebApp.ts"
 
@@ -89,6 +91,7 @@ export interface Observation {
   readonly otherBudget?: PodDisruptionBudget | undefined
   /** The name of the container with the image. */
   readonly container: string
+  readonly rollback?: Pick<Rollback.Choice, "lastGood" | "rolledBack"> | undefined
   /** Milliseconds since 1970. */
   readonly now: number
 }
@@ -110,11 +113,12 @@ const problemFinding = (problem: NonNullable<Child<unknown>["problem"]>): Findin
 
 /** The whole status of a WebApp, without conditions of other managers and times, which `Status.update` keeps. */
 export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppStatus> => {
-  const deployment = deploymentFinding(app, seen)
+  const { lastGood, rolledBack } = seen.rollback ?? {}
+  const deployment = Rollback.finding(deploymentFinding(app, seen), rolledBack)
   const service: Finding =
     seen.service.problem !== undefined
       ? problemFinding(seen.service.problem)
-      : { status: "True", reason: "Available", message: `Service ${app.metadata.name} offers port ${app.spec.port}` }
+      : { status: "True", reason: "Available", message: offerOf(app) }
   const config: Finding | undefined = seen.config && Config.finding(seen.config)
   const network = seen.networkPolicy?.problem && problemFinding(seen.networkPolicy.problem)
   const route = Exposure.findingOf(app, seen.route)
@@ -155,6 +159,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
       Autoscaling.condition(app, seen.scaling, seen.autoscaler ?? {}),
       Disruption.condition(app, seen.scaling, seen.otherBudget, seen.budget?.problem)
     ].filter((each) => each !== undefined),
+    ...Rollback.conditions(app, rolledBack),
     // Both are present only while they are True, as in kstatus.
     ...(failing !== undefined && stalled === undefined
       ? [condition(Condition.Reconciling, { ...failing, status: "True" })]
@@ -179,6 +184,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     availableReplicas: rollout?.availableReplicas ?? 0,
     ...(object === undefined ? {} : { selector: Selector.textOf(object.spec?.selector ?? {}) }),
     ...(url === undefined ? {} : { url }),
+    ...(lastGood === undefined ? {} : { lastGood }),
     conditions
   }
 }
@@ -237,6 +243,7 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
 
   const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
   const ready = `${readyReplicas}/${wanted} ready`
+  const delivery = deliveryOf(app)
   const reported = (type: string) => status.conditions?.find((condition) => condition.type === type)
   const trouble = podTrouble(seen.pods, seen.container, seen.now)
   const failure = reported("ReplicaFailure")?.status === "True" ? reported("ReplicaFailure") : undefined
@@ -253,8 +260,12 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
   const isUpdated = updatedReplicas === replicas
   if (isUpdated && replicas === wanted && availableReplicas === wanted) {
     return wanted === 0
-      ? { status: "True", reason: "ScaledToZero", message: `${ready}: ${zero(app)}` }
-      : { status: "True", reason: "AllReplicasReady", message: ready }
+      ? { status: "True", reason: "ScaledToZero", message: `${ready}: ${delivery ?? zero(app)}` }
+      : {
+          status: "True",
+          reason: "AllReplicasReady",
+          message: delivery === undefined ? ready : `${ready}: ${delivery}`
+        }
   }
   if (object.spec?.paused === true) {
     return { status: "False", reason: "Paused", message: `${ready}: the Deployment is paused` }
@@ -280,6 +291,20 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
         message: `${ready}: ${updatedReplicas} of ${wanted} pods run the present spec${replicas > updatedReplicas ? ", the old revision still serves" : ""}`
       }
     : { status: "False", reason: "ReplicasNotReady", message: ready }
+}
+
+/** What the Service offers, which the controller of a `Delivery` may change. */
+const offerOf = (app: WebApp): string => {
+  const delivery = Delivery.of(app)
+  const { name } = app.metadata
+  return delivery === undefined
+    ? `Service ${name} offers port ${app.spec.port}`
+    : `Service ${name} exists, and ${delivery} sets its selector and ports`
+}
+
+const deliveryOf = (app: WebApp): string | undefined => {
+  const name = Delivery.of(app)
+  return name === undefined ? undefined : `${name} sets the replicas (annotation ${Delivery.annotation})`
 }
 
 const zero = ({ spec }: WebApp): string =>

@@ -84,7 +84,9 @@ export const writesOf = (kinds: ReadonlyArray<CustomResource.Any>): ReadonlyArra
   "update deployments.apps",
   "create services",
   "update services",
-  ...[...companions, ...routeKinds].flatMap((each) => ["create", "update", "delete"].map((verb) => `${verb} ${each}`)),
+  ...[...companions, ...routeKinds, "controllerrevisions.apps"].flatMap((each) =>
+    ["create", "update", "delete"].map((verb) => `${verb} ${each}`)
+  ),
   "create persistentvolumeclaims",
   ...kinds.flatMap(({ group, plural }) => [`update ${plural}.${group}`, `update ${plural}.${group}/status`]),
   "create customresourcedefinitions.apiextensions.k8s.io",
@@ -351,6 +353,17 @@ const definitions = (kinds: ReadonlyArray<CustomResource.Any>): Rules => {
   }
 }
 
+/** The ControllerRevisions of a WebApp begin with its name. */
+const revisions: Rules = {
+  requests: [requests("apps", ["controllerrevisions"], ["CREATE", "UPDATE", "DELETE"])],
+  variables: {
+    name: "(object == null ? oldObject : object).metadata.name",
+    ...child.variables,
+    refused: `variables.owners.filter(o, !(o.startsWith('${WebApp.group}/') && o.contains(' ${WebApp.kind} ') && variables.name.startsWith(o.split(' ')[2] + '-') || o == 'none' && variables.isGivenAway))`
+  },
+  validations: [unowned("owner forbidden", `must be a ${WebApp.kind} with whose name the name begins, as controller`)]
+}
+
 /** The names of the policies without the program's, which each of them begins with. */
 export const policiesOf = (
   name: string,
@@ -366,6 +379,7 @@ export const policiesOf = (
   budgets,
   access: networkPolicies,
   routes,
+  revisions,
   claims,
   kinds: ownKinds(kinds),
   crds: definitions(kinds)

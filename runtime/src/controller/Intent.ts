@@ -57,15 +57,19 @@ export const of = <D extends Intended>(
     ...(namespace === undefined ? {} : { namespace }),
     ownerReferences: [{ ...reference, controller: true, blockOwnerDeletion: true }]
   }
-  const hash = hashed({ ...desired, metadata }, child && hashOf(child))
+  const hash = digest({ ...desired, metadata }, child && hashOf(child))
   return { ...desired, metadata: { ...metadata, annotations: { ...metadata.annotations, [intentAnnotation]: hash } } }
 }
 
 /**
  * The hash of an intent: 16 digits of its canonical form, and 16 digits of its text with the author's order of keys. The text is cheap to
  * hash and mostly the same. Only a different text needs the canonical form.
+ *
+ * @param standing the former hash. It stays if its canonical form is the same
+ *
+ * @internal
  */
-const hashed = (intent: object, standing: string | undefined): string => {
+export const digest = (intent: object, standing: string | undefined): string => {
   const text = Bun.hash.xxHash64(JSON.stringify(intent)).toString(16).padStart(16, "0")
   if (standing !== undefined && standing.length > 16 && standing.endsWith(text)) return standing
   const canonical = Bun.CryptoHasher.hash("sha256", Drift.canonical(Drift.json(intent)), "hex").slice(0, 16)

@@ -14,6 +14,7 @@
 import type {
   EventsV1Event,
   V1ConfigMap,
+  V1ControllerRevision,
   V1CronJob,
   V1CustomResourceDefinition,
   V1DaemonSet,
@@ -193,6 +194,16 @@ export const ReplicaSet: Resource.Resource<Kind<V1ReplicaSet>> = Resource.make({
 })
 /** A ReplicaSet as the server returned it. */
 export type ReplicaSet = typeof ReplicaSet.Type
+
+/** `apps/v1` ControllerRevision: data that cannot change, such as a former spec. */
+export const ControllerRevision: Resource.Resource<Kind<V1ControllerRevision>> = Resource.make({
+  group: "apps",
+  version: "v1",
+  kind: "ControllerRevision",
+  plural: "controllerrevisions"
+})
+/** A ControllerRevision as the server returned it. */
+export type ControllerRevision = typeof ControllerRevision.Type
 
 /** `apps/v1` DaemonSet. */
 export const DaemonSet: Resource.Resource<Kind<V1DaemonSet>> = Resource.make({

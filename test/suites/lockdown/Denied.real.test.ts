@@ -579,6 +579,27 @@ describe("The policies of the manager", () => {
     })
   )
 
+  locked("accept only ControllerRevisions of a WebApp", ({ accepts, denies, make, shop }) =>
+    Effect.gen(function* () {
+      const resource = "apps/v1/controllerrevisions"
+      const owner = (name: string) =>
+        `owner forbidden: ${name} (must be a WebApp with whose name the name begins, as controller)`
+      yield* accepts(Locked.create(resource, shop, Locked.revision()))
+      const other = { name: "other-0123456789abcdef" }
+      const text = owner("apps.kubedojo.io/v1beta1 WebApp shop")
+      yield* denies("revisions", Locked.create(resource, shop, Locked.revision(other)), text)
+
+      const own = yield* make(resource, Locked.revision())
+      const labelled = (each: Stored) => ({ ...each, metadata: { ...each.metadata, labels: { a: "b" } } })
+      yield* accepts(put(own, labelled))
+      yield* accepts({ method: "DELETE", path: own.path })
+      const ofStatefulSet = [{ ...Locked.ofWebApp, apiVersion: "apps/v1", kind: "StatefulSet" }]
+      const foreign = yield* make(resource, Locked.revision({ name: "shop-1", ownerReferences: ofStatefulSet }))
+      yield* denies("revisions", put(foreign, labelled), owner("apps/v1 StatefulSet shop"))
+      yield* denies("revisions", { method: "DELETE", path: foreign.path }, owner("apps/v1 StatefulSet shop"))
+    })
+  )
+
   locked("accept only claims like those of a Restore", ({ accepts, denies, shop }) =>
     Effect.gen(function* () {
       const text = (field: string) =>

@@ -72,6 +72,7 @@ export const lock = (cluster: ControlPlane, strong: User, namespace: string) =>
       autoscalers: create("autoscaling/v2/horizontalpodautoscalers", namespace, autoscaler(unowned)),
       budgets: create("policy/v1/poddisruptionbudgets", namespace, budget(unowned)),
       access: create("networking.k8s.io/v1/networkpolicies", namespace, networkPolicy(unowned)),
+      revisions: create("apps/v1/controllerrevisions", namespace, revision({ ownerReferences: [] })),
       claims: create("v1/persistentvolumeclaims", namespace, claim({ volumeName: "probe" })),
       crds: create("apiextensions.k8s.io/v1/customresourcedefinitions", undefined, crd("example.org"))
     }
@@ -219,6 +220,15 @@ export const budget = companion("policy/v1", "PodDisruptionBudget", { maxUnavail
 export const networkPolicy = companion("networking.k8s.io/v1", "NetworkPolicy", {
   podSelector: selector,
   policyTypes: ["Ingress"]
+})
+
+/** A ControllerRevision of WebApp `shop`, with changes of its metadata. */
+export const revision = (metadata: object = {}) => ({
+  apiVersion: "apps/v1",
+  kind: "ControllerRevision",
+  metadata: { name: "shop-0123456789abcdef", ownerReferences: [ofWebApp], ...metadata },
+  revision: 1,
+  data: {}
 })
 
 /** The claim of a Restore, with changes of its spec and its metadata. */

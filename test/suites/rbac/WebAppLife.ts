@@ -13,14 +13,23 @@ import type * as Granted from "./Granted.ts"
 const failed = (scene: Scene.Scene, name: string) =>
   Managed.eventually(`the failure of WebApp ${name}`, Scene.app(scene, name), Scene.isAt("Failed"))
 
+const good = (scene: Scene.Scene, generation: number) =>
+  Managed.eventually(
+    `generation ${generation} is good`,
+    Scene.app(scene, "shop"),
+    ({ status }) => status?.lastGood?.generation === generation
+  )
+
 const adopt = Patch.merge({ metadata: { annotations: { [adoptAnnotation]: "true" } } })
 
 /** A WebApp is created, changed, reverted, scaled by an autoscaler and deleted. */
 export const life = (scene: Scene.Scene) =>
   Effect.gen(function* () {
     const key = scene.key("shop")
-    yield* Scene.launch(scene, "shop", { image: "registry.test/web:1" })
+    yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", rollback: "Auto" })
+    yield* good(scene, 1)
     yield* Client.patch(WebApp, key, Patch.merge({ spec: { port: 9090 } }))
+    yield* good(scene, 2)
     yield* Managed.eventually(
       "the new port",
       Scene.service(scene, "shop"),

@@ -4,10 +4,12 @@
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
-import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Drift from "@homeostat/runtime/controller/Drift"
+import { Deployment, ReplicaSet } from "@homeostat/runtime/resource/BuiltIn"
+import { controllerOf, type KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
 import { defaultContainer as container } from "@homeostat/webapp/children"
+import { Effect } from "effect"
 import type { Scene } from "./Scene.ts"
 
 type Kind = Resource.Resource<KubernetesObject, never>
@@ -50,3 +52,41 @@ export const set = (scene: Scene, fields: object) =>
 
 /** `kubectl rollout`: each command sets other fields of the spec. */
 export const rollout = (scene: Scene, spec: object) => change(scene, Deployment, Patch.strategic({ spec }), "rollout")
+
+const revision = "deployment.kubernetes.io/revision"
+const revisionOf = ({ metadata }: ReplicaSet): number => Number(metadata.annotations?.[revision] ?? 0)
+
+/** The annotations that `kubectl rollout undo` takes from the Deployment. */
+const skipped = new Set([
+  "kubectl.kubernetes.io/last-applied-configuration",
+  revision,
+  "deployment.kubernetes.io/revision-history",
+  "deployment.kubernetes.io/desired-replicas",
+  "deployment.kubernetes.io/max-replicas",
+  "deprecated.deployment.rollback.to"
+])
+
+/** `kubectl rollout undo`: the template and the annotations of the last ReplicaSet before the present one. */
+export const undo = (scene: Scene) =>
+  Effect.gen(function* () {
+    const { metadata } = yield* Client.get(Deployment, scene.key("shop"))
+    const { items } = yield* Client.list(ReplicaSet, { namespace: scene.namespace })
+    const owned = items.filter((set) => controllerOf(set)?.uid === metadata.uid)
+    const former = owned.toSorted((a, b) => revisionOf(a) - revisionOf(b)).at(-2)
+    if (former === undefined) return yield* Effect.dieMessage("no rollout history found")
+    const { "pod-template-hash": _, ...labels } = former.spec?.template?.metadata?.labels ?? {}
+    const template = { ...former.spec?.template, metadata: { ...former.spec?.template?.metadata, labels } }
+    const annotations = [
+      ...Object.entries(metadata.annotations ?? {}).filter(([key]) => skipped.has(key)),
+      ...Object.entries(former.metadata.annotations ?? {}).filter(([key]) => !skipped.has(key))
+    ]
+    return yield* Client.patch(
+      Deployment,
+      scene.key("shop"),
+      Patch.json([
+        { op: "replace", path: "/spec/template", value: Drift.json(template) },
+        { op: "replace", path: "/metadata/annotations", value: Object.fromEntries(annotations) }
+      ]),
+      { fieldManager: "kubectl" }
+    )
+  })

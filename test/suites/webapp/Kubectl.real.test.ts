@@ -103,4 +103,48 @@ describe.concurrent("kubectl", () => {
       as: 2
     })
   )
+
+  Scene.real.managed("rollout undo of the Deployment stays until the pod template of the spec changes", (scene) =>
+    Effect.gen(function* () {
+      const image = Effect.map(Scene.deployment(scene, "shop"), (deployment) => Scene.containerOf(deployment)?.image)
+      const set = (spec: object) =>
+        Kubectl.run(scene, ["patch", "wa/shop", "--type=merge", `--patch=${JSON.stringify({ spec })}`])
+      yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", command: ["/first"] })
+      yield* set({ image: "registry.test/web:2", command: null })
+      yield* Scene.settled(scene, "shop")
+      expect(yield* Kubectl.run(scene, ["rollout", "undo", "deployment/shop"])).toBe("deployment.apps/shop rolled back")
+      const undone = yield* Kubectl.run(scene, ["wait", "wa/shop", "--for=condition=RolledBack", "--timeout=60s"])
+      expect(undone).toBe("webapp.apps.kubedojo.io/shop condition met")
+      yield* Scene.quiet(scene, "shop")
+      expect(yield* image).toBe("registry.test/web:1")
+      expect(yield* Kubectl.run(scene, ["rollout", "status", "deployment/shop"])).toContain("successfully rolled out")
+
+      yield* set({ image: "registry.test/web:3" })
+      yield* Scene.settled(scene, "shop")
+      const container = Scene.containerOf(yield* Scene.deployment(scene, "shop"))
+      expect([container?.image, container?.command]).toEqual(["registry.test/web:3", undefined])
+    })
+  )
+
+  Scene.real.managed("rollout pause of the Deployment holds a new image back until rollout resume", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.launch(scene, "shop", { image: "registry.test/web:1" })
+      yield* Kubectl.run(scene, ["rollout", "pause", "deployment/shop"])
+      yield* Kubectl.run(scene, [
+        "patch",
+        "wa/shop",
+        "--type=merge",
+        '--patch={"spec":{"image":"registry.test/web:2"}}'
+      ])
+      yield* Managed.eventually(
+        "the pause is told",
+        Scene.app(scene, "shop"),
+        (app) => Scene.condition(app, "DeploymentReady")?.reason === "Paused"
+      )
+      const images = (yield* Scene.pods(scene, "shop")).map(({ spec }) => spec?.containers[0]?.image)
+      expect(new Set(images)).toEqual(new Set(["registry.test/web:1"]))
+      yield* Kubectl.run(scene, ["rollout", "resume", "deployment/shop"])
+      yield* Scene.running(scene, "shop")
+    })
+  )
 })
