@@ -2,6 +2,7 @@
  * Waits until managers are idle: their caches match the API server, no key waits or runs, and no request is in progress. An idle manager
  * does nothing until another change, so a test need not watch it for a while.
  */
+import { isUnserved } from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Runner } from "@homeostat/runtime/controller/Runner"
 import { keyString } from "@homeostat/runtime/resource/KubernetesObject"
@@ -20,7 +21,14 @@ const behind = (informer: Runner["informers"][number]) =>
   Effect.gen(function* () {
     const { labelSelector, namespaces, resource, store } = informer
     const places = namespaces.length === 0 ? [undefined] : namespaces
-    const lists = yield* Effect.forEach(places, (namespace) => Client.list(resource, { namespace, labelSelector }))
+    const lists = yield* Effect.forEach(places, (namespace) =>
+      // A kind that is not served has no objects, and is optional for a controller that runs.
+      Effect.catchIf(
+        Client.list(resource, { namespace, labelSelector }),
+        (error) => error._tag === "NotFound" && isUnserved(error),
+        () => Effect.succeed({ items: [] })
+      )
+    )
     const live = new Map(
       lists.flatMap(({ items }) => items.map(({ metadata }) => [keyString(metadata), metadata.resourceVersion]))
     )

@@ -38,6 +38,7 @@ describe("A manager whose rights are taken away", () => {
           ["WebApp", 5, true],
           ["Deployment", 5, true],
           ["Service", 5, true],
+          ["Ingress", 0, true],
           ["Pod", 0, true],
           ["HorizontalPodAutoscaler", 0, true]
         ])

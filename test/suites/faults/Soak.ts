@@ -188,7 +188,9 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
       return known
     })
     const isCalm = Effect.sync(
-      () => leaderElection.state().leading && informers.every((informer) => informer.state().status === "synced")
+      () =>
+        leaderElection.state().leading &&
+        informers.every((informer) => informer.isAbsent() || informer.state().status === "synced")
     )
     const calm = Managed.eventually("that it leads and all is synced", isCalm, (is) => is, "60 seconds")
 

@@ -125,10 +125,11 @@ export const converged = (
 ): Effect.Effect<unknown, Managed.NotSo, Client.Client> =>
   Managed.eventually("that nothing strays", strays(namespace), ({ length }) => length === 0, timeout)
 
-/** The state and the counters of the manager's informers, with the kind of each. */
+/** The state and the counters of the manager's informers, with the kind of each. An optional kind that is not served has none. */
 export const informers = ({ manager }: Pick<Wired, "manager">) =>
   manager.runners
     .flatMap(({ informers }) => informers)
+    .filter((informer) => !informer.isAbsent())
     .map((informer) => ({ kind: informer.resource.kind, size: informer.store.size(), ...informer.state() }))
 
 /** The number of requests that the manager has sent, with watches. */

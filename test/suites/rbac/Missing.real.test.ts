@@ -186,7 +186,7 @@ describe("A missing permission", () => {
       // The first lists of other kinds may end later.
       const waiting = yield* Managed.eventually(
         "every other kind",
-        Effect.sync(() => states().filter(({ status }) => status !== "synced")),
+        Effect.sync(() => states().filter(({ synced }) => !synced)),
         (unsynced) => unsynced.length === 1
       )
       expect(waiting.map(({ problem }) => problem?.slice(0, lacking.length))).toEqual([lacking])
