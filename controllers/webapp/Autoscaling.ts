@@ -118,6 +118,9 @@ export const desired = (
 /** The fields that the controller owns alone: another metric would scale the pods by another rule. */
 export const exclusive = [["spec", "metrics"]] as const
 
+/** The type of the condition. */
+export const conditionType = "Autoscaled"
+
 /**
  * The condition Autoscaled; undefined without `spec.autoscaling`.
  *
@@ -134,7 +137,7 @@ export const condition = (
   const { autoscaling, replicas } = app.spec
   if (autoscaling === undefined) return undefined
   const draft = (status: Condition.Draft["status"], reason: string, message: string): Condition.Draft => ({
-    type: "Autoscaled",
+    type: conditionType,
     status,
     reason,
     message

@@ -78,6 +78,9 @@ export const desired = (
 /** The fields that the controller owns alone: another key of the selector would select fewer pods. */
 export const exclusive = [["spec", "selector"]] as const
 
+/** The type of the condition. */
+export const conditionType = "DisruptionBudgetReady"
+
 /**
  * The condition DisruptionBudgetReady; undefined if the spec does not mention the budget and the controller can keep it.
  *
@@ -91,7 +94,7 @@ export const condition = (
   problem: { readonly reason: string; readonly message: string } | undefined
 ): Condition.Draft | undefined => {
   if (!isWanted({ metadata, spec }, scaling)) return undefined
-  const type = "DisruptionBudgetReady"
+  const type = conditionType
   if (other !== undefined) {
     const message = `PodDisruptionBudget ${other.metadata.name} already selects the pods (delete it, or set spec.disruptionBudget.none)`
     return { type, status: "False", reason: "OtherBudget", message }

@@ -111,6 +111,9 @@ export const exclusive = [
   ["spec", "podSelector"]
 ] as const
 
+/** The type of the condition. */
+export const conditionType = "NetworkPolicyReady"
+
 /**
  * The condition NetworkPolicyReady; undefined without `spec.networkPolicy`.
  *
@@ -121,7 +124,7 @@ export const condition = (
   problem: { readonly reason: string; readonly message: string } | undefined
 ): Condition.Draft | undefined => {
   if (spec.networkPolicy === undefined) return undefined
-  const type = "NetworkPolicyReady"
+  const type = conditionType
   if (problem !== undefined) return { type, status: "False", ...problem }
   const message =
     spec.networkPolicy.allowFrom.length === 0

@@ -26,7 +26,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { childrenOf, defaultContainer, manager, managers } from "./children.ts"
 import * as Others from "./Others.ts"
-import { childOf, observe, podTrouble, untilLate } from "./status.ts"
+import { childOf, conditionTypes, observe, podTrouble, untilLate } from "./status.ts"
 import { WebApp } from "./WebApp.ts"
 
 const podLabels = `app.kubernetes.io/managed-by in (${managers.join(",")})`
@@ -79,10 +79,8 @@ export const controller = Controller.make("webapp", {
       const budget = states.budget && childOf(states.budget)
       const { items: pods } = yield* Cache.list(Pod, { index: { name: podIndex.name, value: keyString(keyOf(app)) } })
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      yield* Status.update(
-        app,
-        observe(app, { ...chosen, deployment, service, networkPolicy, autoscaler, budget, pods, now })
-      )
+      const status = observe(app, { ...chosen, deployment, service, networkPolicy, autoscaler, budget, pods, now })
+      yield* Status.update(app, status, { conditionTypes })
       if (failure !== undefined) return yield* failure
       const wait = untilLate(pods, now)
       return wait === undefined ? Result.done : Result.requeueAfter(wait)

@@ -84,6 +84,9 @@ const problemFinding = (problem: NonNullable<Child<unknown>["problem"]>): Findin
   stalled: problem.reason !== "Waiting"
 })
 
+/** The conditions that are present only where the spec has their field. */
+export const conditionTypes = [NetworkAccess.conditionType, Autoscaling.conditionType, Disruption.conditionType]
+
 /** The whole status of a WebApp, without conditions of other managers and times, which `Status.update` keeps. */
 export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppStatus> => {
   const deployment = deploymentFinding(app, seen)

@@ -58,6 +58,15 @@ export type Desired<S> = {
     : S[Field]
 }
 
+/** The options of {@link update}. */
+export interface Options {
+  /**
+   * The types of conditions that this controller removes when `desired` lacks them, besides those of kstatus. Conditions of other types
+   * belong to other managers and stay.
+   */
+  readonly conditionTypes?: ReadonlyArray<string> | undefined
+}
+
 /**
  * Sets the status to `desired`. Conditions of other managers stay, and so do fields that the kind does not declare, at every depth.
  * Lists, and parts in which the kind keeps unknown fields, are replaced.
@@ -77,15 +86,16 @@ export type Desired<S> = {
  */
 export const update = <S extends object>(
   object: KubernetesObject & { readonly status?: S },
-  desired: Desired<NoInfer<S>>
-): Writing => set(object, desired)
+  desired: Desired<NoInfer<S>>,
+  options?: Options
+): Writing => set(object, desired, options)
 
 /**
  * The same for a status without a type.
  *
  * @internal
  */
-export const set = (object: KubernetesObject, desired: object): Writing =>
+export const set = (object: KubernetesObject, desired: object, { conditionTypes = [] }: Options = {}): Writing =>
   Effect.withFiberRuntime((fiber) => {
     const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
     const reconciliation = Context.get(services, Reconciliation)
@@ -98,7 +108,7 @@ export const set = (object: KubernetesObject, desired: object): Writing =>
       const now = () => Context.get(fiber.currentDefaultServices, Clock.Clock).unsafeCurrentTimeMillis()
       const before = statusOf(current)
       const dated = { ...intent, ...datedConditions(intent, before, object.metadata.generation, now) }
-      const wanted = { ...dated, ...mergedConditions(dated, foreignConditions(before, dated)) }
+      const wanted = { ...dated, ...mergedConditions(dated, foreignConditions(before, dated, conditionTypes)) }
       const ours = (object: KubernetesObject): Drift.Fields =>
         declared(statusSchemaOf(resource), statusOf(object), wanted)
       const patch = Drift.mergePatch(ours(current), wanted)
@@ -340,8 +350,12 @@ const datedConditions = (
   return { conditions: dated.map((condition): Drift.Json => ({ ...condition })) }
 }
 
-const foreignConditions = (status: Drift.Fields, desired: Drift.Fields): ReadonlyArray<Condition.Condition> => {
-  const ours = new Set([...kstatus, ...conditionsOf(desired).map(({ type }) => type)])
+const foreignConditions = (
+  status: Drift.Fields,
+  desired: Drift.Fields,
+  types: ReadonlyArray<string>
+): ReadonlyArray<Condition.Condition> => {
+  const ours = new Set([...kstatus, ...types, ...conditionsOf(desired).map(({ type }) => type)])
   return conditionsOf(status).filter(({ type }) => !ours.has(type))
 }
 
