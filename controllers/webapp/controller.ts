@@ -2,8 +2,8 @@
  * The WebApp controller: each WebApp gets a Deployment and a Service with its name, which the controller keeps as in the spec, and a
  * status with their progress. By its spec it also gets a PodDisruptionBudget, a HorizontalPodAutoscaler and a NetworkPolicy.
  *
- * Needs the permissions to get, list, watch and patch WebApps, to patch `webapps/status`, to get, list, watch, create and patch the
- * children, to delete the latter three, to list and watch Pods, and to create and patch Events.
+ * Needs the permissions to get, list, watch and patch WebApps, and to patch `webapps/status`. Needs also to get, list, watch, create and
+ * patch the children, and to delete the latter three. Needs also to list and watch Pods, and to create and patch Events.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"

@@ -56,7 +56,7 @@ export interface Observation {
   readonly service: Child<Service>
   /** The WebApp's cached pods. */
   readonly pods: ReadonlyArray<Pod>
-  /** Who sets the replicas of the Deployment. */
+  /** How the replicas of the Deployment come about. */
   readonly scaling: Autoscaling.Scaling
   readonly networkPolicy?: Child<NetworkPolicy> | undefined
   readonly autoscaler?: Child<HorizontalPodAutoscaler> | undefined

@@ -10,7 +10,7 @@ import {
 } from "@homeostat/runtime/resource/BuiltIn"
 import { adoptAnnotation } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Either } from "effect"
+import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Kubectl from "../webapp/Kubectl.ts"
 import * as Scene from "../webapp/Scene.ts"
@@ -26,15 +26,17 @@ const companions = (scene: Scene.Scene) =>
   Effect.gen(function* () {
     const key = scene.key("scaled")
     const change = (spec: object) => Client.patch(WebApp, key, Patch.merge({ spec }))
-    const all = Effect.all(
-      [HorizontalPodAutoscaler, PodDisruptionBudget, NetworkPolicy].map((kind) => Effect.either(Client.get(kind, key)))
-    )
+    const all = Effect.all([
+      Effect.either(Client.get(HorizontalPodAutoscaler, key)),
+      Effect.either(Client.get(PodDisruptionBudget, key)),
+      Effect.either(Client.get(NetworkPolicy, key))
+    ])
     yield* Scene.launch(scene, "scaled", {
       image: "registry.test/web:1",
       autoscaling: { max: 3 },
       networkPolicy: { allowFrom: [] }
     })
-    yield* Managed.eventually("they exist", all, (found) => found.every(Either.isRight))
+    yield* Managed.eventually("they exist", all, (found) => found.every(({ _tag }) => _tag === "Right"))
     yield* change({ autoscaling: { max: 4 }, disruptionBudget: { maxUnavailable: 2 }, port: 9090 })
     yield* change({ networkPolicy: { allowFrom: [{ podLabels: {} }] } })
     yield* Managed.eventually(
@@ -50,7 +52,7 @@ const companions = (scene: Scene.Scene) =>
         policy.spec?.ingress?.[0]?.ports?.[0]?.port === 9090
     )
     yield* change({ autoscaling: null, disruptionBudget: { maxUnavailable: null, none: {} }, networkPolicy: null })
-    yield* Managed.eventually("they are gone", all, (found) => found.every(Either.isLeft))
+    yield* Managed.eventually("they are gone", all, (found) => found.every(({ _tag }) => _tag === "Left"))
   })
 
 /** A WebApp is created, changed, reverted, scaled by an autoscaler and deleted. Another has each other child for a time. */
