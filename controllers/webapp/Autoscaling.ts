@@ -7,10 +7,9 @@ import * as Owned from "@homeostat/runtime/controller/Owned"
 import type { Deployment, HorizontalPodAutoscaler } from "@homeostat/runtime/resource/BuiltIn"
 import type * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Field from "@homeostat/runtime/resource/Field"
-import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
+import { controllerOf, type Desired, type KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Schema from "effect/Schema"
 import * as Delivery from "./Delivery.ts"
-import type { WebApp } from "./WebApp.ts"
 
 const count = Schema.Int.pipe(Schema.between(1, 1000))
 
@@ -33,6 +32,11 @@ export const Autoscaling = Schema.Struct({
     message: "min (2 by default) must be less than or equal to max"
   })
 )
+
+/** The parts of a WebApp that decide on its replicas. */
+export interface Scaled extends KubernetesObject {
+  readonly spec: { readonly replicas: number; readonly autoscaling?: typeof Autoscaling.Type }
+}
 
 /** The fewest pods that the autoscaler keeps. */
 export const leastOf = ({ min = 2 }: typeof Autoscaling.Type): number => min
@@ -64,7 +68,7 @@ export const replicasAnnotation = "apps.kubedojo.io/replicas"
  * @param autoscalers the cached autoscalers of the Deployment and of the WebApp
  */
 export const of = (
-  app: WebApp,
+  app: Scaled,
   existing: Deployment | undefined,
   autoscalers: ReadonlyArray<HorizontalPodAutoscaler>
 ): Scaling => {
@@ -89,7 +93,7 @@ export const of = (
 }
 
 /** Whether the WebApp controls an autoscaler, or did before it was deleted with `--cascade=orphan` and created again. */
-const isOwn = (app: WebApp, { metadata }: HorizontalPodAutoscaler): boolean => {
+const isOwn = (app: Scaled, { metadata }: HorizontalPodAutoscaler): boolean => {
   const controller = controllerOf({ metadata })
   const wasOwn = metadata.name === app.metadata.name && metadata.annotations?.[Owned.intentAnnotation] !== undefined
   return controller === undefined ? wasOwn : controller.uid === app.metadata.uid
@@ -97,7 +101,7 @@ const isOwn = (app: WebApp, { metadata }: HorizontalPodAutoscaler): boolean => {
 
 /** The autoscaler of the Deployment. It has the name of the WebApp. */
 export const desired = (
-  app: WebApp,
+  app: Scaled,
   autoscaling: typeof Autoscaling.Type,
   labels: { readonly [key: string]: string }
 ): Desired<HorizontalPodAutoscaler> => {
@@ -130,7 +134,7 @@ export const conditionType = "Autoscaled"
  * @param autoscaler the own autoscaler, or why it could not be applied
  */
 export const condition = (
-  app: WebApp,
+  app: Scaled,
   { other }: Scaling,
   autoscaler: {
     readonly object?: HorizontalPodAutoscaler | undefined
@@ -175,7 +179,7 @@ export const condition = (
     : draft("Unknown", "ScalingUnknown", `${name} has no status yet`)
 }
 
-/** The message of the HPA controller. Of a missing request, it names another pod each time. */
+/** The message of the HPA controller. Its message about a missing request names another pod each time. */
 const messageOf = (message: string | undefined): string | undefined => {
   const [, resource, container] = /missing request for (\S+) in container (\S+)/.exec(message ?? "") ?? []
   return resource === undefined

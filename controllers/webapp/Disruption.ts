@@ -10,7 +10,6 @@ import type { Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Schema from "effect/Schema"
 import * as Autoscaling from "./Autoscaling.ts"
 import * as Selector from "./Selector.ts"
-import type { WebApp } from "./WebApp.ts"
 
 /** How many pods may be unavailable at a time because of evictions. */
 export const Disruption = Schema.Struct({
@@ -35,12 +34,16 @@ export const Disruption = Schema.Struct({
   })
 )
 
+interface App extends Autoscaling.Scaled {
+  readonly spec: Autoscaling.Scaled["spec"] & { readonly disruptionBudget?: typeof Disruption.Type }
+}
+
 /**
  * Whether the WebApp has a budget. Below two pods it would allow every eviction.
  *
  * @param scaling who sets the replicas
  */
-export const isWanted = ({ spec }: WebApp, scaling: Autoscaling.Scaling): boolean => {
+export const isWanted = ({ spec }: App, scaling: Autoscaling.Scaling): boolean => {
   if (spec.disruptionBudget?.none !== undefined || spec.replicas === 0) return false
   const least =
     scaling.isWanted && spec.autoscaling !== undefined ? Autoscaling.leastOf(spec.autoscaling) : spec.replicas
@@ -63,7 +66,7 @@ export const selecting = (
 
 /** The budget. A pod that is not ready can always be evicted, so that a broken rollout does not block the drain of a node. */
 export const desired = (
-  app: WebApp,
+  app: App,
   selector: Selector.Selector,
   labels: Selector.Labels
 ): Desired<PodDisruptionBudget> => ({
@@ -88,7 +91,7 @@ export const conditionType = "DisruptionBudgetReady"
  * @param problem why the own budget could not be applied
  */
 export const condition = (
-  { metadata, spec }: WebApp,
+  { metadata, spec }: App,
   scaling: Autoscaling.Scaling,
   other: PodDisruptionBudget | undefined,
   problem: { readonly reason: string; readonly message: string } | undefined

@@ -4,10 +4,9 @@ import { Ingress } from "@homeostat/runtime/resource/BuiltIn"
 import type * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Field from "@homeostat/runtime/resource/Field"
 import { HTTPRoute } from "@homeostat/runtime/resource/GatewayKinds"
-import type { Desired } from "@homeostat/runtime/resource/KubernetesObject"
+import type { Desired, KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Schema from "effect/Schema"
-import type { Child } from "./status.ts"
-import type { WebApp } from "./WebApp.ts"
+import { type Child, type Finding, problemFinding } from "./Finding.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
   Schema.optionalWith(schema, { exact: true }).annotations({ description })
@@ -85,9 +84,14 @@ export const Exposure = Schema.Struct({
   })
 )
 
-type Exposed = WebApp & { readonly spec: { readonly expose: typeof Exposure.Type } }
+/** The parts of a WebApp that decide on its route. */
+interface Exposable extends KubernetesObject {
+  readonly spec: { readonly port: number; readonly expose?: typeof Exposure.Type }
+}
 
-const isExposed = (app: WebApp): app is Exposed => app.spec.expose !== undefined
+type Exposed = Exposable & { readonly spec: { readonly expose: typeof Exposure.Type } }
+
+const isExposed = (app: Exposable): app is Exposed => app.spec.expose !== undefined
 
 /** The route of a WebApp. */
 export type Route = Ingress | HTTPRoute
@@ -104,7 +108,7 @@ export const kinds = [
  * @param options the options of each child of a WebApp
  */
 export const routeOf = (
-  app: WebApp,
+  app: Exposable,
   labels: { readonly [key: string]: string },
   options: { readonly adoptAnnotation: string }
 ): Owned.Child<Route> | undefined => {
@@ -170,7 +174,7 @@ const httpRouteOf = (
 })
 
 /** The address of the application; undefined if the WebApp has no route, or a host with a wildcard, which is not an address. */
-export const urlOf = ({ spec: { expose } }: WebApp): string | undefined => {
+export const urlOf = ({ spec: { expose } }: Exposable): string | undefined => {
   if (expose === undefined || expose.host.startsWith("*")) return undefined
   const { host, path = "/", tls } = expose
   return `${tls === undefined ? "http" : "https"}://${host}${path === "/" ? "" : path}`
@@ -179,26 +183,14 @@ export const urlOf = ({ spec: { expose } }: WebApp): string | undefined => {
 /** The condition of the route. */
 export const conditionType = "RouteReady"
 
-/** The status of the condition and its reason. */
-export interface Finding {
-  readonly status: "True" | "False" | "Unknown"
-  readonly reason: string
-  readonly message: string
-  readonly stalled?: boolean
-}
-
 /** Whether the route works, according to its Gateway or ingress controller. */
-export const findingOf = (app: WebApp, route: Child<Route> | undefined): Finding | undefined => {
+export const findingOf = (app: Exposable, route: Child<Route> | undefined): Finding | undefined => {
   if (!isExposed(app) || route === undefined) return undefined
   const { object, problem } = route
   if (problem !== undefined) {
     const message = problem.reason === "NotServed" ? withoutGatewayApi : problem.message
-    return {
-      status: "False",
-      ...problem,
-      message,
-      stalled: problem.reason !== "Waiting" && problem.reason !== "Forbidden"
-    }
+    const { stalled, ...finding } = problemFinding({ ...problem, message })
+    return { ...finding, stalled: stalled === true && problem.reason !== "Forbidden" }
   }
   return isIngress(app, object) ? ingressFinding(app, object) : httpRouteFinding(app, object)
 }

@@ -12,10 +12,11 @@ import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import { Deployment, Job } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Readiness from "@homeostat/runtime/resource/Readiness"
+import type { Child, Finding } from "./Finding.ts"
 import * as HeldTemplate from "./HeldTemplate.ts"
 import { type Entry, isBefore } from "./Jobs.ts"
 import * as JobTemplate from "./JobTemplate.ts"
-import { type Child, type Finding, podTrouble } from "./status.ts"
+import { podTrouble } from "./status.ts"
 import type { WebApp } from "./WebApp.ts"
 
 /** The annotation of the Deployment with the names of its complete Jobs. */

@@ -2,10 +2,9 @@
 import type { NetworkPolicy } from "@homeostat/runtime/resource/BuiltIn"
 import type * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Field from "@homeostat/runtime/resource/Field"
-import type { Desired } from "@homeostat/runtime/resource/KubernetesObject"
+import type { Desired, KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Schema from "effect/Schema"
 import type * as Selector from "./Selector.ts"
-import type { WebApp } from "./WebApp.ts"
 
 const name = Schema.String.pipe(Schema.maxLength(63), Schema.pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/))
 
@@ -52,7 +51,7 @@ const Peer = Schema.Struct({
   })
 )
 
-/** Who may connect to the pods. */
+/** The clients that may connect to the pods. */
 export const NetworkAccess = Schema.Struct({
   allowFrom: Schema.Array(Peer).pipe(Schema.maxItems(50)).annotations({
     description: "The clients that may connect to the port. All others are refused; with [] every client is."
@@ -81,13 +80,17 @@ const fromOf = (peer: typeof Peer.Type, managers: ReadonlyArray<string>): From =
   }
 }
 
+interface App extends KubernetesObject {
+  readonly spec: { readonly port: number; readonly networkPolicy?: typeof NetworkAccess.Type }
+}
+
 /**
  * The policy for the pods. It does not limit what they connect to.
  *
  * @param managers the managed-by labels of the pods of WebApps
  */
 export const desired = (
-  { metadata: { name }, spec: { port } }: WebApp,
+  { metadata: { name }, spec: { port } }: App,
   { allowFrom }: typeof NetworkAccess.Type,
   selector: Selector.Selector,
   labels: Selector.Labels,
@@ -120,7 +123,7 @@ export const conditionType = "NetworkPolicyReady"
  * @param problem why the policy could not be applied
  */
 export const condition = (
-  { metadata, spec }: WebApp,
+  { metadata, spec }: App,
   problem: { readonly reason: string; readonly message: string } | undefined
 ): Condition.Draft | undefined => {
   if (spec.networkPolicy === undefined) return undefined

@@ -2,6 +2,7 @@
  * The autoscalers and budgets of the cluster, which other managers may have made for the pods of a WebApp. The cache keeps little of them,
  * and their status triggers a WebApp only where the controller reports it.
  */
+import { isDeepStrictEqual } from "node:util"
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
 import * as Transform from "@homeostat/runtime/cache/Transform"
@@ -65,11 +66,14 @@ export const transforms = [
 /** The HPA controller and the disruption controller write the status of each object every few seconds. */
 const changed = Predicate.named(
   "changed: the parts that the controller reads are as they were",
-  ({ object, previous }) => previous === undefined || textOf(object) !== textOf(previous)
+  ({ object, previous }) => previous === undefined || !isDeepStrictEqual(partsOf(object), partsOf(previous))
 )
 
-const textOf = (object: KubernetesObject): string =>
-  JSON.stringify(object, (key, value) => (key === "resourceVersion" ? undefined : value))
+/** Without the metadata that every write changes. */
+const partsOf = ({ metadata, ...parts }: KubernetesObject) => {
+  const { managedFields: _, resourceVersion: __, ...rest } = metadata
+  return { ...parts, metadata: rest }
+}
 
 /** The kinds of these children. */
 export const owns = [

@@ -16,13 +16,13 @@ import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
 import type { ControllerRevision, Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Field from "@homeostat/runtime/resource/Field"
-import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
+import { controllerOf, type Desired, type KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Time from "@homeostat/runtime/resource/Time"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Delivery from "./Delivery.ts"
-import type { WebApp } from "./WebApp.ts"
+import type { Finding } from "./Finding.ts"
 
 type Template = NonNullable<Deployment["spec"]>["template"]
 
@@ -56,6 +56,12 @@ const Failed = Schema.parseJson(
   Schema.Struct({ template: Schema.String, generation: Schema.Number, image: Schema.String, cause: Schema.String })
 )
 const Data = Schema.Struct({ ...rollout, template: Schema.Unknown })
+
+/** The parts of a WebApp that decide on a roll-back. */
+interface Subject extends KubernetesObject {
+  readonly spec: { readonly image: string; readonly rollback?: typeof Policy.Type }
+  readonly status?: { readonly conditions?: ReadonlyArray<Condition.Condition> }
+}
 
 /** A good template, as its ControllerRevision has it. */
 interface Good {
@@ -104,7 +110,7 @@ export interface Choice {
 }
 
 /** The template for the Deployment of a WebApp. Pure. */
-export const choose = (app: WebApp, observed: Observed): Choice => {
+export const choose = (app: Subject, observed: Observed): Choice => {
   const { template } = observed
   const isOwn = observed.existing !== undefined && controllerOf(observed.existing)?.uid === app.metadata.uid
   const existing = isOwn ? observed.existing : undefined
@@ -153,7 +159,7 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
 }
 
 /** Whether the controller restores templates. The controller of a `Delivery` does that by itself. */
-const isAuto = (app: WebApp): boolean => app.spec.rollback === "Auto" && Delivery.of(app) === undefined
+const isAuto = (app: Subject): boolean => app.spec.rollback === "Auto" && Delivery.of(app) === undefined
 
 /** Whether another client replaced the template together with the annotations, as `kubectl rollout undo` does. */
 export const isReplaced = ({ metadata: { annotations, labels } }: Deployment): boolean => {
@@ -168,7 +174,7 @@ const picked = (map: { readonly [key: string]: string }, keys: ReadonlyArray<str
   Object.fromEntries(Object.entries(map).filter(([key]) => keys.includes(key)))
 
 /** The newest good template for this container. */
-const lastOf = ({ metadata }: WebApp, { container, revisions }: Observed): Good | undefined =>
+const lastOf = ({ metadata }: Subject, { container, revisions }: Observed): Good | undefined =>
   revisions
     .flatMap((object): ReadonlyArray<Good> => {
       const data = Option.getOrUndefined(Schema.decodeUnknownOption(Data)(object.data))
@@ -206,7 +212,7 @@ const live = ({ spec }: Deployment, otherwise: Template): Template => {
 }
 
 /** The last good template as before, with its record of a failed rollout. */
-const kept = (app: WebApp, { labels }: Observed, last?: Good | undefined, failed?: typeof Failed.Type | undefined) =>
+const kept = (app: Subject, { labels }: Observed, last?: Good | undefined, failed?: typeof Failed.Type | undefined) =>
   last === undefined
     ? {}
     : {
@@ -223,7 +229,7 @@ const kept = (app: WebApp, { labels }: Observed, last?: Good | undefined, failed
 
 /** The records after the rollout of the spec's template: it is good, it has failed, or it goes on. */
 const judged = (
-  app: WebApp,
+  app: Subject,
   observed: Observed,
   { existing, id, last }: { readonly existing: Deployment; readonly id: string; readonly last: Good | undefined }
 ) => {
@@ -245,7 +251,7 @@ const judged = (
 }
 
 const revisionOf = (
-  app: WebApp,
+  app: Subject,
   content: {
     readonly id: string
     readonly labels: Observed["labels"]
@@ -293,14 +299,6 @@ const undone = ({ spec }: Deployment, container: string): string => {
   return `kubectl rollout undo replaced the pod template of the spec: the Deployment runs ${image ?? "another template"} (change the pod template in spec, or undo again)`
 }
 
-/** A finding about the Deployment. */
-interface Finding {
-  readonly status: "True" | "False" | "Unknown"
-  readonly reason: string
-  readonly message: string
-  readonly stalled?: boolean
-}
-
 /** States of a rollout that say nothing about the cause. */
 const usual = new Set(["AllReplicasReady", "ScalingOut", "ScaledToZero", "RolloutInProgress", "ReplicasNotReady"])
 
@@ -315,7 +313,7 @@ export const finding = <F extends Finding>(found: F, rolledBack: RolledBack | un
 }
 
 /** The condition RolledBack: absent until the first roll-back, and False after it. */
-export const conditions = (app: WebApp, rolledBack: RolledBack | undefined): ReadonlyArray<Condition.Draft> => {
+export const conditions = (app: Subject, rolledBack: RolledBack | undefined): ReadonlyArray<Condition.Draft> => {
   if (rolledBack !== undefined) return [Condition.true(conditionType, rolledBack)]
   return Condition.find(app.status?.conditions, conditionType) === undefined
     ? []
@@ -328,7 +326,7 @@ export const conditions = (app: WebApp, rolledBack: RolledBack | undefined): Rea
 }
 
 /** Records an Event about a roll-back that the status does not report yet. */
-export const report = (app: WebApp, { rolledBack }: Choice) => {
+export const report = (app: Subject, { rolledBack }: Choice) => {
   const before = Condition.find(app.status?.conditions, conditionType)
   const isTold = before?.status === "True" && before.message === rolledBack?.message
   if (rolledBack === undefined || isTold) return Effect.void

@@ -1,8 +1,8 @@
 /**
  * The spread of a WebApp's pods over nodes and zones. Pure.
  *
- * Without it, kube-scheduler spreads the pods by constraints of its own, with less weight. The field has no default: a node without the
- * label of a constraint gets no points, so a constraint for zones would end the spread over nodes in a cluster without zones.
+ * Without it, kube-scheduler spreads the pods by constraints of its own, with less weight. The field has no default: kube-scheduler gives a
+ * node without the label of a constraint no points. In a cluster without zones, a constraint for zones would end the spread over nodes.
  */
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Schema from "effect/Schema"

@@ -1,9 +1,11 @@
 /**
  * The WebApp controller: each WebApp gets a Deployment and a Service with its name, which the controller keeps as in the spec, and a
- * status with their progress.
+ * status with their progress. Other fields of the spec add a route, an autoscaler, a PodDisruptionBudget, a NetworkPolicy, Jobs, or a
+ * ControllerRevision with the last good pod template.
  *
- * Needs the permissions to get, list, watch and patch WebApps, Deployments, Services and Jobs. Creates the latter three, and
- * deletes Jobs. Needs also to patch `webapps/status`, to list and watch Pods and HorizontalPodAutoscalers, and to create and patch Events.
+ * Needs the permissions to get, list, watch and patch WebApps, and to patch `webapps/status`. Needs also to get, list, watch, create and
+ * patch the children, and to delete all but the Deployment and the Service. Needs also to list and watch Pods, ConfigMaps and Secrets, and
+ * to create and patch Events.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
@@ -31,11 +33,12 @@ import * as ConfigData from "./ConfigData.ts"
 import { childrenOf, defaultContainer, manager, managers } from "./children.ts"
 import * as Delivery from "./Delivery.ts"
 import * as Exposure from "./Exposure.ts"
+import { childOf } from "./Finding.ts"
 import * as JobPlan from "./JobPlan.ts"
 import * as JobTemplate from "./JobTemplate.ts"
 import * as Others from "./Others.ts"
 import * as Rollback from "./Rollback.ts"
-import { childOf, conditionTypes, observe, podTrouble, untilLate } from "./status.ts"
+import { conditionTypes, observe, podTrouble, untilLate } from "./status.ts"
 import * as Undo from "./Undo.ts"
 import { WebApp } from "./WebApp.ts"
 

@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test"
 import type { Deployment, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import type { ObjectMeta } from "@homeostat/runtime/resource/KubernetesObject"
-import { type Child, observe, podTrouble as podTroubleAt, untilLate } from "./status.ts"
+import type { Child } from "./Finding.ts"
+import { observe, podTrouble as podTroubleAt, untilLate } from "./status.ts"
 import type { WebApp, WebAppStatus } from "./WebApp.ts"
 
 const meta = (name: string, generation: number): ObjectMeta => ({

@@ -1,9 +1,5 @@
 /** The status of a WebApp, from an observation. Pure. */
-import { Forbidden } from "@homeostat/runtime/client/ApiError"
-import * as Refusal from "@homeostat/runtime/client/Refusal"
-import * as Owned from "@homeostat/runtime/controller/Owned"
 import type * as Status from "@homeostat/runtime/controller/Status"
-import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
 import type {
   Deployment,
   HorizontalPodAutoscaler,
@@ -13,52 +9,17 @@ import type {
   Service
 } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
-import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Autoscaling from "./Autoscaling.ts"
 import * as Config from "./Config.ts"
 import * as Delivery from "./Delivery.ts"
 import * as Disruption from "./Disruption.ts"
 import * as Exposure from "./Exposure.ts"
+import { type Child, type Finding, problemFinding } from "./Finding.ts"
 import * as NetworkAccess from "./NetworkAccess.ts"
 import * as Probes from "./Probes.ts"
 import * as Rollback from "./Rollback.ts"
 import * as Selector from "./Selector.ts"
 import type { WebApp, WebAppStatus } from "./WebApp.ts"
-
-/** A child, and why it could not be applied. */
-export type Child<A> =
-  | { readonly object: A; readonly problem?: undefined }
-  | {
-      readonly object?: A | undefined
-      readonly problem: {
-        readonly reason: "NotOwned" | "NotServed" | "Forbidden" | "Invalid" | "Waiting"
-        readonly message: string
-      }
-    }
-
-/**
- * A child for the status.
- *
- * @param existing the cached child, if the WebApp owns it
- * @param obstacle why the controller cannot own the child, if it is not the child's owner
- */
-export const childOf = <A extends KubernetesObject>(
-  state: Owned.State<A>,
-  existing?: A | undefined,
-  obstacle?: string | undefined
-): Child<A> => {
-  if (state._tag === "Applied") return state
-  if (state._tag === "Waiting") {
-    const message = `it waits for ${state.waitsFor.join(" and ")}`
-    return { object: state.object, problem: { reason: "Waiting", message } }
-  }
-  const { error } = state
-  if (error instanceof Owned.NotOwned) return { problem: { reason: "NotOwned", message: obstacle ?? error.message } }
-  if (error instanceof Owned.NotServed) return { problem: { reason: "NotServed", message: error.message } }
-  const message = error instanceof TerminalError ? error.message : Refusal.describe(error)
-  const reason = error instanceof Forbidden || Refusal.isDenied(error) ? "Forbidden" : "Invalid"
-  return { object: existing, problem: { reason, message } }
-}
 
 /** The conditions that exist only while their field is used. */
 export const conditionTypes = [
@@ -82,7 +43,7 @@ export interface Observation {
   readonly jobs?: Finding | undefined
   /** The WebApp's cached pods. */
   readonly pods: ReadonlyArray<Pod>
-  /** Who sets the replicas of the Deployment. */
+  /** How the replicas of the Deployment come about. */
   readonly scaling: Autoscaling.Scaling
   readonly networkPolicy?: Child<NetworkPolicy> | undefined
   readonly autoscaler?: Child<HorizontalPodAutoscaler> | undefined
@@ -95,21 +56,6 @@ export interface Observation {
   /** Milliseconds since 1970. */
   readonly now: number
 }
-
-/** The status of a condition and its reason. */
-export interface Finding {
-  readonly status: "True" | "False" | "Unknown"
-  readonly reason: string
-  readonly message: string
-  /** It cannot continue without a user. */
-  readonly stalled?: boolean
-}
-
-const problemFinding = (problem: NonNullable<Child<unknown>["problem"]>): Finding => ({
-  status: "False",
-  ...problem,
-  stalled: problem.reason !== "Waiting"
-})
 
 /** The whole status of a WebApp, without conditions of other managers and times, which `Status.update` keeps. */
 export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppStatus> => {

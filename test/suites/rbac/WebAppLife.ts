@@ -1,7 +1,13 @@
 /** Actions on WebApps that make their manager use every permission. */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import { Deployment, HorizontalPodAutoscaler, Service } from "@homeostat/runtime/resource/BuiltIn"
+import {
+  Deployment,
+  HorizontalPodAutoscaler,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  Service
+} from "@homeostat/runtime/resource/BuiltIn"
 import { adoptAnnotation } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
@@ -22,7 +28,41 @@ const good = (scene: Scene.Scene, generation: number) =>
 
 const adopt = Patch.merge({ metadata: { annotations: { [adoptAnnotation]: "true" } } })
 
-/** A WebApp is created, changed, reverted, scaled by an autoscaler and deleted. */
+/** The autoscaler, the budget and the NetworkPolicy of a WebApp are created, changed and removed. */
+const companions = (scene: Scene.Scene) =>
+  Effect.gen(function* () {
+    const key = scene.key("scaled")
+    const change = (spec: object) => Client.patch(WebApp, key, Patch.merge({ spec }))
+    const all = Effect.all([
+      Effect.either(Client.get(HorizontalPodAutoscaler, key)),
+      Effect.either(Client.get(PodDisruptionBudget, key)),
+      Effect.either(Client.get(NetworkPolicy, key))
+    ])
+    yield* Scene.launch(scene, "scaled", {
+      image: "registry.test/web:1",
+      autoscaling: { max: 3 },
+      networkPolicy: { allowFrom: [] }
+    })
+    yield* Managed.eventually("they exist", all, (found) => found.every(({ _tag }) => _tag === "Right"))
+    yield* change({ autoscaling: { max: 4 }, disruptionBudget: { maxUnavailable: 2 }, port: 9090 })
+    yield* change({ networkPolicy: { allowFrom: [{ podLabels: {} }] } })
+    yield* Managed.eventually(
+      "they are changed",
+      Effect.all([
+        Client.get(HorizontalPodAutoscaler, key),
+        Client.get(PodDisruptionBudget, key),
+        Client.get(NetworkPolicy, key)
+      ]),
+      ([autoscaler, budget, policy]) =>
+        autoscaler.spec?.maxReplicas === 4 &&
+        budget.spec?.maxUnavailable === 2 &&
+        policy.spec?.ingress?.[0]?.ports?.[0]?.port === 9090
+    )
+    yield* change({ autoscaling: null, disruptionBudget: { maxUnavailable: null, none: {} }, networkPolicy: null })
+    yield* Managed.eventually("they are gone", all, (found) => found.every(({ _tag }) => _tag === "Left"))
+  })
+
+/** A WebApp is created, changed, reverted, scaled by an autoscaler and deleted. Another has each other child for a time. */
 export const life = (scene: Scene.Scene) =>
   Effect.gen(function* () {
     const key = scene.key("shop")
@@ -62,6 +102,7 @@ export const life = (scene: Scene.Scene) =>
       ({ status }) => status?.availableReplicas === 3
     )
     yield* Kubectl.run(scene, ["delete", "webapp/shop", "--wait=true", "--timeout=60s"])
+    yield* companions(scene)
   })
 
 /** An adopted Service, and a WebApp with the finalizer of an older controller. */
