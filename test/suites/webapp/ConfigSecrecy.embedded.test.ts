@@ -10,7 +10,7 @@ import * as Harness from "@homeostat/testkit/Harness"
 import { controller } from "@homeostat/webapp"
 import { hashAnnotation } from "@homeostat/webapp/Config"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Layer, Logger, TestClock } from "effect"
+import { Effect, Logger, LogLevel, TestClock } from "effect"
 import * as Recordings from "../replay/Recordings.ts"
 
 const key = { namespace: "default", name: "shop" }
@@ -22,8 +22,12 @@ const logger = Logger.replace(
   Logger.defaultLogger,
   Logger.map(Logger.logfmtLogger, (line) => void lines.push(line))
 )
-const manager = Manager.launch([controller]).pipe(Recordings.observed(recordings), Effect.provide(Layer.fresh(logger)))
-const test = Harness.make({ crds: [Crd.of(WebApp)], manager })
+const manager = Manager.launch([controller]).pipe(
+  Recordings.observed(recordings),
+  Logger.withMinimumLogLevel(LogLevel.Trace),
+  Effect.provide(logger)
+)
+const test = Harness.make({ crds: [Crd.of(WebApp)], manager, logLevel: LogLevel.Trace })
 
 test("The values of a WebApp's Secrets are in no recording, log line, Event or object", () =>
   Effect.gen(function* () {
