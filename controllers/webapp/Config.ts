@@ -6,7 +6,7 @@
 import type { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
-import type { WebApp } from "./WebApp.ts"
+import type { EnvVar } from "./Environment.ts"
 
 const objectName = Schema.String.pipe(
   Schema.maxLength(253),
@@ -157,16 +157,22 @@ export const envFromOf = (configs: ReadonlyArray<Config>): NonNullable<Container
     return [{ ...config.env, ...(kind === "Secret" ? { secretRef: source } : { configMapRef: source }) }]
   })
 
+/** The fields of a WebApp's spec with references. */
+interface Spec {
+  readonly config?: ReadonlyArray<Config>
+  readonly env?: ReadonlyArray<typeof EnvVar.Type>
+}
+
 /** The references of `spec.config` and `spec.env`. Those of `spec.podTemplate` do not count. */
-export const referencesOf = ({ config = none, env = none }: WebApp["spec"]): ReadonlyArray<Reference> => {
+export const referencesOf = ({ config = none, env = none }: Spec): ReadonlyArray<Reference> => {
   // Every reconcile runs it.
   if (config.length === 0 && env.length === 0) return none
   return [...config.map(referenceOf), ...env.flatMap(inVariable)]
 }
 
-type Variable = NonNullable<WebApp["spec"]["env"]>[number]
-
-const inVariable = ({ valueFrom: { configMapKeyRef, secretKeyRef } = {} }: Variable): ReadonlyArray<Reference> => {
+const inVariable = ({
+  valueFrom: { configMapKeyRef, secretKeyRef } = {}
+}: typeof EnvVar.Type): ReadonlyArray<Reference> => {
   const source = configMapKeyRef ?? secretKeyRef
   if (source === undefined) return []
   const { key, name, optional = false } = source
