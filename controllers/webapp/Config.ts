@@ -157,14 +157,14 @@ export const envFromOf = (configs: ReadonlyArray<Config>): NonNullable<Container
     return [{ ...config.env, ...(kind === "Secret" ? { secretRef: source } : { configMapRef: source }) }]
   })
 
-/** The references of `spec.config` and `spec.env`. Those of `spec.podTemplate` do not count. */
-export const referencesOf = ({
-  config = none,
-  env = none
-}: {
+/** The fields of a WebApp's spec with references. */
+interface Spec {
   readonly config?: ReadonlyArray<Config>
   readonly env?: ReadonlyArray<typeof EnvVar.Type>
-}): ReadonlyArray<Reference> => {
+}
+
+/** The references of `spec.config` and `spec.env`. Those of `spec.podTemplate` do not count. */
+export const referencesOf = ({ config = none, env = none }: Spec): ReadonlyArray<Reference> => {
   // Every reconcile runs it.
   if (config.length === 0 && env.length === 0) return none
   return [...config.map(referenceOf), ...env.flatMap(inVariable)]

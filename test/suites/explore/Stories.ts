@@ -7,7 +7,7 @@ import * as Needs from "@homeostat/backup/run/Needs"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Manager from "@homeostat/runtime/manager/Manager"
-import { Deployment, Namespace, Service } from "@homeostat/runtime/resource/BuiltIn"
+import { ConfigMap, Deployment, Namespace, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Explore from "@homeostat/testkit/Explore"
 import type * as SimulatedPods from "@homeostat/testkit/kubelet/SimulatedPods"
 import { controller } from "@homeostat/webapp"
@@ -19,6 +19,8 @@ import * as Virtual from "../backup/Virtual.ts"
 
 const shop = { namespace: "default", name: "shop" }
 
+const config = [{ configMap: shop.name, env: {} }]
+
 /** The story of a WebApp from its creation to its deletion. */
 export const webapp = Explore.story({
   controllers: [controller],
@@ -26,6 +28,12 @@ export const webapp = Explore.story({
     Explore.step("create", Client.create(WebApp, { metadata: shop, spec: { image: "nginx:1.27", replicas: 2 } })),
     Explore.step("new image", Client.patch(WebApp, shop, Patch.merge({ spec: { image: "nginx:1.28" } }))),
     Explore.step("scale", Client.patch(WebApp, shop, Patch.merge({ spec: { replicas: 3 } }))),
+    Explore.step(
+      "missing ConfigMap",
+      Client.patch(WebApp, shop, Patch.merge({ spec: { image: "nginx:1.29", config } }))
+    ),
+    Explore.step("ConfigMap created", Client.create(ConfigMap, { metadata: shop, data: { theme: "dark" } })),
+    Explore.step("ConfigMap changed", Client.patch(ConfigMap, shop, Patch.merge({ data: { theme: "light" } }))),
     Explore.step("drift", Client.patch(Deployment, shop, Patch.merge({ spec: { replicas: 0 } }))),
     Explore.step("Service deleted", Client.delete(Service, shop)),
     Explore.step("delete", Client.delete(WebApp, shop))
