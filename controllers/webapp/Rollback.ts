@@ -15,30 +15,16 @@ import * as Intent from "@homeostat/runtime/controller/Intent"
 import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
 import type { ControllerRevision, Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
-import * as Field from "@homeostat/runtime/resource/Field"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Time from "@homeostat/runtime/resource/Time"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Delivery from "./Delivery.ts"
+import { LastGood } from "./LastGood.ts"
 import type { WebApp } from "./WebApp.ts"
 
 type Template = NonNullable<Deployment["spec"]>["template"]
-
-/** What to do after a rollout misses its progress deadline. */
-export const Policy = Schema.Literal("None", "Auto")
-
-const rollout = {
-  generation: Schema.NonNegativeInt.pipe(Field.format("int64")).annotations({
-    description: "The metadata.generation of the WebApp."
-  }),
-  image: Schema.String.annotations({ description: "The image of its container." }),
-  time: Schema.String.pipe(Field.format("date-time")).annotations({ description: "When its rollout was complete." })
-}
-
-/** The last rollout that was complete. */
-export const LastGood = Schema.Struct(rollout)
 
 /** The label and the annotation of the Deployment with the hash of its pod template. */
 export const templateKey = "apps.kubedojo.io/template-hash"
@@ -55,7 +41,7 @@ export const conditionType = "RolledBack"
 const Failed = Schema.parseJson(
   Schema.Struct({ template: Schema.String, generation: Schema.Number, image: Schema.String, cause: Schema.String })
 )
-const Data = Schema.Struct({ ...rollout, template: Schema.Unknown })
+const Data = Schema.Struct({ ...LastGood.fields, template: Schema.Unknown })
 
 /** A good template, as its ControllerRevision has it. */
 interface Good {
@@ -66,7 +52,7 @@ interface Good {
   readonly failed?: typeof Failed.Type | undefined
 }
 
-/** What the decision depends on. */
+/** The observation on which the template depends. */
 export interface Observed {
   readonly existing: Deployment | undefined
   /** The ControllerRevisions of the WebApp; empty without `rollback: Auto`. */

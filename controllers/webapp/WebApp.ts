@@ -5,8 +5,8 @@ import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 import { Compute } from "./Compute.ts"
 import { EnvVar } from "./Environment.ts"
+import { LastGood, Policy } from "./LastGood.ts"
 import { Probes } from "./Probes.ts"
-import * as Rollback from "./Rollback.ts"
 import { Volume } from "./Volumes.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
@@ -65,7 +65,7 @@ const Spec = Schema.Struct({
     "RollingUpdate, the default, replaces a pod only when its successor is ready. Recreate stops all pods first, for a volume that only one pod can mount."
   ),
   rollback: optional(
-    Rollback.Policy,
+    Policy,
     "Auto restores the last good pod template when a rollout misses its progress deadline. None, the default, only reports that."
   ),
   progressDeadlineSeconds: optional(
@@ -134,7 +134,7 @@ const Status = Schema.Struct({
     description: "The label selector of the pods, as the scale subresource reports it."
   }),
   lastGood: optional(
-    Rollback.LastGood,
+    LastGood,
     "The last rollout that was complete, with rollback: Auto. Its pod template comes back after a failed rollout."
   ),
   conditions: Schema.optionalWith(Condition.list, { exact: true }).annotations({
