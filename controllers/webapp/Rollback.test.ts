@@ -65,7 +65,8 @@ describe("a rollout is good", () => {
 
   test("when all pods are available, and its template is stored", () => {
     const { lastGood, revision } = choose(first, running)
-    expect(lastGood).toEqual(data)
+    expect(lastGood).toBeUndefined()
+    expect(choose(first, running, good).lastGood).toEqual(data)
     expect(revision?.data).toEqual({ ...data, template: running.spec?.template })
     expect(revision?.metadata.name).toBe(`shop-${running.metadata.annotations?.[Rollback.templateKey]}`)
   })
@@ -160,6 +161,7 @@ describe("a rollout that missed its deadline", () => {
     expect(choice.annotations[Rollback.missedAnnotation]).toBe("12:00")
     const stale = choose(third, applied(third, choice, missed("12:00")), good)
     expect(stale.revision?.metadata.annotations).toEqual({})
+    expect(stale.annotations[Rollback.missedAnnotation]).toBe("12:00")
     const own = choose(third, applied(third, choice, missed("12:10")), good)
     expect(own.revision?.metadata.annotations?.[Rollback.failedAnnotation]).toContain("web:3")
   })

@@ -111,7 +111,7 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
     return {
       template: live(existing, aim.template),
       labels: { [templateKey]: shown },
-      annotations: picked(annotations, [templateKey, missedAnnotation]),
+      annotations: picked(annotations, [templateKey]),
       ...kept(app, observed, last, failed),
       rolledBack: { reason: "RolloutUndone", message: undone(existing, observed.container) },
       endsUndo: false
@@ -119,13 +119,14 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
   }
   const isApplied = isShown && isWritten
   const missed = existing === undefined ? undefined : missedAt(existing)
+  const isStale = existing !== undefined && (!isObserved(existing) || missed === annotations[missedAnnotation])
   return {
     template: aim.template,
     labels: { [templateKey]: aim.hash },
     annotations: {
       [templateKey]: id,
       ...(isShown
-        ? picked(annotations, [missedAnnotation])
+        ? picked(annotations, isStale ? [missedAnnotation] : [])
         : missed !== undefined && isAuto(app)
           ? { [missedAnnotation]: missed }
           : {})
@@ -218,9 +219,10 @@ const judged = (
   const { generation = 0 } = app.metadata
   const { image } = app.spec
   if (isOurs && isComplete(existing)) {
-    const lastGood = { generation, image, time: Time.seconds(now) }
+    const data = { generation, image, time: Time.seconds(now), template }
     const revision = (last?.object.revision ?? 0) + 1
-    return { lastGood, revision: revisionOf(app, { id, labels, revision, data: { ...lastGood, template } }) }
+    // The status reports it when it is stored.
+    return { lastGood: last?.lastGood, revision: revisionOf(app, { id, labels, revision, data }) }
   }
   const missed = missedAt(existing)
   const isNew = missed !== undefined && missed !== existing.metadata.annotations?.[missedAnnotation]
