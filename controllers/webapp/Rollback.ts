@@ -15,30 +15,17 @@ import * as Intent from "@homeostat/runtime/controller/Intent"
 import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
 import type { ControllerRevision, Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
-import * as Field from "@homeostat/runtime/resource/Field"
-import { controllerOf, type Desired, type KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Time from "@homeostat/runtime/resource/Time"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Delivery from "./Delivery.ts"
 import type { Finding } from "./Finding.ts"
+import { LastGood } from "./LastGood.ts"
+import type { WebApp } from "./WebApp.ts"
 
 type Template = NonNullable<Deployment["spec"]>["template"]
-
-/** What to do after a rollout misses its progress deadline. */
-export const Policy = Schema.Literal("None", "Auto")
-
-const rollout = {
-  generation: Schema.NonNegativeInt.pipe(Field.format("int64")).annotations({
-    description: "The metadata.generation of the WebApp."
-  }),
-  image: Schema.String.annotations({ description: "The image of its container." }),
-  time: Schema.String.pipe(Field.format("date-time")).annotations({ description: "When its rollout was complete." })
-}
-
-/** The last rollout that was complete. */
-export const LastGood = Schema.Struct(rollout)
 
 /** The label and the annotation of the Deployment with the hash of its pod template. */
 export const templateKey = "apps.kubedojo.io/template-hash"
@@ -55,13 +42,7 @@ export const conditionType = "RolledBack"
 const Failed = Schema.parseJson(
   Schema.Struct({ template: Schema.String, generation: Schema.Number, image: Schema.String, cause: Schema.String })
 )
-const Data = Schema.Struct({ ...rollout, template: Schema.Unknown })
-
-/** The parts of a WebApp that decide on a roll-back. */
-interface Subject extends KubernetesObject {
-  readonly spec: { readonly image: string; readonly rollback?: typeof Policy.Type }
-  readonly status?: { readonly conditions?: ReadonlyArray<Condition.Condition> }
-}
+const Data = Schema.Struct({ ...LastGood.fields, template: Schema.Unknown })
 
 /** A good template, as its ControllerRevision has it. */
 interface Good {
@@ -72,7 +53,7 @@ interface Good {
   readonly failed?: typeof Failed.Type | undefined
 }
 
-/** What the decision depends on. */
+/** The observation on which the template depends. */
 export interface Observed {
   readonly existing: Deployment | undefined
   /** The ControllerRevisions of the WebApp; empty without `rollback: Auto`. */
@@ -110,7 +91,7 @@ export interface Choice {
 }
 
 /** The template for the Deployment of a WebApp. Pure. */
-export const choose = (app: Subject, observed: Observed): Choice => {
+export const choose = (app: WebApp, observed: Observed): Choice => {
   const { template } = observed
   const isOwn = observed.existing !== undefined && controllerOf(observed.existing)?.uid === app.metadata.uid
   const existing = isOwn ? observed.existing : undefined
@@ -131,7 +112,7 @@ export const choose = (app: Subject, observed: Observed): Choice => {
     return {
       template: live(existing, aim.template),
       labels: { [templateKey]: shown },
-      annotations: picked(annotations, [templateKey, missedAnnotation]),
+      annotations: picked(annotations, [templateKey]),
       ...kept(app, observed, last, failed),
       rolledBack: { reason: "RolloutUndone", message: undone(existing, observed.container) },
       endsUndo: false
@@ -139,13 +120,14 @@ export const choose = (app: Subject, observed: Observed): Choice => {
   }
   const isApplied = isShown && isWritten
   const missed = existing === undefined ? undefined : missedAt(existing)
+  const isStale = existing !== undefined && (!isObserved(existing) || missed === annotations[missedAnnotation])
   return {
     template: aim.template,
     labels: { [templateKey]: aim.hash },
     annotations: {
       [templateKey]: id,
       ...(isShown
-        ? picked(annotations, [missedAnnotation])
+        ? picked(annotations, isStale ? [missedAnnotation] : [])
         : missed !== undefined && isAuto(app)
           ? { [missedAnnotation]: missed }
           : {})
@@ -159,7 +141,7 @@ export const choose = (app: Subject, observed: Observed): Choice => {
 }
 
 /** Whether the controller restores templates. The controller of a `Delivery` does that by itself. */
-const isAuto = (app: Subject): boolean => app.spec.rollback === "Auto" && Delivery.of(app) === undefined
+const isAuto = (app: WebApp): boolean => app.spec.rollback === "Auto" && Delivery.of(app) === undefined
 
 /** Whether another client replaced the template together with the annotations, as `kubectl rollout undo` does. */
 export const isReplaced = ({ metadata: { annotations, labels } }: Deployment): boolean => {
@@ -174,7 +156,7 @@ const picked = (map: { readonly [key: string]: string }, keys: ReadonlyArray<str
   Object.fromEntries(Object.entries(map).filter(([key]) => keys.includes(key)))
 
 /** The newest good template for this container. */
-const lastOf = ({ metadata }: Subject, { container, revisions }: Observed): Good | undefined =>
+const lastOf = ({ metadata }: WebApp, { container, revisions }: Observed): Good | undefined =>
   revisions
     .flatMap((object): ReadonlyArray<Good> => {
       const data = Option.getOrUndefined(Schema.decodeUnknownOption(Data)(object.data))
@@ -212,7 +194,7 @@ const live = ({ spec }: Deployment, otherwise: Template): Template => {
 }
 
 /** The last good template as before, with its record of a failed rollout. */
-const kept = (app: Subject, { labels }: Observed, last?: Good | undefined, failed?: typeof Failed.Type | undefined) =>
+const kept = (app: WebApp, { labels }: Observed, last?: Good | undefined, failed?: typeof Failed.Type | undefined) =>
   last === undefined
     ? {}
     : {
@@ -229,7 +211,7 @@ const kept = (app: Subject, { labels }: Observed, last?: Good | undefined, faile
 
 /** The records after the rollout of the spec's template: it is good, it has failed, or it goes on. */
 const judged = (
-  app: Subject,
+  app: WebApp,
   observed: Observed,
   { existing, id, last }: { readonly existing: Deployment; readonly id: string; readonly last: Good | undefined }
 ) => {
@@ -238,9 +220,10 @@ const judged = (
   const { generation = 0 } = app.metadata
   const { image } = app.spec
   if (isOurs && isComplete(existing)) {
-    const lastGood = { generation, image, time: Time.seconds(now) }
+    const data = { generation, image, time: Time.seconds(now), template }
     const revision = (last?.object.revision ?? 0) + 1
-    return { lastGood, revision: revisionOf(app, { id, labels, revision, data: { ...lastGood, template } }) }
+    // The status reports it when it is stored.
+    return { lastGood: last?.lastGood, revision: revisionOf(app, { id, labels, revision, data }) }
   }
   const missed = missedAt(existing)
   const isNew = missed !== undefined && missed !== existing.metadata.annotations?.[missedAnnotation]
@@ -251,7 +234,7 @@ const judged = (
 }
 
 const revisionOf = (
-  app: Subject,
+  app: WebApp,
   content: {
     readonly id: string
     readonly labels: Observed["labels"]
@@ -313,7 +296,7 @@ export const finding = <F extends Finding>(found: F, rolledBack: RolledBack | un
 }
 
 /** The condition RolledBack: absent until the first roll-back, and False after it. */
-export const conditions = (app: Subject, rolledBack: RolledBack | undefined): ReadonlyArray<Condition.Draft> => {
+export const conditions = (app: WebApp, rolledBack: RolledBack | undefined): ReadonlyArray<Condition.Draft> => {
   if (rolledBack !== undefined) return [Condition.true(conditionType, rolledBack)]
   return Condition.find(app.status?.conditions, conditionType) === undefined
     ? []
@@ -326,7 +309,7 @@ export const conditions = (app: Subject, rolledBack: RolledBack | undefined): Re
 }
 
 /** Records an Event about a roll-back that the status does not report yet. */
-export const report = (app: Subject, { rolledBack }: Choice) => {
+export const report = (app: WebApp, { rolledBack }: Choice) => {
   const before = Condition.find(app.status?.conditions, conditionType)
   const isTold = before?.status === "True" && before.message === rolledBack?.message
   if (rolledBack === undefined || isTold) return Effect.void

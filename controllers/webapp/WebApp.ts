@@ -10,9 +10,9 @@ import { Disruption } from "./Disruption.ts"
 import { EnvVar } from "./Environment.ts"
 import { Exposure } from "./Exposure.ts"
 import { Jobs } from "./Jobs.ts"
+import { LastGood, Policy } from "./LastGood.ts"
 import { NetworkAccess } from "./NetworkAccess.ts"
 import { Probes } from "./Probes.ts"
-import * as Rollback from "./Rollback.ts"
 import { Spread } from "./Spread.ts"
 import { Volume } from "./Volumes.ts"
 
@@ -92,7 +92,7 @@ const Spec = Schema.Struct({
     "RollingUpdate, the default, replaces a pod only when its successor is ready. Recreate stops all pods first, for a volume that only one pod can mount."
   ),
   rollback: optional(
-    Rollback.Policy,
+    Policy,
     "Auto restores the last good pod template when a rollout misses its progress deadline. None, the default, only reports that."
   ),
   progressDeadlineSeconds: optional(
@@ -172,7 +172,7 @@ const Status = Schema.Struct({
     description: "The address of the application outside of the cluster. It answers when RouteReady is True."
   }),
   lastGood: optional(
-    Rollback.LastGood,
+    LastGood,
     "The last rollout that was complete, with rollback: Auto. Its pod template comes back after a failed rollout."
   ),
   conditions: Schema.optionalWith(Condition.list, { exact: true }).annotations({

@@ -239,7 +239,7 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
     : { status: "False", reason: "ReplicasNotReady", message: ready }
 }
 
-/** What the Service offers, which the controller of a `Delivery` may change. */
+/** The message about a Service that exists. The controller of a `Delivery` may change its selector and its ports. */
 const offerOf = (app: WebApp): string => {
   const delivery = Delivery.of(app)
   const { name } = app.metadata

@@ -9,13 +9,14 @@ import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import { ConfigMap, Deployment, Namespace, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Explore from "@homeostat/testkit/Explore"
-import type * as SimulatedPods from "@homeostat/testkit/kubelet/SimulatedPods"
+import * as SimulatedPods from "@homeostat/testkit/kubelet/SimulatedPods"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Claims from "../backup/Claims.ts"
 import * as PretendedMover from "../backup/PretendedMover.ts"
 import * as Virtual from "../backup/Virtual.ts"
+import * as ByHand from "../webapp/ByHand.ts"
 
 const shop = { namespace: "default", name: "shop" }
 
@@ -37,6 +38,35 @@ export const webapp = Explore.story({
     Explore.step("drift", Client.patch(Deployment, shop, Patch.merge({ spec: { replicas: 0 } }))),
     Explore.step("Service deleted", Client.delete(Service, shop)),
     Explore.step("delete", Client.delete(WebApp, shop))
+  ]
+})
+
+const change = (spec: object) => Client.patch(WebApp, shop, Patch.merge({ spec }), { fieldManager: "kubectl-patch" })
+
+const unpullable = { metadata: { annotations: { [SimulatedPods.imagePullError]: "" } } }
+
+/** The story of a WebApp with a failed rollout, which comes back, and of `kubectl rollout undo`. */
+export const rollback = Explore.story({
+  controllers: [controller],
+  // The cause of the failure names a pod, if the cache has its trouble at that time.
+  ignore: [
+    "ControllerRevision: metadata.annotations.apps.kubedojo.io/failed",
+    ...["Ready", "DeploymentReady", "Stalled", "RolledBack"].map((type) => `WebApp: status.conditions[${type}].message`)
+  ],
+  steps: [
+    Explore.step(
+      "create",
+      Client.create(WebApp, {
+        metadata: shop,
+        spec: { image: "nginx:1.27", replicas: 2, rollback: "Auto", progressDeadlineSeconds: 60 }
+      })
+    ),
+    Explore.step("failing image", change({ image: "nginx:gone", podTemplate: unpullable }), "3 minutes"),
+    Explore.step("scale", change({ replicas: 3 }), "3 minutes"),
+    Explore.step("working image", change({ image: "nginx:1.28", podTemplate: null }), "1 minute"),
+    Explore.step("undo", ByHand.undo({ namespace: shop.namespace, key: () => shop }), "1 minute"),
+    Explore.step("next image", change({ image: "nginx:1.29" }), "1 minute"),
+    Explore.step("rollback removed", change({ rollback: null }))
   ]
 })
 

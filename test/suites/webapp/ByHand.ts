@@ -67,7 +67,7 @@ const skipped = new Set([
 ])
 
 /** `kubectl rollout undo`: the template and the annotations of the last ReplicaSet before the present one. */
-export const undo = (scene: Scene) =>
+export const undo = (scene: Pick<Scene, "namespace" | "key">) =>
   Effect.gen(function* () {
     const { metadata } = yield* Client.get(Deployment, scene.key("shop"))
     const { items } = yield* Client.list(ReplicaSet, { namespace: scene.namespace })

@@ -60,7 +60,11 @@ describe.concurrent("a newer version", () => {
       yield* scene.manage()
       yield* Scene.settled(scene, "shop")
       const { metadata, spec } = yield* Scene.deployment(scene, "shop")
-      expect(metadata.labels).toEqual({ app: "shop", "app.kubernetes.io/managed-by": manager })
+      expect(metadata.labels).toEqual({
+        app: "shop",
+        "app.kubernetes.io/managed-by": manager,
+        "apps.kubedojo.io/template-hash": expect.any(String)
+      })
       expect(metadata.annotations?.["example.test/legacy"]).toBeUndefined()
       expect(metadata.annotations?.["example.test/note"]).toBe("kept")
       expect(spec?.minReadySeconds).toBeUndefined()

@@ -1,0 +1,15 @@
+/** The fields of a WebApp for roll-backs: the policy in its spec, and the last good rollout in its status. */
+import * as Field from "@homeostat/runtime/resource/Field"
+import * as Schema from "effect/Schema"
+
+/** The reaction to a rollout that misses its progress deadline. */
+export const Policy = Schema.Literal("None", "Auto")
+
+/** The last rollout that was complete. */
+export const LastGood = Schema.Struct({
+  generation: Schema.NonNegativeInt.pipe(Field.format("int64")).annotations({
+    description: "The metadata.generation of the WebApp."
+  }),
+  image: Schema.String.annotations({ description: "The image of its container." }),
+  time: Schema.String.pipe(Field.format("date-time")).annotations({ description: "When its rollout was complete." })
+})
