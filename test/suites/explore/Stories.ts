@@ -26,8 +26,10 @@ export const webapp = Explore.story({
     Explore.step("create", Client.create(WebApp, { metadata: shop, spec: { image: "nginx:1.27", replicas: 2 } })),
     Explore.step("new image", Client.patch(WebApp, shop, Patch.merge({ spec: { image: "nginx:1.28" } }))),
     Explore.step("scale", Client.patch(WebApp, shop, Patch.merge({ spec: { replicas: 3 } }))),
+    Explore.step("expose", Client.patch(WebApp, shop, Patch.merge({ spec: { expose: { host: "shop.test" } } }))),
     Explore.step("drift", Client.patch(Deployment, shop, Patch.merge({ spec: { replicas: 0 } }))),
     Explore.step("Service deleted", Client.delete(Service, shop)),
+    Explore.step("no longer expose", Client.patch(WebApp, shop, Patch.merge({ spec: { expose: null } }))),
     Explore.step("delete", Client.delete(WebApp, shop))
   ]
 })

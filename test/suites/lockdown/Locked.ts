@@ -67,6 +67,7 @@ export const lock = (cluster: ControlPlane, strong: User, namespace: string) =>
       movers: create("batch/v1/jobs", namespace, job({ template: { hostNetwork: true } })),
       deployments: create("apps/v1/deployments", namespace, deployment({ metadata: { ownerReferences: [] } })),
       services: create("v1/services", namespace, service({ metadata: { ownerReferences: [] } })),
+      routes: create("networking.k8s.io/v1/ingresses", namespace, ingress({ metadata: { ownerReferences: [] } })),
       claims: create("v1/persistentvolumeclaims", namespace, claim({ volumeName: "probe" })),
       crds: create("apiextensions.k8s.io/v1/customresourcedefinitions", undefined, crd("example.org"))
     }
@@ -178,6 +179,14 @@ export const service = ({ metadata = {}, spec = {} }: { readonly metadata?: obje
   kind: "Service",
   metadata: { name: "shop", ownerReferences: [ofWebApp], ...metadata },
   spec: { type: "ClusterIP", selector: { app: "shop" }, ports: [{ port: 80 }], ...spec }
+})
+
+/** The Ingress of a WebApp, with changes of its metadata. */
+export const ingress = ({ metadata = {} }: { readonly metadata?: object } = {}) => ({
+  apiVersion: "networking.k8s.io/v1",
+  kind: "Ingress",
+  metadata: { name: "shop", ownerReferences: [ofWebApp], ...metadata },
+  spec: { defaultBackend: { service: { name: "shop", port: { number: 80 } } } }
 })
 
 /** The claim of a Restore, with changes of its spec and its metadata. */
