@@ -4,10 +4,8 @@ import { Ingress } from "@homeostat/runtime/resource/BuiltIn"
 import type * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Field from "@homeostat/runtime/resource/Field"
 import { HTTPRoute } from "@homeostat/runtime/resource/GatewayKinds"
-import type { Desired } from "@homeostat/runtime/resource/KubernetesObject"
+import type { Desired, ObjectMeta } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Schema from "effect/Schema"
-import type { Child } from "./status.ts"
-import type { WebApp } from "./WebApp.ts"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
   Schema.optionalWith(schema, { exact: true }).annotations({ description })
@@ -26,7 +24,7 @@ const host = Schema.String.pipe(
   })
 )
 
-/** What Ingress and HTTPRoute accept both, so that a WebApp can change from one to the other. */
+/** A path that both Ingress and HTTPRoute accept, so that a WebApp can change from one to the other. */
 const path = Schema.String.pipe(
   Schema.maxLength(1024),
   Field.rule({
@@ -85,9 +83,15 @@ export const Exposure = Schema.Struct({
   })
 )
 
-type Exposed = WebApp & { readonly spec: { readonly expose: typeof Exposure.Type } }
+/** The part of a WebApp that a route depends on. */
+interface App {
+  readonly metadata: Pick<ObjectMeta, "name" | "namespace">
+  readonly spec: { readonly port: number; readonly expose?: typeof Exposure.Type | undefined }
+}
 
-const isExposed = (app: WebApp): app is Exposed => app.spec.expose !== undefined
+type Exposed = App & { readonly spec: { readonly expose: typeof Exposure.Type } }
+
+const isExposed = (app: App): app is Exposed => app.spec.expose !== undefined
 
 /** The route of a WebApp. */
 export type Route = Ingress | HTTPRoute
@@ -104,7 +108,7 @@ export const kinds = [
  * @param options the options of each child of a WebApp
  */
 export const routeOf = (
-  app: WebApp,
+  app: App,
   labels: { readonly [key: string]: string },
   options: { readonly adoptAnnotation: string }
 ): Owned.Child<Route> | undefined => {
@@ -170,7 +174,7 @@ const httpRouteOf = (
 })
 
 /** The address of the application; undefined if the WebApp has no route, or a host with a wildcard, which is not an address. */
-export const urlOf = ({ spec: { expose } }: WebApp): string | undefined => {
+export const urlOf = ({ spec: { expose } }: App): string | undefined => {
   if (expose === undefined || expose.host.startsWith("*")) return undefined
   const { host, path = "/", tls } = expose
   return `${tls === undefined ? "http" : "https"}://${host}${path === "/" ? "" : path}`
@@ -187,8 +191,13 @@ export interface Finding {
   readonly stalled?: boolean
 }
 
+/** The route, or why it could not be applied. */
+type Seen =
+  | { readonly object: Route; readonly problem?: undefined }
+  | { readonly object?: Route | undefined; readonly problem: { readonly reason: string; readonly message: string } }
+
 /** Whether the route works, according to its Gateway or ingress controller. */
-export const findingOf = (app: WebApp, route: Child<Route> | undefined): Finding | undefined => {
+export const findingOf = (app: App, route: Seen | undefined): Finding | undefined => {
   if (!isExposed(app) || route === undefined) return undefined
   const { object, problem } = route
   if (problem !== undefined) {

@@ -92,7 +92,9 @@ export const isRejection = (error: unknown): error is ApiError.Invalid =>
  * accept the object later.
  */
 export const isDenied = (error: unknown): error is ApiError.BadRequest =>
-  error instanceof ApiError.BadRequest && /admission webhook ".*" denied the request/.test(error.message)
+  error instanceof ApiError.BadRequest &&
+  error.message.includes(': admission webhook "') &&
+  error.message.includes('" denied the request')
 
 /**
  * Whether an apply has an object that does not match the schema of its kind: an unknown field, a value of another type, or two items
