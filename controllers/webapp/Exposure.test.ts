@@ -194,7 +194,7 @@ describe("The status of a WebApp with a route", () => {
   const published = { object: { metadata: meta, status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } } } }
   const pending = { object: { metadata: meta } }
   const refused = { problem: { reason: "NotOwned", message: "why" } } as const
-  const of = (route: Parameters<typeof findingOf>[1], status: Deployment["status"] = complete) => {
+  const of = (route: Parameters<typeof observe>[1]["route"], status: Deployment["status"] = complete) => {
     const {
       conditions = [],
       phase,

@@ -4,7 +4,7 @@ import { Ingress } from "@homeostat/runtime/resource/BuiltIn"
 import type * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Field from "@homeostat/runtime/resource/Field"
 import { HTTPRoute } from "@homeostat/runtime/resource/GatewayKinds"
-import type { Desired, KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import type { Desired, ObjectMeta } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Schema from "effect/Schema"
 import { type Child, type Finding, problemFinding } from "./Finding.ts"
 
@@ -25,7 +25,7 @@ const host = Schema.String.pipe(
   })
 )
 
-/** What Ingress and HTTPRoute accept both, so that a WebApp can change from one to the other. */
+/** A path that both Ingress and HTTPRoute accept, so that a WebApp can change from one to the other. */
 const path = Schema.String.pipe(
   Schema.maxLength(1024),
   Field.rule({
@@ -84,14 +84,15 @@ export const Exposure = Schema.Struct({
   })
 )
 
-/** The parts of a WebApp that decide on its route. */
-interface Exposable extends KubernetesObject {
-  readonly spec: { readonly port: number; readonly expose?: typeof Exposure.Type }
+/** The part of a WebApp that a route depends on. */
+interface App {
+  readonly metadata: Pick<ObjectMeta, "name" | "namespace">
+  readonly spec: { readonly port: number; readonly expose?: typeof Exposure.Type | undefined }
 }
 
-type Exposed = Exposable & { readonly spec: { readonly expose: typeof Exposure.Type } }
+type Exposed = App & { readonly spec: { readonly expose: typeof Exposure.Type } }
 
-const isExposed = (app: Exposable): app is Exposed => app.spec.expose !== undefined
+const isExposed = (app: App): app is Exposed => app.spec.expose !== undefined
 
 /** The route of a WebApp. */
 export type Route = Ingress | HTTPRoute
@@ -108,7 +109,7 @@ export const kinds = [
  * @param options the options of each child of a WebApp
  */
 export const routeOf = (
-  app: Exposable,
+  app: App,
   labels: { readonly [key: string]: string },
   options: { readonly adoptAnnotation: string }
 ): Owned.Child<Route> | undefined => {
@@ -174,7 +175,7 @@ const httpRouteOf = (
 })
 
 /** The address of the application; undefined if the WebApp has no route, or a host with a wildcard, which is not an address. */
-export const urlOf = ({ spec: { expose } }: Exposable): string | undefined => {
+export const urlOf = ({ spec: { expose } }: App): string | undefined => {
   if (expose === undefined || expose.host.startsWith("*")) return undefined
   const { host, path = "/", tls } = expose
   return `${tls === undefined ? "http" : "https"}://${host}${path === "/" ? "" : path}`
@@ -184,7 +185,7 @@ export const urlOf = ({ spec: { expose } }: Exposable): string | undefined => {
 export const conditionType = "RouteReady"
 
 /** Whether the route works, according to its Gateway or ingress controller. */
-export const findingOf = (app: Exposable, route: Child<Route> | undefined): Finding | undefined => {
+export const findingOf = (app: App, route: Child<Route> | undefined): Finding | undefined => {
   if (!isExposed(app) || route === undefined) return undefined
   const { object, problem } = route
   if (problem !== undefined) {

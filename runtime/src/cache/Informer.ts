@@ -336,7 +336,7 @@ export const make = (options: Options): Handle => {
       reasons: { ...reasons },
       lastEventAt,
       overlaid: feeds.reduce((sum, { mirror }) => sum + mirror.overlay.size(), 0),
-      // Nobody waits for news of a kind that does not exist.
+      // The API server sends no news of a kind that it does not serve.
       idleMillis: absent ? 0 : Time.monotonic(clock) - Math.min(...feeds.map(({ heardAt }) => heardAt)),
       meanSize: sample.mean()
     }

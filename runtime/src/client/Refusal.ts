@@ -93,7 +93,7 @@ export const isRejection = (error: unknown): error is ApiError.Invalid =>
  */
 export const isDenied = (error: unknown): error is ApiError.BadRequest =>
   error instanceof ApiError.BadRequest &&
-  error.message.includes('admission webhook "') &&
+  error.message.includes(': admission webhook "') &&
   error.message.includes('" denied the request')
 
 /**

@@ -200,7 +200,7 @@ const server = Bun.serve({
     if (segments.includes("events")) {
       return Response.json({ ...((await request.json()) as object) }, { status: 201 })
     }
-    if (kinds[plural] === undefined) return refusal(404, "NotFound")
+    if (kinds[plural] === undefined) return new Response("404 page not found\n", { status: 404 })
     if (request.method === "GET") return isWatch ? watch(plural) : page(plural, url)
     if (request.method === "PATCH" && url.pathname.includes(changed.app.metadata.name)) {
       if (plural === "deployments") answered?.()

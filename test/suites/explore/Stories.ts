@@ -35,8 +35,10 @@ export const webapp = Explore.story({
     ),
     Explore.step("ConfigMap created", Client.create(ConfigMap, { metadata: shop, data: { theme: "dark" } })),
     Explore.step("ConfigMap changed", Client.patch(ConfigMap, shop, Patch.merge({ data: { theme: "light" } }))),
+    Explore.step("expose", Client.patch(WebApp, shop, Patch.merge({ spec: { expose: { host: "shop.test" } } }))),
     Explore.step("drift", Client.patch(Deployment, shop, Patch.merge({ spec: { replicas: 0 } }))),
     Explore.step("Service deleted", Client.delete(Service, shop)),
+    Explore.step("no longer expose", Client.patch(WebApp, shop, Patch.merge({ spec: { expose: null } }))),
     Explore.step("delete", Client.delete(WebApp, shop))
   ]
 })

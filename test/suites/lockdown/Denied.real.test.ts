@@ -411,14 +411,15 @@ describe("The policies of the manager", () => {
   )
 
   locked(
-    "accept only Deployments and Services of the WebApp with their name, and those given away",
+    "accept only Deployments, Services and routes of the WebApp with their name, and those given away",
     ({ accepts, denies, make, shop }) =>
       Effect.gen(function* () {
         const text = (owner: string) =>
           `owner forbidden: ${owner} (must be the WebApp with the same name, as controller; or none, with the adopt annotation)`
         const children: ReadonlyArray<readonly [string, string, (changes: { readonly metadata: object }) => object]> = [
           ["deployments", deployments, Locked.deployment],
-          ["services", services, Locked.service]
+          ["services", services, Locked.service],
+          ["routes", "networking.k8s.io/v1/ingresses", Locked.ingress]
         ]
         const adopt = { "apps.kubedojo.io/adopt": "true" }
         for (const [policy, resource, object] of children) {
@@ -448,6 +449,9 @@ describe("The policies of the manager", () => {
             text("none")
           )
         }
+        const metadata = { name: "foreign", ownerReferences: [] }
+        const foreign = yield* make("networking.k8s.io/v1/ingresses", Locked.ingress({ metadata }))
+        yield* denies("routes", { method: "DELETE", path: foreign.path }, text("none"))
         const given: ReadonlyArray<readonly [string, object]> = [
           ["adopt", adopt],
           ["orphan", { "homeostat.dev/intent": "0123" }]

@@ -73,6 +73,7 @@ export const lock = (cluster: ControlPlane, strong: User, namespace: string) =>
       budgets: create("policy/v1/poddisruptionbudgets", namespace, budget(unowned)),
       access: create("networking.k8s.io/v1/networkpolicies", namespace, networkPolicy(unowned)),
       revisions: create("apps/v1/controllerrevisions", namespace, revision({ ownerReferences: [] })),
+      routes: create("networking.k8s.io/v1/ingresses", namespace, ingress({ metadata: { ownerReferences: [] } })),
       claims: create("v1/persistentvolumeclaims", namespace, claim({ volumeName: "probe" })),
       crds: create("apiextensions.k8s.io/v1/customresourcedefinitions", undefined, crd("example.org"))
     }
@@ -229,6 +230,14 @@ export const revision = (metadata: object = {}) => ({
   metadata: { name: "shop-0123456789abcdef", ownerReferences: [ofWebApp], ...metadata },
   revision: 1,
   data: {}
+})
+
+/** The Ingress of a WebApp, with changes of its metadata. */
+export const ingress = ({ metadata = {} }: { readonly metadata?: object } = {}) => ({
+  apiVersion: "networking.k8s.io/v1",
+  kind: "Ingress",
+  metadata: { name: "shop", ownerReferences: [ofWebApp], ...metadata },
+  spec: { defaultBackend: { service: { name: "shop", port: { number: 80 } } } }
 })
 
 /** The claim of a Restore, with changes of its spec and its metadata. */
