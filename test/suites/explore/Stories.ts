@@ -19,6 +19,9 @@ import * as Virtual from "../backup/Virtual.ts"
 
 const shop = { namespace: "default", name: "shop" }
 
+const scaled = { autoscaling: { min: 3, max: 5 }, networkPolicy: { allowFrom: [{ webApp: "cart" }] } }
+const unscaled = { autoscaling: null, networkPolicy: null, disruptionBudget: { none: {} } }
+
 /** The story of a WebApp from its creation to its deletion. */
 export const webapp = Explore.story({
   controllers: [controller],
@@ -26,6 +29,8 @@ export const webapp = Explore.story({
     Explore.step("create", Client.create(WebApp, { metadata: shop, spec: { image: "nginx:1.27", replicas: 2 } })),
     Explore.step("new image", Client.patch(WebApp, shop, Patch.merge({ spec: { image: "nginx:1.28" } }))),
     Explore.step("scale", Client.patch(WebApp, shop, Patch.merge({ spec: { replicas: 3 } }))),
+    Explore.step("autoscaling", Client.patch(WebApp, shop, Patch.merge({ spec: scaled }))),
+    Explore.step("autoscaling removed", Client.patch(WebApp, shop, Patch.merge({ spec: unscaled }))),
     Explore.step("drift", Client.patch(Deployment, shop, Patch.merge({ spec: { replicas: 0 } }))),
     Explore.step("Service deleted", Client.delete(Service, shop)),
     Explore.step("delete", Client.delete(WebApp, shop))
