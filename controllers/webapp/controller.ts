@@ -66,8 +66,8 @@ export const controller = Controller.make("webapp", {
   reconcile: (app) =>
     Effect.gen(function* () {
       const cached = Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app)))
-      const autoscalers = yield* Others.autoscalersOf(app)
-      const budgets = yield* Others.budgetsOf(app)
+      const { items: autoscalers } = yield* Others.autoscalersOf(app)
+      const { items: budgets } = yield* Others.budgetsOf(app)
       const { children, existing, obstacle, ...chosen } = childrenOf(app, { deployment: cached, autoscalers, budgets })
       const { states } = yield* Owned.allSettled(app, children)
       const failure = failureOf(states)
