@@ -127,14 +127,8 @@ export const watches = [
 
 /** The autoscalers of a WebApp and of its Deployment. */
 export const autoscalersOf = (app: WebApp) =>
-  Effect.map(
-    Cache.list(HorizontalPodAutoscaler, { index: { name: targetIndex.name, value: keyString(keyOf(app)) } }),
-    ({ items }) => items
-  )
+  Cache.list(HorizontalPodAutoscaler, { index: { name: targetIndex.name, value: keyString(keyOf(app)) } })
 
 /** The budgets of the namespace that WebApps do not own. */
 export const budgetsOf = ({ metadata: { namespace = "" } }: WebApp) =>
-  Effect.map(
-    Cache.list(PodDisruptionBudget, { index: { name: otherIndex.name, value: namespace } }),
-    ({ items }) => items
-  )
+  Cache.list(PodDisruptionBudget, { index: { name: otherIndex.name, value: namespace } })

@@ -90,8 +90,8 @@ export const controller = Controller.make("webapp", {
   reconcile: (app) =>
     Effect.gen(function* () {
       const cached = Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app)))
-      const autoscalers = yield* Others.autoscalersOf(app)
-      const budgets = yield* Others.budgetsOf(app)
+      const { items: autoscalers } = yield* Others.autoscalersOf(app)
+      const { items: budgets } = yield* Others.budgetsOf(app)
       const references = Config.referencesOf(app.spec)
       const config = references.length === 0 ? undefined : yield* ConfigData.observe(app, references)
       const { items: pods } = yield* Cache.list(Pod, { index: { name: podIndex.name, value: keyString(keyOf(app)) } })

@@ -21,6 +21,8 @@ import * as ByHand from "../webapp/ByHand.ts"
 const shop = { namespace: "default", name: "shop" }
 
 const config = [{ configMap: shop.name, env: {} }]
+const scaled = { autoscaling: { min: 3, max: 5 }, networkPolicy: { allowFrom: [{ webApp: "cart" }] } }
+const unscaled = { autoscaling: null, networkPolicy: null, disruptionBudget: { none: {} } }
 
 /** The story of a WebApp from its creation to its deletion. */
 export const webapp = Explore.story({
@@ -36,6 +38,8 @@ export const webapp = Explore.story({
     Explore.step("ConfigMap created", Client.create(ConfigMap, { metadata: shop, data: { theme: "dark" } })),
     Explore.step("ConfigMap changed", Client.patch(ConfigMap, shop, Patch.merge({ data: { theme: "light" } }))),
     Explore.step("expose", Client.patch(WebApp, shop, Patch.merge({ spec: { expose: { host: "shop.test" } } }))),
+    Explore.step("autoscaling", Client.patch(WebApp, shop, Patch.merge({ spec: scaled }))),
+    Explore.step("autoscaling removed", Client.patch(WebApp, shop, Patch.merge({ spec: unscaled }))),
     Explore.step("drift", Client.patch(Deployment, shop, Patch.merge({ spec: { replicas: 0 } }))),
     Explore.step("Service deleted", Client.delete(Service, shop)),
     Explore.step("no longer expose", Client.patch(WebApp, shop, Patch.merge({ spec: { expose: null } }))),

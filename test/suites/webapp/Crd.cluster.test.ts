@@ -57,6 +57,20 @@ describe.concurrent("the WebApp kind", () => {
     })
   )
 
+  Scene.empty("it refuses an impossible range of replicas, and a budget that is none or two", (scene) =>
+    refused(scene, [
+      ["spec.autoscaling", { image, autoscaling: { min: 3, max: 2 } }],
+      ["spec.autoscaling", { image, autoscaling: { max: 1 } }],
+      ["spec.autoscaling.min", { image, autoscaling: { min: 0, max: 2 } }],
+      ["spec.autoscaling.cpu", { image, autoscaling: { max: 2, cpu: 0 } }],
+      ["spec.disruptionBudget", { image, disruptionBudget: {} }],
+      ["spec.disruptionBudget", { image, disruptionBudget: { maxUnavailable: 1, none: {} } }],
+      ["spec.disruptionBudget.maxUnavailable", { image, disruptionBudget: { maxUnavailable: 0 } }],
+      ["spec.disruptionBudget.maxUnavailable", { image, disruptionBudget: { maxUnavailable: "0%" } }],
+      ["spec.disruptionBudget.maxUnavailable", { image, disruptionBudget: { maxUnavailable: "2" } }]
+    ])
+  )
+
   Scene.empty(
     "it has the names, columns, defaults and bounds of the tutorial's definition, and accepts 0 replicas",
     () =>
