@@ -67,7 +67,7 @@ describe("A missing permission", () => {
       expect(end).toMatchObject({
         code: 1,
         stdout: `${lines.join("\n")}\n`,
-        stderr: "homeostat: 3 of 25 permissions are missing\n"
+        stderr: "homeostat: 3 of 29 permissions are missing\n"
       })
 
       const rules = end.stdout
@@ -85,7 +85,7 @@ describe("A missing permission", () => {
         yield* Kubectl.run(scene, ["apply", "--filename=-"], { apiVersion: `${apiGroup}/v1`, ...part })
       }
       const after = yield* Managed.eventually("all permissions", preflight(place, webapp), ({ code }) => code === 0)
-      expect(after.stdout).toBe(`All 25 permissions that homeostat needs are granted on ${account.cluster.url}\n`)
+      expect(after.stdout).toBe(`All 29 permissions that homeostat needs are granted on ${account.cluster.url}\n`)
     })
   )
 
@@ -194,7 +194,7 @@ describe("A missing permission", () => {
 
       yield* Granted.grant(account)
       yield* Scene.running(scene, "shop")
-      expect(states().map(({ status }) => status)).toEqual(["synced", "synced", "synced", "synced", "synced"])
+      expect(states().map(({ status }) => status)).toEqual(Array(7).fill("synced"))
     })
   )
 })

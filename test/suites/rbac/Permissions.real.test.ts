@@ -174,8 +174,12 @@ describe("The manager with all its controllers and exactly the rules of deploy/r
           Effect.provideService(Settings.Settings, Backups.quick)
         )
         yield* check(account)
-        // The Secrets that a Backup names.
-        expect(expected(account).filter((each) => each.includes(" secrets "))).toEqual(["get secrets "])
+        // The Secrets that a Backup names, and those of WebApps.
+        expect(expected(account).filter((each) => each.includes(" secrets "))).toEqual([
+          "get secrets ",
+          "list secrets ",
+          "watch secrets "
+        ])
       }),
     { control: { audit: true }, timeoutMillis: 300_000 }
   )
