@@ -1,6 +1,6 @@
 /**
  * Runs schedules with two faults for the shipped controllers, and prints the violations by promise:
- * `bun test/suites/explore/pairs.ts [--count N] [--seed N] [WebApp|Backup|Restore...]`.
+ * `bun test/suites/explore/pairs.ts [--count N] [--seed N] [WebApp|WebAppWithJobs|Backup|Restore...]`.
  */
 import { parseArgs } from "node:util"
 import type { Report } from "@homeostat/testkit/explore/Explorer"
@@ -9,7 +9,12 @@ import * as Message from "@homeostat/testkit/explore/Message"
 import { Clock, Effect } from "effect"
 import * as Stories from "./Stories.ts"
 
-const stories = { WebApp: Stories.webapp, Backup: Stories.backupStory, Restore: Stories.restoreStory }
+const stories = {
+  WebApp: Stories.webapp,
+  WebAppWithJobs: Stories.webappWithJobs,
+  Backup: Stories.backupStory,
+  Restore: Stories.restoreStory
+}
 type Title = keyof typeof stories
 const titles = Object.keys(stories) as ReadonlyArray<Title>
 const isTitle = (text: string): text is Title => Object.hasOwn(stories, text)
