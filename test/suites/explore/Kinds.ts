@@ -28,7 +28,14 @@ export const webapp = Explore.runStates(WebApp, {
   runs: 4,
   seeds: {
     spec: { image: "nginx:1.27" },
-    values: { ...pod, image: ["nginx:1.27", "nginx:1.28"], port: [80, 8080], "env.name": names }
+    values: {
+      ...pod,
+      image: ["nginx:1.27", "nginx:1.28"],
+      port: [80, 8080],
+      "env.name": names,
+      // A job that fails keeps the older pod template.
+      "jobs.timeoutSeconds": [600]
+    }
   }
 })
 

@@ -76,6 +76,28 @@ export const rollback = Explore.story({
   ]
 })
 
+const migrate = { name: "migrate", command: ["migrate"] }
+const smoke = { name: "smoke", command: ["smoke"], when: "After" } as const
+
+/** The story of a WebApp with jobs, which returns to its first image. A job that runs twice breaks a promise. */
+export const webappWithJobs = Explore.story({
+  controllers: [controller],
+  steps: [
+    Explore.step(
+      "create",
+      Client.create(WebApp, { metadata: shop, spec: { image: "nginx:1.27", replicas: 1, jobs: [migrate] } }),
+      "1 minute"
+    ),
+    Explore.step("new image", Client.patch(WebApp, shop, Patch.merge({ spec: { image: "nginx:1.28" } })), "1 minute"),
+    Explore.step(
+      "old image",
+      Client.patch(WebApp, shop, Patch.merge({ spec: { image: "nginx:1.27", jobs: [migrate, smoke] } })),
+      "1 minute"
+    ),
+    Explore.step("delete", Client.delete(WebApp, shop))
+  ]
+})
+
 /** Each mover pod succeeds after a minute. */
 const pods: SimulatedPods.Pods = (pod) => {
   const mover = PretendedMover.read(pod)

@@ -1,6 +1,6 @@
 /**
  * Runs schedules with two faults for the shipped controllers, and prints the violations by promise:
- * `bun test/suites/explore/pairs.ts [--count N] [--seed N] [WebApp|Rollback|Backup|Restore...]`.
+ * `bun test/suites/explore/pairs.ts [--count N] [--seed N] [WebApp|Rollback|WebAppWithJobs|Backup|Restore...]`.
  */
 import { parseArgs } from "node:util"
 import type { Report } from "@homeostat/testkit/explore/Explorer"
@@ -12,6 +12,7 @@ import * as Stories from "./Stories.ts"
 const stories = {
   WebApp: Stories.webapp,
   Rollback: Stories.rollback,
+  WebAppWithJobs: Stories.webappWithJobs,
   Backup: Stories.backupStory,
   Restore: Stories.restoreStory
 }
