@@ -1,5 +1,6 @@
 /** The desired children of a WebApp. Pure. */
-import type { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
+import * as Owned from "@homeostat/runtime/controller/Owned"
+import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as PodTemplate from "./PodTemplate.ts"
 import type { WebApp } from "./WebApp.ts"
@@ -12,6 +13,46 @@ export const manager = "webapp-controller"
 
 /** The managed-by label of the pods: ours, or that of an older controller whose Deployments keep theirs. */
 export const managers = [manager, "webapp-operator"] as const
+
+/** `"true"` on a Deployment or Service without a controlling owner transfers it to the WebApp with its name. */
+export const adoptAnnotation = "apps.kubedojo.io/adopt"
+
+/** The desired children of a WebApp, and how the controller chose them. */
+export const childrenOf = (
+  app: WebApp,
+  cached: {
+    /** The Deployment, if it has the name of the WebApp. */
+    readonly deployment: Deployment | undefined
+    /** An autoscaler sets the replicas of the Deployment. */
+    readonly isAutoscaled: boolean
+  }
+) => {
+  const existing = isOwnOrAdopted(app, cached.deployment) ? cached.deployment : undefined
+  const scaledByOthers = isScaledByOthers(app, existing, cached.isAutoscaled)
+  const container = containerOf(existing)
+  const options = { container: container ?? defaultContainer, existing, scaledByOthers }
+  const deployment = desiredDeployment(app, options)
+  return {
+    ...options,
+    /** Why the controller cannot own the Deployment, if it is not the owner. */
+    obstacle: container === undefined ? severalContainers : undefined,
+    children: {
+      deployment: Owned.child(Deployment, deployment, {
+        exclusive: exclusiveInDeployment(app, options.container),
+        adoptAnnotation: container === undefined ? undefined : adoptAnnotation,
+        handOver: scaledByOthers ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
+      }),
+      // The Service does not wait until the API server accepts the Deployment.
+      service: Owned.child(Service, desiredService(app, existing), { exclusive: exclusiveInService, adoptAnnotation })
+    }
+  }
+}
+
+const isOwnOrAdopted = (app: WebApp, existing: Deployment | undefined): boolean =>
+  existing !== undefined &&
+  (controllerOf(existing)?.uid === app.metadata.uid || existing.metadata.annotations?.[adoptAnnotation] === "true")
+
+const severalContainers = "its Deployment cannot be adopted: several containers (rename the one with the image to app)"
 
 /** The labels of all children of a WebApp. */
 export const labelsOf = (app: WebApp): { readonly [key: string]: string } => ({

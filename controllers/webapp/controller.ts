@@ -8,7 +8,6 @@
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Transform from "@homeostat/runtime/cache/Transform"
 import * as ApiError from "@homeostat/runtime/client/ApiError"
-import * as Refusal from "@homeostat/runtime/client/Refusal"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Predicate from "@homeostat/runtime/controller/Predicate"
@@ -27,22 +26,9 @@ import type * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import {
-  containerOf,
-  defaultContainer,
-  desiredDeployment,
-  desiredService,
-  exclusiveInDeployment,
-  exclusiveInService,
-  isScaledByOthers,
-  manager,
-  managers
-} from "./children.ts"
-import { type Child, observe, podTrouble, untilLate } from "./status.ts"
+import { childrenOf, defaultContainer, manager, managers } from "./children.ts"
+import { childOf, observe, podTrouble, untilLate } from "./status.ts"
 import { WebApp } from "./WebApp.ts"
-
-/** `"true"` on a Deployment or Service without a controlling owner transfers it to the WebApp with its name. */
-export const adoptAnnotation = "apps.kubedojo.io/adopt"
 
 const podLabels = `app.kubernetes.io/managed-by in (${managers.join(",")})`
 
@@ -109,32 +95,17 @@ export const controller = Controller.make("webapp", {
       const index = { name: deploymentIndex, value: keyString(keyOf(app)) }
       // An autoscaler of the Deployment sets its replicas; one of the WebApp sets `spec.replicas` and needs no handling.
       const isAutoscaled = (yield* Cache.list(HorizontalPodAutoscaler, { index })).items.length > 0
-      const existing = Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app)))
-      const scaledByOthers = isScaledByOthers(app, existing, isAutoscaled)
-      const found = containerOf(existing)
-      const container = found ?? defaultContainer
-      const deployment = yield* child(
-        Owned.apply(app, Deployment, desiredDeployment(app, { container, existing, scaledByOthers }), {
-          exclusive: exclusiveInDeployment(app, container),
-          adoptAnnotation: found === undefined ? undefined : adoptAnnotation,
-          handOver: scaledByOthers ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
-        }),
-        existing,
-        found === undefined ? severalContainers : undefined
-      )
-      // The Service does not wait until the API server accepts the Deployment.
-      const service = yield* child(
-        Owned.apply(app, Service, desiredService(app, deployment.object), {
-          exclusive: exclusiveInService,
-          adoptAnnotation
-        })
-      )
-      const failed = [deployment, service].find(({ error }) => error !== undefined)?.error
-      if (failed instanceof ApiError.Forbidden) return yield* failed
+      const cached = Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app)))
+      const { children, existing, obstacle, ...chosen } = childrenOf(app, { deployment: cached, isAutoscaled })
+      const { states } = yield* Owned.allSettled(app, children)
+      const failure = failureOf(states)
+      if (failure instanceof ApiError.Forbidden) return yield* failure
+      const deployment = childOf(states.deployment, existing, obstacle)
+      const service = childOf(states.service)
       const { items: pods } = yield* Cache.list(Pod, { index })
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      yield* Status.update(app, observe(app, { deployment, service, pods, scaledByOthers, container, now }))
-      if (failed !== undefined) return yield* failed
+      yield* Status.update(app, observe(app, { ...chosen, deployment, service, pods, now }))
+      if (failure !== undefined) return yield* failure
       const wait = untilLate(pods, now)
       return wait === undefined ? Result.done : Result.requeueAfter(wait)
     })
@@ -144,40 +115,11 @@ export const controller = Controller.make("webapp", {
 const troubleOf = (object: unknown): string | undefined =>
   podTrouble(object === undefined ? [] : [object as Pod], defaultContainer, Number.POSITIVE_INFINITY)?.message
 
-/** The result of applying a child. */
-type Applied<A> = Child<A> & {
-  /** The error of the attempt, after the other child was applied. */
-  readonly error?: ApiError.Forbidden | ApiError.Invalid | ApiError.ServerError
-}
-
-const severalContainers = `its Deployment cannot be adopted: several containers (rename the one with the image to ${defaultContainer})`
-
 /**
- * Applies a child. If the API server rejects it, the other child is still applied. A child of another owner is reported without a
- * retry, because its change or removal triggers the WebApp.
- *
- * @param existing the cached child
- * @param obstacle why the controller cannot own the child, if it is not the child's owner
+ * The first error of a child, which fails the attempt after the other children were applied. A child of another owner fails nothing: its
+ * change or removal triggers the WebApp.
  */
-const child = <A, E, R>(
-  apply: Effect.Effect<A, E | Refused, R>,
-  existing?: A | undefined,
-  obstacle?: string | undefined
-): Effect.Effect<Applied<A>, E, R> =>
-  Effect.matchEffect(apply, {
-    onSuccess: (object) => Effect.succeed<Applied<A>>({ object }),
-    onFailure: (error): Effect.Effect<Applied<A>, E> => {
-      if (error instanceof Owned.NotOwned) {
-        return Effect.succeed({ problem: { reason: "NotOwned", message: obstacle ?? error.message } })
-      }
-      const isRefused = error instanceof ApiError.Forbidden || Refusal.isRejection(error) || Refusal.isMistyped(error)
-      if (!isRefused) return Effect.fail(error as E)
-      return Effect.succeed({
-        object: existing,
-        error,
-        problem: { reason: "Invalid", message: Refusal.describe(error) }
-      })
-    }
-  })
-
-type Refused = Owned.NotOwned | ApiError.Forbidden | ApiError.Invalid | ApiError.ServerError
+const failureOf = (states: { readonly [name: string]: Owned.State<KubernetesObject> | undefined }) =>
+  Object.values(states)
+    .flatMap((state) => (state?._tag === "Failed" ? [state.error] : []))
+    .find((error) => !(error instanceof Owned.NotOwned))

@@ -1,7 +1,11 @@
 /** The status of a WebApp, from an observation. Pure. */
+import * as Refusal from "@homeostat/runtime/client/Refusal"
+import * as Owned from "@homeostat/runtime/controller/Owned"
 import type * as Status from "@homeostat/runtime/controller/Status"
+import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
 import type { Deployment, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
+import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Probes from "./Probes.ts"
 import type { WebApp, WebAppStatus } from "./WebApp.ts"
 
@@ -10,8 +14,30 @@ export type Child<A> =
   | { readonly object: A; readonly problem?: undefined }
   | {
       readonly object?: A | undefined
-      readonly problem: { readonly reason: "NotOwned" | "Invalid"; readonly message: string }
+      readonly problem: { readonly reason: "NotOwned" | "Invalid" | "Waiting"; readonly message: string }
     }
+
+/**
+ * A child for the status.
+ *
+ * @param existing the cached child, if the WebApp owns it
+ * @param obstacle why the controller cannot own the child, if it is not the child's owner
+ */
+export const childOf = <A extends KubernetesObject>(
+  state: Owned.State<A>,
+  existing?: A | undefined,
+  obstacle?: string | undefined
+): Child<A> => {
+  if (state._tag === "Applied") return state
+  if (state._tag === "Waiting") {
+    const message = `it waits for ${state.waitsFor.join(" and ")}`
+    return { object: state.object, problem: { reason: "Waiting", message } }
+  }
+  const { error } = state
+  if (error instanceof Owned.NotOwned) return { problem: { reason: "NotOwned", message: obstacle ?? error.message } }
+  const message = error instanceof TerminalError ? error.message : Refusal.describe(error)
+  return { object: existing, problem: { reason: "Invalid", message } }
+}
 
 /** The observation of a reconcile. */
 export interface Observation {
@@ -36,12 +62,18 @@ interface Finding {
   readonly stalled?: boolean
 }
 
+const problemFinding = (problem: NonNullable<Child<unknown>["problem"]>): Finding => ({
+  status: "False",
+  ...problem,
+  stalled: problem.reason !== "Waiting"
+})
+
 /** The whole status of a WebApp, without conditions of other managers and times, which `Status.update` keeps. */
 export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppStatus> => {
   const deployment = deploymentFinding(app, seen)
   const service: Finding =
     seen.service.problem !== undefined
-      ? { status: "False", ...seen.service.problem, stalled: true }
+      ? problemFinding(seen.service.problem)
       : { status: "True", reason: "Available", message: `Service ${app.metadata.name} offers port ${app.spec.port}` }
   const failing = [deployment, service].find(({ status }) => status !== "True")
   const stalled = [deployment, service].find((finding) => finding.stalled === true)
@@ -119,7 +151,7 @@ const wantedReplicas = (app: WebApp, { deployment, scaledByOthers }: Observation
 
 const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
   const { object, problem } = seen.deployment
-  if (problem !== undefined) return { status: "False", ...problem, stalled: true }
+  if (problem !== undefined) return problemFinding(problem)
   const status = object.status
   const wanted = wantedReplicas(app, seen)
   const judged =

@@ -10,7 +10,7 @@ import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as MoverJob from "@homeostat/backup/run/MoverJob"
 import { intentAnnotation } from "@homeostat/runtime/controller/Intent"
 import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
-import { adoptAnnotation } from "@homeostat/webapp"
+import { adoptAnnotation } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
 
 type Operation = "CREATE" | "UPDATE" | "DELETE" | "*"

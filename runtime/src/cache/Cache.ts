@@ -33,6 +33,12 @@ export type { Change, Filter } from "./Store.ts"
 /** The `items` that match their schema, and `invalid`, as `Client.list` gives them: a controller that counts objects needs both. */
 export type List<A> = Decoding.Decoded<A>
 
+/** A cached object and its kind. */
+export interface Dependent {
+  readonly resource: Resource.Any
+  readonly object: KubernetesObject
+}
+
 /** The settings of an informer. */
 export interface InformerOptions {
   /** The informer follows only objects that match. Each selector of a kind has its own informer. */
@@ -80,6 +86,11 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
       resource: Resource.Resource<A, never>,
       owner: KubernetesObject
     ) => Effect.Effect<List<A>>
+    /** The same for several kinds in one operation, and without decoding. Every reconcile with a set of children reads them. */
+    readonly dependents: (
+      owner: KubernetesObject,
+      resources: ReadonlyArray<Resource.Any>
+    ) => Effect.Effect<ReadonlyArray<Dependent>>
     readonly informers: () => ReadonlyArray<Informer.Informer>
     /** Waits until every informer declared so far has synced. */
     readonly synced: Effect.Effect<void>
@@ -223,6 +234,13 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     return [...new Map([...partial, ...whole].map((object) => [keyString(object.metadata), object])).values()]
   }
 
+  /** The objects of a kind with this owner. */
+  const owned = (ledger: Ledger | undefined, resource: Resource.Any, owner: KubernetesObject) => {
+    const found = together(resource, stores(resource), (store) => store.byOwner(owner))
+    ledger?.read("byOwner", resource, owner, found)
+    return found
+  }
+
   /** Throws if the cache does not follow the namespace, where a missing object would prove nothing. */
   const mustFollow = (resource: Resource.Any, namespace: string | undefined): void => {
     if (namespace === undefined || namespaces.some((one) => one === undefined || one === namespace)) return
@@ -272,10 +290,15 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         )
       }),
     byOwner: (resource, owner) =>
+      Effect.withFiberRuntime((fiber) => Decoding.all(resource, owned(ledgerOf(fiber), resource, owner))),
+    dependents: (owner, resources) =>
       Effect.withFiberRuntime((fiber) => {
-        const found = together(resource, stores(resource), (store) => store.byOwner(owner))
-        ledgerOf(fiber)?.read("byOwner", resource, owner, found)
-        return Decoding.all(resource, found)
+        const ledger = ledgerOf(fiber)
+        const dependents: Array<Dependent> = []
+        for (const resource of resources) {
+          for (const object of owned(ledger, resource, owner)) dependents.push({ resource, object })
+        }
+        return Effect.succeed(dependents)
       }),
     informers: () => Array.from(handles.values(), (handle) => handle.informer),
     synced: Effect.suspend(() =>
@@ -351,3 +374,13 @@ export const byOwner = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
   owner: KubernetesObject
 ): Effect.Effect<List<A>, never, Cache> => using((cache) => cache.byOwner(resource, owner))
+
+/**
+ * {@link Cache} `dependents`.
+ *
+ * @internal
+ */
+export const dependents = (
+  owner: KubernetesObject,
+  resources: ReadonlyArray<Resource.Any>
+): Effect.Effect<ReadonlyArray<Dependent>, never, Cache> => using((cache) => cache.dependents(owner, resources))

@@ -37,10 +37,12 @@ export type Needs = Reconciliation | Client.Client | Cache.Cache | EventRecorder
 /** The errors of applying a child. */
 type Failure = Effect.Effect.Error<ReturnType<typeof Apply.apply>>
 
-/** A child that exists as desired, and its readiness. */
-interface Present<A> {
-  readonly object: A
-  readonly readiness: Readiness.Readiness
+/** The result of applying a child. */
+interface Outcome<out A> {
+  /** The child, if it exists. */
+  readonly object: A | undefined
+  /** Whether the child waits: it is not created or changed. */
+  readonly isHeld: boolean
 }
 
 /** A desired child, for `Owned.all`. */
@@ -50,9 +52,11 @@ export interface Child<out A extends KubernetesObject = KubernetesObject> {
   readonly metadata: { readonly name?: string; readonly namespace?: string }
   readonly after: ReadonlyArray<Child>
   /** Applies the child. */
-  readonly apply: (owner: KubernetesObject) => Effect.Effect<Present<A>, Failure, Needs>
+  readonly apply: (owner: KubernetesObject) => Effect.Effect<Outcome<A>, Failure, Needs>
   /** The same, unless that creates or changes what has to wait. Then it returns the child as it is, if it exists. */
-  readonly hold: (owner: KubernetesObject) => Effect.Effect<Present<A> | { readonly object?: A }, Failure, Needs>
+  readonly hold: (owner: KubernetesObject) => Effect.Effect<Outcome<A>, Failure, Needs>
+  /** Whether an object of this child has reached its spec. */
+  readonly readiness: (object: KubernetesObject) => Readiness.Readiness
 }
 
 /** The place of a child in the annotation: `deployments.apps/default/shop`. */
@@ -81,7 +85,6 @@ export const of = <A extends KubernetesObject, D extends Intent.Intended>(
 ): Child<A> => {
   const { name, namespace } = desired.metadata
   const metadata = { ...(name !== undefined && { name }), ...(namespace !== undefined && { namespace }) }
-  const present = (object: A): Present<A> => ({ object, readiness: readinessOf(kind, object, ready) })
   const whole = (owner: KubernetesObject): D => {
     if (after.length === 0) return desired
     const places = after.map((child) => placeOf(child.kind, keyOf(owner, child))).sort()
@@ -89,18 +92,20 @@ export const of = <A extends KubernetesObject, D extends Intent.Intended>(
     return { ...desired, metadata: { ...desired.metadata, annotations } }
   }
   const apply = (owner: KubernetesObject) =>
-    Effect.map(Apply.apply(owner, kind, whole(owner), options), (object) => present(object))
+    Effect.map(Apply.apply(owner, kind, whole(owner), options), (object) => ({ object, isHeld: false }))
   const hold: Child<A>["hold"] = (owner) =>
     Effect.gen(function* () {
       const key = Intent.keyOf(owner, kind, desired)
       const cached = Option.getOrUndefined(yield* Cache.get(kind, key))
-      if (cached === undefined || !Removal.isControlled(owner, cached)) return {}
+      if (cached === undefined || !Removal.isControlled(owner, cached)) return { object: undefined, isHeld: true }
       const { resource } = yield* Reconciliation
       const intent = Intent.of(owner, resource, key, Intent.encoded(kind, whole(owner)), cached)
       const isSame = Intent.hashOf(intent) === Intent.hashOf(cached)
-      return waits === "Creation" || isSame ? yield* apply(owner) : { object: cached }
+      return waits === "Creation" || isSame ? yield* apply(owner) : { object: cached, isHeld: true }
     })
-  return { kind, metadata, after, apply, hold }
+  // The object comes from `apply` or `hold`.
+  const readiness = (object: KubernetesObject) => readinessOf(kind, object as A, ready)
+  return { kind, metadata, after, apply, hold, readiness }
 }
 
 const readinessOf = <A extends KubernetesObject>(

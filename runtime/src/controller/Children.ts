@@ -1,10 +1,12 @@
 /** The children of an owner as a set: applies what is desired, and removes what is no longer desired. */
 import * as Arr from "effect/Array"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Record from "effect/Record"
 import * as Cache from "../cache/Cache.ts"
 import { Undeclared } from "../cache/Undeclared.ts"
-import { type ApiError, Forbidden, type Invalid } from "../client/ApiError.ts"
+import { type ApiError, Forbidden, type Invalid, type ServerError } from "../client/ApiError.ts"
 import type * as Client from "../client/Client.ts"
 import * as Refusal from "../client/Refusal.ts"
 import { type KubernetesObject, keyOf } from "../resource/KubernetesObject.ts"
@@ -41,7 +43,7 @@ export interface Waiting<out A> {
 }
 
 /** Why a child cannot be applied until something else changes. */
-export type Refused = Ownership.NotOwned | Forbidden | Invalid | TerminalError
+export type Refused = Ownership.NotOwned | Forbidden | Invalid | ServerError | TerminalError
 
 /** A child that could not be applied. */
 export interface Failed {
@@ -63,13 +65,16 @@ export interface Removed {
   readonly waitsFor: ReadonlyArray<string>
 }
 
-/** The desired object of a child. */
-type ObjectOf<C> = C extends Child.Child<infer A> ? A : never
+/** Desired children: a list, or a struct whose undefined members are not desired. */
+export type Desired = ReadonlyArray<Child.Child> | { readonly [name: string]: Child.Child | undefined }
+
+/** The state of a child C. */
+type StateOf<C> = C extends Child.Child<infer A> ? State<A> : undefined
 
 /** The result of {@link all} for the children C. */
-export interface Children<out C extends ReadonlyArray<Child.Child> = ReadonlyArray<Child.Child>> {
-  /** The states of the desired children, in their order. */
-  readonly states: { readonly [Index in keyof C]: State<ObjectOf<C[Index]>> }
+export interface Children<out C extends Desired = Desired> {
+  /** The states of the desired children: a list in their order, or a struct with their names. */
+  readonly states: { readonly [Member in keyof C]: StateOf<C[Member]> }
   /** The children that were removed. Empty while a desired child waits or could not be applied. */
   readonly removed: ReadonlyArray<Removed>
 }
@@ -77,10 +82,18 @@ export interface Children<out C extends ReadonlyArray<Child.Child> = ReadonlyArr
 /** The errors that end an attempt at once. */
 type Failure = ApiError | Ownership.OwnerGone | Resource.InvalidObject
 
+/** Desired children by name. */
+type Struct = { readonly [name: string]: Child.Child | undefined }
+
+/** The states, without those of members that are not desired. */
+const listed = ({ states }: Children): ReadonlyArray<State<KubernetesObject>> =>
+  Object.values(states).filter((state) => state !== undefined)
+
 const nameOf = ({ kind, metadata }: Child.Child): string => `${kind.kind} ${metadata.name}`
 
 /**
- * Makes the children of the owner exactly those that are listed.
+ * Makes the children of the owner exactly those that are listed. As in `Effect.all`, a struct gives each child a name: its undefined
+ * members are not desired, and `states` has the same names.
  *
  * First it applies the listed children, each as {@link apply}: dependencies before the children that need them. A new child is not
  * created before those of its `after` are ready, and its state says what it waits for. A change of them triggers the next reconcile.
@@ -113,13 +126,12 @@ const nameOf = ({ kind, metadata }: Child.Child): string => `${kind.kind} ${meta
  * })
  * ```
  */
-export const all = <const C extends ReadonlyArray<Child.Child>>(
+export const all = <const C extends Desired>(
   owner: KubernetesObject,
   children: C
 ): Effect.Effect<Children<C>, Failure | Refused, Child.Needs> =>
   Effect.flatMap(allSettled(owner, children), (result) => {
-    const states: ReadonlyArray<State<KubernetesObject>> = result.states
-    const failed = states.find((state) => state._tag === "Failed")
+    const failed = listed(result).find((state) => state._tag === "Failed")
     return failed === undefined ? Effect.succeed(result) : Effect.fail(failed.error)
   })
 
@@ -134,26 +146,42 @@ export const all = <const C extends ReadonlyArray<Child.Child>>(
  * states.map((state) => state._tag) // => ["Applied"]
  * ```
  */
-export const allSettled = <const C extends ReadonlyArray<Child.Child>>(
+export const allSettled = <const C extends Desired>(
   owner: KubernetesObject,
   children: C
 ): Effect.Effect<Children<C>, Failure | TerminalError, Child.Needs> =>
-  Effect.gen(function* () {
-    const mistake = mistakeIn(owner, children)
-    if (mistake !== undefined) return yield* new TerminalError({ message: mistake })
+  Effect.suspend((): Effect.Effect<Children<C>, Failure | TerminalError, Child.Needs> => {
+    const list = Object.values(children).filter((child) => child !== undefined)
+    const places = new Map(list.map((child) => [Child.placeOf(child.kind, Child.keyOf(owner, child)), child]))
+    const mistake = mistakeIn(list, new Set(places.values()))
+    if (mistake !== undefined) return Effect.fail(new TerminalError({ message: mistake }))
     const states = new Map<Child.Child, State<KubernetesObject>>()
-    let isWhole = true
-    for (const child of ordered(children)) {
-      const waitsFor = child.after.filter((other) => !isReady(states.get(other))).map(nameOf)
-      const state = yield* stateOf(owner, child, waitsFor)
-      if (state._tag !== "Applied") isWhole = false
-      states.set(child, state)
+    const found = (child: Child.Child | undefined) => child && states.get(child)
+    // One state for each child, so that the states have the form of the list or struct.
+    const formed = (removed: ReadonlyArray<Removed>): Children<C> => {
+      const all = Array.isArray(children) ? children.map(found) : Record.map(children as Struct, found)
+      return { states: all, removed } as object as Children<C>
     }
-    const listed = new Set(children.map((child) => Child.placeOf(child.kind, Child.keyOf(owner, child))))
-    const removed = isWhole ? yield* prune(owner, listed) : []
-    // One state for each child, so that the array has the form of the list.
-    return { states: children.map((child) => states.get(child)), removed } as object as Children<C>
+    return Effect.flatMap(settle(owner, ordered(list), states), (isWhole) =>
+      isWhole ? Effect.map(prune(owner, places), formed) : Effect.succeed(formed([]))
+    )
   })
+
+/** Applies the children from the index on, and records their states. Returns whether each is applied. Every no-op reconcile runs it. */
+const settle = (
+  owner: KubernetesObject,
+  children: ReadonlyArray<Child.Child>,
+  states: Map<Child.Child, State<KubernetesObject>>,
+  from = 0
+): Effect.Effect<boolean, Failure, Child.Needs> => {
+  const child = children[from]
+  if (child === undefined) return Effect.succeed(children.every((each) => states.get(each)?._tag === "Applied"))
+  const waitsFor = child.after.length === 0 ? [] : child.after.filter((other) => !isReady(states.get(other)))
+  return Effect.flatMap(stateOf(owner, child, waitsFor.map(nameOf)), (state) => {
+    states.set(child, state)
+    return settle(owner, children, states, from + 1)
+  })
+}
 
 /**
  * Removes all children that this controller applied for this owner, as {@link all} with an empty list. Returns `Result.done` when they
@@ -178,7 +206,7 @@ export const removeAll = (
 ): Effect.Effect<Result.Result, Removal.Failure, Reconciliation | Client.Client | Cache.Cache> =>
   isOrphaning(owner)
     ? Effect.succeed(Result.done)
-    : Effect.map(prune(owner, new Set()), (removed) =>
+    : Effect.map(prune(owner, new Map()), (removed) =>
         // The deletion of each child triggers the next run.
         removed.every(({ isGone }) => isGone) ? Result.done : Result.requeueAfter("1 minute")
       )
@@ -203,7 +231,9 @@ const mostNamed = 5
  * Owned.progress(children) // => { state: "Ready", reason: "ChildrenReady", message: "1 of 1 children are ready" }
  * ```
  */
-export const progress = ({ removed, states }: Children): Progress => {
+export const progress = (children: Children): Progress => {
+  const { removed } = children
+  const states = listed(children)
   const joined = (texts: ReadonlyArray<string>): string => {
     const more = texts.length > mostNamed ? `; and ${texts.length - mostNamed} more` : ""
     return texts.slice(0, mostNamed).join("; ") + more
@@ -237,13 +267,14 @@ const reasonOf = (error: Refused): string => (error instanceof TerminalError ? "
 const isReady = (state: State<KubernetesObject> | undefined): boolean =>
   state?._tag === "Applied" && state.readiness.state === "Current"
 
-/** Why a list cannot be applied. */
-const mistakeIn = (owner: KubernetesObject, children: ReadonlyArray<Child.Child>): string | undefined => {
-  const places = new Set<string>()
+/**
+ * Why a list cannot be applied.
+ *
+ * @param distinct the children with different places
+ */
+const mistakeIn = (children: ReadonlyArray<Child.Child>, distinct: ReadonlySet<Child.Child>): string | undefined => {
   for (const child of children) {
-    const place = Child.placeOf(child.kind, Child.keyOf(owner, child))
-    if (places.has(place)) return `${nameOf(child)} is twice in a list of children (remove one, or rename one)`
-    places.add(place)
+    if (!distinct.has(child)) return `${nameOf(child)} is twice in a list of children (remove one, or rename one)`
     const other = child.after.find((each) => !children.includes(each))
     if (other !== undefined) {
       return `${nameOf(child)} waits for ${nameOf(other)}, which is not in the list of children (add it to the list)`
@@ -253,7 +284,8 @@ const mistakeIn = (owner: KubernetesObject, children: ReadonlyArray<Child.Child>
 }
 
 /** The children, each behind those of its `after`. A child cannot be in its own `after`, because that exists before it. */
-const ordered = (children: ReadonlyArray<Child.Child>): ReadonlySet<Child.Child> => {
+const ordered = (children: ReadonlyArray<Child.Child>): ReadonlyArray<Child.Child> => {
+  if (children.every(({ after }) => after.length === 0)) return children
   const found = new Set<Child.Child>()
   const visit = (child: Child.Child): void => {
     if (found.has(child)) return
@@ -261,14 +293,15 @@ const ordered = (children: ReadonlyArray<Child.Child>): ReadonlySet<Child.Child>
     found.add(child)
   }
   children.forEach(visit)
-  return found
+  return [...found]
 }
 
 const isRefused = (error: unknown): error is Refused =>
   error instanceof Ownership.NotOwned ||
   error instanceof Forbidden ||
   error instanceof TerminalError ||
-  Refusal.isRejection(error)
+  Refusal.isRejection(error) ||
+  Refusal.isMistyped(error)
 
 const stateOf = (
   owner: KubernetesObject,
@@ -279,11 +312,18 @@ const stateOf = (
   return Effect.matchEffect(waitsFor.length === 0 ? child.apply(owner) : child.hold(owner), {
     onFailure: (error): Effect.Effect<State<KubernetesObject>, Failure> =>
       isRefused(error) ? Effect.succeed({ _tag: "Failed", child: name, error }) : Effect.fail(error),
-    onSuccess: (found) =>
+    onSuccess: ({ isHeld, object }) =>
       Effect.succeed<State<KubernetesObject>>(
-        "readiness" in found
-          ? { _tag: "Applied", child: name, ...found }
-          : { _tag: "Waiting", child: name, ...found, waitsFor }
+        isHeld || object === undefined
+          ? { _tag: "Waiting", child: name, object, waitsFor }
+          : {
+              _tag: "Applied",
+              child: name,
+              object,
+              get readiness() {
+                return child.readiness(object)
+              }
+            }
       )
   })
 }
@@ -300,23 +340,32 @@ interface Superfluous {
 /** Deletes the children at other places. A child that another one needs is deleted after that. */
 const prune = (
   owner: KubernetesObject,
-  listed: ReadonlySet<string>
+  desired: ReadonlyMap<string, Child.Child>
 ): Effect.Effect<ReadonlyArray<Removed>, Removal.Failure, Reconciliation | Client.Client | Cache.Cache> =>
-  Effect.gen(function* () {
-    const { controller, deleted, fieldManager, memory, owns } = yield* Reconciliation
-    const { uid } = owner.metadata
-    const found: Array<Superfluous> = []
-    for (const kind of owns) {
-      const { items } = yield* Cache.byOwner(kind, owner)
-      for (const object of items) {
-        const { annotations = {}, uid: child } = object.metadata
+  Effect.withFiberRuntime((fiber) => {
+    const { memory, owns } = Context.get(fiber.currentContext as Context.Context<Reconciliation>, Reconciliation)
+    return Effect.flatMap(Cache.dependents(owner, owns), (dependents) => {
+      const found: Array<Superfluous> = []
+      for (const { object, resource: kind } of dependents) {
+        const { annotations = {}, uid } = object.metadata
         const place = Child.placeOf(kind, keyOf(object))
-        const isApplied = annotations[Intent.intentAnnotation] !== undefined && Removal.isControlled(owner, object)
-        if (!isApplied || listed.has(place) || memory.isForeign(uid, child)) continue
+        if (desired.has(place) || annotations[Intent.intentAnnotation] === undefined) continue
+        if (!Removal.isControlled(owner, object) || memory.isForeign(owner.metadata.uid, uid)) continue
         const needs = annotations[Child.afterAnnotation]?.split(",") ?? []
         found.push({ kind, object, place, needs })
       }
-    }
+      return found.length === 0 ? Effect.succeed([]) : removeInOrder(owner, found)
+    })
+  })
+
+/** Deletes these children, each after those that need it. */
+const removeInOrder = (
+  owner: KubernetesObject,
+  found: Array<Superfluous>
+): Effect.Effect<ReadonlyArray<Removed>, Removal.Failure, Reconciliation | Client.Client | Cache.Cache> =>
+  Effect.gen(function* () {
+    const { controller, deleted, fieldManager, memory } = yield* Reconciliation
+    const { uid } = owner.metadata
     for (const child of found.filter(({ kind }) => !deleted.has(Resource.nameOf(kind)))) {
       const { kind, object } = child
       const isOurs = Ownership.wasOurs(kind, object, fieldManager)

@@ -27,6 +27,7 @@ export {
   all,
   allSettled,
   type Children,
+  type Desired,
   type Failed,
   progress,
   type Refused,

@@ -82,7 +82,8 @@ const reportOf = (
       ? undefined
       : { reason: "Forbidden", message: Refusal.describe(error, declares) }
   }
-  if (Refusal.isRejection(error)) return { reason: "Invalid", message: Refusal.describe(error) }
+  if (Refusal.isRejection(error) || Refusal.isMistyped(error))
+    return { reason: "Invalid", message: Refusal.describe(error) }
   if (error instanceof Ownership.NotOwned) return report("NotOwned", error.message)
   if (error instanceof TerminalError || error instanceof Undeclared) return report("TerminalError", error.message)
   return isOwnSpec(error, resource, object) ? report("InvalidSpec", messageOf(error)) : undefined

@@ -113,6 +113,12 @@ export const make = ({ client, declares, document, known, stir, trail }: Options
     return (read: ReadDocument): boolean => read.verb === verb && read.resource === identity
   }
 
+  const byOwner = <A extends KubernetesObject>(resource: Resource.Resource<A, never>, owner: KubernetesObject) => {
+    const isIt = isOf("byOwner", resource)
+    const what = `${Resource.nameOf(resource)} of ${owner.kind ?? "owner"} ${keyString(owner.metadata)}`
+    return many(resource, what, (read) => isIt(read) && read.owner === owner.metadata.uid)
+  }
+
   return Cache.of({
     informer: () => Effect.dieMessage("a replay has no informers"),
     informers: () => [],
@@ -140,10 +146,15 @@ export const make = ({ client, declares, document, known, stir, trail }: Options
       const what = `list of ${Resource.nameOf(resource)}${words === "" ? "" : ` (${words})`}`
       return many(resource, what, (read) => isIt(read) && isSame(read.filter ?? {}, filter ?? {}))
     },
-    byOwner: (resource, owner) => {
-      const isIt = isOf("byOwner", resource)
-      const what = `${Resource.nameOf(resource)} of ${owner.kind ?? "owner"} ${keyString(owner.metadata)}`
-      return many(resource, what, (read) => isIt(read) && read.owner === owner.metadata.uid)
-    }
+    byOwner,
+    dependents: (owner, resources) =>
+      Effect.map(
+        Effect.forEach(resources, (resource) =>
+          Effect.map(byOwner<KubernetesObject>(resource, owner), ({ items }) =>
+            items.map((object) => ({ resource, object }))
+          )
+        ),
+        (found) => found.flat()
+      )
   })
 }

@@ -6,7 +6,8 @@ import { Deployment, HorizontalPodAutoscaler, Service } from "@homeostat/runtime
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
-import { adoptAnnotation, controller } from "@homeostat/webapp/controller"
+import { adoptAnnotation } from "@homeostat/webapp/children"
+import { controller } from "@homeostat/webapp/controller"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, Exit, Logger, LogLevel, Random, Scope } from "effect"
 

@@ -2,7 +2,7 @@
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment, HorizontalPodAutoscaler, Service } from "@homeostat/runtime/resource/BuiltIn"
-import { adoptAnnotation } from "@homeostat/webapp"
+import { adoptAnnotation } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"

@@ -11,7 +11,8 @@ import {
   Owned,
   Patch,
   type Resource,
-  Result
+  Result,
+  Status
 } from "@homeostat/runtime"
 import { eventually } from "@homeostat/testkit/Eventually"
 import type * as Faults from "@homeostat/testkit/Faults"
@@ -325,6 +326,56 @@ Harness.of([chain])("children that each need all before them are created", () =>
     expect(yield* existing).toHaveLength(30)
   })
 )
+
+describe("children in a struct", () => {
+  const controller = Controller.make("shop", {
+    for: Shop,
+    owns: [Owned.kind(BuiltIn.ConfigMap, { removes: true })],
+    reconcile: (shop) =>
+      Effect.gen(function* () {
+        const first = page("first")
+        const wanted = { first, second: shop.spec.page === "both" ? page("second", [first]) : undefined }
+        const children = yield* Owned.all(shop, wanted)
+        const { states } = children
+        expect(states.first.child).toBe("ConfigMap first")
+        expect(states.second?.child).toBe(wanted.second && "ConfigMap second")
+        yield* Status.progress(shop, Owned.progress(children))
+        return Result.done
+      })
+  })
+
+  Harness.of([controller])("have their states by name, and an undefined member is removed", () =>
+    Effect.gen(function* () {
+      yield* create({ page: "both" })
+      yield* second
+      expect(yield* existing).toEqual(["ConfigMap first", "ConfigMap second"])
+      expect(yield* progress).toContain("2 of 2 children are ready")
+      yield* change({ page: "one" })
+      yield* second
+      expect(yield* existing).toEqual(["ConfigMap first"])
+      expect(yield* progress).toContain("1 of 1 children are ready")
+    })
+  )
+})
+
+describe("a child that does not match the schema of its kind", () => {
+  const port = { port: 80 }
+  const service = Owned.child(BuiltIn.Service, { metadata: { name: "twice" }, spec: { ports: [port, port] } })
+
+  Harness.of([other(() => [service, page("a")], [BuiltIn.ConfigMap, BuiltIn.Service])])(
+    "is reported, and the other children are applied",
+    ({ faults }) =>
+      Effect.gen(function* () {
+        yield* create({ page: "Hello" })
+        yield* second
+        expect(yield* existing).toEqual(["ConfigMap a"])
+        expect(yield* stalled).toMatch(/^The API server refuses .*failed to create typed patch object/)
+        const requests = faults.record()
+        yield* TestClock.adjust("10 minutes")
+        expect(writes(requests)).toEqual([])
+      })
+  )
+})
 
 describe("a clean-up that removes the children", () => {
   const first = page("first")
