@@ -88,21 +88,33 @@ const killGroup = (pid: number): boolean => {
 const kill = (pid: number): Effect.Effect<void> =>
   Effect.ignore(Effect.try(() => killGroup(pid) || process.kill(pid, "SIGKILL")))
 
+/** A container has this time to stop after its `preStop` hook, even if the hook has used up the grace period. */
+const leastGrace = Duration.seconds(2)
+
 /** The time to wait for a killed process, so that a node ends even if the system keeps the process. */
 const burial = "10 seconds"
+
+/** The parts of a node that its programs need. */
+interface Surroundings {
+  readonly environment: Environment.Variables
+  readonly host: (podIP: string) => string
+  readonly places: Volumes.Places
+}
 
 /**
  * Prepares the start of a program. The returned start is one synchronous step. Fails while an object that the container needs is missing.
  */
 export const prepare = (
   program: Program,
-  { environment, places }: { readonly environment: Environment.Variables; readonly places: Volumes.Places },
+  { environment, host, places }: Surroundings,
   pod: Pod,
-  container: Environment.Container
+  container: Environment.Container,
+  podIP = ""
 ) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
-    const env = yield* Environment.of(pod, container, environment)
+    // The status of a pod that starts does not have its address yet.
+    const env = yield* Environment.of({ ...pod, status: { ...pod.status, podIP } }, container, environment)
     const { root, terminationLog } = yield* Volumes.mount(places, pod, container)
     const log = logOf(places, pod.metadata.uid, container.name)
     yield* fs.makeDirectory(NodePath.dirname(log), { recursive: true })
@@ -112,6 +124,7 @@ export const prepare = (
       args: expanded(container.args),
       env,
       root,
+      host: host(podIP),
       terminationLog
     })
     const workingDirectory = command.workingDirectory ?? Volumes.inside(root, container.workingDir ?? "/")
@@ -140,7 +153,7 @@ export const prepare = (
         return exitCode
       })
       const exit = Effect.promise(() => exited)
-      const stop = (grace: Duration.Duration) =>
+      const end = (grace: Duration.Duration) =>
         terminate(child.pid).pipe(
           // A finalizer cannot be interrupted, and a timeout needs an interruptible effect.
           Effect.zipRight(Effect.timeoutOption(Effect.interruptible(exit), grace)),
@@ -153,12 +166,20 @@ export const prepare = (
                 )
           )
         )
+      /** Runs the `preStop` hook before SIGTERM. The hook uses the time of the grace period. */
+      const stop = (grace: Duration.Duration) => {
+        const hook = Duration.seconds(container.lifecycle?.preStop?.sleep?.seconds ?? 0)
+        if (Duration.equals(hook, Duration.zero) || Duration.equals(grace, Duration.zero)) return end(grace)
+        return Effect.timeoutOption(Effect.interruptible(exit), Duration.min(hook, grace)).pipe(
+          Effect.zipRight(end(Duration.max(Duration.subtract(grace, hook), leastGrace)))
+        )
+      }
       return {
         ended: Effect.flatMap(exit, (exitCode) =>
           Effect.map(message(exitCode), (text) => ({ exitCode, message: text }))
         ),
         stop,
-        abandon: stop
+        abandon: end
       }
     })
   })

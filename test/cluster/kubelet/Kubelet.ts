@@ -8,8 +8,8 @@
  *
  * A program runs as the user of the tests and has access to the machine. The kubelet does not enforce `securityContext` (users,
  * capabilities, a read-only root file system), resource limits and read-only mounts. It rewrites paths in the environment and arguments to
- * the folders of the volumes (see `Program.command`). It probes programs over HTTP only. The tokens of ServiceAccounts are real and valid
- * for an hour.
+ * the folders of the volumes (see `Program.command`). It probes programs over HTTP and TCP only. Of the `preStop` hooks of programs, it runs
+ * `sleep`. The tokens of ServiceAccounts are real and valid for an hour.
  */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -52,6 +52,12 @@ export interface Options {
    * KUBERNETES_SERVICE_PORT. The address of the Service `kubernetes` is not routed on this machine.
    */
   readonly apiServer?: string | undefined
+  /**
+   * The second number of the addresses of pods, if their programs listen on addresses of their own: with 9, the program of the pod 10.9.0.1
+   * listens on 127.9.0.1. So all pods can have the same port. Linux routes these addresses to this machine. Default: the pods have
+   * addresses in 10.244, and all programs listen on 127.0.0.1.
+   */
+  readonly network?: number | undefined
   /** The folder for claims, volumes and logs. Default: a temporary folder if there are images, otherwise none. */
   readonly directory?: string | undefined
   /** Whether the kubelet writes Events. Default: true. */
@@ -76,6 +82,8 @@ export interface LogRequest {
 /** A running node. The end of its Scope stops its containers. */
 export interface Kubelet {
   readonly name: string
+  /** Returns the address of this machine that stands for the address of a pod. */
+  readonly host: (podIP: string) => string
   /** Returns the current log of a container; empty for a simulated container. */
   readonly logs: (request: LogRequest) => Effect.Effect<string, NoLog>
   /** Returns an effect that yields the current log, and then each further piece. It yields `undefined` when the container has ended. */
@@ -126,6 +134,8 @@ export const start = (
     const fs = yield* FileSystem.FileSystem
     const name = options.name ?? "node"
     const images = options.images ?? {}
+    const network = `10.${options.network ?? 244}`
+    const host = (podIP: string) => (options.network === undefined ? "127.0.0.1" : podIP.replace("10.", "127."))
     const isPretended = Object.keys(images).length === 0
     const places = Volumes.places(options.directory ?? (isPretended ? "" : yield* Directory.make))
     let addresses = 0
@@ -142,9 +152,10 @@ export const start = (
       events: options.events ?? true,
       places,
       environment: environmentOf(options.apiServer),
+      host,
       address: () => {
         addresses++
-        return `10.244.${(addresses >> 8) & 255}.${addresses & 255}`
+        return `${network}.${(addresses >> 8) & 255}.${addresses & 255}`
       }
     }
     yield* register(name, node.ip)
@@ -163,8 +174,9 @@ export const start = (
         if (PodStatus.isOver(pod.status?.phase) && deletionTimestamp === undefined) {
           return Option.isSome(before) ? yield* Fiber.interruptFork(before.value) : undefined
         }
-        const [, high, low] = /^10\.244\.(\d+)\.(\d+)$/.exec(pod.status?.podIP ?? "") ?? []
-        addresses = Math.max(addresses, Number(high ?? 0) * 256 + Number(low ?? 0))
+        const { podIP = "" } = pod.status ?? {}
+        const [high = 0, low = 0] = podIP.startsWith(`${network}.`) ? podIP.split(".").slice(2).map(Number) : []
+        addresses = Math.max(addresses, high * 256 + low)
         const again = Effect.suspend(() => {
           const now = pods.get(uid)
           return now === undefined || told.get(uid) !== worker ? Effect.void : begin(now)
@@ -220,6 +232,7 @@ export const start = (
 
     return {
       name,
+      host,
       logs: (request) =>
         Effect.flatMap(logOf(request), ({ read }) =>
           Effect.map(read, (log) => ContainerLog.tail(log, request.tailLines))

@@ -32,7 +32,8 @@ const node: PodWorker.Node = {
   events: true,
   places: Volumes.places(""),
   environment: {},
-  address: () => "10.244.0.1"
+  address: () => "10.244.0.1",
+  host: () => "127.0.0.1"
 }
 
 effect("A kubelet keeps the condition of another writer that it has not seen yet", () =>

@@ -46,6 +46,8 @@ export interface Node {
   readonly environment: Environment.Variables
   /** Allocates an IP address for a new pod. */
   readonly address: () => string
+  /** Returns the address of this machine that stands for the address of a pod. */
+  readonly host: (podIP: string) => string
 }
 
 /** The worker of one pod. */
@@ -152,7 +154,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
         const start =
           program === undefined
             ? Container.pretend(planOf(container), Duration.millis(spent))
-            : yield* Patience.retry(Container.prepare(program, node, pod, container), sayUnconfigured(container))
+            : yield* Patience.retry(Container.prepare(program, node, pod, container, ip), sayUnconfigured(container))
         const told = yield* Deferred.make<void>()
         // The start and its registration cannot be interrupted apart, so that `stop` knows every running container.
         return yield* Effect.uninterruptible(
@@ -196,7 +198,9 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
     ) => {
       const { name } = container
       const isProgram = isMapped(container)
-      const look = isProgram ? Probes.http(container) : Probes.pretended(() => failing(container))
+      const look = isProgram
+        ? Probes.program(container, node.host(ip ?? ""))
+        : Probes.pretended(() => failing(container))
       return Probes.run(container, since, health, look, isProgram ? Effect.void : troubled.await, {
         started: see(container, { started: true }),
         ready: (ready) => see(container, { ready }),

@@ -1,7 +1,8 @@
 /**
- * The startup, liveness and readiness probes of a running container. The kubelet probes a program over HTTP only. The pods of a node share
- * the network of this machine, so a probe without `host` connects to this machine.
+ * The startup, liveness and readiness probes of a running container. The kubelet probes a program over HTTP and TCP only. The pods of a
+ * node share the network of this machine. A probe without `host` connects to the address of this machine that stands for the pod's address.
  */
+import { createConnection } from "node:net"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -72,12 +73,31 @@ export const pretended =
 const portOf = ({ ports = [] }: Container, port: number | string): number | string =>
   ports.find(({ name }) => name === port)?.containerPort ?? port
 
-/** Probes a program over HTTP. */
-export const http =
-  (container: Container): Look =>
-  (_, { httpGet, timeoutSeconds = 1 }) => {
-    if (httpGet === undefined) return Effect.succeed("this node knows HTTP probes only")
-    const { host = "127.0.0.1", httpHeaders = [], path = "/", port, scheme = "HTTP" } = httpGet
+/** Opens a TCP connection. Returns the error message, or undefined for success. */
+const connect = (host: string, port: number, timeoutSeconds: number): Effect.Effect<string | undefined> =>
+  Effect.async((resume) => {
+    const socket = createConnection({ host, port, timeout: timeoutSeconds * 1000 })
+    const end = (wrong?: string) => {
+      socket.destroy()
+      resume(Effect.succeed(wrong === undefined ? undefined : `dial tcp ${host}:${port}: ${wrong}`))
+    }
+    socket.once("connect", () => end())
+    socket.once("timeout", () => end("i/o timeout"))
+    socket.once("error", ({ message }) =>
+      end(message.includes("ECONNREFUSED") ? "connect: connection refused" : message)
+    )
+    return Effect.sync(() => socket.destroy())
+  })
+
+/** Probes a program over HTTP or TCP. A probe without a host connects to `address`. */
+export const program =
+  (container: Container, address: string): Look =>
+  (_, { httpGet, tcpSocket, timeoutSeconds = 1 }) => {
+    if (tcpSocket !== undefined) {
+      return connect(tcpSocket.host ?? address, Number(portOf(container, tcpSocket.port)), timeoutSeconds)
+    }
+    if (httpGet === undefined) return Effect.succeed("this node knows HTTP and TCP probes only")
+    const { host = address, httpHeaders = [], path = "/", port, scheme = "HTTP" } = httpGet
     const url = `${scheme.toLowerCase()}://${host}:${portOf(container, port)}${path}`
     return Effect.tryPromise({
       try: async (signal) => {

@@ -18,7 +18,7 @@ describe("The program of an image", () => {
     ["constructor", undefined],
     ["", undefined]
   ])("of %p is %p", (image, name) => {
-    const invocation = { command: [], args: [], env: {}, root: "/r", terminationLog: "/r/log" }
+    const invocation = { command: [], args: [], env: {}, root: "/r", host: "", terminationLog: "/r/log" }
     expect(Program.find(images, image)?.(invocation).executable).toBe(name)
   })
 })
@@ -33,6 +33,7 @@ describe("A command", () => {
       args: [],
       env: {},
       root: "/r",
+      host: "",
       terminationLog: "/r/log",
       ...invocation
     })

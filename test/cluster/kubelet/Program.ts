@@ -15,6 +15,8 @@ export interface Invocation {
    * this folder from its environment uses `/` of the machine.
    */
   readonly root: string
+  /** The address of this machine that stands for the address of the pod. A program listens on it only, and is probed there. */
+  readonly host: string
   /** The file that replaces `terminationMessagePath`. */
   readonly terminationLog: string
 }

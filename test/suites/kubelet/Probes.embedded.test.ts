@@ -3,7 +3,9 @@ import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Event } from "@homeostat/runtime/resource/BuiltIn"
 import * as Port from "@homeostat/testkit/envtest/Port"
-import { Effect } from "effect"
+import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
+import type * as Program from "@homeostat/testkit/kubelet/Program"
+import { Effect, Random } from "effect"
 import * as Managed from "../Managed.ts"
 import { onNode, pod, run, type Scene } from "./Scene.ts"
 
@@ -17,6 +19,11 @@ Bun.serve({ hostname: "127.0.0.1", port: Number(process.env.PORT), fetch(request
 } })`
 
 const probe = (path: string) => ({ httpGet: { path, port: "http" }, periodSeconds: 1, timeoutSeconds: 5 })
+
+/** Listens after a pause on the address of its pod. */
+const listener = `
+await Bun.sleep(1500)
+Bun.listen({ hostname: process.env.HOST, port: Number(process.env.PORT), socket: { data() {} } })`
 
 /** A pod `web` with the server, and a function that sets the server's responses. */
 const web = (scene: Scene, probes: { readonly [probe: string]: object }) =>
@@ -84,6 +91,34 @@ describe("A program in a pod", () => {
       const again = yield* Managed.eventually("its restart", container(scene), (seen) => seen?.restartCount === 1)
       expect(again).toMatchObject({ ready: false, lastState: { terminated: { exitCode: 143 } } })
       expect(yield* events(scene)).toContain("Killing: Container main failed liveness probe, will be restarted")
+    })
+  )
+
+  onNode("is ready when its TCP probe succeeds, and pods with addresses of their own can have the same port", (scene) =>
+    Effect.gen(function* () {
+      const { directory, namespace } = scene
+      const name = `${namespace}-own`
+      const port = yield* Port.free
+      const program: Program.Program = ({ env, host }) => ({
+        executable: process.execPath,
+        args: ["-e", listener],
+        env: { ...env, HOST: host, PORT: String(port) }
+      })
+      const network = yield* Random.nextIntBetween(1, 244)
+      yield* Kubelet.start({ name, directory, network, images: { "registry.test/shell": program } })
+      const readinessProbe = { tcpSocket: { port }, periodSeconds: 1 }
+      for (const pod of ["one", "other"]) yield* run(scene, pod, { readinessProbe }, { nodeName: name })
+      yield* Managed.eventually("the failed probe", events(scene), (all) =>
+        all.includes(
+          `Unhealthy: Readiness probe failed: dial tcp 127.${network}.0.1:${port}: connect: connection refused`
+        )
+      )
+      for (const each of ["one", "other"]) {
+        const { status } = yield* Managed.eventually(`${each} is ready`, pod(scene, each), ({ status }) =>
+          (status?.conditions ?? []).some(({ status, type }) => type === "Ready" && status === "True")
+        )
+        expect(status?.podIP).toStartWith(`10.${network}.0.`)
+      }
     })
   )
 })

@@ -1,9 +1,10 @@
 /** Programs start, end and fail to start as containers do. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
 import { Event, Job, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn"
 import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import {
   dataMount,
@@ -81,6 +82,40 @@ describe("A program in a pod", () => {
       )
       const log = scene.kubelet.logs({ namespace: scene.namespace, name: "worker" })
       expect(yield* Managed.stays("its log", log, "1 second")).toBe("up\nasked\n")
+    })
+  )
+
+  onNode("gets SIGTERM after the sleep of its preStop hook, which takes no more than the grace period", (scene) =>
+    Effect.gen(function* () {
+      const { kubelet, namespace } = scene
+      const script = "trap 'echo asked; exit 0' TERM; echo up; while :; do sleep 0.05; done"
+      const stopped = (name: string, hookSeconds: number, gracePeriodSeconds: number) =>
+        Effect.gen(function* () {
+          const lifecycle = { preStop: { sleep: { seconds: hookSeconds } } }
+          const spec = podSpec(scene, { args: [script], lifecycle }, { terminationGracePeriodSeconds: 90 })
+          yield* Client.create(Pod, { metadata: { namespace, name, finalizers: [finalizer] }, spec })
+          yield* writes(scene, name)
+          const began = yield* Clock.currentTimeMillis
+          yield* Client.delete(Pod, { namespace, name }, { gracePeriodSeconds })
+          const ended = yield* phase(scene, name, "Succeeded")
+          yield* Client.patch(Pod, { namespace, name }, Patch.merge({ metadata: { finalizers: null } }))
+          expect([ended.status?.phase, yield* kubelet.logs({ namespace, name })]).toEqual(["Succeeded", "up\nasked\n"])
+          return (yield* Clock.currentTimeMillis) - began
+        })
+      const [hooked, cut] = yield* Effect.all([stopped("hooked", 2, 30), stopped("cut", 60, 1)], {
+        concurrency: "unbounded"
+      })
+      expect(hooked).toBeGreaterThanOrEqual(2000)
+      expect(cut).toBeGreaterThanOrEqual(1000)
+    })
+  )
+
+  onNode("reads the address of its pod from its environment", (scene) =>
+    Effect.gen(function* () {
+      const env = [{ name: "IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }]
+      yield* run(scene, "worker", { args: ['echo "$IP"'], env })
+      const { status } = yield* phase(scene, "worker", "Succeeded")
+      expect(yield* scene.kubelet.logs({ namespace: scene.namespace, name: "worker" })).toBe(`${status?.podIP}\n`)
     })
   )
 

@@ -114,6 +114,20 @@ describe("The pages of docs/parity", () => {
   })
 })
 
+test("docs/webapp-comparison.md has a test for each feature that the WebApp has, and for no other", async () => {
+  const page = await Bun.file(join(root, "docs/webapp-comparison.md")).text()
+  const rows = Array.from(
+    page.matchAll(/^\| ([^|]+?) +\| \*\*(has|no)\*\* +(?:\| [^|]+ ){4}\|$/gm),
+    ([, id = "", is]) => ({ id, is })
+  )
+  expect(rows).toHaveLength(page.split("\n").filter((line) => line.startsWith("| ")).length - 2)
+  const title = "WebApp and its peers"
+  for (const { id, is } of rows) expect([id, testsOf(title, id).length > 0]).toEqual([id, is === "has"])
+  expect(Object.keys(Evidence.sections[title]?.rows ?? {}).filter((id) => rows.every((row) => row.id !== id))).toEqual(
+    []
+  )
+})
+
 test("each guarantee of docs/concepts.md has assumptions and evidence", () => {
   const rows = rowsOf(concepts).filter(({ heading }) => heading === "Guarantees")
   expect(rows.length).toBeGreaterThan(10)

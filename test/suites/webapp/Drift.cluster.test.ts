@@ -165,7 +165,7 @@ const left: ReadonlyArray<Drift.Left & { readonly change: string }> = [
 
 describe.concurrent("by hand", () => {
   for (const one of repaired) {
-    Scene.managed(`${one.change} is put right, told once, and then nobody writes any more`, (scene) =>
+    Scene.managed(`${one.change} is reverted with one Event, and then no manager writes`, (scene) =>
       Drift.isRepaired(scene, one)
     )
   }
