@@ -11,11 +11,12 @@ import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
-import { controllerOf, keyOf, type ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
+import type { ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type { ControlPlane } from "./envtest/ControlPlane.ts"
+import * as Children from "./explore/Children.ts"
 import * as Explorer from "./explore/Explorer.ts"
 import type { Fault, Schedule } from "./explore/Fault.ts"
 import * as Message from "./explore/Message.ts"
@@ -286,23 +287,6 @@ export type KindOptions<Spec, R = Manager.Runtime> = Program<R> &
 
 const explored = { namespace: "default", name: "explored" }
 
-/** Deletes the children of an object, for all kinds that the controllers own. */
-const deleteChildren = (
-  kind: Resource.Any,
-  key: ObjectKey,
-  controllers: Story.Story["controllers"]
-): Story.Step["act"] =>
-  Effect.gen(function* () {
-    const owner = yield* Client.get(Resource.metadataOnly(kind), key)
-    const owned = controllers.flatMap(({ triggers }) => triggers.filter(({ relation }) => relation === "owned"))
-    for (const { resource } of owned) {
-      const { items } = yield* Client.list(Resource.metadataOnly(resource), { namespace: key.namespace })
-      for (const item of items) {
-        if (controllerOf(item)?.uid === owner.metadata.uid) yield* Client.delete(resource, keyOf(item))
-      }
-    }
-  })
-
 /**
  * Declares a test that explores the life of an object. The test creates it with the first spec, applies each further spec, deletes its
  * children, and deletes it.
@@ -351,7 +335,7 @@ export const kind = <Spec, SpecEncoded, Status, R = Manager.Runtime>(
         )
       )
     ),
-    step("children deleted", deleteChildren(kind, key, controllers)),
+    step("children deleted", Children.remove(kind, key, controllers)),
     ...steps,
     step("delete", Client.delete(kind, key))
   ]

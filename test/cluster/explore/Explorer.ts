@@ -77,6 +77,8 @@ export interface Ended {
   readonly saved: Store.Saved
   readonly moment: World.Moment
   readonly changes: string
+  /** The course after the last fault. */
+  readonly after: Schedules.Course
   readonly seen: ReadonlyArray<World.Seen>
   readonly undone: ReadonlyArray<Broken>
   /** The writes of other clients. */
@@ -113,6 +115,7 @@ export const ended = (
       saved: moment.saved,
       moment,
       changes: changesOf([...before, ...world.director.sent]),
+      after: world.director.sinceFault(),
       seen: world.seen,
       unreported: Refused.unreported(world.attempts, moment.saved),
       undone: world.foreign.flatMap((written) => Foreign.undone(written, Foreign.stored(moment.saved, written))),
@@ -235,18 +238,23 @@ const judgeOf = (story: Story, known: Reference, seed: number) => {
     })
 }
 
+const nothing: Schedules.Course = { events: new Map(), sent: [] }
+
 /** Explores a story. Fails with ScheduleNotFound if the selected schedule does not exist. */
 export const explore = (story: Story, options: Options): Effect.Effect<Report, ScheduleNotFound> =>
   Effect.gen(function* () {
     const { depth, isTried, only, pairs, seed } = options
     const known = yield* playReference(story, seed)
     const violations = [...known.violations]
-    const choose = (): ReadonlyArray<Schedule> => {
+    const after = (schedule: Schedule) =>
+      Effect.map(play(story, known, schedule, seed), ({ after, fired }) => (fired ? after : nothing))
+    const choose = Effect.suspend(() => {
       const all = known.rested ? Schedules.single(known) : []
       const tried = all.filter(({ faults }) => faults.every(({ fault }) => isTried(fault)))
-      return depth === 1 ? tried : Schedules.pairs(known, tried, { count: pairs, seed })
-    }
-    const chosen = only === undefined ? choose() : [yield* find(known, only)]
+      const { roots } = known
+      return depth === 1 ? Effect.succeed(tried) : Schedules.pairs(tried, after, { count: pairs, isTried, roots, seed })
+    })
+    const chosen = only === undefined ? yield* choose : [yield* find(known, only)]
     const unreached: Array<Schedule> = []
     const tried = new Map<string, Map<string, number>>()
     const states = new Set<string>()

@@ -1,8 +1,10 @@
 /** The schedules of a story: each fault at each point of its run without faults. */
+import * as Effect from "effect/Effect"
 import { PCGRandom } from "effect/Utils"
 import {
   type Fault,
   type ForeignWrite,
+  identifier,
   type Planned,
   type Point,
   part,
@@ -41,57 +43,66 @@ const faultsOf = (sent: Wire.Sent, roots: ReadonlySet<string>): ReadonlyArray<Fa
   ]
 }
 
+/** The requests and the numbers of watch events of a run, or of a part of it. */
+export type Course = Pick<Reference["steps"][number], "events" | "sent">
+
+/** Returns each fault at each point of a course. */
+const faultsIn = ({ events, sent }: Course, roots: ReadonlySet<string>): ReadonlyArray<Planned> => [
+  ...sent.flatMap((one, at) => {
+    const site = Wire.siteOf(one)
+    const nth = sent.slice(0, at).filter((earlier) => Wire.siteOf(earlier) === site).length
+    const point: Point = { _tag: "Request", at, text: Wire.textOf(one), site, nth }
+    return faultsOf(one, roots).map((fault): Planned => ({ fault, point }))
+  }),
+  ...[...events].flatMap(([watch, count]) =>
+    Array.from({ length: count }, (_, at) =>
+      (["Lag", "Missed"] as const).map((_tag): Planned => ({ fault: { _tag }, point: { _tag: "Event", at, watch } }))
+    ).flat()
+  )
+]
+
 /** Returns all schedules with one fault. */
 export const single = ({ roots, steps }: Reference): ReadonlyArray<Schedule> =>
-  steps.flatMap(({ events, sent }, step) => [
-    ...sent.flatMap((one, at) => {
-      const site = Wire.siteOf(one)
-      const nth = sent.slice(0, at).filter((earlier) => Wire.siteOf(earlier) === site).length
-      const point: Point = { _tag: "Request", at, text: Wire.textOf(one), site, nth }
-      return faultsOf(one, roots).map((fault): Schedule => ({ step, faults: [{ fault, point }] }))
-    }),
-    ...[...events].flatMap(([watch, count]) =>
-      Array.from({ length: count }, (_, at) =>
-        (["Lag", "Missed"] as const).map(
-          (_tag): Schedule => ({ step, faults: [{ fault: { _tag }, point: { _tag: "Event", at, watch } }] })
-        )
-      ).flat()
-    )
-  ])
+  steps.flatMap((course, step) => faultsIn(course, roots).map((planned): Schedule => ({ step, faults: [planned] })))
 
-/** Returns the number of points like the second one that remain after the first. */
-const leftAfter = ({ steps }: Reference, step: number, first: Point, second: Point): number => {
-  const { events, sent } = steps[step] ?? { events: new Map<string, number>(), sent: [] }
-  const all = second._tag === "Request" ? sent.length : (events.get(second.watch) ?? 0)
-  const isLike =
-    first._tag === second._tag &&
-    (first._tag === "Request" || second._tag === "Request" || first.watch === second.watch)
-  return isLike ? all - first.at : all
-}
-
-/** Returns random schedules with two faults, by a seed. */
-export const pairs = (
-  known: Reference,
+/**
+ * Returns random schedules with two faults, by a seed. The second fault is at a point that the run with only the first fault reaches after
+ * that fault.
+ *
+ * @param all the schedules with one fault
+ * @param after returns the course after the fault of a schedule
+ */
+export const pairs = <E>(
   all: ReadonlyArray<Schedule>,
-  { count, seed }: { readonly count: number; readonly seed: number }
-): ReadonlyArray<Schedule> => {
-  const random = new PCGRandom(seed)
-  const made = new Map<string, Schedule>()
-  for (let tries = 0; made.size < count && tries < 20 * count; tries++) {
-    const first = all[random.integer(all.length)]
-    const others = all.filter(({ step }) => step === first?.step)
-    const second = others[random.integer(others.length)]
-    const [one] = first?.faults ?? []
-    const [other] = second?.faults ?? []
-    if (first === undefined || one === undefined || other === undefined) continue
-    // The second point counts from the first fault.
-    const left = leftAfter(known, first.step, one.point, other.point)
-    const at = random.integer(Math.max(1, left))
-    const schedule = { step: first.step, faults: [one, { ...other, point: { ...other.point, at, nth: undefined } }] }
-    made.set(JSON.stringify(schedule), schedule)
+  after: (schedule: Schedule) => Effect.Effect<Course, E>,
+  {
+    count,
+    isTried,
+    roots,
+    seed
+  }: {
+    readonly count: number
+    readonly isTried: (fault: Fault) => boolean
+    readonly roots: ReadonlySet<string>
+    readonly seed: number
   }
-  return [...made.values()]
-}
+): Effect.Effect<ReadonlyArray<Schedule>, E> =>
+  Effect.gen(function* () {
+    const random = new PCGRandom(seed)
+    const made = new Map<string, Schedule>()
+    const seconds = new Map<Schedule, ReadonlyArray<Planned>>()
+    for (let tries = 0; made.size < count && tries < 20 * count; tries++) {
+      const first = all[random.integer(all.length)]
+      if (first === undefined) break
+      const others = seconds.get(first) ?? faultsIn(yield* after(first), roots).filter(({ fault }) => isTried(fault))
+      seconds.set(first, others)
+      const second = others[random.integer(others.length)]
+      if (second === undefined) continue
+      const schedule = { step: first.step, faults: [...first.faults, second] }
+      made.set(identifier(schedule), schedule)
+    }
+    return [...made.values()]
+  })
 
 /** Returns the state after a crash; undefined for schedules without exactly one crash. */
 export const stateOf = ({ steps }: Reference, { faults, step }: Schedule): string | undefined => {
@@ -106,19 +117,21 @@ export const stateOf = ({ steps }: Reference, { faults, step }: Schedule): strin
 const numberIn = /(?:^|\.)[re](\d+)\./
 
 /** Returns the schedule with an identifier: one or two faults, or a step without a fault. Undefined if the story does not have it. */
-export const find = (known: Reference, identifier: string): Schedule | undefined => {
-  const [first = "", ...parts] = identifier.split("/")
+export const find = (known: Reference, wanted: string): Schedule | undefined => {
+  const [first = "", ...parts] = wanted.split("/")
   const step = Number(first)
   if (known.steps[step] === undefined || String(step) !== first) return undefined
-  const all = single(known).flatMap((one) => (one.step === step ? one.faults : []))
-  const faults = parts.flatMap((wanted, index) => {
-    const at = Number(numberIn.exec(wanted)?.[1])
-    // The second point counts from the first fault, so it may be at another request.
+  const all = single(known)
+  const own = all.flatMap((one) => (one.step === step ? one.faults : []))
+  const every = all.flatMap(({ faults }) => faults)
+  const faults = parts.flatMap((name, index) => {
+    const at = Number(numberIn.exec(name)?.[1])
+    // The second point counts from the first fault, so it may be at a request that the step alone does not make.
     const moved = (planned: Planned): Planned => {
       const point = { ...planned.point, at, nth: undefined }
       return { ...planned, point }
     }
-    return (index === 0 ? all : all.map(moved)).find((planned) => part(planned) === wanted) ?? []
+    return (index === 0 ? own : [...own, ...every].map(moved)).find((planned) => part(planned) === name) ?? []
   })
   return faults.length === parts.length ? { step, faults } : undefined
 }

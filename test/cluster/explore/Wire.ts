@@ -53,6 +53,8 @@ export interface Director {
   readonly sent: ReadonlyArray<Sent>
   /** The number of events of each watch since the last `arm`. */
   readonly events: ReadonlyMap<string, number>
+  /** Returns the requests and the numbers of watch events since the last fault or `arm`. */
+  readonly sinceFault: () => Pick<Director, "events" | "sent">
   /** The faults that occurred, each at its real point. */
   readonly fired: () => ReadonlyArray<Planned>
   /** Resets the counts, and sets these faults. */
@@ -317,6 +319,10 @@ export const make = (hooks: Hooks): Director => {
     get events() {
       return events
     },
+    sinceFault: () => ({
+      sent: sent.slice(base.requests),
+      events: new Map(Array.from(events, ([watch, count]) => [watch, count - (base.events.get(watch) ?? 0)]))
+    }),
     fired: () => fired,
     late: () => [...late].filter(({ owner }) => !owner.dead).length,
     arm: (planned) => {

@@ -21,6 +21,7 @@ import type { ControlPlane } from "../envtest/ControlPlane.ts"
 import * as VirtualTime from "../VirtualTime.ts"
 import type { Broken } from "./Broken.ts"
 import * as Foreign from "./Foreign.ts"
+import * as Garbage from "./Garbage.ts"
 import * as Ground from "./Ground.ts"
 import * as RealCluster from "./RealCluster.ts"
 import * as RealTime from "./RealTime.ts"
@@ -369,6 +370,7 @@ export const run = <A>(story: Story, options: Options, course: (world: World) =>
               seen.push({ oracle: "no fiber is left", message: `${left} fibers without a parent have not ended` })
           })
         ),
+        Effect.zipLeft(Garbage.ended),
         Logger.withMinimumLogLevel(LogLevel.None)
       )
     if (real !== undefined) {

@@ -1,4 +1,4 @@
-/** Writes `docs/explored.md`. It takes some minutes: run it after a change of a shipped controller or its story. */
+/** Writes `docs/explored.md` with two processes. It takes a minute: run it after a change of a shipped controller or its story. */
 import { join } from "node:path"
 import { Effect } from "effect"
 import * as Explored from "./Explored.ts"
@@ -15,17 +15,30 @@ state as in a new object.
 \`bun test/suites/explore/generate.ts\` writes this page.
 `
 
-const sections = Effect.all([
-  Explored.section("WebApp", Stories.webapp),
-  Explored.section("Backup", Stories.backupStory),
-  Explored.section("Restore", Stories.restoreStory),
-  Effect.map(Kinds.webapp, (report) => Explored.specsOf("WebApp", report)),
-  Effect.map(Kinds.backup, (report) => Explored.specsOf("Backup", report)),
-  Effect.map(Kinds.restore, (report) => Explored.specsOf("Restore", report))
-])
+const sections = {
+  WebApp: Explored.section("WebApp", Stories.webapp),
+  Backup: Explored.section("Backup", Stories.backupStory),
+  Restore: Explored.section("Restore", Stories.restoreStory),
+  "Specs of WebApp": Effect.map(Kinds.webapp, (report) => Explored.specsOf("WebApp", report)),
+  "Specs of Backup": Effect.map(Kinds.backup, (report) => Explored.specsOf("Backup", report)),
+  "Specs of Restore": Effect.map(Kinds.restore, (report) => Explored.specsOf("Restore", report))
+}
+type Title = keyof typeof sections
+const titles = Object.keys(sections) as ReadonlyArray<Title>
 
-const parts = await Effect.runPromise(sections)
-await Bun.write(
-  join(import.meta.dir, "../../..", Explored.path),
-  `${[introduction.trimEnd(), ...parts].join("\n\n")}\n`
-)
+/** Explores one section in a process of its own. */
+const inProcess = (title: Title) =>
+  Effect.promise(async () => {
+    const child = Bun.spawn([process.execPath, import.meta.path, title], { stdout: "pipe", stderr: "inherit" })
+    const text = await new Response(child.stdout).text()
+    if ((await child.exited) !== 0) throw new Error(`the process for section ${title} failed`)
+    return text
+  })
+
+const wanted = titles.find((title) => title === process.argv[2])
+if (wanted !== undefined) process.stdout.write(await Effect.runPromise(sections[wanted]))
+else {
+  const parts = await Effect.runPromise(Effect.forEach(titles, inProcess, { concurrency: 2 }))
+  const page = [introduction.trimEnd(), ...parts].join("\n\n")
+  await Bun.write(join(import.meta.dir, "../../..", Explored.path), `${page}\n`)
+}
