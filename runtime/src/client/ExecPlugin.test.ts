@@ -48,7 +48,7 @@ const alive = (pid: number): boolean => {
 }
 
 describe("An exec plugin", () => {
-  effect("is told what is asked of it, and gives a token", () =>
+  effect("gets KUBERNETES_EXEC_INFO, and returns a token", () =>
     Effect.gen(function* () {
       const said = join(folder, "info")
       const plugin = write(
@@ -93,7 +93,7 @@ describe("An exec plugin", () => {
     })
   )
 
-  effect("gives a certificate", () =>
+  effect("returns a certificate", () =>
     Effect.gen(function* () {
       const status = { clientCertificateData: pki.client.certificate, clientKeyData: pki.client.key }
       const { headers, tls } = yield* credentials(scripted(printing({ ...status })))
@@ -102,7 +102,7 @@ describe("An exec plugin", () => {
     })
   )
 
-  effect("runs once while its token holds, and again for a renewal, once for all who wait for it", () =>
+  effect("runs once while its token is valid, and once per renewal, for all callers", () =>
     Effect.gen(function* () {
       const cluster = yield* loadText(scripted(counting("runs")))
       yield* TestClock.adjust("10 minutes")
@@ -114,7 +114,7 @@ describe("An exec plugin", () => {
     })
   )
 
-  effect("runs again when its token has expired, once for all who ask, and not before", () =>
+  effect("runs again when its token has expired, once for all callers", () =>
     Effect.gen(function* () {
       const cluster = yield* loadText(scripted(counting("expiring", 90_000)))
       yield* TestClock.adjust("89 seconds")
@@ -133,7 +133,7 @@ describe("An exec plugin", () => {
     })
   )
 
-  effect("that fails leaves in use what it gave before", () =>
+  effect("that fails leaves the last credentials in use", () =>
     Effect.gen(function* () {
       const file = write("{}")
       const cluster = yield* loadText(scripted(`test -f ${file} || exit 1; ${printing({ token: "first" })}`))
@@ -142,8 +142,8 @@ describe("An exec plugin", () => {
     })
   )
 
-  for (const where of ["", ", where its caller can't be interrupted, too"]) {
-    effect(`that hangs is ended after 30 seconds, with all that it started${where}`, () =>
+  for (const where of ["", ", even in an uninterruptible fiber"]) {
+    effect(`that hangs is killed after 30 seconds with its children${where}`, () =>
       Effect.gen(function* () {
         const file = join(folder, `pid${where.length}`)
         const load = failureOf(loadText(scripted(`sleep 600 & echo $! > ${file}; wait`)))
@@ -159,37 +159,41 @@ describe("An exec plugin", () => {
   }
 })
 
-describe("An exec plugin that gives no credentials is named in one line", () => {
+describe("The error has one line for an exec plugin", () => {
   const cases: ReadonlyArray<readonly [string, string, string]> = [
-    ["that is not there", config({ user: { exec: { command: "no-such-plugin" } } }), "failed: "],
+    ["that does not exist", config({ user: { exec: { command: "no-such-plugin" } } }), "failed: "],
     [
-      "that is not there, with the hint of the kubeconfig",
+      "that does not exist, with the hint of the kubeconfig",
       config({ user: { exec: { command: "./no-such", installHint: "get it from example.com\n" } } }),
       /failed: .*\(get it from example.com\)$/.source
     ],
     ["that fails", scripted("echo log in first >&2; echo trace >&2; exit 1"), "failed: log in first$"],
-    ["that fails without a word", scripted("exit 3"), "failed: exit code 3, no message$"],
-    ["that is none", config({ user: { exec: {} } }), '^exec plugin "" .* failed: the kubeconfig names no command$'],
+    ["that fails without a message", scripted("exit 3"), "failed: exit code 3, no message$"],
     [
-      "that wants a terminal",
+      "without a command",
+      config({ user: { exec: {} } }),
+      '^exec plugin "" .* failed: the kubeconfig names no command$'
+    ],
+    [
+      "that requires a terminal",
       scripted(printing({ token: "t" }), { interactiveMode: "Always" }),
       "failed: it wants a terminal \\(interactiveMode: Always\\)$"
     ],
-    ["that prints on and on", scripted("yes"), "printed more than 1 MiB$"],
-    ["that prints something else", scripted("echo hello"), "did not print an ExecCredential$"],
-    ["that prints nothing of use", scripted(printing({})), "printed neither a token nor a certificate$"],
+    ["that prints more than 1 MiB", scripted("yes"), "printed more than 1 MiB$"],
+    ["that prints no ExecCredential", scripted("echo hello"), "did not print an ExecCredential$"],
+    ["that prints no credentials", scripted(printing({})), "printed neither a token nor a certificate$"],
     [
-      "that prints half a pair",
+      "that prints a certificate without a key",
       scripted(printing({ token: "t", clientCertificateData: "x" })),
       "printed a certificate without a key, or a key alone$"
     ],
     [
-      "that prints an answer of another version",
+      "that prints another version",
       scripted(printing('{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential"}')),
       "printed client.authentication.k8s.io/v1beta1 ExecCredential, not the client.authentication.k8s.io/v1 ExecCredential that it was asked for$"
     ],
     [
-      "whose token ends at no time",
+      "with an invalid expirationTimestamp",
       scripted(printing({ token: "t", expirationTimestamp: "soon" })),
       "printed expirationTimestamp soon, which is not a time$"
     ]

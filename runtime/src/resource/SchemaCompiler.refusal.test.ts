@@ -8,7 +8,7 @@ const Port = Schema.Struct({
   port: Schema.Int,
   protocol: Schema.optionalWith(Schema.Literal("TCP", "UDP"), { default: () => "TCP" as const })
 })
-describe("what a CRD cannot hold is refused, naming the field and the way out", () => {
+describe("SchemaCompiler rejects what a CRD cannot express, with the field and advice:", () => {
   interface Tree {
     readonly children: ReadonlyArray<Tree>
   }
@@ -21,12 +21,12 @@ describe("what a CRD cannot hold is refused, naming the field and the way out", 
       `WebApp spec.a: its stored form differs from its decoded one, NumberFromString. ${whole}`
     ],
     [
-      "a bound on what a transformation gives",
+      "a bound on the result of a transformation",
       Schema.Trim.annotations({ jsonSchema: { type: "string" } }).pipe(Schema.minLength(1)),
       `WebApp spec.a: this filter bounds what is decoded, not what is stored. ${whole}`
     ],
     [
-      "a filter without words",
+      "a filter without a rule",
       Schema.String.pipe(Schema.filter((text) => text !== "x")),
       "WebApp spec.a: the API server does not know what this filter asks for. Say it to the server too: pipe Field.rule onto it, or give the filter a jsonSchema annotation such as { pattern }"
     ],
@@ -41,17 +41,17 @@ describe("what a CRD cannot hold is refused, naming the field and the way out", 
       "WebApp spec.a: a CRD has one type per field, this is string | boolean. Use one type, or Field.IntOrString"
     ],
     [
-      "any number or text",
+      "an unbounded number or text",
       Schema.Union(Schema.String, Schema.Number),
       "WebApp spec.a: a CRD has one type per field, this is string | number. Use one type, or Field.IntOrString"
     ],
     [
-      "a number or certain words",
+      "a number or a literal",
       Schema.Union(Schema.Int, Schema.Literal("auto")),
       'WebApp spec.a: a CRD has one type per field, this is Int | "auto". Use one type, or Field.IntOrString'
     ],
     [
-      "a rule on numbers alone where text may be",
+      "a rule for only the numbers of IntOrString",
       Schema.Union(Schema.Int.pipe(Field.rule({ rule: "self < 9" })), Schema.String),
       "WebApp spec.a: a CRD has one type per field, this is int | string. Use one type, or Field.IntOrString"
     ],
