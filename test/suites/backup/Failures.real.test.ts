@@ -20,7 +20,7 @@ const quickly = Effect.provideService(Settings, Backups.quick)
 const set = (scene: Scene.Scene, secret: string, stringData: { readonly [key: string]: string }) =>
   Client.patch(Secret, scene.key(secret), Patch.merge({ stringData }))
 
-describe("A Backup fails, and says why", () => {
+describe("A Backup fails with a reason", () => {
   Backups.real("when nobody answers at its endpoint", (scene) =>
     Effect.gen(function* () {
       yield* Scene.credentials(scene, "shop-backup-credentials", {

@@ -29,7 +29,7 @@ const places = {
   )
 }
 
-describe("A volume that is saved, changed, saved again, thinned out and checked comes back as it was", () => {
+describe("A volume that is saved, changed, saved again, pruned and checked is restored unchanged", () => {
   for (const [name, place] of Object.entries(places)) {
     Test.live(`from ${name}${name === "a REST server" ? ", with a file of 300 MB" : ""}`, () =>
       Effect.gen(function* () {

@@ -78,7 +78,7 @@ const cases = [
 const isSelected = (paths: ReadonlyArray<string>, path: string): boolean =>
   paths.length === 0 || paths.some((each) => `/${path}` === each || `/${path}`.startsWith(`${each}/`))
 
-describe("A restore brings back content, owner, mode, time, attributes, links and holes", () => {
+describe("A restore preserves content, owner, mode, time, attributes, links and holes", () => {
   for (const { ownership, user, volume, who } of owners) {
     for (const { into, mode, paths } of cases) {
       Test.live(`by ${who} into ${into}, ${mode}, ${paths.length === 0 ? "all files" : "some paths"}`, () =>

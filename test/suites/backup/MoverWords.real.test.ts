@@ -80,7 +80,7 @@ describe("The message of a mover has", () => {
     })
   )
 
-  Test.live("room for its volumes, of which it lists the first if there are many", () =>
+  Test.live("space for its volumes, of which it lists the first if there are many", () =>
     Effect.gen(function* () {
       const many = yield* Mover.make(
         {},
@@ -113,9 +113,9 @@ describe("The message of a mover has", () => {
   )
 })
 
-describe("A restic that ends in a way of its own has failed", () => {
+describe("A restic that ends unexpectedly fails the run:", () => {
   for (const code of [1, 2, 4, 100, 130, 255]) {
-    Test.live(`with ${code}`, () =>
+    Test.live(`with exit code ${code}`, () =>
       Effect.gen(function* () {
         const ended = yield* saying(fatal("who knows"), { CODE: `${code}` })
         expect(ended).toMatchObject({ exitCode: 44, result: { removed: undefined, pruned: false } })
@@ -128,7 +128,7 @@ describe("A restic that ends in a way of its own has failed", () => {
     )
   }
 
-  Test.live("with 0, but saying nothing of a snapshot", () =>
+  Test.live("with exit code 0, but without a snapshot", () =>
     Effect.gen(function* () {
       expect(yield* saying("", { CODE: "0" })).toMatchObject({
         exitCode: 44,
@@ -138,12 +138,12 @@ describe("A restic that ends in a way of its own has failed", () => {
   )
 })
 
-describe("A mover that was not told what it needs to know touches nothing", () => {
+describe("A mover with a missing setting changes nothing:", () => {
   for (const [name, run, operations] of [
     ["a tag", { BACKUP_TAG: "" }, "preflight delete"],
     ["a host", { BACKUP_HOST: undefined }, "preflight backup"],
-    ["a tag that is one", { BACKUP_TAG: "a,b" }, "preflight delete"],
-    ["an operation that there is", {}, "forge"]
+    ["a valid tag", { BACKUP_TAG: "a,b" }, "preflight delete"],
+    ["a known operation", {}, "forge"]
   ] as const) {
     Test.live(`without ${name}`, () =>
       Effect.gen(function* () {
