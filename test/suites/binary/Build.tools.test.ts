@@ -66,7 +66,7 @@ describe("A build", () => {
   )
 
   live(
-    "has the same bytes wherever it is made, under whatever name and environment, and leaves nothing of an earlier one beside it",
+    "is reproducible in any folder and environment, and leaves nothing of an earlier one",
     () =>
       Effect.gen(function* () {
         const { dist, repository } = yield* Release.get
@@ -95,7 +95,7 @@ describe("A build", () => {
   )
 
   live(
-    "says which commit it was made of, when that was made, for what and how",
+    "contains its commit, time, target and method",
     () =>
       Effect.gen(function* () {
         const { commit, dist, repository } = yield* Release.get
@@ -132,9 +132,9 @@ describe("A build", () => {
   )
 })
 
-describe("Sources", () => {
+describe("A source tree", () => {
   live(
-    "that differ from their commit are dirty, and those without a repository are unknown",
+    "that differs from its commit is dirty, and without a repository it is unknown",
     () =>
       Effect.gen(function* () {
         const { commit, repository } = yield* Release.get

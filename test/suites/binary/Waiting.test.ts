@@ -60,7 +60,7 @@ const silentServer = (answers: Answers) => (home: string) =>
 
 const silent = silentServer(() => "silence")
 
-describe("A program that waits lives, says on /readyz what it waits for, and SIGTERM ends it with exit code 0:", () => {
+describe("A waiting program is alive, reports on /readyz what it waits for, and ends with exit code 0 after SIGTERM:", () => {
   const cases: ReadonlyArray<{
     readonly name: string
     readonly kubeconfig: (home: string) => Effect.Effect<string, never, Scope.Scope>
@@ -145,7 +145,7 @@ describe("A program that waits lives, says on /readyz what it waits for, and SIG
 })
 
 describe("A server that does not answer", () => {
-  live("is waited for, and said so once", () =>
+  live("is waited for, and logged once", () =>
     Effect.gen(function* () {
       const home = yield* Directory.make
       const port = yield* Port.free

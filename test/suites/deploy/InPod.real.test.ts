@@ -104,7 +104,7 @@ describe("Installed by kubectl apply -k", () => {
       })
   )
 
-  installed("the namespaced overlay works in its namespaces, and may look into no other", (scene) =>
+  installed("the namespaced overlay works in its namespaces, without permissions in others", (scene) =>
     Effect.gen(function* () {
       const { cluster, install, kubectl, log } = scene
       const { account } = yield* install("namespaced")

@@ -199,7 +199,7 @@ describe("The overlay", () => {
     expect(astray(rendered)).toEqual([])
   })
 
-  live("of somebody's own that says no namespace says of everything in which one it is", () =>
+  live("of a user without a namespace sets the namespace of each object", () =>
     Effect.gen(function* () {
       const folder = yield* Overlay.own(`
 resources: [homeostat/deploy/overlays/namespaced]
@@ -209,7 +209,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     })
   )
 
-  live("namespaced gives its rights to the manager of another namespace too, said in base", () =>
+  live("namespaced binds its roles to the manager in the namespace of base", () =>
     Effect.gen(function* () {
       const folder = yield* Overlay.own("resources: [homeostat/deploy/overlays/namespaced]")
       const base = Bun.file(join(folder, "homeostat/deploy/base/kustomization.yaml"))
@@ -222,7 +222,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     })
   )
 
-  live("namespaced with the monitoring that has no TLS is scraped as it serves its metrics", () =>
+  live("namespaced with the monitoring without TLS is scraped over HTTP", () =>
     Effect.gen(function* () {
       const folder = yield* Overlay.own(
         "resources: [homeostat/deploy/overlays/namespaced, homeostat/deploy/monitoring]"
@@ -240,7 +240,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     })
   )
 
-  live("of somebody's own for OpenShift, as the page shows it, adds the right that is wanted there", () =>
+  live("of a user for OpenShift, as in the documentation, adds the required permission", () =>
     Effect.gen(function* () {
       const page = yield* Effect.promise(() => Bun.file(join(Overlay.folder, "README.md")).text())
       const shown = Markdown.blocks(page).find(({ heading }) => heading === "On OpenShift")?.text ?? ""
@@ -412,7 +412,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
 })
 
 live(
-  "manifests --image prints everything of the default overlay but the NetworkPolicy and the roles for users",
+  "manifests --image prints all objects of the default overlay except the NetworkPolicy and the roles for users",
   () =>
     Effect.gen(function* () {
       const flags = ["--leader-elect", "--metrics-secure", "--image=homeostat"]

@@ -13,7 +13,7 @@ const writes = (replica: Replica, count: number) =>
     (length) => length >= count
   )
 
-describe("Of two managers", () => {
+describe("Two managers", () => {
   paired(
     "the one whose wire swallows everything stops before the other starts, and stands by when it is mended",
     (place) =>

@@ -5,7 +5,7 @@ import * as Managed from "../Managed.ts"
 import { real } from "./Pair.ts"
 import { converged, want } from "./Wired.ts"
 
-describe("Of two managers", () => {
+describe("Two managers", () => {
   real("exactly one leads when the API server is back, and there never were two", (place) =>
     Effect.gen(function* () {
       const { cluster, first, namespace, overlaps, second } = place

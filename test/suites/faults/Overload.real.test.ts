@@ -18,7 +18,7 @@ const waits = (exchanges: ReadonlyArray<Exchange>): ReadonlyArray<number> =>
     return again === undefined ? [] : [again.at - at]
   })
 
-describe("A manager that is refused for too many requests", () => {
+describe("A manager that gets TooManyRequests", () => {
   real(
     "comes back when it was told to, does not come more often for it, and gets everything done",
     (place) =>
@@ -56,7 +56,7 @@ describe("A manager that is refused for too many requests", () => {
   )
 })
 
-describe("A manager that is sent away by GOAWAY, now and then", () => {
+describe("A manager whose connection is closed by GOAWAY now and then", () => {
   real(
     "goes on over new connections: nothing fails, nothing is lost, nothing is done twice",
     (place) =>

@@ -7,7 +7,7 @@ import { converged, informers, metric, pass, real, sent, want } from "./Wired.ts
 
 let granted: Granted.Granted | undefined
 
-describe("A manager whose rights are taken away", () => {
+describe("A manager whose permissions are revoked", () => {
   real(
     "says which it lacks, keeps what it knows, asks now and then, and goes on when they are back",
     (place) =>

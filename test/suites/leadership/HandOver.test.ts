@@ -4,7 +4,7 @@ import * as HandingOver from "./HandingOver.ts"
 import * as History from "./History.ts"
 import * as Replica from "./Replica.ts"
 
-describe("over a hundred hand-overs", () => {
+describe("Over a hundred hand-overs,", () => {
   Replica.virtual(
     "no two ever hold the Lease, nothing is written by one who doesn't, and a Lease that is given back is taken at once",
     (network, namespace) =>

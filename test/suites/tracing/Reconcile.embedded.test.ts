@@ -72,7 +72,7 @@ const setImage = (scene: Scene.Scene, image: string) =>
 
 const annotation = ({ metadata }: KubernetesObject, name = Tracing.annotation) => metadata.annotations?.[name]
 
-describe.concurrent("the trace of a reconcile", () => {
+describe.concurrent("The trace of a reconcile", () => {
   Scene.empty("holds what made a WebApp's children, and what changed its image", (scene) =>
     Effect.gen(function* () {
       const manager = yield* traced(scene, "link")
@@ -251,7 +251,7 @@ const look = (scene: Scene.Scene, manager: Effect.Effect<Managed.Managed, never,
     })
   )
 
-describe.concurrent("a trace in the annotation of a child", () => {
+describe.concurrent("A trace in the annotation of a child", () => {
   Scene.empty("is never the reason of a write, in whatever order it is turned on and off", (scene) =>
     Effect.gen(function* () {
       const modes = [traced(scene, "off"), traced(scene, "link"), traced(scene, "parent"), scene.manage()]

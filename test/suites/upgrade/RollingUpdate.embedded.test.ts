@@ -174,7 +174,7 @@ const wanted = (wants: ReadonlyMap<string, Want>): Effect.Effect.Success<ReturnT
 }
 
 live(
-  "An older and a newer version that take over from each other, in both directions, lose nothing of what people do meanwhile",
+  "An older and a newer version that replace each other, in both directions, lose no concurrent changes of users",
   () =>
     Effect.gen(function* () {
       const cluster = yield* Shared.own(plane)

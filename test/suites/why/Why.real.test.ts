@@ -35,7 +35,7 @@ const rule = (apiGroup: string, resource: string, ...verbs: ReadonlyArray<string
   verbs
 })
 
-describe("Asked why, a manager says of an object", () => {
+describe("why answers for an object", () => {
   Chore.real("that its controller has not started for want of a right, which it names, and goes on with it", (place) =>
     Effect.gen(function* () {
       const { namespace } = place
