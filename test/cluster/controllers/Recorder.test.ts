@@ -9,8 +9,8 @@ const said = (message: string): Record => ({ verb: "record", about, type: "Norma
 
 const minute = 60_000
 
-describe("an Event of the controller manager", () => {
-  test("is made the first time, and counted the next", () => {
+describe("An Event of the controller manager", () => {
+  test("is created the first time, and then counted", () => {
     const recorder = Recorder.make()
     const first = recorder.written(said("a"), "c", false, 0)
     expect(first).toMatchObject({ verb: "create", event: { count: 1, message: "a", source: { component: "c" } } })
@@ -20,7 +20,7 @@ describe("an Event of the controller manager", () => {
     })
   })
 
-  test("of which ten similar ones were told within ten minutes stands for those that follow", () => {
+  test("is combined with similar ones from the tenth within ten minutes on", () => {
     const recorder = Recorder.make()
     const messages = Array.from({ length: 12 }, (_, index) => recorder.written(said(`${index}`), "c", false, 0)).map(
       (written) => (written?.verb === "create" ? written.event.message : written?.patch.message)
@@ -32,7 +32,7 @@ describe("an Event of the controller manager", () => {
     expect(recorder.written(said("12"), "c", false, 11 * minute)).toMatchObject({ event: { message: "12" } })
   })
 
-  test("is left out when there are too many of one object, and comes again later", () => {
+  test("is dropped if an object has too many, and recorded again later", () => {
     const recorder = Recorder.make()
     const written = () => recorder.written(said("a"), "c", false, 0)
     expect(Array.from({ length: 26 }, written).map((one) => one !== undefined)).toEqual([
@@ -43,7 +43,7 @@ describe("an Event of the controller manager", () => {
   })
 })
 
-test("An Event of the scheduler that is told again becomes a series", () => {
+test("A repeated Event of the scheduler becomes a series", () => {
   const recorder = Recorder.make()
   expect(recorder.written(said("a"), "s", true, 0)).toMatchObject({
     event: { apiVersion: "events.k8s.io/v1", note: "a", eventTime: "1970-01-01T00:00:00.000000Z" }
@@ -52,7 +52,7 @@ test("An Event of the scheduler that is told again becomes a series", () => {
   expect(recorder.written(said("a"), "s", true, 2)).toBeUndefined()
 })
 
-test("No two Events of one moment have the same name", () => {
+test("Events of one moment have different names", () => {
   const recorder = Recorder.make()
   const names = ["a", "b"].map((message) => {
     const written = recorder.written(said(message), "c", false, 0)

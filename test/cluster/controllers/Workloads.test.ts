@@ -68,8 +68,8 @@ const end = (running: Running, pod: JsonObject) =>
     return running.idle
   })
 
-describe("a Deployment", () => {
-  scene("that recreates its pods makes new ones when the last old one has ended", (running) =>
+describe("A Deployment", () => {
+  scene("with the strategy Recreate creates new pods after the last old pod has ended", (running) =>
     Effect.gen(function* () {
       running.make(deployment({ strategy: { type: "Recreate" } }))
       yield* running.idle
@@ -88,7 +88,7 @@ describe("a Deployment", () => {
     })
   )
 
-  scene("that has rolled out stays so, though its pods come and go later", (running) =>
+  scene("stays rolled out when its pods change later", (running) =>
     Effect.gen(function* () {
       running.make(deployment())
       yield* running.idle
@@ -104,7 +104,7 @@ describe("a Deployment", () => {
     })
   )
 
-  scene("whose ReplicaSet's name is taken counts the collision, and takes another", (running) =>
+  scene("whose ReplicaSet's name is taken counts the collision, and uses another name", (running) =>
     Effect.gen(function* () {
       running.make(deployment())
       yield* running.idle
@@ -129,7 +129,7 @@ describe("a Deployment", () => {
   )
 })
 
-scene("A ReplicaSet adopts a pod that it selects instead of making one", (running) =>
+scene("A ReplicaSet adopts a matching pod instead of creating one", (running) =>
   Effect.gen(function* () {
     running.make({ ...template("i"), apiVersion: "v1", kind: "Pod", metadata: { name: "lone", labels: { app: "d" } } })
     running.make({
@@ -151,8 +151,8 @@ scene("A ReplicaSet adopts a pod that it selects instead of making one", (runnin
   })
 )
 
-describe("a Job", () => {
-  scene("has not failed before its last pod has ended", (running) =>
+describe("A Job", () => {
+  scene("fails only after its last pod has ended", (running) =>
     Effect.gen(function* () {
       running.make(job({ activeDeadlineSeconds: 60, podReplacementPolicy: "Failed" }))
       yield* running.idle
@@ -172,7 +172,7 @@ describe("a Job", () => {
     ["TerminatingOrFailed", 2, 1],
     ["Failed", 1, undefined]
   ] as const) {
-    scene(`of policy ${policy} has ${count} pods while one that was deleted ends`, (running) =>
+    scene(`with podReplacementPolicy ${policy} has ${count} pods while a deleted one terminates`, (running) =>
       Effect.gen(function* () {
         running.make(job({ podReplacementPolicy: policy }))
         yield* running.idle
@@ -201,7 +201,7 @@ describe("a Job", () => {
     })
   )
 
-  scene("is kept for as long as it says", (running) =>
+  scene("is kept for ttlSecondsAfterFinished", (running) =>
     Effect.gen(function* () {
       running.make(job({ ttlSecondsAfterFinished: 60 }))
       yield* running.idle
@@ -217,7 +217,7 @@ describe("a Job", () => {
   )
 })
 
-scene("A namespace that ends deletes its pods before all else", (running) =>
+scene("A terminating namespace deletes its pods first", (running) =>
   Effect.gen(function* () {
     running.make({ apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } })
     running.make({ ...template("i"), apiVersion: "v1", kind: "Pod", metadata: { name: "p" } }, "team")
@@ -259,7 +259,7 @@ scene("Endpoints, slices and budgets follow the pods", (running) =>
   })
 )
 
-describe("a claim", () => {
+describe("A claim", () => {
   const claim = (spec: JsonObject = {}): JsonObject => ({
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
@@ -277,7 +277,7 @@ describe("a claim", () => {
     }
   }
 
-  scene("gets a volume of its own, which goes with it, when no pod uses it any more", (running) =>
+  scene("gets a volume of its own, which is deleted with the claim after its last pod", (running) =>
     Effect.gen(function* () {
       running.make(claim())
       running.make(user)
@@ -294,7 +294,7 @@ describe("a claim", () => {
     })
   )
 
-  scene("takes the smallest volume that fits, if there is one", (running) =>
+  scene("is bound to the smallest matching volume", (running) =>
     Effect.gen(function* () {
       for (const [name, storage] of [
         ["large", "5Gi"],
@@ -322,7 +322,7 @@ describe("a claim", () => {
     })
   )
 
-  scene("of a class that binds at the first use waits for a pod", (running) =>
+  scene("of a class with WaitForFirstConsumer waits for a pod", (running) =>
     Effect.gen(function* () {
       running.make({
         apiVersion: "storage.k8s.io/v1",

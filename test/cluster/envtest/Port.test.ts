@@ -5,7 +5,7 @@ import { live } from "../Test.ts"
 import * as Port from "./Port.ts"
 
 describe("Port", () => {
-  live("a port that somebody listens on is not given out", () =>
+  live("is not one that another process uses", () =>
     Effect.gen(function* () {
       // The same seed draws the same ports. The test listens on the first port before the second draw.
       const draw = Port.free.pipe(Effect.withRandom(Random.make("seed")))
