@@ -16,7 +16,7 @@ const shell = (script: string, options?: Partial<Process.Options>) =>
     return { name: "program", executable: "sh", args: ["-c", script], log, ready, ...options }
   })
 
-describe("Process", () => {
+describe("A process", () => {
   live("is ready after start, and has ended with its scope", () =>
     Effect.gen(function* () {
       const options = yield* shell("sleep 0.2; echo ready; exec sleep 300")
