@@ -465,7 +465,7 @@ describe("RunPlan.superfluous", () => {
 
   test("keeps the newest three successful Jobs and the newest failed one by default", () =>
     expect(names(reported)).toEqual(["a", "c", "b", "d"]))
-  test("keeps as many Jobs as the spec says, including 0", () => {
+  test("keeps the number of Jobs in the spec, including 0", () => {
     expect(names(reported, jobs, { successfulRunsHistoryLimit: 1, failedRunsHistoryLimit: 3 })).toEqual([
       "a",
       "c",

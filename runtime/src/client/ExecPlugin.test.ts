@@ -50,9 +50,9 @@ const alive = (pid: number): boolean => {
 describe("An exec plugin", () => {
   effect("gets KUBERNETES_EXEC_INFO, and returns a token", () =>
     Effect.gen(function* () {
-      const said = join(folder, "info")
+      const infoFile = join(folder, "info")
       const plugin = write(
-        `#!/bin/sh\nprintf %s "$KUBERNETES_EXEC_INFO" > ${said}\n${printing({ token: "$GREETING-$1" })}`,
+        `#!/bin/sh\nprintf %s "$KUBERNETES_EXEC_INFO" > ${infoFile}\n${printing({ token: "$GREETING-$1" })}`,
         "bin/plugin"
       )
       chmodSync(plugin, 0o700)
@@ -62,12 +62,12 @@ describe("An exec plugin", () => {
         args: ["world"],
         env: [{ name: "GREETING", value: "hello" }]
       }
-      const told = (): unknown => JSON.parse(readFileSync(said, "utf8"))
+      const info = (): unknown => JSON.parse(readFileSync(infoFile, "utf8"))
       const asked = { apiVersion: exec.apiVersion, kind: "ExecCredential", spec: { interactive: false } }
 
       const { headers } = yield* credentials(config({ user: { exec } }))
       expect(headers).toEqual({ authorization: "Bearer hello-world" })
-      expect(told()).toEqual(asked)
+      expect(info()).toEqual(asked)
 
       write(pki.ca, "exec-ca.crt")
       const cluster = {
@@ -77,7 +77,7 @@ describe("An exec plugin", () => {
         extensions: [{ name: "client.authentication.k8s.io/exec", extension: { audience: "me" } }]
       }
       yield* credentials(config({ cluster, user: { exec: { ...exec, provideClusterInfo: true } } }))
-      expect(told()).toEqual({
+      expect(info()).toEqual({
         ...asked,
         spec: {
           interactive: false,
@@ -201,11 +201,11 @@ describe("The error has one line for an exec plugin", () => {
   for (const [what, text, message] of cases) {
     effect(what, () =>
       Effect.gen(function* () {
-        const said = yield* failureOf(loadText(text))
-        expect(said).toStartWith("exec plugin ")
-        expect(said).toContain(' of user "main" of DIR/FILE ')
-        expect(said).toMatch(new RegExp(message))
-        expect(said).not.toContain("\n")
+        const failure = yield* failureOf(loadText(text))
+        expect(failure).toStartWith("exec plugin ")
+        expect(failure).toContain(' of user "main" of DIR/FILE ')
+        expect(failure).toMatch(new RegExp(message))
+        expect(failure).not.toContain("\n")
       })
     )
   }

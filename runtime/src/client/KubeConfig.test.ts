@@ -398,9 +398,9 @@ describe("KubeConfig reports an error in one line for", () => {
   for (const [what, run, message] of cases) {
     effect(what, () =>
       Effect.gen(function* () {
-        const said = yield* failureOf(run())
-        expect(said).toStartWith(message)
-        expect(said).not.toContain("\n")
+        const failure = yield* failureOf(run())
+        expect(failure).toStartWith(message)
+        expect(failure).not.toContain("\n")
       })
     )
   }

@@ -301,17 +301,17 @@ describe("The exchanges of a reconcile", () => {
         { metadata: { namespace: "a", name: "b" } },
         { fieldManager: "m", dryRun: true }
       )
-      const told = (...parts: ReadonlyArray<Effect.Effect<unknown, unknown, Client.Client>>) =>
+      const ledgerOf = (...parts: ReadonlyArray<Effect.Effect<unknown, unknown, Client.Client>>) =>
         Effect.gen(function* () {
           const ledger = new Ledger()
           const body = Effect.all(parts, { discard: true }).pipe(Effect.provideService(Exchanges, ledger))
           yield* run(() => answer(200, made("8")), Effect.ignore(body))
           return ledger
         })
-      const last = yield* told(Effect.replicateEffect(get, most), Effect.replicateEffect(dry, 44), apply("7"))
+      const last = yield* ledgerOf(Effect.replicateEffect(get, most), Effect.replicateEffect(dry, 44), apply("7"))
       expect(last.all().at(-1)).toMatchObject({ request: { method: "PATCH" }, write: { changed: true, after: "8" } })
       expect([last.all().length, last.count()]).toEqual([most + 1, many + 1])
-      const first = yield* told(Effect.replicateEffect(apply("7"), many), get)
+      const first = yield* ledgerOf(Effect.replicateEffect(apply("7"), many), get)
       expect(first.all().at(-1)?.request.method).toBe("GET")
       expect([first.all().length, first.count()]).toEqual([most + 1, many + 1])
     })

@@ -95,7 +95,7 @@ const looks = ({ server }: World) =>
 
 const hotLoops = Effect.map(Metrics.Metrics, (registry) => reading(registry, "homeostat_hot_loops_total"))
 
-const told =
+const expectedNote =
   "data.size of ConfigMap default/a was put back 5 times within 30 s: rival keeps changing it. " +
   "Give the field to one of the two: either rival stops setting it, or Widget default/a stops asking for it."
 
@@ -171,8 +171,8 @@ describe("Two managers that fight over a field", () => {
         expect(yield* warnings(world.server)).toEqual([])
         expect(looks(world)).toBe(0)
         yield* fight(world, 1, "1 second")
-        expect(yield* warnings(world.server)).toEqual([`FieldFight: ${told}`])
-        expect(lines(world)).toEqual([`WARN ${told}`])
+        expect(yield* warnings(world.server)).toEqual([`FieldFight: ${expectedNote}`])
+        expect(lines(world)).toEqual([`WARN ${expectedNote}`])
         expect(Cluster.lines(world.server.requests).filter((line) => /^get .*\/a$/.test(line))).toEqual([
           "get /api/v1/namespaces/default/configmaps/a"
         ])
@@ -186,7 +186,7 @@ describe("Two managers that fight over a field", () => {
   )
 
   it(
-    "are reported once in ten minutes, and looked up no more often",
+    "are looked up and reported once in ten minutes",
     fighting((world) =>
       Effect.gen(function* () {
         // The report is due after 35 seconds.
@@ -307,7 +307,7 @@ describe("Two managers that fight over a field", () => {
       Effect.gen(function* () {
         const metadata = { annotations: { [Owned.intentAnnotation]: "other" } }
         yield* fight(world, reported, "1 second", { data: { size: "7" }, metadata })
-        expect((yield* warnings(world.server)).join()).toContain(told)
+        expect((yield* warnings(world.server)).join()).toContain(expectedNote)
       })
     )
   )
@@ -815,8 +815,8 @@ describe("The trace", () => {
         ])
         yield* warnings(world.server)
         const event = world.server.events().find(({ reason }) => reason === "WriteLoop")
-        const told = world.attempts.find(({ root }) => root?.events.some(({ name }) => name === SpanName.hotLoop))
-        expect(event?.metadata.annotations?.[Tracing.annotation]).toContain(`-${told?.root?.traceId}-`)
+        const reporting = world.attempts.find(({ root }) => root?.events.some(({ name }) => name === SpanName.hotLoop))
+        expect(event?.metadata.annotations?.[Tracing.annotation]).toContain(`-${reporting?.root?.traceId}-`)
       })
     )
   )

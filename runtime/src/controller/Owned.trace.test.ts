@@ -243,23 +243,23 @@ describe("The span of a child", () => {
         yield* settle
         server.change(WidgetKind, "a", { spec: { size: 2 } })
         yield* settle
-        const told = attempts.flatMap(({ root }) =>
+        const childSpans = attempts.flatMap(({ root }) =>
           (root?.recording.spans ?? [])
             .filter(({ name }) => name === "dependent ConfigMap")
             .map(({ attributes }) => Object.fromEntries(attributes))
         )
         const place = { "k8s.object.kind": "ConfigMap", "k8s.object.name": "a", "k8s.namespace.name": "default" }
-        expect(told).toContainEqual({ ...place, "dependent.result": "created", "dependent.reason": "created" })
-        expect(told).toContainEqual({ ...place, "dependent.result": "matched" })
+        expect(childSpans).toContainEqual({ ...place, "dependent.result": "created", "dependent.reason": "created" })
+        expect(childSpans).toContainEqual({ ...place, "dependent.result": "matched" })
         for (const reason of ["drift", "intent"]) {
-          expect(told).toContainEqual({
+          expect(childSpans).toContainEqual({
             ...place,
             "dependent.result": "updated",
             "dependent.reason": reason,
             "dependent.fields": ["data.size"]
           })
         }
-        expect(told.filter((each) => each["dependent.result"] !== "matched")).toHaveLength(3)
+        expect(childSpans.filter((each) => each["dependent.result"] !== "matched")).toHaveLength(3)
       }).pipe(settings("link"))
     )
   )

@@ -225,7 +225,7 @@ describe("A change of another kind", () => {
   )
 
   effect(
-    "contains only metadata if the trigger needs no more",
+    "contains only metadata if that is sufficient for the trigger",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a")

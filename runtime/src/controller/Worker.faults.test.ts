@@ -433,7 +433,7 @@ describe("A failure that JSON does not support", () => {
     withWorld(({ logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        const told: Array<number> = []
+        const numbers: Array<number> = []
         const circular: { self?: unknown } = {}
         circular.self = circular
         const { reconcile, runs } = counted((time) => Effect.fail(time === 1 ? circular : { size: 1n }))
@@ -441,12 +441,12 @@ describe("A failure that JSON does not support", () => {
           () => {
             throw new Error("watching is hard")
           },
-          (attempt) => Effect.sync(() => void told.push(attempt.number)),
+          (attempt) => Effect.sync(() => void numbers.push(attempt.number)),
           log
         ])
         yield* pass("2500 millis")
         expect(runs.map(({ at }) => at)).toEqual([0, 1000, 2000])
-        expect(told).toEqual([1, 2, 3])
+        expect(numbers).toEqual([1, 2, 3])
         expect(logs.filter((line) => line.startsWith("WARN Reconcile failed"))).toHaveLength(3)
         expect(logs.filter((line) => line.includes("watching is hard"))).toHaveLength(3)
       })

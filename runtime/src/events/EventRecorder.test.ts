@@ -139,7 +139,7 @@ describe("An Event", () => {
         return process.memoryUsage().heapUsed / 2 ** 20
       }
       const large = (index: number) => `${index} ${"A".repeat(1_000_000)}`
-      const telling = (from: number) =>
+      const recordMany = (from: number) =>
         Effect.forEach(Array.from({ length: 100 }), (_, index) =>
           Effect.suspend(() => {
             const regarding = object()
@@ -153,10 +153,10 @@ describe("An Event", () => {
       yield* record()
       yield* settle
       const before = heap()
-      yield* telling(0)
+      yield* recordMany(0)
       expect(heap() - before).toBeLessThan(20)
       yield* settle
-      yield* telling(100)
+      yield* recordMany(100)
       yield* settle
       expect(events(server)).toHaveLength(201)
       expect(heap() - before).toBeLessThan(20)
@@ -181,15 +181,15 @@ describe("The trace of an Event", () => {
   effect("is marked as referenced, unless the Event only increments a series of another trace", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
-      const told = (over?: Partial<EventRecorder.EventFields>) =>
+      const traced = (over?: Partial<EventRecorder.EventFields>) =>
         Effect.gen(function* () {
           const root = Recording.root("reconcile widgets", { startTime: 0n })
           if (over !== undefined) yield* Effect.provideService(record(over), Tracer.ParentSpan, root)
           yield* settle
           return [root.traceId, root.recording.hasEvent] as const
         })
-      const [first, isTold] = yield* told({})
-      expect([isTold, (yield* told({}))[1], (yield* told({ note: "News" }))[1], (yield* told())[1]]).toEqual([
+      const [first, hasEvent] = yield* traced({})
+      expect([hasEvent, (yield* traced({}))[1], (yield* traced({ note: "News" }))[1], (yield* traced())[1]]).toEqual([
         true,
         false,
         true,
@@ -197,7 +197,7 @@ describe("The trace of an Event", () => {
       ])
       expect(JSON.stringify(events(server)[0]?.metadata.annotations)).toContain(first)
       yield* TestClock.adjust(EventRecorder.seriesMillis)
-      expect((yield* told({}))[1]).toBe(true)
+      expect((yield* traced({}))[1]).toBe(true)
       yield* Fiber.join(yield* close)
     })
   )

@@ -400,7 +400,7 @@ describe("If the caller cannot be reviewed,", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  effect("a request from loopback is answered nevertheless", () =>
+  effect("a request from loopback is still answered", () =>
     Effect.gen(function* () {
       const asking = { headers: { host: "localhost", ...bearer("good") }, caller: { address: "127.0.0.1" } }
       expect((yield* ask(asking)).status).toBe(200)

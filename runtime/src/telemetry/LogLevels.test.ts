@@ -81,7 +81,7 @@ describe("A log level", () => {
         )
       )
       yield* Effect.forkScoped(logging(LogLevels.within(loop, "a")))
-      const say = (word: string) =>
+      const logWord = (word: string) =>
         Effect.suspend(() => {
           const before = heard
           return Effect.zipRight(
@@ -89,11 +89,11 @@ describe("A log level", () => {
             Effect.repeat(Effect.yieldNow(), { until: () => heard > before })
           )
         })
-      yield* say("before")
+      yield* logWord("before")
       yield* levels.set("debug", { controller: "a" })
-      yield* say("while")
+      yield* logWord("while")
       yield* levels.reset("a")
-      yield* say("after")
+      yield* logWord("after")
       expect(lines).toEqual(["while"])
     })
   )

@@ -9,7 +9,7 @@ import { now, type Running, start } from "./Running.fixture.ts"
 interface Scene extends Running {
   readonly pods: () => ReadonlyArray<JsonObject>
   /** Writes a status to all pods, or to the selected ones. */
-  readonly tell: (status: JsonObject, which?: (pod: JsonObject) => boolean) => Effect.Effect<void>
+  readonly setPodStatus: (status: JsonObject, which?: (pod: JsonObject) => boolean) => Effect.Effect<void>
 }
 
 const scene = (name: string, body: (scene: Scene) => Effect.Effect<unknown>) =>
@@ -22,7 +22,7 @@ const scene = (name: string, body: (scene: Scene) => Effect.Effect<unknown>) =>
       return body({
         ...running,
         pods,
-        tell: (status, which = () => true) =>
+        setPodStatus: (status, which = () => true) =>
           Effect.suspend(() => {
             for (const pod of pods().filter(which)) running.merge("v1", "Pod", nameOf(pod), { status }, "status")
             return running.idle
@@ -73,7 +73,7 @@ describe("A Deployment", () => {
     Effect.gen(function* () {
       running.make(deployment({ strategy: { type: "Recreate" } }))
       yield* running.idle
-      yield* running.tell(ready)
+      yield* running.setPodStatus(ready)
       running.merge("apps/v1", "Deployment", "d", { spec: { template: template("i:2") } })
       yield* running.idle
       const [one, other] = running.pods()
@@ -92,11 +92,11 @@ describe("A Deployment", () => {
     Effect.gen(function* () {
       running.make(deployment())
       yield* running.idle
-      yield* running.tell(ready)
-      yield* running.tell(unready)
+      yield* running.setPodStatus(ready)
+      yield* running.setPodStatus(unready)
       yield* TestClock.adjust("1 hour")
       const [first] = running.pods()
-      yield* running.tell(ready, (pod) => nameOf(pod) === nameOf(first ?? {}))
+      yield* running.setPodStatus(ready, (pod) => nameOf(pod) === nameOf(first ?? {}))
       expect(reasons(running.find("apps/v1", "Deployment", "d"))).toEqual({
         Available: "MinimumReplicasUnavailable",
         Progressing: "NewReplicaSetAvailable"
@@ -156,7 +156,7 @@ describe("A Job", () => {
     Effect.gen(function* () {
       running.make(job({ activeDeadlineSeconds: 60, podReplacementPolicy: "Failed" }))
       yield* running.idle
-      yield* running.tell(ready)
+      yield* running.setPodStatus(ready)
       yield* TestClock.adjust("1 minute")
       yield* running.idle
       const reasonsNow = () => Object.keys(reasons(running.find("batch/v1", "Job", "j")))
@@ -176,7 +176,7 @@ describe("A Job", () => {
       Effect.gen(function* () {
         running.make(job({ podReplacementPolicy: policy }))
         yield* running.idle
-        yield* running.tell(ready)
+        yield* running.setPodStatus(ready)
         const [pod] = running.pods()
         running.remove("v1", "Pod", nameOf(pod ?? {}))
         yield* running.idle
@@ -195,7 +195,7 @@ describe("A Job", () => {
       const [pod = {}] = running.pods()
       const { finalizers, labels, ownerReferences } = object(pod.metadata)
       running.make({ ...pod, metadata: { name: "other", finalizers, labels, ownerReferences } })
-      yield* running.tell({ phase: "Succeeded" })
+      yield* running.setPodStatus({ phase: "Succeeded" })
       expect(at(running.find("batch/v1", "Job", "j"), "status", "succeeded")).toBe(2)
       expect(running.store.list("/events", "default").map(({ reason }) => reason)).toContain("TooManySucceededPods")
     })
@@ -205,7 +205,7 @@ describe("A Job", () => {
     Effect.gen(function* () {
       running.make(job({ ttlSecondsAfterFinished: 60 }))
       yield* running.idle
-      yield* running.tell({ phase: "Succeeded" })
+      yield* running.setPodStatus({ phase: "Succeeded" })
       const isThere = () => running.find("batch/v1", "Job", "j") !== undefined
       yield* TestClock.adjust("59 seconds")
       yield* running.idle
@@ -244,8 +244,8 @@ scene("Endpoints, slices and budgets follow the pods", (running) =>
     running.make(deployment())
     yield* running.idle
     const [first] = running.pods()
-    yield* running.tell(ready)
-    yield* running.tell(unready, (pod) => nameOf(pod) === nameOf(first ?? {}))
+    yield* running.setPodStatus(ready)
+    yield* running.setPodStatus(unready, (pod) => nameOf(pod) === nameOf(first ?? {}))
     const [subset] = objects(running.find("v1", "Endpoints", "s")?.subsets)
     expect([list(subset?.addresses).length, list(subset?.notReadyAddresses).length]).toEqual([1, 1])
     const [slice] = running.store
@@ -254,7 +254,7 @@ scene("Endpoints, slices and budgets follow the pods", (running) =>
     expect(objects(slice?.endpoints).map((endpoint) => at(endpoint, "conditions", "ready"))).toEqual([false, true])
     const status = object(running.find("policy/v1", "PodDisruptionBudget", "b")?.status)
     expect(status).toMatchObject({ currentHealthy: 1, desiredHealthy: 1, disruptionsAllowed: 0, expectedPods: 2 })
-    yield* running.tell(ready)
+    yield* running.setPodStatus(ready)
     expect(running.find("policy/v1", "PodDisruptionBudget", "b")?.status).toMatchObject({ disruptionsAllowed: 1 })
   })
 )

@@ -106,7 +106,7 @@ describe("A volume that is saved, changed, saved again, pruned and checked is re
         }
 
         // The snapshot contains neither the file system's own `lost+found` nor the mount path.
-        const listed = yield* Restic.say(mover.env, "ls", "latest", "--host", "shop/data")
+        const listed = yield* Restic.output(mover.env, "ls", "latest", "--host", "shop/data")
         expect(listed).toMatch(/\n\/plain\n/)
         expect(listed).not.toContain("lost+found")
         for (const text of [first, second, restored].flatMap(({ message, stderr, stdout }) => [

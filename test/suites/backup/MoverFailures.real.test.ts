@@ -20,7 +20,7 @@ beforeAll(async () => {
   template = await Effect.gen(function* () {
     const mover = yield* Mover.make()
     const path = join(mover.folder, "repository")
-    yield* Restic.say(mover.env, "init")
+    yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(path, mover.env)
     return path
   }).pipe(Scope.extend(scope), Effect.runPromise)
@@ -273,7 +273,7 @@ Test.live("Another repository at the location of the known one fails the run, an
     const { mover, repository } = yield* make()
     const { result } = yield* mover.run("preflight backup")
     rmSync(repository, { recursive: true })
-    yield* Restic.say(mover.env, "init")
+    yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(repository, mover.env)
     const ended = yield* mover.run("preflight backup", { REPOSITORY_ID: result.repository })
     expect(ended).toMatchObject({ exitCode: 49, result: { reason: "RepositoryExchanged", operation: "preflight" } })
@@ -287,7 +287,7 @@ Test.live("Another repository at the location of the known one fails a Restore, 
     const { mover, repository } = yield* make()
     const { result } = yield* mover.run("preflight backup")
     rmSync(repository, { recursive: true })
-    yield* Restic.say(mover.env, "init")
+    yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(repository, mover.env)
     expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
     const target = mover.volume("back")

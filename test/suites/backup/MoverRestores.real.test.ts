@@ -27,7 +27,7 @@ let template: Template
 beforeAll(async () => {
   template = await Effect.gen(function* () {
     const mover = yield* Mover.make()
-    yield* Restic.say(mover.env, "init")
+    yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(join(mover.folder, "repository"), mover.env)
     const files: Record<string, Template["files"][string]> = {}
     for (const volume of ["mixed", "own"]) {

@@ -19,7 +19,7 @@ beforeAll(async () => {
   template = await Effect.gen(function* () {
     const mover = yield* Mover.make()
     const path = join(mover.folder, "repository")
-    yield* Restic.say(mover.env, "init")
+    yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(path, mover.env)
     for (const seed of ["one", "two"]) {
       writeFileSync(join(mover.volume("data"), seed), Tree.noise(3_000_000, seed))

@@ -28,7 +28,7 @@ beforeAll(async () => {
     const mover = yield* Mover.make()
     const path = join(mover.folder, "repository")
     const ids: Record<string, string> = {}
-    yield* Restic.say(mover.env, "init")
+    yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(path, mover.env)
     const save = (of: string, host: string, tag: string, time: string) =>
       Effect.gen(function* () {
@@ -163,7 +163,7 @@ Test.live("Exclusions are patterns, relative to the root of the volume if they s
     const EXCLUDES = "*.tmp\n!keep.tmp\n/cache\n#e#\n\n$HOME\n"
     const ended = yield* mover.run("preflight backup", { EXCLUDES })
     const id = ended.result.snapshots.find(({ pvc }) => pvc === "data")?.id ?? ""
-    const listed = (yield* Restic.say(mover.env, "ls", id)).split("\n").filter((line) => line.startsWith("/"))
+    const listed = (yield* Restic.output(mover.env, "ls", id)).split("\n").filter((line) => line.startsWith("/"))
     expect(listed.sort()).toEqual([
       "/f",
       "/sub",

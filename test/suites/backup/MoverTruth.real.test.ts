@@ -17,7 +17,7 @@ beforeAll(async () => {
   template = await Effect.gen(function* () {
     const mover = yield* Mover.make()
     const path = join(mover.folder, "repository")
-    yield* Restic.say(mover.env, "init")
+    yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(path, mover.env)
     Bun.spawnSync(["chmod", "-R", "a+rwX", path])
     return path
@@ -231,7 +231,7 @@ describe("A restore", () => {
       const marker = join(mover.volume("data"), ".homeostat-restore")
       writeFileSync(marker, "an earlier restore")
       yield* mover.run("preflight backup")
-      expect(yield* Restic.say(mover.env, "ls", "latest")).not.toContain(".homeostat-restore")
+      expect(yield* Restic.output(mover.env, "ls", "latest")).not.toContain(".homeostat-restore")
       // The snapshot equals the snapshot of an older version.
       yield* Restic.inside(
         mover.volume("data"),
@@ -243,7 +243,7 @@ describe("A restore", () => {
         "shop/nightly",
         "."
       )
-      expect(yield* Restic.say(mover.env, "ls", "latest")).toContain(".homeostat-restore")
+      expect(yield* Restic.output(mover.env, "ls", "latest")).toContain(".homeostat-restore")
       writeFileSync(join(target, ".homeostat-restore"), "one")
       expect(yield* restore("one")).toMatchObject({ exitCode: 0 })
       expect(readdirSync(target)).toHaveLength(50)

@@ -40,7 +40,7 @@ Test.live("A user without permission for the repository gets a message about it,
   Effect.gen(function* () {
     const made = yield* Mover.make()
     writeFileSync(join(made.volume("data"), "file"), "content")
-    yield* Restic.say(made.env, "init")
+    yield* Restic.output(made.env, "init")
     for (const INIT of [undefined, "1"]) {
       const ended = yield* made.run("preflight backup", { user: "nobody", INIT })
       expect(ended).toMatchObject({ exitCode: 44, result: { reason: "ResticFailed", operation: "preflight" } })

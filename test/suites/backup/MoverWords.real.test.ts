@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
 /** Runs the mover with a restic that prints these words. */
-const saying = (WORDS: string, options: Mover.Run = {}) =>
+const printing = (WORDS: string, options: Mover.Run = {}) =>
   mover.run("preflight backup forget prune", { WORDS, CODE: "1", FORGET_ARGS: "--keep-last 1", ...options })
 
 const fatal = (words: string): string => `Fatal: ${words}\\n`
@@ -57,7 +57,7 @@ describe("The message of a mover has", () => {
   for (const [name, [words, message]] of Object.entries(cases)) {
     Test.live(name, () =>
       Effect.gen(function* () {
-        const ended = yield* saying(words, {})
+        const ended = yield* printing(words, {})
         expect(ended.exitCode).toBe(44)
         // The mover's message, before the controller cleans it.
         expect(JSON.parse(ended.message)).toMatchObject({ reason: "ResticFailed", message, operation: "backup" })
@@ -73,7 +73,7 @@ describe("The message of a mover has", () => {
 
   Test.live("at most 900 bytes, and no split character", () =>
     Effect.gen(function* () {
-      const { message } = JSON.parse((yield* saying(fatal("🌱".repeat(1000)), {})).message)
+      const { message } = JSON.parse((yield* printing(fatal("🌱".repeat(1000)), {})).message)
       expect(message).toMatch(/^…🌱+$/u)
       expect(Buffer.byteLength(message)).toBeLessThanOrEqual(900)
       expect(Buffer.byteLength(message)).toBeGreaterThan(890)
@@ -117,7 +117,7 @@ describe("A restic that ends unexpectedly fails the run:", () => {
   for (const code of [1, 2, 4, 100, 130, 255]) {
     Test.live(`with exit code ${code}`, () =>
       Effect.gen(function* () {
-        const ended = yield* saying(fatal("who knows"), { CODE: `${code}` })
+        const ended = yield* printing(fatal("who knows"), { CODE: `${code}` })
         expect(ended).toMatchObject({ exitCode: 44, result: { removed: undefined, pruned: false } })
         const { exitCode, message } = ended
         expect(Outcome.judge({ _tag: "Exited", exitCode, text: message })).toMatchObject({
@@ -130,7 +130,7 @@ describe("A restic that ends unexpectedly fails the run:", () => {
 
   Test.live("with exit code 0, but without a snapshot", () =>
     Effect.gen(function* () {
-      expect(yield* saying("", { CODE: "0" })).toMatchObject({
+      expect(yield* printing("", { CODE: "0" })).toMatchObject({
         exitCode: 44,
         result: { message: "restic reported no snapshot of volume data" }
       })
@@ -157,7 +157,7 @@ describe("A mover with a missing setting changes nothing:", () => {
 
   Test.live("without volumes", () =>
     Effect.gen(function* () {
-      const ended = yield* saying("", { DATA_DIR: mover.folder.concat("/bin") })
+      const ended = yield* printing("", { DATA_DIR: mover.folder.concat("/bin") })
       expect(ended).toMatchObject({ exitCode: 44, result: { operation: "backup" } })
       expect(ended.result.message).toStartWith("no volume found: ")
     })

@@ -86,7 +86,7 @@ describe("In a root directory of its own, without a shell,", () => {
     buildMillis
   )
 
-  live("the program runs as user nobody without capabilities, and can write only to volumes", () =>
+  live("the program runs as an unprivileged user without capabilities, and can write only to volumes", () =>
     Effect.gen(function* () {
       const root = yield* prepared
       const [settings, data] = [join(root.folder, "..", "settings"), join(root.folder, "..", "data")]

@@ -97,3 +97,24 @@ export const ofStrings = (source: string): ReadonlyArray<string> => {
     ([, plain, template]) => (plain ?? template ?? "").replaceAll(/\$\{[^}]*\}/g, "X").replaceAll("\\`", "`")
   ).filter((text) => text.trim().split(/\s+/).length >= 3 && !/=>|\bimport /.test(text))
 }
+
+/** Rules for names of tests, in addition to those for other texts. */
+const nameRules: ReadonlyArray<Rule> = [
+  { pattern: /^(Of|What|Whatever|Where|Who|Whom|Whose)\b/, advice: "begin with the subject" },
+  { pattern: /\b(says?|said|saying)\b/i, advice: "report, contain, log or show" }
+]
+
+/** The hits in the name of a test. */
+export const hitsOfName = (name: string): ReadonlyArray<Hit> => [
+  ...hits(name),
+  ...nameRules.flatMap(({ advice, pattern }) => (pattern.test(name) ? [{ found: name, advice }] : []))
+]
+
+/** The names of the tests and groups of a module. A value in a template counts as one word. */
+export const ofTestNames = (source: string): ReadonlyArray<string> =>
+  Array.from(
+    source.matchAll(
+      /\b(?:describe|test|it|live|effect|scene|both|placed|replicated|locked|onNode)(?:\.[a-z]+)?\(\s*(?:"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`)\s*,/g
+    ),
+    ([, plain, template]) => (plain ?? template ?? "").replaceAll(/\$\{[^}]*\}/g, "X")
+  )

@@ -40,8 +40,8 @@ const start = ({ cluster, namespace }: Place, version: keyof typeof versions) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
     const { controller, kind } = versions[version]
-    const said: Array<string> = []
-    const log = Logger.make<unknown, void>(({ message }) => void said.push(String(message)))
+    const logged: Array<string> = []
+    const log = Logger.make<unknown, void>(({ message }) => void logged.push(String(message)))
     yield* Effect.provide(Crds.install([kind]), Logger.replace(Logger.defaultLogger, log))
     const identity = `${version}-${crypto.randomUUID().slice(0, 8)}`
     const leaderElection = yield* LeaderElection.make({ namespace, name: "homeostat", identity, ...Replica.steady })
@@ -52,7 +52,7 @@ const start = ({ cluster, namespace }: Place, version: keyof typeof versions) =>
     return {
       ...manager,
       /** The log lines about CRDs. */
-      said,
+      logged,
       leads: Managed.eventually(`${version} leads`, Effect.sync(state), ({ leading }) => leading),
       standsBy: Managed.eventually(
         `${version} stands by`,

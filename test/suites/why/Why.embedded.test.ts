@@ -17,7 +17,7 @@ import * as Chore from "../runtime/Chore.ts"
 import * as Asked from "./Asked.ts"
 
 /** Each Chore names the outcome of its reconcile. */
-const asTold = (chore: Chore.Chore): Effect.Effect<Result.Result, string | TerminalError> =>
+const asInstructed = (chore: Chore.Chore): Effect.Effect<Result.Result, string | TerminalError> =>
   Effect.gen(function* () {
     switch (chore.spec.what) {
       case "fail":
@@ -33,7 +33,12 @@ const asTold = (chore: Chore.Chore): Effect.Effect<Result.Result, string | Termi
     }
   })
 
-const settings = { for: Chore.Chore, concurrency: 1, retry: Schedule.spaced("1 hour"), reconcile: asTold } as const
+const settings = {
+  for: Chore.Chore,
+  concurrency: 1,
+  retry: Schedule.spaced("1 hour"),
+  reconcile: asInstructed
+} as const
 
 const controller = (
   options: {

@@ -183,7 +183,7 @@ describe("A short name", () => {
       { name: "services", shortNames: ["svc"] }
     ]
   }
-  const tell = (path: string) => JSON.stringify({ resources: kinds[path] })
+  const resourceList = (path: string) => JSON.stringify({ resources: kinds[path] })
   const answer = /^This process sees no ReplicaSet default\/a/
 
   effect(
@@ -191,7 +191,7 @@ describe("A short name", () => {
     withWorld(() =>
       Effect.gen(function* () {
         const { ask, paths } = yield* asked(Controller.make("spaces", { for: Namespace, owns, reconcile }), (path) =>
-          Effect.succeed(tell(path))
+          Effect.succeed(resourceList(path))
         )
         yield* ask("kind=replicasets&name=a")
         yield* ask("kind=namespace&name=a")
@@ -208,7 +208,7 @@ describe("A short name", () => {
       Effect.gen(function* () {
         const { ask, paths } = yield* asked(
           Controller.make("widgets", { for: Widget, owns: owns.toReversed(), reconcile }),
-          (path) => (path === "/api/v1" ? Effect.never : Effect.succeed(tell(path)))
+          (path) => (path === "/api/v1" ? Effect.never : Effect.succeed(resourceList(path)))
         )
         const found = yield* Effect.fork(ask("kind=rs&name=a"))
         yield* settle
