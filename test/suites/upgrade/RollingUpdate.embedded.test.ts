@@ -185,11 +185,11 @@ live(
 
         yield* cluster.install(Crd.of(WebApp))
         const older = yield* start(place, "older")
-        expect(older.said).toEqual([])
+        expect(older.logged).toEqual([])
         yield* older.leads
         // The update: the newer version starts, and the older one stops and restarts once.
         const newer = yield* start(place, "newer")
-        expect(newer.said).toEqual(["Applied CRD webapps.apps.kubedojo.io"])
+        expect(newer.logged).toEqual(["Applied CRD webapps.apps.kubedojo.io"])
         yield* newer.standsBy
         // The test sets up the scene now, because a change of the CRD ends the watches of its kind.
         const scene = WebAppScene.of(cluster, namespace)
@@ -203,7 +203,7 @@ live(
         yield* older.stop
         yield* newer.leads
         const restarted = yield* start(place, "older")
-        expect(restarted.said).toEqual([
+        expect(restarted.logged).toEqual([
           expect.stringContaining("v1beta1 spec.team is gone: what it holds would be pruned")
         ])
         yield* restarted.standsBy
@@ -229,7 +229,7 @@ live(
 
         // The second update.
         const again = yield* start(place, "newer")
-        expect(again.said).toEqual([])
+        expect(again.logged).toEqual([])
         yield* again.standsBy
         yield* restarted.stop
         yield* again.leads
