@@ -140,7 +140,7 @@ scene("An object whose owner never existed is deleted", (running) =>
   })
 )
 
-scene("An owner in another namespace is ignored with an Event", (running) =>
+scene("An owner in another namespace counts as missing: the dependent is deleted, with an Event", (running) =>
   Effect.gen(function* () {
     const owner = running.make(configMap("owner"), "kube-public")
     running.make(configMap("child", reference(owner)))

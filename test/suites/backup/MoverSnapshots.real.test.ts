@@ -65,15 +65,17 @@ const short = (id: string | undefined): string => (id ?? "").slice(0, 8)
 const times = (snapshots: ReadonlyArray<Restic.Snapshot>, tag: string) =>
   snapshots.filter(({ tags }) => tags?.includes(tag)).map(({ time }) => time.slice(0, 19))
 
-Test.live("A retention of 30 days keeps the newest three snapshots, and all of other volumes and other Backups", () =>
-  Effect.gen(function* () {
-    const { mover } = yield* make
-    const ended = yield* mover.run("preflight forget prune", { FORGET_ARGS: "--keep-within 720h" })
-    expect(ended).toMatchObject({ exitCode: 0, result: { kept: 3, removed: 2, pruned: true } })
-    const left = yield* Restic.snapshots(mover.env)
-    expect(times(left, "shop/nightly")).toEqual([at(50), at(20), at(0)])
-    expect(times(left, "bank/vault")).toEqual([at(90)])
-  })
+Test.live(
+  "A retention of 30 days deletes only the older snapshots of the volume, and none of other volumes and other Backups",
+  () =>
+    Effect.gen(function* () {
+      const { mover } = yield* make
+      const ended = yield* mover.run("preflight forget prune", { FORGET_ARGS: "--keep-within 720h" })
+      expect(ended).toMatchObject({ exitCode: 0, result: { kept: 3, removed: 2, pruned: true } })
+      const left = yield* Restic.snapshots(mover.env)
+      expect(times(left, "shop/nightly")).toEqual([at(50), at(20), at(0)])
+      expect(times(left, "bank/vault")).toEqual([at(90)])
+    })
 )
 
 describe("The deletion of old snapshots is held, with its numbers,", () => {
@@ -277,7 +279,7 @@ describe("A restore", () => {
       })
   )
 
-  Test.live("continues an interrupted attempt of the same restore only", () =>
+  Test.live("continues only an interrupted attempt of the same restore", () =>
     Effect.gen(function* () {
       const { restore, target } = yield* make
       // An interrupted attempt leaves these files.

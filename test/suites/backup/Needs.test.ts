@@ -139,7 +139,7 @@ const looks = ({ sent }: VirtualManager.VirtualManager, since: number) => {
 }
 
 Virtual.test(
-  "200 idle Backups cause one request each per hour, spread over the hour, and none at the start",
+  "200 idle Backups cause one request each per hour, spread over the hour, and few at the start",
   (world) =>
     Effect.gen(function* () {
       const before = yield* world.manage()

@@ -138,7 +138,7 @@ Virtual.test(
 )
 
 describe("The time zone", () => {
-  Virtual.test("Europe/Berlin skips the missing hour, and repeats the repeated one", (world) =>
+  Virtual.test("Europe/Berlin skips the missing hour, and runs in both repeated hours", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       const nexts: Array<readonly [string, string | undefined]> = []

@@ -57,7 +57,7 @@ describe("The bill of materials", () => {
     buildMillis
   )
 
-  live("contains the packages of the program with version and licence, and Bun, but no tools of the authors", () =>
+  live("contains the packages of the program with version and licence, and Bun, but no build or test tools", () =>
     Effect.gen(function* () {
       const { bill } = yield* read
       const lock = yield* Effect.promise(() => Bun.file(join(root, "bun.lock")).text())

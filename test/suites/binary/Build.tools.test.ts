@@ -95,7 +95,7 @@ describe("A build", () => {
   )
 
   live(
-    "contains its commit, time, target and method",
+    "contains its commit, time, target, runtime and settings",
     () =>
       Effect.gen(function* () {
         const { commit, dist, repository } = yield* Release.get

@@ -15,7 +15,7 @@ describe("A block of commands in the documentation", () => {
     expect(count("run")).toBeGreaterThan(7)
   })
 
-  test("with a file or a short form is run by that file or form", async () => {
+  test("with a named file or short form is run by it", async () => {
     const unproven = await Promise.all(
       blocks.map(async (block) =>
         (await Commands.unproven(block, scripts)).map((command) => `${block.place}: ${command}`)
