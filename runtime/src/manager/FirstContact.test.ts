@@ -141,7 +141,7 @@ describe("The first contact", () => {
     })
   )
 
-  effect("probes every two seconds at least, forever", () =>
+  effect("keeps probing, at least every two seconds", () =>
     Effect.gen(function* () {
       const { outcome, sent } = yield* meet(["ECONNREFUSED"])
       expect(outcome).toBe("waiting")

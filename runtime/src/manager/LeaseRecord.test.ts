@@ -54,7 +54,7 @@ describe("A Lease can be acquired", () => {
   }
 })
 
-test("A Lease without a holder is held until it was observed", () => {
+test("A Lease without a holder is free from the time of its observation", () => {
   const free = lease({ holderIdentity: "" })
   expect(observe([100, free])).toEqual({
     lease: free,
