@@ -197,7 +197,7 @@ describe("OpenTelemetry exports", () => {
       []
     ],
     [
-      "a defect, with where it came from",
+      "a defect, with its stack",
       Exit.die(new RangeError("too far")),
       { code: SpanStatusCode.ERROR, message: "too far" },
       [

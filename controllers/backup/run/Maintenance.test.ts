@@ -50,7 +50,7 @@ describe("Maintenance", () => {
     // At most one interval after now: the clocks of two machines differ.
     ["trusts a time within an interval after now", { lastPruneTime: "2026-11-27T10:00:00Z" }, kept, "forget"],
     ["frees space after the clock was set back", { lastPruneTime: "2027-11-20T02:00:00Z" }, kept, "forget prune"],
-    ["frees no space where nothing is deleted", { lastPruneTime: "2025-11-20T02:00:00Z" }, {}, ""],
+    ["frees no space if nothing is deleted", { lastPruneTime: "2025-11-20T02:00:00Z" }, {}, ""],
     ["checks first", { lastCheckTime: "2026-10-21T10:00:00Z" }, kept, "check forget"],
     ["checks without a retention", { lastCheckTime: "2026-10-21T10:00:00Z" }, {}, "check"],
     [

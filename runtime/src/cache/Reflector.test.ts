@@ -25,7 +25,7 @@ const rows: { readonly [name: string]: State } = {
   "asking to list": at({ _tag: "Asking", request: list }),
   "asking to list on": at({ _tag: "Asking", request: more }),
   "asking to resume": at({ _tag: "Asking", request: resume }),
-  "watching, nothing told yet": at({ _tag: "Watching", quiet: true }),
+  "watching, no event yet": at({ _tag: "Watching", quiet: true }),
   watching: at({ _tag: "Watching", quiet: false })
 }
 
@@ -155,7 +155,7 @@ const table: { readonly [row: string]: { readonly [input: string]: string } } = 
     "504 too large resource version": "relisted:expired, begin, ask list",
     "connection lost": "wait 200 then resume 10"
   },
-  "watching, nothing told yet": {
+  "watching, no event yet": {
     "an event": "apply 1 to 11, read",
     "a bookmark": "apply 1 to 12, read",
     "a bookmark of where we are": "read",

@@ -224,7 +224,7 @@ describe("KubeConfig reports an error in one line for", () => {
       "kubeconfig DIR/missing (from --kubeconfig) does not exist"
     ],
     [
-      "KUBECONFIG that names no file that is there",
+      "KUBECONFIG with only missing files",
       () => load({}, { KUBECONFIG: `${join(folder, "missing")}:${join(folder, "too")}` }),
       "kubeconfig DIR/missing, DIR/too (from KUBECONFIG) does not exist"
     ],
@@ -371,7 +371,7 @@ describe("KubeConfig reports an error in one line for", () => {
       'user "main" of DIR/FILE: more than one value of as-user-extra scopes is not supported'
     ],
     [
-      "a proxy of a kind that we do not speak to, without its password",
+      "an unsupported proxy, without its password",
       () => loadText(config({ cluster: { "proxy-url": "socks5://me:secret@proxy:1080" } })),
       'cluster "main" of DIR/FILE: proxy-url "socks5://proxy:1080" is not an http:// or https:// URL'
     ],

@@ -67,7 +67,7 @@ describe("A controller without leadership", () => {
 describe("A standby controller", () => {
   for (const [what, changed, first] of [
     ["reconciles a change before it has added all objects", true, 1],
-    ["adds all objects first where nothing has changed", false, 1000]
+    ["adds all objects first if nothing has changed", false, 1000]
   ] as const) {
     effect(
       what,

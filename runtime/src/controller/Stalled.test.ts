@@ -153,10 +153,10 @@ describe("A reconcile with a Forbidden error", () => {
     ["a terminal error", Effect.fail(new TerminalError({ message: "hopeless" })), "TerminalError"],
     ["a defect", Effect.dieMessage("bad"), "InternalError"],
     ["another failure", Effect.fail("bad"), undefined],
-    ["a conflict, which says nothing about permissions", Effect.fail(answered(409, "Conflict")), "Forbidden"],
-    ["a 500, which says nothing about permissions", Effect.fail(answered(500, "InternalError")), "Forbidden"],
-    ["a 503, which says nothing about permissions", Effect.fail(answered(503, "ServiceUnavailable")), "Forbidden"],
-    ["a missing answer, which says nothing about permissions", Effect.fail(unreachable), "Forbidden"]
+    ["a conflict, which is not about permissions", Effect.fail(answered(409, "Conflict")), "Forbidden"],
+    ["a 500, which is not about permissions", Effect.fail(answered(500, "InternalError")), "Forbidden"],
+    ["a 503, which is not about permissions", Effect.fail(answered(503, "ServiceUnavailable")), "Forbidden"],
+    ["a missing answer, which is not about permissions", Effect.fail(unreachable), "Forbidden"]
   ]
   for (const [what, failure, reason] of others) {
     effect(

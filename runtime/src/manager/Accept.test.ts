@@ -42,11 +42,15 @@ describe("Accept chooses", () => {
       open
     ],
     ["text if both are accepted equally", "application/openmetrics-text, text/plain", text],
-    ["text, for who likes it better", "application/openmetrics-text;q=0.1, text/*;q=0.2", text],
-    ["OpenMetrics, where a star has no say on what is named", "text/plain;q=0.1, text/*, application/*;q=0.2", open],
-    ["OpenMetrics, for who can't count", "application/openmetrics-text;q=much, text/plain;q=0.9", open],
-    ["text, for who can't count either, and likes both", "application/openmetrics-text;q=1, text/plain;q=many", text],
-    ["text, for who can't count", "application/openmetrics-text;q=0.5, text/plain;q=much", text]
+    ["text if it has a higher quality", "application/openmetrics-text;q=0.1, text/*;q=0.2", text],
+    [
+      "OpenMetrics if text/plain has a low quality, even with a wildcard",
+      "text/plain;q=0.1, text/*, application/*;q=0.2",
+      open
+    ],
+    ["OpenMetrics with an invalid quality", "application/openmetrics-text;q=much, text/plain;q=0.9", open],
+    ["text with an invalid quality if both are accepted", "application/openmetrics-text;q=1, text/plain;q=many", text],
+    ["text with an invalid quality", "application/openmetrics-text;q=0.5, text/plain;q=much", text]
   ]
   for (const [what, header, wanted] of cases) {
     test(what, () => {

@@ -537,12 +537,12 @@ describe("A standby", () => {
 
   for (const [what, words, line] of [
     [
-      "names the right that it lacks",
+      "names the missing permission",
       'leases.coordination.k8s.io "homeostat" is forbidden: User "u" cannot get resource "leases" in API group "coordination.k8s.io" in the namespace "default"',
       ": requires permission to get leases.coordination.k8s.io in namespace default; "
     ],
     [
-      "names no right where an admission policy refuses",
+      "names no permission if an admission policy rejects the request",
       "ValidatingAdmissionPolicy 'p' denied request",
       ", trying again: "
     ]

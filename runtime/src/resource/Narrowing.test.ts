@@ -75,7 +75,7 @@ const cases: ReadonlyArray<Case> = [
   ],
   ["a lower maximum", { ...integer, maximum: 9 }, { ...integer, maximum: 8 }, "must be at most 8 now, where 9 was"],
   [
-    "a bound that is no whole number",
+    "a bound of numbers",
     { type: "number", minimum: 4, exclusiveMinimum: true },
     { type: "number", minimum: 5 },
     "must be at least 5 now, where 4 was"
@@ -215,13 +215,13 @@ const cases: ReadonlyArray<Case> = [
     ".* was kept whatever it was, and is checked and pruned now"
   ],
   [
-    "what is inside of values, now that they may be anything",
+    "the content of values that may be anything now",
     { type: "object", ...open },
     { type: "object", ...anything },
     ".* was kept whatever it was, and is checked and pruned now"
   ],
   [
-    "an object that is no whole one",
+    "an object that is no longer an embedded resource",
     { type: "object", "x-kubernetes-embedded-resource": true, ...open },
     { type: "object", "x-kubernetes-embedded-resource": true },
     "no longer keeps fields that it does not name: they would be pruned"

@@ -61,7 +61,7 @@ describe("SchemaCompiler rejects what a CRD cannot express, with the field and a
       "WebApp spec.a: a CRD has one type per field, these literals have several or none. Use strings"
     ],
     [
-      "null beside literals",
+      "null among literals",
       Schema.NullOr(Schema.Literal("a", "b")),
       "WebApp spec.a: the API server accepts no null where there is an enum. Leave the property out instead: Schema.optional"
     ],
@@ -86,7 +86,7 @@ describe("SchemaCompiler rejects what a CRD cannot express, with the field and a
       "WebApp spec.a: JSON has no undefined. Make the property optional with Schema.optional"
     ],
     [
-      "what has no JSON form",
+      "a value without a JSON form",
       Schema.DateFromSelf,
       "WebApp spec.a: DateFromSelf has no JSON form. Use the schema of what is stored, such as Schema.String or Field.Time"
     ],
@@ -101,7 +101,7 @@ describe("SchemaCompiler rejects what a CRD cannot express, with the field and a
       "WebApp spec.a: a CRD cannot constrain the keys of a record. Use Schema.String keys and Field.rule({ rule: \"self.all(key, key.matches('…'))\" })"
     ],
     [
-      "properties beside a record",
+      "properties next to a record",
       Schema.Struct({ b: Schema.String }, Schema.Record({ key: Schema.String, value: Schema.String })),
       "WebApp spec.a: named properties and a record in one struct. Put the record into a property of its own"
     ],

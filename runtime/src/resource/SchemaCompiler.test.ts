@@ -131,8 +131,8 @@ describe("SchemaCompiler compiles the encoded side of", () => {
       { type: "string", enum: ["a", "b", "c", "low", "high"] }
     ],
     ["template literals", Schema.TemplateLiteral("v", Schema.String), { type: "string", pattern: "^v[\\s\\S]*?$" }],
-    ["null beside a value", Schema.NullOr(Schema.Int), { type: "integer", nullable: true }],
-    ["null beside a struct", Schema.NullOr(Port), { ...portJson, nullable: true }],
+    ["a nullable value", Schema.NullOr(Schema.Int), { type: "integer", nullable: true }],
+    ["a nullable struct", Schema.NullOr(Port), { ...portJson, nullable: true }],
     ["numbers or text", Field.IntOrString, { "x-kubernetes-int-or-string": true }],
     [
       "bounded numbers or bounded text",

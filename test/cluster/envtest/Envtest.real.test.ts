@@ -67,7 +67,7 @@ describe("Envtest", () => {
     120_000
   )
 
-  Shared.real("a new user may do nothing until bound to a role, then just that", (cluster) =>
+  Shared.real("adds users without permissions until a role is bound to them", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace()
       const jane = yield* cluster.addUser({ name: "jane", groups: ["readers"] })

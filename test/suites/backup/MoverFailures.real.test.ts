@@ -87,8 +87,8 @@ describe("A destination that is unusable", () => {
   )
 
   for (const [name, RESTIC_REPOSITORY, cause] of [
-    ["a server that is not there", "rest:https://joe:hidden@127.0.0.1:1/x/", "connect: connection refused"],
-    ["a host that nobody knows", "rest:https://nowhere.invalid/x/", "lookup nowhere.invalid"]
+    ["a server that is down", "rest:https://joe:hidden@127.0.0.1:1/x/", "connect: connection refused"],
+    ["an unknown host", "rest:https://nowhere.invalid/x/", "lookup nowhere.invalid"]
   ] as const) {
     Test.live(`because of ${name} ends with exit code 43 after the timeout, with the cause`, () =>
       Effect.gen(function* () {

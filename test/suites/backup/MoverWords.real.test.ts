@@ -29,25 +29,28 @@ const fatal = (words: string): string => `Fatal: ${words}\\n`
 const retry = (words: string): string => `Save(<data/12>) returned error, retrying after 1.5s: ${words}\\n`
 
 const cases: { readonly [name: string]: readonly [words: string, message: string] } = {
-  "restic's last word": [`${fatal("first")}${fatal("last")}`, "Fatal: last"],
-  "the error of a restic that says it as JSON": [
+  "the last error of restic": [`${fatal("first")}${fatal("last")}`, "Fatal: last"],
+  "the error that restic prints as JSON": [
     '{"message_type":"exit_error","code":1,"message":"Fatal: a \\\\"b\\\\" c\\\\nmain.init"}\\n',
     'Fatal: a "b" c'
   ],
-  "what it tried again for, where it was cut off": [
+  "the reason of its retries if it was cancelled": [
     `${retry("early")}${retry("dial tcp: refused")}${fatal("unable to save: context canceled")}`,
     "dial tcp: refused"
   ],
-  "both, where both say something": [`${retry("timeout")}${fatal("no more tries")}`, "Fatal: no more tries; timeout"],
-  "any last line, where there is nothing else": ["panic: this\\n\\ngoroutine 1\\n\\n", "goroutine 1"],
-  "that there is nothing": ["", "restic ended with code 1 and without a message"],
-  "no user of a URL": [fatal("Get https://joe:hidden@host/x"), "Fatal: Get https://<redacted>@host/x"],
-  "no secret that it was given": [
+  "the error and the reason of its retries": [
+    `${retry("timeout")}${fatal("no more tries")}`,
+    "Fatal: no more tries; timeout"
+  ],
+  "the last line without an error": ["panic: this\\n\\ngoroutine 1\\n\\n", "goroutine 1"],
+  "the exit code without any output": ["", "restic ended with code 1 and without a message"],
+  "no user and password of a URL": [fatal("Get https://joe:hidden@host/x"), "Fatal: Get https://<redacted>@host/x"],
+  "no secret of its settings": [
     fatal(`${Mover.password} and s3cr3t-key and ${Mover.password}`),
     "Fatal: <redacted> and <redacted> and <redacted>"
   ],
   "no control characters": [fatal('a\\001b\\tc\\033[1m \\302\\205 "d" \\\\\\\\e\\177'), 'Fatal: a b c [1m "d" \\\\e'],
-  "no bytes that are no characters": [
+  "no invalid UTF-8": [
     fatal("\\377 \\303\\244 \\303 \\342\\202 \\342\\202\\254 \\360\\237\\214\\261 \\355\\240\\200 \\300\\257"),
     "Fatal: � ä � � € 🌱 ��� ��"
   ]

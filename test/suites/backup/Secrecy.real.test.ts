@@ -52,7 +52,7 @@ const everything = ({ cluster, namespace }: Scene.Scene) =>
   })
 
 Backups.real(
-  "No value of a Secret is in what anybody can read, and movers are admitted where pods are restricted",
+  "No readable object or log contains a value of a Secret, and movers are admitted in a restricted namespace",
   (scene) =>
     Effect.gen(function* () {
       const { cluster, namespace } = scene

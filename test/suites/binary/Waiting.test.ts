@@ -76,13 +76,13 @@ describe("A waiting program is alive, reports on /readyz what it waits for, and 
       reason: /^the cluster's settings are not read yet$/
     },
     {
-      name: "for a server that nobody starts",
+      name: "for a server that is down",
       kubeconfig: (home) => Effect.flatMap(Port.free, (port) => kubeconfigOf(home, `https://${Port.host}:${port}`)),
       check: "api-server",
       reason: /^https:\/\/127\.0\.0\.1:\d+ has not answered yet$/
     },
     {
-      name: "for a server that takes requests and answers none",
+      name: "for a server that does not answer requests",
       kubeconfig: (home) =>
         Effect.flatMap(
           serving(() => "silence"),

@@ -90,7 +90,7 @@ const uninstall = ({ kubectl }: Scene, { overlay }: Installation) =>
 
 describe("Installed by kubectl apply -k", () => {
   installed(
-    "the default overlay is a manager in a pod that reconciles both kinds, shows its metrics to who may see them, and goes without leaving anything",
+    "the default overlay reconciles both kinds in a pod, serves its metrics to authorized callers, and is removed completely",
     (scene) =>
       Effect.gen(function* () {
         const { cluster, install, log } = scene

@@ -146,6 +146,7 @@ describe("The check finds", () => {
     const source = `describe("MoverJob", () => {\n  test(\n    \`shortens ${"$"}{name} without collisions\`,\n    () => {})\n})\n`
     expect(Prose.ofTestNames(source)).toEqual(["MoverJob", "shortens X without collisions"])
     expect(Prose.ofTestNames(source).flatMap(Prose.hitsOfName)).toEqual([])
+    expect(Prose.ofTestNames('Backups.real("A claim is saved", (scene) => save(scene))')).toEqual(["A claim is saved"])
   })
 
   test("nothing in questions, in code and in ordinary sentences", () => {

@@ -110,11 +110,21 @@ export const hitsOfName = (name: string): ReadonlyArray<Hit> => [
   ...nameRules.flatMap(({ advice, pattern }) => (pattern.test(name) ? [{ found: name, advice }] : []))
 ]
 
+/** A string or a template, in two groups. */
+const text = String.raw`(?:"((?:[^"\\\n]|\\.)*)"|\`((?:[^\`\\]|\\.)*)\`)`
+
+/** A test or a group, and a call of another function with a name and a body, which may declare a test. */
+const tests = [
+  new RegExp(String.raw`\b(?:describe|test|it|live|effect|scene)(?:\.[a-z]+)?\(\s*${text}\s*,`, "g"),
+  new RegExp(String.raw`\b[\w.]+\(\s*${text},\s*(?:\([^()]*\)|\w+) =>`, "g")
+]
+
 /** The names of the tests and groups of a module. A value in a template counts as one word. */
-export const ofTestNames = (source: string): ReadonlyArray<string> =>
-  Array.from(
-    source.matchAll(
-      /\b(?:describe|test|it|live|effect|scene|both|placed|replicated|locked|onNode)(?:\.[a-z]+)?\(\s*(?:"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`)\s*,/g
-    ),
-    ([, plain, template]) => (plain ?? template ?? "").replaceAll(/\$\{[^}]*\}/g, "X")
+export const ofTestNames = (source: string): ReadonlyArray<string> => {
+  const names = tests.flatMap((each) =>
+    Array.from(source.matchAll(each), ([, plain, template]) =>
+      (plain ?? template ?? "").replaceAll(/\$\{[^}]*\}/g, "X")
+    )
   )
+  return [...new Set(names)]
+}

@@ -20,7 +20,7 @@ const waits = (exchanges: ReadonlyArray<Exchange>): ReadonlyArray<number> =>
 
 describe("A manager that gets TooManyRequests", () => {
   real(
-    "comes back when it was told to, does not come more often for it, and gets everything done",
+    "waits for Retry-After, sends few additional requests, and converges",
     (place) =>
       Effect.gen(function* () {
         const { manager, namespace } = place
@@ -58,7 +58,7 @@ describe("A manager that gets TooManyRequests", () => {
 
 describe("A manager whose connection is closed by GOAWAY now and then", () => {
   real(
-    "goes on over new connections: nothing fails, nothing is lost, nothing is done twice",
+    "continues on new connections without failures, lost changes or repeated writes",
     (place) =>
       Effect.gen(function* () {
         const { manager, proxy } = place

@@ -178,7 +178,7 @@ describe("A trace in Jaeger", () => {
     ["grpc", "grpc"]
   ] as const
   for (const [protocol, port] of protocols) {
-    Shared.real(`arrives by ${protocol} too`, (cluster) =>
+    Shared.real(`also arrives over ${protocol}`, (cluster) =>
       Effect.gen(function* () {
         yield* cluster.install(...definitions)
         const namespace = yield* cluster.namespace("tracing")
