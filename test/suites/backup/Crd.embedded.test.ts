@@ -20,10 +20,10 @@ const taken = ({ cluster, namespace }: Scene, kind: Crd.Kind, specs: ReadonlyArr
   )
 
 const refused = ({ cluster, namespace }: Scene, kind: Crd.Kind, specs: ReadonlyArray<Specs.Bad>) =>
-  Effect.forEach(specs, ({ field, says, spec }) =>
+  Effect.forEach(specs, ({ field, message, spec }) =>
     Effect.map(Crd.ask(cluster, namespace, kind, spec), (answer) => {
       expect([spec, answer]).toMatchObject([spec, { status: 422, fields: [field] }])
-      expect(answer.message).toContain(says)
+      expect(answer.message).toContain(message)
       // CEL reports this error if a rule has a bug.
       expect(answer.message).not.toContain("no such key")
     })
