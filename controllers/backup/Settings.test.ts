@@ -14,14 +14,14 @@ const read = (variables: { readonly [name: string]: string }) =>
   )
 const values = (variables: { readonly [name: string]: string }) => Either.getOrThrow(read(variables))
 
-test("What is not set, or empty, is as the defaults have it", () => {
+test("Settings use the defaults for unset and empty variables", () => {
   expect(values({})).toEqual(Settings.defaults)
   expect(values(Object.fromEntries(Object.values(Settings.variables).map(({ variable }) => [variable, ""])))).toEqual(
     Settings.defaults
   )
 })
 
-describe("Each variable is read", () => {
+describe("Settings read", () => {
   test("HOMEOSTAT_BACKUP_MOVER_IMAGE", () =>
     expect(values({ HOMEOSTAT_BACKUP_MOVER_IMAGE: "mirror/mover@sha256:0" }).moverImage).toBe("mirror/mover@sha256:0"))
   test("HOMEOSTAT_BACKUP_MAX_JOBS", () => expect(values({ HOMEOSTAT_BACKUP_MAX_JOBS: "3" }).maxJobs).toBe(3))
@@ -64,11 +64,11 @@ describe("Each variable is read", () => {
   ] as const) {
     test(variable, () => expect(values({ [variable]: value })[field]).toBe(value))
   }
-  test("and there is no other", () =>
+  test("no other variables", () =>
     expect(Object.keys(Settings.variables).sort()).toEqual(Object.keys(Settings.defaults).sort()))
 })
 
-describe("One that is wrong ends the start with one line that names it and says what to write", () => {
+describe("Settings reject", () => {
   for (const [variable, value, fix] of [
     ["HOMEOSTAT_BACKUP_MOVER_IMAGE", "a b", "must not contain spaces"],
     ["HOMEOSTAT_BACKUP_MAX_JOBS", "0", "must be a whole number, at least 1"],
@@ -103,10 +103,10 @@ describe("One that is wrong ends the start with one line that names it and says 
   }
 })
 
-test("Help says of each variable what holds without it", () => {
+test("The description of each setting ends with its default", () => {
   for (const { description } of Object.values(Settings.variables)) expect(description).toMatch(/ \(default \S+\)$/)
 })
 
-test("Three tries of a repository that does not answer are over within three minutes", () =>
+test("Three attempts against an unavailable repository end within three minutes", () =>
   // With the Job controller's delays of 10 and 20 seconds.
   expect(3 * Duration.toSeconds(Settings.defaults.preflightTimeout) + 30).toBeLessThanOrEqual(180))

@@ -34,7 +34,7 @@ const { defaults } = Settings
 const created = (spec: object, settings: Partial<Settings.Values> = {}) =>
   lines(Admission.ofBackup(stored(spec), undefined, Settings.of(settings)))
 
-describe("A Backup is denied in the words of its status", () => {
+describe("Admission denies a Backup with the message of its status", () => {
   const table: ReadonlyArray<readonly [object, string]> = [
     [
       { schedule: "61 * * * *" },
@@ -77,7 +77,7 @@ describe("A Backup is denied in the words of its status", () => {
   ]
   for (const [spec, line] of table) test(line, () => expect(created(spec)).toEqual([line]))
 
-  test("with all its errors at once", () =>
+  test("and reports all errors at once", () =>
     expect(created({ schedule: "61 * * * *", destination: "gs://b", retentionPolicy: "200y" })).toHaveLength(3))
   test("if the settings of the manager forbid its mover", () => {
     expect(created({ image: "other:1", podSecurityContext: undefined }, { images: ["registry.example.com/"] })).toEqual(
@@ -87,11 +87,11 @@ describe("A Backup is denied in the words of its status", () => {
       "spec.podSecurityContext.runAsUser: Forbidden: the manager's HOMEOSTAT_BACKUP_ALLOW_ROOT is false"
     ])
   })
-  test("not if the settings have a destination", () => {
+  test("unless the settings have a destination", () => {
     const destination = Either.getOrThrow(Destination.parse("s3://company"))
     expect(created({ destination: undefined }, { destination })).toEqual([])
   })
-  test("not at an update of another field: then its old error is a warning", () => {
+  test("but only warns of an old error if an update changes another field", () => {
     const old = stored({ schedule: "61 * * * *" })
     const update = (spec: object) => lines(Admission.ofBackup(stored(spec, old), old, defaults))
     const warning = 'Warning: invalid schedule: "61 * * * *" (minute "61" must be 0 to 59, as * or 1,2 or 1-5 or */2)'
@@ -105,35 +105,35 @@ describe("A Backup is denied in the words of its status", () => {
   })
 })
 
-describe("A Backup has a warning", () => {
-  test("if it deletes snapshots soon, in the words of its status", () => {
+describe("Admission warns of a Backup", () => {
+  test("that deletes snapshots soon, with the message of its status", () => {
     const { warnings } = Either.getOrThrow(Spec.parse(stored({ retentionPolicy: "1m" }), defaults))
     expect(warnings).toHaveLength(2)
     expect(created({ retentionPolicy: "1m" })).toEqual(warnings.map((text) => `Warning: ${text}`))
   })
-  test("if it never runs by itself", () => {
-    const says =
+  test("that never runs on its own", () => {
+    const warning =
       "Warning: startPolicy OnSchedule without schedule: the Backup runs only when its annotation backup.example.com/run changes"
-    expect(created({ schedule: undefined, startPolicy: "OnSchedule" })).toEqual([says])
+    expect(created({ schedule: undefined, startPolicy: "OnSchedule" })).toEqual([warning])
     expect(created({ schedule: undefined })).toEqual([])
     expect(created({ startPolicy: "OnSchedule" })).toEqual([])
   })
-  test("only once: an update of another field has none", () => {
+  test("only once: an update of another field has no warning", () => {
     const old = stored({ retentionPolicy: "1m" })
     expect(Admission.ofBackup(stored({ suspend: true }, old), old, defaults)).toEqual([])
   })
 })
 
-describe("An update that shortens the retention says what it deletes", () => {
+describe("Admission warns of an update that shortens the retention", () => {
   const status = { lastBackupTime: "2026-11-20T02:00:10Z" }
   const long = backup({ retentionPolicy: "30d" }, { status, creationTimestamp: "2026-06-01T00:00:00Z" })
   const update = (spec: object, old = long) => lines(Admission.ofBackup(stored(spec, old), old, defaults))
 
-  test("how many snapshots and days", () =>
+  test("with the number of deleted snapshots and days", () =>
     expect(update({ retentionPolicy: "20d" })).toEqual([
       "Warning: retentionPolicy 20d (before: 30d): the maintenance after the next successful run deletes about 10 of 30 snapshots of each volume, and leaves 19 days of 29 days"
     ]))
-  test("and that more than half of them are held", () =>
+  test("and announces that the deletion is held", () =>
     expect(update({ retentionPolicy: "7d" })).toEqual([
       "Warning: retentionPolicy 7d (before: 30d): the maintenance after the next successful run deletes about 23 of 30 snapshots of each volume, and leaves 6 days of 29 days. It first waits for the annotation backup.example.com/apply-retention"
     ]))
@@ -141,17 +141,17 @@ describe("An update that shortens the retention says what it deletes", () => {
     expect(update({ retentionPolicy: "150d" }, stored({ retentionPolicy: undefined }, long))).toEqual([
       "Warning: retentionPolicy 150d (before: none): the maintenance after the next successful run deletes about 23 of 173 snapshots of each volume, and leaves 149 days of 172 days"
     ]))
-  test("with numbers", () =>
+  test("with keepDaily", () =>
     expect(
       update({ retention: { keepDaily: 20 } }, stored({ retentionPolicy: "1d", retention: { keepDaily: 30 } }, long))
     ).toEqual([
       "Warning: retention.keepDaily 20 (before: 30): the maintenance after the next successful run deletes about 10 of 30 snapshots of each volume, and leaves 19 days of 29 days"
     ]))
-  test("without a schedule that tells the times of the snapshots", () =>
+  test("without numbers, if the Backup has no schedule", () =>
     expect(update({ retentionPolicy: "7d" }, stored({ schedule: undefined }, long))).toEqual([
       "Warning: retentionPolicy 7d (before: 30d): the maintenance after the next successful run deletes snapshots that are more than 7 days older than the newest one"
     ]))
-  test("but nothing else", () => {
+  test("and not of other updates", () => {
     expect(update({ retentionPolicy: "60d" })).toEqual([])
     expect(update({ retentionPolicy: undefined })).toEqual([])
     expect(update({ retentionPolicy: "7d", retention: { keepLast: 100 } })).toEqual([])
@@ -163,7 +163,7 @@ describe("An update that shortens the retention says what it deletes", () => {
   })
 })
 
-test("A deletion that deletes the snapshots has a warning", () => {
+test("Admission warns of a deletion that deletes the snapshots", () => {
   const deletion = (spec: object, of?: Parameters<typeof backup>[1]) =>
     lines(Admission.ofDeletion(stored(spec, backup({}, of))))
   expect(deletion({})).toEqual([])
@@ -177,7 +177,7 @@ test("A deletion that deletes the snapshots has a warning", () => {
   expect(deletion({ deletionPolicy: "Delete" }, { annotations })).toEqual([])
 })
 
-test("Admission denies a new Backup if, and only if, the controller reports an error that only a change can fix", () =>
+test("Admission denies a new Backup exactly if the controller reports a permanent error", () =>
   FastCheck.assert(
     FastCheck.property(
       FastCheck.record({
@@ -257,14 +257,14 @@ const restore = (spec: object = {}, annotations?: { readonly [name: string]: str
     } as Parameters<typeof Restore.decode>[0])
   )
 
-describe("A Restore", () => {
+describe("Admission of a Restore", () => {
   const found = (spec: object, settings: Partial<Settings.Values> = {}) =>
     lines(Admission.ofRestore(restore(spec), Settings.of(settings)))
-  test("without faults has no findings", () => {
+  test("accepts a valid Restore", () => {
     expect(found({})).toEqual([])
     expect(found({ asOf: "2026-11-20T08:00:00Z", mode: "Overlay", inUse: "Allow" })).toEqual([])
   })
-  test("is denied if the settings of the manager forbid its mover", () => {
+  test("denies it if the settings of the manager forbid its mover", () => {
     expect(found({ image: "other:1" }, { images: ["registry.example.com/"] })).toEqual([
       "spec.image: Forbidden: the manager's HOMEOSTAT_BACKUP_IMAGES allows registry.example.com/"
     ])
@@ -272,7 +272,7 @@ describe("A Restore", () => {
       "spec.podSecurityContext.runAsUser: Forbidden: the manager's HOMEOSTAT_BACKUP_ALLOW_ROOT is false"
     ])
   })
-  test("has warnings", () => {
+  test("warns of deprecated fields and times in the future", () => {
     expect(found({ overwrite: true })).toEqual([
       "Warning: spec.overwrite is deprecated (write spec.mode: Overlay and spec.inUse: Allow)"
     ])
@@ -282,9 +282,9 @@ describe("A Restore", () => {
   })
 })
 
-describe("The user that created a Restore", () => {
+describe("The annotation requested-by", () => {
   const key = "backup.example.com/requested-by"
-  test("is recorded, unless the annotation is set", () => {
+  test("is set to the user that creates the Restore, unless the user sets it", () => {
     const patch = { metadata: { annotations: { [key]: "ann" } } }
     expect(Admission.requestedBy(restore(), "ann")).toEqual(patch)
     expect(Admission.requestedBy(restore({}, { other: "x" }), "ann")).toEqual(patch)
@@ -318,13 +318,13 @@ describe("The user that created a Restore", () => {
     evaluate(Admission.requestedByRule.expression, now, old) === true
       ? undefined
       : evaluate(Admission.requestedByRule.messageExpression, now, old)
-  test("cannot be forged", () => {
+  test("cannot contain another user", () => {
     for (const by of [undefined, "", "ann"]) expect(denied(by)).toBeUndefined()
     expect(denied("bob")).toBe(
       'metadata.annotations[backup.example.com/requested-by]: Invalid value: "bob": must be "ann", the user that creates the Restore'
     )
   })
-  test("never changes", () => {
+  test("is immutable", () => {
     for (const by of [undefined, "ann", "bob"]) expect(denied(by, { by })).toBeUndefined()
     for (const [now, old] of [
       ["ann", "bob"],
@@ -339,7 +339,7 @@ describe("The user that created a Restore", () => {
   })
 })
 
-test("A manager that does not answer blocks no Backup, and the API server itself protects the annotation", () => {
+test("The webhooks fail open, and the policy for requested-by fails closed", () => {
   const [backups, restores, defaulted, protection] = Admission.admission
   for (const { hooks } of [backups, restores, defaulted]) {
     expect(hooks.length).toBeGreaterThan(0)

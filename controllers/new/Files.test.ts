@@ -44,7 +44,7 @@ describe("The modules of a new controller", () => {
     expect(Array.from(new Set(found)).toSorted()).toEqual(Array.from(Names.used))
   })
 
-  test("do not have the file name of a kind, also on a file system without case", () => {
+  test("never have the file name of a kind, even on a case-insensitive file system", () => {
     const others = modules.map(([path]) => basename(path, ".ts")).filter((one) => one !== kind && !one.includes("."))
     expect(others).not.toBeEmpty()
     for (const one of others) expect(Either.isLeft(Names.kindOf(one.toUpperCase()))).toBe(true)

@@ -9,17 +9,17 @@ const imported = `import { webapp } from "@homeostat/webapp"`
 const added = `import { controller as cache } from "@homeostat/cache"`
 
 const lists: ReadonlyArray<readonly [what: string, before: string, after: string]> = [
-  ["in one line", "controllers: [webapp]", "controllers: [webapp, cache]"],
-  ["without any entry", "controllers: []", "controllers: [cache]"],
-  ["with a comment alone", "controllers: [ /* none */ ]", "controllers: [cache /* none */ ]"],
-  ["in lines of its own", "controllers: [\n    webapp,\n  ]", "controllers: [\n    webapp, cache,\n  ]"],
+  ["on one line", "controllers: [webapp]", "controllers: [webapp, cache]"],
+  ["with no entries", "controllers: []", "controllers: [cache]"],
+  ["with only a comment", "controllers: [ /* none */ ]", "controllers: [cache /* none */ ]"],
+  ["on several lines", "controllers: [\n    webapp,\n  ]", "controllers: [\n    webapp, cache,\n  ]"],
   [
     "with comments and brackets in them",
     'controllers: [\n    // the first ]\n    webapp, // and "the [last\n  ]',
     'controllers: [\n    // the first ]\n    webapp, cache, // and "the [last\n  ]'
   ],
   ["with calls", 'controllers: [made("]"), ...others()]', 'controllers: [made("]"), ...others(), cache]'],
-  ["that is constant", "controllers: [webapp] as const", "controllers: [webapp, cache] as const"],
+  ["with as const", "controllers: [webapp] as const", "controllers: [webapp, cache] as const"],
   ["under a quoted name", '"controllers": [webapp]', '"controllers": [webapp, cache]']
 ]
 
@@ -30,15 +30,15 @@ const add = (text: string) => Listing.add(text, Listing.ofController(names))
 
 const refusal = (text: string) => Either.getOrUndefined(Either.flip(add(text)))
 
-describe("A controller is added to the list of main.ts", () => {
+describe("Listing adds a controller to the list in main.ts", () => {
   for (const [what, before, after] of lists) {
-    test(`${what}, and all other text stays the same`, () => {
+    test(`${what}, and keeps all other text`, () => {
       const expected = written(after).replace(imported, `${imported}\n${added}`)
       expect(add(written(before))).toEqual(Either.right(expected))
     })
   }
 
-  test("under another name if its own is taken or not valid for a variable", () => {
+  test("under another name if its own is taken or a reserved word", () => {
     const taken = Either.getOrThrow(add(written("controllers: [webapp]", "const cache = 1\n")))
     expect(taken).toContain("{ controller as cacheController }")
     expect(taken).toContain("[webapp, cacheController]")
@@ -51,7 +51,7 @@ describe("A controller is added to the list of main.ts", () => {
     }
   })
 
-  test("unless there is none, or several: then the result is the line to add", () => {
+  test("and reports the line to add if there is no list, or several", () => {
     const line = `\`${added}\`, and cache in the list`
     for (const list of ["controllers: all", "others: [webapp]", 'text: "controllers: [webapp]"']) {
       expect(refusal(written(list))).toStartWith("has no list")
@@ -62,21 +62,25 @@ describe("A controller is added to the list of main.ts", () => {
     expect(refusal("export const p = { controllers: [] }")).toStartWith("has no list")
   })
 
-  test("unless the file is not TypeScript, or imports a module of that name", () => {
+  test("unless the file is invalid TypeScript, or already imports the module", () => {
     expect(refusal(written("controllers: [webapp"))).toStartWith("is not TypeScript (")
     expect(refusal(written("controllers: []", added))).toContain("take that line out first")
   })
 })
 
-describe("Webhooks are added to the list of main.ts", () => {
+describe("Listing adds webhooks to the list in main.ts", () => {
   const addWebhooks = (text: string) => Listing.add(text, Listing.ofWebhooks(names))
   const line = `import { admission as cacheAdmission } from "@homeostat/cache/admission"`
 
   const cases: ReadonlyArray<readonly [what: string, before: string, after: string]> = [
-    ["of webhooks", "controllers: [a], webhooks: [...one]", "controllers: [a], webhooks: [...one, ...cacheAdmission]"],
-    ["without any entry", "webhooks: [], controllers: [a]", "webhooks: [...cacheAdmission], controllers: [a]"],
     [
-      "that the program did not have",
+      "with other webhooks",
+      "controllers: [a], webhooks: [...one]",
+      "controllers: [a], webhooks: [...one, ...cacheAdmission]"
+    ],
+    ["with no entries", "webhooks: [], controllers: [a]", "webhooks: [...cacheAdmission], controllers: [a]"],
+    [
+      "and creates the list if there is none",
       "controllers: [a] as const",
       "controllers: [a] as const,\n  webhooks: [...cacheAdmission]"
     ]
@@ -89,12 +93,12 @@ describe("Webhooks are added to the list of main.ts", () => {
     )
   }
 
-  test("under another name if theirs is taken", () => {
+  test("under another name if their own is taken", () => {
     const both = written("controllers: []", "const cacheAdmission = 1, cacheAdmission2 = 1\n")
     expect(Either.getOrThrow(addWebhooks(both))).toContain("webhooks: [...cacheAdmission3]")
   })
 
-  test("unless the list is made elsewhere: then the result is the line to add", () => {
+  test("and reports the line to add if the list is not a literal", () => {
     const reason = Either.getOrUndefined(Either.flip(addWebhooks(written("controllers: [], webhooks: all"))))
     expect(reason).toStartWith("has no list `webhooks: [ … ]` to put the webhooks into")
     expect(reason).toEndWith(`\`${line}\`, and ...cacheAdmission in the list`)

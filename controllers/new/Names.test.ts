@@ -34,7 +34,7 @@ describe("A new controller", () => {
   }
 
   for (const kind of ["Map", "Promise", "Deployment", "Effect", "Status", "CHILDREN"]) {
-    test(`cannot have the kind ${kind}, which its modules already use`, () =>
+    test(`cannot have the kind ${kind}, because its modules use this name`, () =>
       expect(refusal(Names.kindOf(kind))).toEndWith("choose another kind"))
   }
 

@@ -37,14 +37,14 @@ test("${one} gets a Deployment with its image and replicas, and becomes ready", 
     expect(spec?.template.spec?.containers[0]?.image).toBe("nginx:1.27")
   }))
 
-test("the controller scales a Deployment back", () =>
+test("the controller reverts a manual scale of the Deployment", () =>
   Effect.gen(function* () {
     yield* created
     yield* Client.patch(Deployment, key, Patch.merge({ spec: { replicas: 0 } }))
     yield* eventually("it has its replicas", Client.get(Deployment, key), ({ spec }) => spec?.replicas === 2)
   }))
 
-test("the controller creates a deleted Deployment again, and a deleted ${kind} takes its Deployment with it", () =>
+test("the controller recreates a deleted Deployment, and deleting the ${kind} deletes its Deployment", () =>
   Effect.gen(function* () {
     yield* created
     const { metadata } = yield* Client.get(Deployment, key)
@@ -99,7 +99,7 @@ const conditionsOf = (status: ${kind}Status) =>
   Object.fromEntries((status.conditions ?? []).map(({ status, type }) => [type, status]))
 
 describe("${one.replace(/^a/, "A")}", () => {
-  test("is ready when all pods run the present spec, and says of which generation that is", () => {
+  test("is ready when all pods run the current spec, with the observed generation", () => {
     const status = observe(object(), deployment(all), now)
     expect(conditionsOf(status)).toEqual({ Ready: "True" })
     expect(status).toMatchObject({ observedGeneration: 3, readyReplicas: 2 })
@@ -107,16 +107,16 @@ describe("${one.replace(/^a/, "A")}", () => {
 
   for (const [why, status] of [
     ["the Deployment has no status yet", undefined],
-    ["the Deployment speaks of an older spec", { ...all, observedGeneration: 1 }],
+    ["the Deployment has observed an older spec", { ...all, observedGeneration: 1 }],
     ["a pod is not available", { ...all, availableReplicas: 1 }],
-    ["a pod of the older spec is there", { ...all, replicas: 3 }]
+    ["a pod of the older spec still exists", { ...all, replicas: 3 }]
   ] as const) {
-    test(\`is on its way there while \${why}\`, () => {
+    test(\`is reconciling while \${why}\`, () => {
       expect(conditionsOf(observe(object(), deployment(status), now))).toEqual({ Ready: "False", Reconciling: "True" })
     })
   }
 
-  test("keeps the time of a condition that stays as it is", () => {
+  test("keeps the transition time of an unchanged condition", () => {
     const first = observe(object(), deployment(all), now)
     expect(observe(object(first), deployment(all), "2026-11-20T10:00:00Z")).toEqual(first)
   })

@@ -57,8 +57,8 @@ const wrote = (write: Partial<WriteOutcome>): Exchange =>
     }
   })
 
-describe("the root of an attempt's trace", () => {
-  test("says what was reconciled, why, and what came of it", () => {
+describe("The root span of an attempt", () => {
+  test("has the object, the triggers and the result as attributes", () => {
     const object: KubernetesObject & { readonly status: unknown } = {
       apiVersion: "example.com/v1",
       kind: "Widget",
@@ -111,7 +111,7 @@ describe("the root of an attempt's trace", () => {
     })
   })
 
-  test("knows no observed generation of a status that holds something else", () => {
+  test("ignores an observedGeneration that is not a number", () => {
     for (const status of [{ observedGeneration: "2" }, {}, null, 3, undefined]) {
       const metadata = { name: "a", uid: "u", resourceVersion: "7", creationTimestamp: "" }
       const object: KubernetesObject & { readonly status: unknown } = { metadata, status }
@@ -119,7 +119,7 @@ describe("the root of an attempt's trace", () => {
     }
   })
 
-  test("leaves out what is not known: of an object that is gone or has no namespace, of a run that no change asked for", () => {
+  test("omits unknown attributes: of a deleted object, without a namespace, without a change", () => {
     const { attributes } = completed({
       key: "a",
       object: undefined,
@@ -159,26 +159,31 @@ describe("the root of an attempt's trace", () => {
   const again: Attempt["next"] = { _tag: "Run", afterMillis: 5 }
   const table: ReadonlyArray<readonly [string, Pick<Attempt, "outcome" | "next">, AttemptTrace.Result, string?]> = [
     ["succeeded", { outcome: Outcome.Done(), next: { _tag: "Wait" } }, "success"],
-    ["asked to run again", { outcome: Outcome.Requeue({}), next: again }, "requeue"],
-    ["asked once too often", { outcome: Outcome.Requeue({}), next: { _tag: "GiveUp" } }, "given_up"],
-    ["found its object gone", { outcome: Outcome.Vanished(), next: { _tag: "Wait" } }, "skipped"],
-    ["was cut off", { outcome: Outcome.Interrupted(), next: { _tag: "Wait" } }, "interrupted", "Interrupted"],
+    ["requested a requeue", { outcome: Outcome.Requeue({}), next: again }, "requeue"],
+    ["requested one requeue too many", { outcome: Outcome.Requeue({}), next: { _tag: "GiveUp" } }, "given_up"],
+    ["found no object", { outcome: Outcome.Vanished(), next: { _tag: "Wait" } }, "skipped"],
+    ["was interrupted", { outcome: Outcome.Interrupted(), next: { _tag: "Wait" } }, "interrupted", "Interrupted"],
     ["failed", { outcome: failed(new RangeError("x")), next: again }, "retryable", "RangeError"],
     ["failed with a tag", { outcome: failed({ _tag: "Odd" }), next: again }, "retryable", "Odd"],
-    ["failed with a word", { outcome: failed("no"), next: again }, "retryable", "string"],
-    ["came second", { outcome: failed(conflict), next: again }, "conflict", "Conflict"],
+    ["failed with a string", { outcome: failed("no"), next: again }, "retryable", "string"],
+    ["had a conflict", { outcome: failed(conflict), next: again }, "conflict", "Conflict"],
     [
-      "found no API server for the last time",
+      "could not reach the API server for the last time",
       { outcome: Outcome.Unreachable({ error: unreachable }), next: { _tag: "GiveUp" } },
       "given_up",
       "Transport"
     ],
     ["failed with an object", { outcome: failed({}), next: again }, "retryable", "Object"],
-    ["failed with a bare object", { outcome: failed(Object.create(null)), next: again }, "retryable", "Object"],
-    ["failed with an instance", { outcome: failed(new Map()), next: again }, "retryable", "Map"],
+    [
+      "failed with an object without a prototype",
+      { outcome: failed(Object.create(null)), next: again },
+      "retryable",
+      "Object"
+    ],
+    ["failed with an instance of a class", { outcome: failed(new Map()), next: again }, "retryable", "Map"],
     ["failed for the last time", { outcome: failed(conflict), next: { _tag: "GiveUp" } }, "given_up", "Conflict"],
     [
-      "found no server",
+      "could not reach the API server",
       { outcome: Outcome.Unreachable({ error: unreachable }), next: again },
       "retryable",
       "Transport"
@@ -190,7 +195,7 @@ describe("the root of an attempt's trace", () => {
       "TerminalError"
     ],
     [
-      "failed permanently, for a reason that is known",
+      "failed permanently with a cause",
       {
         outcome: Outcome.Terminal({ error: new TerminalError({ message: "x", cause: unreachable }) }),
         next: { _tag: "Wait" }
@@ -207,13 +212,13 @@ describe("the root of an attempt's trace", () => {
     })
   }
 
-  test("says how many spans there was no room for", () => {
+  test("has the number of dropped spans", () => {
     const root = rootOf()
     root.recording.dropped = 3
     expect(completed({ root }).attributes["reconcile.dropped_spans"]).toBe(3)
   })
 
-  test("is told once, however often it is asked for, and not at all where nothing is traced", () => {
+  test("is completed once, and does not exist without tracing", () => {
     const attempt = traced({ triggers: [change()] })
     const recording = AttemptTrace.complete(attempt)
     expect(AttemptTrace.complete(attempt)).toBe(recording)
@@ -223,8 +228,8 @@ describe("the root of an attempt's trace", () => {
   })
 })
 
-describe("the wait in the queue", () => {
-  test("is a span beneath the root, from ready to running, though the trace is full", () => {
+describe("The queue wait span", () => {
+  test("is a child of the root, even if the trace is full", () => {
     const root = rootOf()
     const more = () => root.recording.span("step", root.parent, start)
     for (let span = 0; span < 2 * Recording.mostSpans; span++) more()
@@ -235,14 +240,14 @@ describe("the wait in the queue", () => {
     expect(wait.status).toMatchObject({ _tag: "Ended", startTime: start - 7_500_000n, endTime: start })
   })
 
-  test("never begins after the reconcile, whatever the machine's time was set to meanwhile", () => {
+  test("never starts after the reconcile, even if the clock was changed", () => {
     const { attributes, wait } = completed({ queuedAt: 5000, startedAt: 10, triggers: [change({ at: 5000 })] })
     expect(wait.status.startTime).toBe(start)
     expect(attributes["reconcile.queue.wait_ms"]).toBe(0)
     expect(attributes["reconcile.event.age_ms"]).toBe(0)
   })
 
-  test("has each trigger as an event, at its time and with its facts", () => {
+  test("has each trigger as an event with its time and attributes", () => {
     const { wait } = completed({ triggers: [change({ at: 4 }), { kind: "retry", at: 2 }] })
     expect(wait.events).toEqual([
       {
@@ -266,7 +271,7 @@ describe("the wait in the queue", () => {
   })
 })
 
-describe("the links of the root", () => {
+describe("The links of the root span", () => {
   const linksOf = (...triggers: ReadonlyArray<TriggerEvent>) => {
     const { root, wait } = completed({ triggers })
     return root.links.map(({ attributes, span }) => ({
@@ -277,7 +282,7 @@ describe("the links of the root", () => {
   }
   const there = `${"b".repeat(32)} ${"c".repeat(16)}`
 
-  test("are one for every trigger: to what made it happen, or to the wait where that is not known", () => {
+  test("lead from each trigger to its cause, or to the queue wait if the cause is unknown", () => {
     expect(
       linksOf(
         change(),
@@ -301,7 +306,7 @@ describe("the links of the root", () => {
     ])
   })
 
-  test("never lead to a span that can't be", () => {
+  test("ignore invalid traceparents", () => {
     const zeros = `00-${"0".repeat(32)}-${"0".repeat(16)}-01`
     for (const traceparent of ["", "nonsense", zeros]) {
       expect(linksOf(change({ traceparent }))).toEqual([{ to: "wait", relation: undefined, kind: "watch.modified" }])

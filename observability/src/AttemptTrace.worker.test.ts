@@ -60,9 +60,9 @@ const linksOf = (attempt: Attempt | undefined) => {
 const makesConfigMap = (owner: Widget) =>
   Owned.apply(owner, ConfigMap, { metadata: { name: owner.metadata.name }, data: { size: String(owner.spec.size) } })
 
-describe("a trace", () => {
+describe("The trace of an attempt", () => {
   effect(
-    "has what a reconcile did: its finalizer, its children, its requests, its events, its status, and the author's own steps",
+    "contains the finalizer, children, requests, events, status and the spans of the reconcile function",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -108,7 +108,7 @@ describe("a trace", () => {
   )
 
   effect(
-    "tells of each write which version it found, which it made, and whether that is another one",
+    "contains the resource versions before and after each write, and whether they differ",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -130,24 +130,24 @@ describe("a trace", () => {
             changed: write?.changed,
             before: span?.attributes.get("k8s.object.resource_version.before"),
             after: span?.attributes.get("k8s.object.resource_version.after"),
-            told: span?.attributes.get("k8s.write.changed"),
+            recorded: span?.attributes.get("k8s.write.changed"),
             manager: span?.attributes.get("k8s.field_manager"),
             status: span?.attributes.get("http.response.status_code")
           }))
         expect(of(attempts[0])).toEqual([
-          { changed: true, before: undefined, after: `${first + 1}`, told: true, manager: "widgets", status: 201 },
-          { changed: true, before: `${first}`, after: `${first + 2}`, told: true, manager: "widgets", status: 200 }
+          { changed: true, before: undefined, after: `${first + 1}`, recorded: true, manager: "widgets", status: 201 },
+          { changed: true, before: `${first}`, after: `${first + 2}`, recorded: true, manager: "widgets", status: 200 }
         ])
         const repair = attempts.find(({ corrections }) => corrections.some(({ reason }) => reason === "drift"))
         expect(of(repair)).toEqual([
-          { changed: true, before: changed, after: repaired, told: true, manager: "widgets", status: 200 }
+          { changed: true, before: changed, after: repaired, recorded: true, manager: "widgets", status: 200 }
         ])
       }).pipe(traced())
     )
   )
 
   effect(
-    "has a link for every trigger that met in one reconcile, and says how many more there were",
+    "has a link for each trigger up to 10, and the number of dropped links",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -172,7 +172,7 @@ describe("a trace", () => {
   )
 
   effect(
-    "of a failing object is linked to the one before, and so is one that was asked for",
+    "is linked to the previous attempt after a failure or a requeue",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -194,7 +194,7 @@ describe("a trace", () => {
   )
 
   effect(
-    "of a reconcile that was cut off is no success",
+    "has the result interrupted if the reconcile was interrupted",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -209,7 +209,7 @@ describe("a trace", () => {
   )
 
   effect(
-    "is found from the Kubernetes Event that was recorded in it, and a series keeps the first one's",
+    "is in the annotation of the Kubernetes Event that it recorded first",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -236,7 +236,7 @@ describe("a trace", () => {
   )
 
   effect(
-    "is not made where nothing is traced: no span, no header, no annotation, and an entry of each request all the same",
+    "does not exist without tracing: there are no spans, headers and annotations, only exchanges",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -267,7 +267,7 @@ describe("a trace", () => {
 /** The trace of another program. */
 const foreign = `00-${"b".repeat(32)}-${"c".repeat(16)}-01`
 
-describe("a change that says what caused it", () => {
+describe("A change with a trace annotation", () => {
   const reactions = (propagation: Tracing.Propagation) =>
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
@@ -293,7 +293,7 @@ describe("a change that says what caused it", () => {
       }).pipe(traced(propagation))
     )
 
-  effect("is linked to its cause, when it brings it", reactions("link"))
-  effect("goes on with the trace of its cause, where that is wanted", reactions("parent"))
-  effect("is not looked at where that is not wanted", reactions("off"))
+  effect("is linked to the trace of its cause with propagation link", reactions("link"))
+  effect("continues the trace of its cause with propagation parent", reactions("parent"))
+  effect("is ignored with propagation off", reactions("off"))
 })

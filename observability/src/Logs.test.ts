@@ -37,11 +37,11 @@ const listening =
 
 const about = HashMap.make(["object", "Widget shop/cart"], ["controller", "widgets"], ["attempt", 2])
 
-describe("a line for machines", () => {
+describe("A JSON line", () => {
   const line = (over: Partial<Logger.Logger.Options<unknown>>) => Logs.json.log(options(over))
   const read = (over: Partial<Logger.Logger.Options<unknown>>): unknown => JSON.parse(line(over))
 
-  test("is one JSON object, with what it is about as fields beside the message", () => {
+  test("is one object with the annotations as fields", () => {
     expect(read({ logLevel: LogLevel.Warning, annotations: about })).toEqual({
       time: "2026-11-20T14:05:31.042Z",
       level: "warn",
@@ -54,12 +54,12 @@ describe("a line for machines", () => {
       attempt: 2
     })
   })
-  test("stays one line, whatever it says", () => {
+  test("never contains a line break", () => {
     const message = ["first\nsecond", { nested: ["a\nb"] }]
     expect(line({ message })).not.toContain("\n")
     expect(read({ message })).toMatchObject({ msg: 'first\nsecond {"nested":["a\\nb"]}' })
   })
-  test("says what an error says, as message, annotation or cause", () => {
+  test("contains the message of an error in the message, annotations or cause", () => {
     expect(read({ message: ["A listener threw", new Error("boom")] })).toMatchObject({
       msg: "A listener threw Error: boom"
     })
@@ -70,27 +70,27 @@ describe("a line for machines", () => {
       stacktrace: expect.stringMatching(/^Error: boom\n +at /)
     })
   })
-  test("keeps to itself what is secret, in message, annotation or cause", () => {
+  test("redacts secrets in the message, annotations and cause", () => {
     const secret = { kind: "Secret", data: { key: "aHVudGVyMg==" } }
     const cause = Cause.fail(new Error("refused: Bearer hunter2-hunter2"))
     const written = line({ message: ["read", secret], annotations: HashMap.make(["secret", secret]), cause })
     expect(written).not.toMatch(/aHVudGVyMg|hunter2/)
     expect(written).toContain("<redacted>")
   })
-  test("keeps to itself what is called like a secret, however short it is", () => {
+  test("redacts annotations with secret names, however short their values are", () => {
     const annotations = HashMap.make(["password", "hunter2"], ["tokens", 3], ["secretName", "a"])
     expect(read({ annotations })).toMatchObject({ password: "<redacted>", tokens: 3, secretName: "a" })
     const pretty = Logs.pretty({ colour: false }).log(options({ annotations }))
     expect(pretty).toContain("password=<redacted>")
     expect(pretty).not.toContain("hunter2")
   })
-  test("does not fail for what JSON has no words for", () => {
+  test("accepts values that JSON does not support", () => {
     const circular: { self?: unknown } = {}
     circular.self = circular
     expect(read({ message: ["a", 1n, undefined, circular] })).toMatchObject({ msg: expect.stringContaining("a 1") })
     expect(read({ annotations: HashMap.make(["big", 1n], ["circular", circular]) })).toMatchObject({ big: "1" })
   })
-  test("is cut, and so takes no time over a text of a megabyte", () => {
+  test("is truncated, and so a message of 1 MB takes little time", () => {
     const begun = process.cpuUsage()
     for (const message of ["a.".repeat(500_000), "eyJaaaaa-".repeat(111_000)]) {
       const written = line({ message, annotations: HashMap.make(["note", message]) })
@@ -99,13 +99,13 @@ describe("a line for machines", () => {
     }
     expect(process.cpuUsage(begun).user / 1000).toBeLessThan(200)
   })
-  test("hides a secret whose name is in another part of the message, or that the cut goes through", () => {
+  test("redacts a secret that spans two parts of the message, or the limit", () => {
     expect(read({ message: ["sent Bearer", "hunter2-hunter2"] })).toMatchObject({ msg: "sent Bearer <redacted>" })
     const token = `eyJ${"a".repeat(100)}.${"b".repeat(300)}.${"c".repeat(2000)}`
     const written = line({ message: `${"x ".repeat(4090)}${token}` })
     expect(written).not.toContain("eyJ")
   })
-  test("has no character that a terminal obeys", () => {
+  test("contains no control characters", () => {
     const message = "a\u001b[2Jb\u009b2Jc\u202ed\u2028e\u007f"
     const written = line({ message })
     expect(written).not.toMatch(/[\p{Cc}\u2028\u202e]/u)
@@ -118,13 +118,13 @@ describe("a line for machines", () => {
     expect(fields("Node a")).not.toHaveProperty("namespace")
     for (const other of ["a", "two words more", "a b/c/d"]) expect(fields(other)).not.toHaveProperty("name")
   })
-  test("keeps its own fields, though an annotation has the same name", () => {
+  test("keeps its own fields if an annotation has the same name", () => {
     const annotations = HashMap.make(["msg", "mine"], ["level", "mine"], ["time", "mine"])
     expect(read({ annotations })).toMatchObject({ msg: "Reconciled", level: "info", time: "2026-11-20T14:05:31.042Z" })
   })
 })
 
-describe("a line inside of a trace", () => {
+describe("A line in a trace", () => {
   const written = (effect: Effect.Effect<unknown>, format: Logs.Format = "json") => {
     const lines: Array<string> = []
     const logger = format === "json" ? Logs.json : Logs.pretty({ colour: false })
@@ -137,7 +137,7 @@ describe("a line inside of a trace", () => {
     <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
       effect.pipe(Effect.withParentSpan(span), Effect.withTracer(Recording.tracer))
 
-  effect("names the trace, and the span that it was written in", () =>
+  effect("has the trace id and the id of the current span", () =>
     Effect.gen(function* () {
       const span = root()
       const [first, second] = yield* written(
@@ -153,7 +153,7 @@ describe("a line inside of a trace", () => {
       expect(pretty).toContain(`trace_id=${span.traceId} span_id=${span.spanId}`)
     })
   )
-  effect("names the ones that it says itself, as the line about an attempt does whose trace has ended", () =>
+  effect("has the ids in its annotations, for a trace that has ended", () =>
     Effect.gen(function* () {
       const [line] = yield* written(
         Effect.annotateLogs(Effect.logInfo("Reconciled"), { trace_id: "a", span_id: "b" }).pipe(within(root()))
@@ -161,7 +161,7 @@ describe("a line inside of a trace", () => {
       expect(JSON.parse(line ?? "")).toMatchObject({ trace_id: "a", span_id: "b" })
     })
   )
-  effect("is an event of the span, with what it says and nothing secret", () =>
+  effect("becomes an event of the span, with secrets redacted", () =>
     Effect.gen(function* () {
       const span = root()
       const secret = { kind: "Secret", data: { key: "aHVudGVyMg==" } }
@@ -179,7 +179,7 @@ describe("a line inside of a trace", () => {
       expect(span.events[0]?.attributes).not.toHaveProperty("controller")
     })
   )
-  effect("names none where nothing is recorded, though there are spans", () =>
+  effect("has no ids if the span is not recorded", () =>
     Effect.gen(function* () {
       const span = Tracer.externalSpan({ traceId: "0".repeat(32), spanId: "0".repeat(16) })
       const lines = yield* written(
@@ -194,11 +194,11 @@ describe("a line inside of a trace", () => {
   )
 })
 
-describe("a line for people", () => {
+describe("A pretty line", () => {
   const line = (over: Partial<Logger.Logger.Options<unknown>>, colour = false) =>
     Logs.pretty({ colour }).log(options(over))
 
-  test("has time, level and message in columns, and then what it is about", () => {
+  test("has the time, level and message in columns, followed by the annotations", () => {
     expect(line({})).toBe("14:05:31.042Z INFO  Reconciled")
     const text = line({ logLevel: LogLevel.Error, annotations: about })
     expect(text).toStartWith("14:05:31.042Z ERROR Reconciled ")
@@ -206,23 +206,23 @@ describe("a line for people", () => {
     expect(text).toContain(" controller=widgets")
     expect(text).toContain(" attempt=2")
   })
-  test("quotes what could be read wrongly", () => {
+  test("quotes ambiguous values", () => {
     const annotations = HashMap.make(["a", "x=y"], ["b", 'say "so"'], ["c", ""])
     for (const field of ['a="x=y"', 'b="say \\"so\\""', 'c=""']) expect(line({ annotations })).toContain(field)
   })
-  test("says what an error says", () => {
+  test("contains the message of an error", () => {
     expect(line({ message: ["A listener threw", new Error("boom")] })).toEndWith("A listener threw Error: boom")
   })
-  test("names an object once", () => {
+  test("names its object once", () => {
     expect(line({ annotations: HashMap.make(["object", "WebApp shop/cart"]) })).toEndWith(' object="WebApp shop/cart"')
     expect(line({ annotations: HashMap.make(["name", "cart"]) })).toEndWith(" name=cart")
   })
-  test("puts what takes several lines below", () => {
+  test("puts the stack trace below", () => {
     expect(line({ annotations: HashMap.make(["error", "boom"], ["stacktrace", "Error: boom\n    at x"]) })).toEndWith(
       "\n    Error: boom\n        at x"
     )
   })
-  test("has no character of others that a terminal obeys, and none of their lines looks like one of ours", () => {
+  test("escapes control characters, and never lets a message look like another line", () => {
     const message = "a\u001b[2Jb\r\n14:05:31.042 INFO  Reconciled \u009b2J\u202e"
     const written = line({ message, annotations: HashMap.make(["note", message], ["one", "a\u001b[2J b\u009b"]) })
     expect(written).not.toMatch(/[^\P{Cc}\n]|\u202e/u)
@@ -230,15 +230,15 @@ describe("a line for people", () => {
     expect(written).toContain('one="a\\u001b[2J b\\u009b"')
     expect(written.split("\n").filter((each) => /^\d\d:/.test(each))).toHaveLength(1)
   })
-  test("is coloured by its level, where asked", () => {
+  test("has colours by level if enabled", () => {
     expect(line({ logLevel: LogLevel.Warning }, true)).toContain("\u001b[33mWARN \u001b[0m")
     expect(line({ logLevel: LogLevel.Warning })).not.toContain("\u001b")
   })
 })
 
-describe("the log", () => {
+describe("The log", () => {
   for (const format of ["json", "pretty"] as const) {
-    effect(`goes to standard error as ${format}, from its level on`, () =>
+    effect(`writes ${format} to standard error from its level on`, () =>
       Effect.gen(function* () {
         const lines: Array<string> = []
         yield* Effect.logDebug("small").pipe(

@@ -24,12 +24,12 @@ const page = (fill: (registry: Metrics.Registry) => void): string => {
   return MetricsText.render(registry.read()).body
 }
 
-describe("a page of metrics", () => {
-  test("says what it is", () => {
+describe("MetricsText.render", () => {
+  test("sets the content type", () => {
     expect(MetricsText.render([]).contentType).toBe("text/plain; version=0.0.4; charset=utf-8")
   })
 
-  test("has help and type once for each metric, and a line for each series", () => {
+  test("writes help and type once for each metric, and a line for each series", () => {
     const text = page(({ counter, gauge }) => {
       gauge(guests, {}).set(-1.5)
       counter(visits, { page: "home", code: "404" }).add()
@@ -47,7 +47,7 @@ visits_total{page="home",code="404"} 1
 `)
   })
 
-  test("is the same whatever the order in which things were counted", () => {
+  test("does not depend on the order of the counts", () => {
     const one = page(({ counter, gauge }) => {
       gauge(guests, {}).set(1)
       counter(visits, { page: "a", code: "1" })
@@ -61,7 +61,7 @@ visits_total{page="home",code="404"} 1
     expect(one).toBe(other)
   })
 
-  test("has buckets that hold what those before them hold, one at infinity, the sum and the count", () => {
+  test("writes cumulative buckets with +Inf, the sum and the count", () => {
     const text = page(({ histogram }) => {
       const { observe } = histogram({ ...seconds, buckets: [1e-8, 0.1, 1] }, { room: "1" })
       for (const value of [0, 0.05, 0.1, 0.5, 7]) observe(value)
@@ -77,7 +77,7 @@ seconds_count{room="1"} 5
 `)
   })
 
-  test("writes bounds as Go does", () => {
+  test("writes bucket bounds as Go does", () => {
     const buckets = [1e-8, 0.000025, 0.0001, 0, 1, 999_999, 1e6, 1_048_576, 1e100]
     const text = page(({ histogram }) => histogram({ ...seconds, labels: [], buckets }, {}))
     expect(Array.from(text.matchAll(/le="([^"]+)"/g), ([, bound]) => bound)).toEqual([
@@ -94,12 +94,12 @@ seconds_count{room="1"} 5
     ])
   })
 
-  test("has a histogram without labels", () => {
+  test("writes a histogram without labels", () => {
     const text = page(({ histogram }) => histogram({ ...seconds, labels: [], buckets: [1] }, {}).observe(2))
     expect(text).toContain('seconds_bucket{le="1"} 0\nseconds_bucket{le="+Inf"} 1\nseconds_sum 2\nseconds_count 1\n')
   })
 
-  test("escapes what would end a line or a label", () => {
+  test("escapes line breaks, quotes and backslashes", () => {
     const text = page(({ counter }) =>
       counter({ ...visits, help: 'A "back\\slash"\nand a line.' }, { page: 'say "hi"\\\nthere', code: "é" }).add()
     )
@@ -109,7 +109,7 @@ visits_total{page="say \\"hi\\"\\\\\\nthere",code="é"} 1
 `)
   })
 
-  test("writes numbers that are not finite as Prometheus reads them", () => {
+  test("writes infinite numbers and NaN as Prometheus does", () => {
     for (const [value, text] of [
       [Number.POSITIVE_INFINITY, "+Inf"],
       [Number.NEGATIVE_INFINITY, "-Inf"],
@@ -119,7 +119,7 @@ visits_total{page="say \\"hi\\"\\\\\\nthere",code="é"} 1
     }
   })
 
-  test("leaves out a metric without a series", () => {
+  test("omits a metric without a series", () => {
     expect(MetricsText.render([{ metric: guests, series: [] }]).body).toBe("")
   })
 })

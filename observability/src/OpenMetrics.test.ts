@@ -19,8 +19,8 @@ const page = (fill: (registry: Metrics.Registry) => void): string => {
   return OpenMetrics.render(registry.read()).body
 }
 
-describe("a page of OpenMetrics", () => {
-  test("says what it is, and ends by saying so", () => {
+describe("OpenMetrics.render", () => {
+  test("sets the content type, and ends the page with EOF", () => {
     expect(OpenMetrics.render([])).toEqual({
       contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
       body: "# EOF\n"
@@ -29,7 +29,7 @@ describe("a page of OpenMetrics", () => {
     expect(`${mediaType}; version=${version}; charset=utf-8`).toBe(OpenMetrics.render([]).contentType)
   })
 
-  test("names a counter without its end, which its series have, and a unit where the name has one", () => {
+  test("writes counters without the suffix _total, and the unit of each name", () => {
     const text = page(({ counter, gauge }) => {
       counter(visits, { page: "home" }).add(3)
       gauge(memory, {}).set(1.5)
@@ -45,12 +45,12 @@ visits_total{page="home"} 3
 `)
   })
 
-  test("gives the unit of a counter before its end", () => {
+  test("writes the unit of a counter without the suffix _total", () => {
     const text = page(({ counter }) => counter({ ...visits, name: "cpu_seconds_total" }, { page: "a" }))
     expect(text).toContain("# TYPE cpu_seconds counter\n# UNIT cpu_seconds seconds\n")
   })
 
-  test("has buckets with bounds that are written as numbers with a point, and the newest trace of each", () => {
+  test("writes bucket bounds as floats, with the newest exemplar of each bucket", () => {
     const text = page(({ histogram }) => {
       const { observe } = histogram(seconds, { room: "1" })
       observe(0.05)
@@ -71,7 +71,7 @@ wait_seconds_sum{room="1"} 7000000.55
 `)
   })
 
-  test("escapes quotes in help as well as in labels", () => {
+  test("escapes quotes in help and labels", () => {
     const text = page(({ counter }) =>
       counter({ ...visits, help: 'A "back\\slash"\nand a line.' }, { page: 'say "hi"\\\nthere' })
     )

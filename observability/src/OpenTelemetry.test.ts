@@ -76,8 +76,8 @@ const root = (over: Partial<Parameters<typeof Recording.root>[1]> = {}) =>
 const child = (parent: Recording.Span, name: string, at: bigint, kind: Tracer.SpanKind = "internal") =>
   parent.recording.span(name, Option.some(parent), at, kind)
 
-describe("A recording leaves as it was recorded:", () => {
-  test("ids, parents and kinds", async () => {
+describe("OpenTelemetry exports", () => {
+  test("the ids, parents and kinds of spans", async () => {
     const top = root()
     const step = child(top, "step", start)
     const request = child(step, "GET /x", start, "client")
@@ -93,7 +93,7 @@ describe("A recording leaves as it was recorded:", () => {
     expect(new Set(spans.map((span) => span.spanContext().traceId))).toEqual(new Set([top.traceId]))
   })
 
-  test("times, to the nanosecond", async () => {
+  test("times to the nanosecond", async () => {
     const top = root()
     top.event("looked", start + 5n)
     top.end(start + 1_000_000_011n, Exit.void)
@@ -103,7 +103,7 @@ describe("A recording leaves as it was recorded:", () => {
     expect(span?.events[0]?.time).toEqual([1_790_000_000, 123_456_794])
   })
 
-  test("attributes, and as text what OpenTelemetry has no type for", async () => {
+  test("attributes, with unsupported types as text", async () => {
     const top = root()
     const given = {
       text: "a",
@@ -132,7 +132,7 @@ describe("A recording leaves as it was recorded:", () => {
     })
   })
 
-  test("nothing that is called like a secret, in attributes, events and links", async () => {
+  test("no values of secret attributes, events and links", async () => {
     const top = root()
     const secret = { token: "abc", "http.request.header.authorization": ["hunter2"], tokens: 3 }
     for (const [name, value] of Object.entries(secret)) top.attribute(name, value)
@@ -144,7 +144,7 @@ describe("A recording leaves as it was recorded:", () => {
     expect([span?.attributes, span?.events[0]?.attributes, span?.links[0]?.attributes]).toEqual([shown, shown, shown])
   })
 
-  test("links with what they say, within the process and beyond", async () => {
+  test("links with their attributes, within the process and to other processes", async () => {
     const top = root()
     const before = root()
     const beyond = Tracer.externalSpan({ traceId: "a".repeat(32), spanId: "b".repeat(16), sampled: false })
@@ -163,7 +163,7 @@ describe("A recording leaves as it was recorded:", () => {
     ])
   })
 
-  test("events with what they say", async () => {
+  test("events with their attributes", async () => {
     const top = root()
     top.event("hot_loop.suspected", start, { field: ".spec.replicas", writes: 10 })
     top.end(start, Exit.void)
@@ -173,7 +173,7 @@ describe("A recording leaves as it was recorded:", () => {
     ])
   })
 
-  test("a parent in another process", async () => {
+  test("a remote parent", async () => {
     const parent = Tracer.externalSpan({ traceId: "a".repeat(32), spanId: "b".repeat(16) })
     const top = root({ parent })
     top.end(start, Exit.void)
@@ -197,7 +197,7 @@ describe("A recording leaves as it was recorded:", () => {
       []
     ],
     [
-      "a defect, with where it came from",
+      "a defect, with its stack",
       Exit.die(new RangeError("too far")),
       { code: SpanStatusCode.ERROR, message: "too far" },
       [
@@ -221,7 +221,7 @@ describe("A recording leaves as it was recorded:", () => {
     })
   }
 
-  test("what still goes on is told until the end of the reconcile", async () => {
+  test("unfinished spans with the end of the reconcile", async () => {
     const top = root()
     child(top, "left behind", start + 1n)
     child(top, "begun later", start + 9n)
@@ -234,29 +234,29 @@ describe("A recording leaves as it was recorded:", () => {
   })
 })
 
-describe("The sender is", () => {
+describe("The resource of exported spans", () => {
   const resourceOf = async (environment?: Record<string, string>) => {
     const top = root()
     top.end(start, Exit.void)
     return (await exported(top.recording, environment))[0]?.resource.attributes
   }
-  test("the program and its place", async () => {
+  test("has the name of the program and of its pod", async () => {
     expect(await resourceOf()).toMatchObject({ "service.name": "homeostat", "k8s.pod.name": "homeostat-0" })
   })
-  test("who the environment says", async () => {
+  test("has the attributes of the environment", async () => {
     const resource = await resourceOf({
       OTEL_SERVICE_NAME: "mine",
       OTEL_RESOURCE_ATTRIBUTES: "k8s.cluster.name=east,k8s.pod.name=other"
     })
     expect(resource).toMatchObject({ "service.name": "mine", "k8s.cluster.name": "east", "k8s.pod.name": "other" })
   })
-  test("not told with its command line, unless asked for", async () => {
+  test("contains the command line only if the process detector is enabled", async () => {
     expect(await resourceOf()).not.toHaveProperty(["process.command_args"])
     expect(await resourceOf({ OTEL_NODE_RESOURCE_DETECTORS: "process" })).toHaveProperty(["process.command_args"])
   })
 })
 
-test("The SDK's limits of spans are met", async () => {
+test("OpenTelemetry applies the SDK's limits of attributes", async () => {
   const top = root()
   for (const name of ["a", "b", "c"]) top.attribute(name, "long text")
   top.end(start, Exit.void)
@@ -267,7 +267,7 @@ test("The SDK's limits of spans are met", async () => {
   expect(span?.attributes).toEqual({ a: "long", b: "long" })
 })
 
-describe("Of spans on their way", () => {
+describe("Spans in flight", () => {
   type Answer = (result: ExportResult) => void
 
   /** An exporter that responds when the test does; `answer` waits until the next batch has arrived. */
@@ -288,7 +288,7 @@ describe("Of spans on their way", () => {
     return top.recording
   }
 
-  test("it is known how many there are, and what became of them", async () => {
+  test("are counted until they are exported or have failed", async () => {
     const { answer, exporter } = slow()
     const { pipeline, reports } = open([{ exporter, batched: true }])
     pipeline.write(recording(3))
@@ -307,7 +307,7 @@ describe("Of spans on their way", () => {
     expect(reports.slice(2)).toEqual([["warned", "refused"]])
   })
 
-  test("those that can't be told are lost and counted, and take no room", async () => {
+  test("that cannot be converted are counted as failed, and take no room", async () => {
     const { exporter } = slow()
     const { pipeline, reports } = open([{ exporter, batched: true }])
     const broken = recording(4)
@@ -323,7 +323,7 @@ describe("Of spans on their way", () => {
     expect(pipeline.inFlight()).toBe(2)
   })
 
-  test("the slowest way counts", async () => {
+  test("are counted until the slowest exporter has finished", async () => {
     const { exporter } = slow()
     const finished = Promise.withResolvers<void>()
     let left = 3
@@ -345,7 +345,7 @@ describe("Of spans on their way", () => {
   })
 })
 
-test("A collector is verified whatever NODE_TLS_REJECT_UNAUTHORIZED says", async () => {
+test("The certificate of a collector is verified even with NODE_TLS_REJECT_UNAUTHORIZED=0", async () => {
   const authority = await Effect.runPromise(Certificates.authority)
   const pair = await Effect.runPromise(authority.server({ dns: ["localhost"], ip: ["127.0.0.1"] }))
   let requests = 0

@@ -5,14 +5,14 @@ import * as Logger from "effect/Logger"
 import * as TestClock from "effect/TestClock"
 import * as RateLimitedLog from "./RateLimitedLog.ts"
 
-effect("What is said all the time is logged once a minute, with how often it was said meanwhile", () =>
+effect("RateLimitedLog logs one line a minute, with the number of suppressed lines", () =>
   Effect.gen(function* () {
     const lines: Array<unknown> = []
     const logger = Logger.make(({ message }) => void lines.push(message))
     yield* Effect.gen(function* () {
-      const say = yield* RateLimitedLog.make
+      const log = yield* RateLimitedLog.make
       for (let second = 0; second < 150; second++) {
-        say(`trouble ${second}`)
+        log(`trouble ${second}`)
         yield* TestClock.adjust("1 second")
       }
     }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))

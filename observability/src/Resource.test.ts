@@ -8,7 +8,7 @@ const named = {
   "service.instance.id": "homeostat-0"
 }
 
-test("A pod says where it is, as the downward API tells it", () => {
+test("The resource contains the namespace, pod and node from the downward API", () => {
   const environment = { POD_NAMESPACE: "system", POD_NAME: "homeostat-0", POD_UID: "u", NODE_NAME: "n", HOSTNAME: "h" }
   expect(Resource.attributesOf(service, environment)).toEqual({
     ...named,
@@ -19,12 +19,12 @@ test("A pod says where it is, as the downward API tells it", () => {
   })
 })
 
-test("Without the downward API, a pod's host tells its name, and somebody's terminal tells none", () => {
+test("Without the downward API, the resource contains the host name as the pod name only in a cluster", () => {
   const pod = { KUBERNETES_SERVICE_HOST: "10.0.0.1", HOSTNAME: "homeostat-0", POD_NAME: "" }
   expect(Resource.attributesOf(service, pod)).toEqual({ ...named, "k8s.pod.name": "homeostat-0" })
   expect(Resource.attributesOf(service, { HOSTNAME: "laptop" })).toEqual(named)
 })
 
-test("What the environment leaves empty is left out", () => {
+test("The resource omits empty variables", () => {
   expect(Resource.attributesOf(service, { POD_NAMESPACE: "", POD_UID: "", NODE_NAME: "" })).toEqual(named)
 })

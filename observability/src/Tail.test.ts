@@ -52,59 +52,59 @@ const withEvent = (attempt: Attempt): Attempt => {
 
 describe("A trace is", () => {
   const cases: ReadonlyArray<readonly [string, Attempt, Tail.Decision]> = [
-    ["quiet where nothing was to do", at(seen), "quiet"],
-    ["quiet where the object was gone", traced({ outcome: Outcome.Vanished() }), "quiet"],
-    ["quiet where a write changed nothing", at(seen, { exchanges: [wrote(false)] }), "quiet"],
-    ["sent where a write changed something", at(seen, { exchanges: [wrote(false), wrote(true)] }), "wrote"],
-    ["sent where it is not known what a write changed", at(seen, { exchanges: [wrote(undefined)] }), "wrote"],
-    ["quiet of reads only", at(seen, { exchanges: [{ ...wrote(true), write: undefined }] }), "quiet"],
+    ["quiet without a write", at(seen), "quiet"],
+    ["quiet if the object does not exist", traced({ outcome: Outcome.Vanished() }), "quiet"],
+    ["quiet if no write changed an object", at(seen, { exchanges: [wrote(false)] }), "quiet"],
+    ["exported if a write changed an object", at(seen, { exchanges: [wrote(false), wrote(true)] }), "wrote"],
+    ["exported if the result of a write is unknown", at(seen, { exchanges: [wrote(undefined)] }), "wrote"],
+    ["quiet with reads only", at(seen, { exchanges: [{ ...wrote(true), write: undefined }] }), "quiet"],
     [
-      "sent where an object that is gone was written",
+      "exported if a deleted object was written",
       traced({ outcome: Outcome.Vanished(), exchanges: [wrote(true)] }),
       "wrote"
     ],
     [
-      "sent of a failure",
+      "exported for a failure",
       at(seen, { outcome: Outcome.Failed({ cause: undefined as never, error: "x", defect: false }) }),
       "failed"
     ],
     [
-      "sent of a permanent failure",
+      "exported for a permanent failure",
       at(seen, { outcome: Outcome.Terminal({ error: new TerminalError({ message: "no" }) }) }),
       "failed"
     ],
-    ["sent of one that was cut off", at(seen, { outcome: Outcome.Interrupted() }), "failed"],
-    ["quiet of one that asks for another", at(seen, { outcome: Outcome.Requeue({}) }), "quiet"],
-    ["sent where an Event bears its id", withEvent(at(seen)), "event"],
-    ["sent from a second on", at(seen, { startedAt: 10, finishedAt: 1010 }), "slow"],
-    ["quiet below a second", at(seen, { startedAt: 10, finishedAt: 1009 }), "quiet"],
-    ["sent of an object without a status", at(undefined), "first"],
-    ["sent of one with an empty status", at({}), "first"],
-    ["sent of a generation that the status does not know", at({ observedGeneration: 1 }), "first"],
-    ["quiet of a kind that does not tell what it has seen", at({ phase: "Ready" }), "quiet"],
-    ["quiet of a kind without generations", at(undefined, { generation: undefined }), "quiet"]
+    ["exported for an interruption", at(seen, { outcome: Outcome.Interrupted() }), "failed"],
+    ["quiet for a requeue", at(seen, { outcome: Outcome.Requeue({}) }), "quiet"],
+    ["exported if an Event links to it", withEvent(at(seen)), "event"],
+    ["exported from a duration of 1 second on", at(seen, { startedAt: 10, finishedAt: 1010 }), "slow"],
+    ["quiet below a duration of 1 second", at(seen, { startedAt: 10, finishedAt: 1009 }), "quiet"],
+    ["exported for an object without a status", at(undefined), "first"],
+    ["exported for an object with an empty status", at({}), "first"],
+    ["exported for a generation that the status has not observed", at({ observedGeneration: 1 }), "first"],
+    ["quiet for a kind without observedGeneration", at({ phase: "Ready" }), "quiet"],
+    ["quiet for a kind without generations", at(undefined, { generation: undefined }), "quiet"]
   ]
   for (const [name, attempt, decision] of cases) {
     test(name, () => expect(Tail.make({ ratio: 0 })(attempt)).toBe(decision))
   }
 })
 
-describe("The first of a generation", () => {
-  test("is one, also where the status never tells", () => {
+describe("The first attempt of a generation", () => {
+  test("is exported once, even if the status never has observedGeneration", () => {
     const decide = Tail.make({ ratio: 0 })
     expect([at({ observedGeneration: 1 }), at({ observedGeneration: 1 })].map(decide)).toEqual(["first", "quiet"])
     expect([at(undefined, { uid: "v" }), at(undefined, { uid: "v" })].map(decide)).toEqual(["first", "quiet"])
   })
-  test("is told from what this process saw, where the status does not tell", () => {
+  test("is found from earlier attempts in this process if the status has no observedGeneration", () => {
     const decide = Tail.make({ ratio: 0 })
     const phased = (generation: number) => at({ phase: "Ready" }, { generation })
     expect([phased(2), phased(2), phased(3), phased(3)].map(decide)).toEqual(["quiet", "quiet", "first", "quiet"])
   })
-  test("is no other's", () => {
+  test("is found for each object", () => {
     const decide = Tail.make({ ratio: 0 })
     expect([at(undefined, { uid: "v" }), at(undefined, { uid: "w" })].map(decide)).toEqual(["first", "first"])
   })
-  test("is remembered of some thousand objects and not of more", () => {
+  test("is kept for 4,096 objects", () => {
     const decide = Tail.make({ ratio: 0 })
     const object = (uid: number) => at(undefined, { uid: String(uid) })
     for (let uid = 0; uid < 4097; uid++) decide(object(uid))
@@ -112,18 +112,18 @@ describe("The first of a generation", () => {
   })
 })
 
-describe("Of the quiet ones", () => {
+describe("Quiet traces", () => {
   const share = (ratio: number): number => {
     const decide = Tail.make({ ratio })
     const decided = Array.from({ length: 10_000 }, () => decide(at(seen)))
     return decided.filter((decision) => decision === "sampled").length / 10_000
   }
-  test("none or all are sent", () => expect([share(0), share(1)]).toEqual([0, 1]))
-  test("a share is sent", () => {
+  test("are all or never exported with the ratio 1 or 0", () => expect([share(0), share(1)]).toEqual([0, 1]))
+  test("are sampled with the ratio", () => {
     expect(share(0.1)).toBeGreaterThan(0.08)
     expect(share(0.1)).toBeLessThan(0.12)
   })
-  test("the share is the same wherever a trace goes", () => {
+  test("are sampled by their id, so that each program decides the same", () => {
     const low = `ffffffffffffffffff${"0".repeat(14)}`
     const half = `000000000000000000${"8".padEnd(14, "0")}`
     expect([Tail.isSampled(low, 0.01), Tail.isSampled(low, 0)]).toEqual([true, false])

@@ -16,46 +16,54 @@ const defaults: TraceSettings.TraceSettings = {
 
 describe("Traces are exported", () => {
   const cases: ReadonlyArray<readonly [string, TraceSettings.Environment, Partial<TraceSettings.TraceSettings>]> = [
-    ["where there is an endpoint", endpoint, {}],
-    ["where there is one for traces", { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://c/v1/traces" }, {}],
-    ["where an exporter is named", { OTEL_TRACES_EXPORTER: "otlp" }, {}],
-    ["to several", { OTEL_TRACES_EXPORTER: "otlp, console,otlp" }, { exporters: ["otlp", "console"] }],
+    ["to the endpoint", endpoint, {}],
+    ["to the endpoint for traces", { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://c/v1/traces" }, {}],
+    ["to the named exporter", { OTEL_TRACES_EXPORTER: "otlp" }, {}],
+    ["to several exporters", { OTEL_TRACES_EXPORTER: "otlp, console,otlp" }, { exporters: ["otlp", "console"] }],
     ["as JSON", { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" }, { protocol: "http/json" }],
     [
-      "by the protocol for traces before the one for all",
+      "with the protocol for traces, which overrides the general one",
       { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json", OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "grpc" },
       { protocol: "grpc" }
     ],
     [
-      "by gRPC to a host and port",
+      "with gRPC to a host and port",
       { OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4317", OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" },
       { protocol: "grpc" }
     ],
-    ["of the quiet ones a share", { ...endpoint, OTEL_TRACES_SAMPLER_ARG: "0.25" }, { ratio: 0.25 }],
+    ["with a ratio of the quiet traces", { ...endpoint, OTEL_TRACES_SAMPLER_ARG: "0.25" }, { ratio: 0.25 }],
     [
-      "all",
+      "without exception with always_on",
       { ...endpoint, OTEL_TRACES_SAMPLER: "always_on", OTEL_TRACES_SAMPLER_ARG: "0.1" },
       { ratio: 1, parentBased: false }
     ],
-    ["all, too", { ...endpoint, OTEL_TRACES_SAMPLER: "traceidratio" }, { ratio: 1, parentBased: false }],
     [
-      "by a sampler with a ratio",
+      "without exception with traceidratio and no ratio",
+      { ...endpoint, OTEL_TRACES_SAMPLER: "traceidratio" },
+      { ratio: 1, parentBased: false }
+    ],
+    [
+      "with the ratio of a sampler",
       { ...endpoint, OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0" },
       { ratio: 0 }
     ],
     [
-      "by a sampler with a ratio, all of them by default",
+      "without exception with a sampler without a ratio",
       { ...endpoint, OTEL_TRACES_SAMPLER: "parentbased_traceidratio" },
       { ratio: 1 }
     ],
-    ["all that a parent decides", { ...endpoint, OTEL_TRACES_SAMPLER: "parentbased_always_on" }, { ratio: 1 }],
     [
-      "from a smaller queue, with batches that fit",
+      "without exception with parentbased_always_on",
+      { ...endpoint, OTEL_TRACES_SAMPLER: "parentbased_always_on" },
+      { ratio: 1 }
+    ],
+    [
+      "in batches that fit into a smaller queue",
       { ...endpoint, OTEL_BSP_MAX_QUEUE_SIZE: "100" },
       { batch: { ...TraceSettings.defaultBatch, maxQueueSize: 100, maxExportBatchSize: 100 } }
     ],
     [
-      "in other batches",
+      "with the batch settings",
       {
         ...endpoint,
         OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "7",
@@ -71,7 +79,7 @@ describe("Traces are exported", () => {
         }
       }
     ],
-    ["whatever is empty", { ...endpoint, OTEL_TRACES_EXPORTER: "", OTEL_TRACES_SAMPLER: " " }, {}]
+    ["with the defaults for empty variables", { ...endpoint, OTEL_TRACES_EXPORTER: "", OTEL_TRACES_SAMPLER: " " }, {}]
   ]
   for (const [name, environment, settings] of cases) {
     test(name, () => expect(parse(environment)).toEqual(Either.right({ ...defaults, ...settings })))
@@ -80,19 +88,19 @@ describe("Traces are exported", () => {
 
 describe("Tracing is off", () => {
   const cases: Readonly<Record<string, TraceSettings.Environment>> = {
-    "where nobody says where traces shall go": {},
-    "where only something else is set": { OTEL_SERVICE_NAME: "x", OTEL_TRACES_SAMPLER: "always_on" },
-    "without an exporter": { ...endpoint, OTEL_TRACES_EXPORTER: "none" },
-    "with the SDK": { ...endpoint, OTEL_SDK_DISABLED: "True" },
-    "by the sampler": { ...endpoint, OTEL_TRACES_SAMPLER: "always_off" },
-    "by the other sampler": { ...endpoint, OTEL_TRACES_SAMPLER: "parentbased_always_off" }
+    "without any variable": {},
+    "with only other variables": { OTEL_SERVICE_NAME: "x", OTEL_TRACES_SAMPLER: "always_on" },
+    "with the exporter none": { ...endpoint, OTEL_TRACES_EXPORTER: "none" },
+    "with OTEL_SDK_DISABLED": { ...endpoint, OTEL_SDK_DISABLED: "True" },
+    "with the sampler always_off": { ...endpoint, OTEL_TRACES_SAMPLER: "always_off" },
+    "with the sampler parentbased_always_off": { ...endpoint, OTEL_TRACES_SAMPLER: "parentbased_always_off" }
   }
   for (const [name, environment] of Object.entries(cases)) {
     test(name, () => expect(parse(environment)).toEqual(Either.right(undefined)))
   }
 })
 
-describe("A setting that makes no sense is refused by its name, with what it may be:", () => {
+describe("An invalid setting is rejected with the accepted values:", () => {
   const cases: ReadonlyArray<readonly [TraceSettings.Environment, string]> = [
     [
       { OTEL_TRACES_EXPORTER: "zipkin" },
@@ -144,7 +152,7 @@ describe("A setting that makes no sense is refused by its name, with what it may
   }
 })
 
-test("The log says where traces go, without what is secret", () => {
+test("TraceSettings.destinationOf returns the hosts of the exporters without credentials", () => {
   const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://user:secret@collector:4318/otlp?token=secret" }
   expect(TraceSettings.destinationOf({ ...defaults, exporters: ["otlp", "console"] }, environment)).toBe(
     "collector:4318 (OTLP, http/protobuf) and standard output"

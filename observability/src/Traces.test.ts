@@ -101,8 +101,8 @@ const logged = <A, E, R>(effect: (lines: ReadonlyArray<string>) => Effect.Effect
     return Effect.provide(effect(lines), Logger.replace(Logger.defaultLogger, logger))
   })
 
-describe("An attempt", () => {
-  effect("that ends after all others were handed over waits as long as the first, and the exporter sleeps", () =>
+describe("The trace of an attempt", () => {
+  effect("waits for the full delay, even after earlier ones were handed over", () =>
     Effect.gen(function* () {
       const { observe, written } = yield* exporting(100)
       yield* observe(slow())
@@ -116,7 +116,7 @@ describe("An attempt", () => {
     })
   )
 
-  effect("that is worth it is exported with all that its record tells, and the others are counted", () =>
+  effect("is exported if it is slow, and otherwise only counted", () =>
     Effect.gen(function* () {
       const { counted, observe, written } = yield* exporting(100)
       const [good, idle] = [slow(), quiet()]
@@ -131,7 +131,7 @@ describe("An attempt", () => {
     })
   )
 
-  effect("is exported with what others say of it when they are told of it", () =>
+  effect("is exported with the events that later observers add", () =>
     Effect.gen(function* () {
       const { events, observe } = yield* exporting(100)
       const one = slow()
@@ -144,7 +144,7 @@ describe("An attempt", () => {
     })
   )
 
-  effect("that is not traced is nobody's business", () =>
+  effect("is neither exported nor counted without tracing", () =>
     Effect.gen(function* () {
       const { counted, observe, written } = yield* exporting(100)
       yield* observe({ ...slow(), root: undefined })
@@ -154,8 +154,8 @@ describe("An attempt", () => {
   )
 })
 
-describe("While a receiver is slow", () => {
-  effect("whole traces are dropped and counted, and said so once, until there is room again", () =>
+describe("While a receiver is slow,", () => {
+  effect("complete traces are dropped, counted and logged once, until there is room", () =>
     logged((lines) =>
       Effect.gen(function* () {
         const { arrive, counted, observe, written } = yield* exporting(8)
@@ -176,7 +176,7 @@ describe("While a receiver is slow", () => {
     )
   )
 
-  effect("nothing is lost that fits in", () =>
+  effect("all traces that fit into the queue are kept", () =>
     Effect.gen(function* () {
       const { observe, written } = yield* exporting(9)
       for (const one of Array.from({ length: 3 }, () => slow())) yield* observe(one)
@@ -186,8 +186,8 @@ describe("While a receiver is slow", () => {
   )
 })
 
-describe("What goes wrong", () => {
-  effect("is counted, and logged once a minute", () =>
+describe("An export error", () => {
+  effect("is counted, and logged at most once a minute", () =>
     logged((lines) =>
       Effect.gen(function* () {
         const { counted, reports } = yield* exporting(100)
@@ -206,7 +206,7 @@ describe("What goes wrong", () => {
     )
   )
 
-  effect("in several ways is a line a minute all the same", () =>
+  effect("of another kind shares the limit of one line a minute", () =>
     logged((lines) =>
       Effect.gen(function* () {
         const { observe, reports } = yield* exporting(4)
@@ -226,7 +226,7 @@ describe("What goes wrong", () => {
     )
   )
 
-  effect("is not the end of the others", () =>
+  effect("does not affect other traces", () =>
     Effect.gen(function* () {
       const { counted, observe, written } = yield* exporting(100)
       for (const one of [broken(), slow()]) yield* observe(one)
@@ -236,7 +236,7 @@ describe("What goes wrong", () => {
     })
   )
 
-  effect("beyond what is kept of a trace is counted", () =>
+  effect("is counted for the spans above the limit of a trace", () =>
     Effect.gen(function* () {
       const { counted, observe } = yield* exporting(1000)
       yield* observe(slow(Recording.mostSpans + 4))
@@ -246,8 +246,8 @@ describe("What goes wrong", () => {
   )
 })
 
-describe("At the end", () => {
-  effect("what waits is handed over and sent", () =>
+describe("At shutdown,", () => {
+  effect("waiting traces are handed over and exported", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       let isFlushed = false
@@ -265,44 +265,42 @@ describe("At the end", () => {
   /** Accepts spans and never responds. */
   const hanging: SpanExporter = { export: () => {}, shutdown: () => new Promise(() => {}) }
 
-  effect(
-    "a receiver that hangs holds nobody up for more than half a second, and what it has not taken is counted",
-    () =>
-      logged((lines) =>
-        Effect.gen(function* () {
-          const registry = Metrics.make()
-          const settings = {
-            exporters: ["otlp"],
-            protocol: "http/protobuf",
-            ratio: 0,
-            parentBased: true,
-            batch: TraceSettings.defaultBatch
-          } as const
-          const open: Traces.Open = (reports) =>
-            Effect.sync(() =>
-              OpenTelemetry.open({
-                settings,
-                environment: {},
-                resource: {},
-                reports,
-                ways: [{ exporter: hanging, batched: true }]
-              })
-            )
-          const scope = yield* Scope.make()
-          const { attempts } = yield* Traces.exporting(settings, open).pipe(
-            Scope.extend(scope),
-            Effect.provideService(Metrics.Metrics, registry)
+  effect("a hanging receiver delays the end by at most half a second, and the lost spans are counted", () =>
+    logged((lines) =>
+      Effect.gen(function* () {
+        const registry = Metrics.make()
+        const settings = {
+          exporters: ["otlp"],
+          protocol: "http/protobuf",
+          ratio: 0,
+          parentBased: true,
+          batch: TraceSettings.defaultBatch
+        } as const
+        const open: Traces.Open = (reports) =>
+          Effect.sync(() =>
+            OpenTelemetry.open({
+              settings,
+              environment: {},
+              resource: {},
+              reports,
+              ways: [{ exporter: hanging, batched: true }]
+            })
           )
-          yield* attempts(slow())
-          const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
-          yield* TestClock.adjust("499 millis")
-          expect(yield* Fiber.poll(closing)).toMatchObject({ _tag: "None" })
-          yield* TestClock.adjust("1 millis")
-          yield* Fiber.join(closing)
-          expect(counted(registry)).toEqual({ "traces slow": 1, "spans_dropped shutdown": 3 })
-          expect(lines).toEqual(["Ends without having exported all spans (3 left)"])
-        })
-      )
+        const scope = yield* Scope.make()
+        const { attempts } = yield* Traces.exporting(settings, open).pipe(
+          Scope.extend(scope),
+          Effect.provideService(Metrics.Metrics, registry)
+        )
+        yield* attempts(slow())
+        const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
+        yield* TestClock.adjust("499 millis")
+        expect(yield* Fiber.poll(closing)).toMatchObject({ _tag: "None" })
+        yield* TestClock.adjust("1 millis")
+        yield* Fiber.join(closing)
+        expect(counted(registry)).toEqual({ "traces slow": 1, "spans_dropped shutdown": 3 })
+        expect(lines).toEqual(["Ends without having exported all spans (3 left)"])
+      })
+    )
   )
 })
 
@@ -337,12 +335,12 @@ describe("A request to a webhook", () => {
   )
 })
 
-describe("A program", () => {
+describe("Traces.make", () => {
   const setup = { name: "homeostat", version: "1", instance: "homeostat-0" }
-  test("whose environment says nothing of traces exports none", () => {
+  test("exports no traces without settings", () => {
     expect(Traces.make({ ...setup, environment: {} })).toEqual(Either.right(undefined))
   })
-  test("whose environment is wrong says so", () => {
+  test("reports an invalid setting", () => {
     expect(Traces.make({ ...setup, environment: { OTEL_TRACES_EXPORTER: "x" } })).toEqual(
       Either.left('invalid value of OTEL_TRACES_EXPORTER: "x" (must be one of otlp, console, none)')
     )

@@ -99,7 +99,7 @@ export const exporting = (
     const ofAttempt = Tail.make(settings)
     const ofCall = Tail.ofCall(settings)
     // One limit for all messages: any problem with the collector is one line per minute.
-    const say = yield* RateLimitedLog.make
+    const log = yield* RateLimitedLog.make
     let lastFailure: string | undefined
 
     /** Traces to export that wait for the delay. */
@@ -122,7 +122,7 @@ export const exporting = (
           Effect.catchAllCause((cause) =>
             Effect.sync(() => {
               failed.add(next.size)
-              say(`A trace can't be exported: ${Cause.pretty(cause)}`)
+              log(`A trace can't be exported: ${Cause.pretty(cause)}`)
             })
           )
         )
@@ -148,11 +148,11 @@ export const exporting = (
         failed: (spans, error) => {
           failed.add(spans)
           lastFailure = error?.message
-          say(`Could not export spans (${spans}): ${error?.message || (error?.name ?? "no reason was given")}`)
+          log(`Could not export spans (${spans}): ${error?.message || (error?.name ?? "no reason was given")}`)
         },
         warned: (message) => {
           // The SDK repeats the reason of a failed export.
-          if (message !== lastFailure) say(`OpenTelemetry: ${message}`)
+          if (message !== lastFailure) log(`OpenTelemetry: ${message}`)
         }
       }),
       close
@@ -185,7 +185,7 @@ export const exporting = (
         if (pipeline.room() - reserved < size) {
           decided.get("dropped")?.add()
           crowded.add(size)
-          say("Traces are dropped: more spans wait to be exported than there is room for")
+          log("Traces are dropped: more spans wait to be exported than there is room for")
           return
         }
         recording.exported = true

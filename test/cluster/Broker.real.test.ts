@@ -4,7 +4,7 @@ import * as Broker from "./Broker.ts"
 import { live } from "./Test.ts"
 
 live(
-  "a broker starts one control plane for all that connect, adds users, and reports a plane that does not start",
+  "a broker starts one control plane for all clients, adds users, and reports a control plane that does not start",
   () =>
     Effect.gen(function* () {
       const broker = yield* Broker.serve

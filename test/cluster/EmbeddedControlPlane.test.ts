@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import * as EmbeddedControlPlane from "./EmbeddedControlPlane.ts"
 import { live } from "./Test.ts"
 
-live("A new user may do nothing until a role allows it", () =>
+live("A new user has no permissions until a role grants them", () =>
   Effect.gen(function* () {
     const plane = yield* EmbeddedControlPlane.start({ controllers: ["clusterrole-aggregation-controller"] })
     const ann = yield* plane.addUser({ name: "ann", groups: ["devs"] })
@@ -27,7 +27,7 @@ live("A new user may do nothing until a role allows it", () =>
   })
 )
 
-live("Only a controller gives the aggregated roles their rules, as in a kube-apiserver alone", () =>
+live("Only a controller sets the rules of aggregated roles, as with a single kube-apiserver", () =>
   Effect.gen(function* () {
     const plane = yield* EmbeddedControlPlane.start({})
     for (const name of ["admin", "edit", "view"]) {

@@ -14,7 +14,7 @@ const onServer = <A, E>(body: Effect.Effect<A, E, Client.Client>) =>
 const named = (name: string) => ({ metadata: { namespace: "default", name } })
 
 describe("Memory", () => {
-  effect("carries the client's requests and the server's refusals", () =>
+  effect("returns the answers and errors of the server to the client", () =>
     onServer(
       Effect.gen(function* () {
         yield* Client.create(ConfigMap, { ...named("a"), data: { key: "value" } })
@@ -27,7 +27,7 @@ describe("Memory", () => {
     )
   )
 
-  effect("carries a watch, event by event, under the test's clock", () =>
+  effect("returns the events of a watch, with the clock of the test", () =>
     onServer(
       Effect.scoped(
         Effect.gen(function* () {
@@ -47,7 +47,7 @@ describe("Memory", () => {
     )
   )
 
-  effect("an interrupted request ends at once", () =>
+  effect("ends an interrupted request at once", () =>
     onServer(
       Effect.gen(function* () {
         const list = yield* Effect.fork(Client.list(ConfigMap, { namespace: "default", resourceVersion: "999999" }))

@@ -16,7 +16,7 @@ const asked = (env: Record<string, string>) => {
 }
 
 describe("The seed of the tests", () => {
-  test("is the same in every process with the same sources, without git, and each process prints it once", () => {
+  test("is equal in every process with the same sources, without git, and each process prints it once", () => {
     const seed = Seed.ofSources(join(import.meta.dir, "../.."))
     expect(asked({})).toEqual({
       code: 0,
@@ -35,7 +35,7 @@ describe("The seed of the tests", () => {
     expect(err).toContain(`HOMEOSTAT_TEST_SEED is not a seed: ${text} (an integer from 0 to 1073741823)`)
   })
 
-  test("is another one for other sources, and the same one for other packages", () => {
+  test("changes with the sources, but not with other packages", () => {
     const folder = mkdtempSync(join(tmpdir(), "homeostat-seed-"))
     try {
       const seeds = [

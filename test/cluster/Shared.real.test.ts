@@ -11,7 +11,7 @@ import { live } from "./Test.ts"
 
 describe("Shared", () => {
   live(
-    "tests with the same options get one control plane, also when they ask at the same time",
+    "tests with the same options share one control plane, also concurrently",
     () =>
       Effect.gen(function* () {
         const [first, second] = yield* Effect.all([Shared.controlPlane(), Shared.controlPlane({ audit: false })], {
@@ -24,7 +24,7 @@ describe("Shared", () => {
   )
 
   live(
-    "one that does not start is not tried again",
+    "a control plane that does not start is not retried",
     () =>
       Effect.gen(function* () {
         const broken = { apiServerFlags: ["--no-such-flag"] }
@@ -36,7 +36,7 @@ describe("Shared", () => {
   )
 
   live(
-    "a test that fails shows what the control plane wrote; with the preloaded hook, nothing is left when the run ends",
+    "a failed test shows the output of the control plane; with the preloaded hook, nothing is left after the run",
     () =>
       Effect.gen(function* () {
         const file = join(yield* Directory.make, "holds.json")

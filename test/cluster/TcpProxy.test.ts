@@ -93,7 +93,7 @@ const test = (
   )
 
 describe("A TcpProxy", () => {
-  test("passes bytes both ways, as many as there are, and counts them", ({ proxy }) =>
+  test("passes all bytes in both directions, and counts them", ({ proxy }) =>
     Effect.gen(function* () {
       const caller = yield* call(proxy.port)
       const text = "0123456789abcdef".repeat(1 << 18)
@@ -110,7 +110,7 @@ describe("A TcpProxy", () => {
       })
     }))
 
-  test("passes the end of a connection on, after what came before", ({ proxy, target }) =>
+  test("passes the end of a connection after its last bytes", ({ proxy, target }) =>
     Effect.gen(function* () {
       const caller = yield* call(proxy.port)
       yield* proxy.delay(100)
@@ -121,7 +121,7 @@ describe("A TcpProxy", () => {
       yield* until(() => proxy.counted().open === 0 && target.sockets.size === 0)
     }))
 
-  test("delays each way, and keeps the order when the delay gets shorter", ({ proxy }) =>
+  test("delays each direction, and keeps the order when the delay gets shorter", ({ proxy }) =>
     Effect.gen(function* () {
       const caller = yield* greeted(proxy.port)
       yield* proxy.delay(1_000)
@@ -141,7 +141,7 @@ describe("A TcpProxy", () => {
       expect(performance.now() - again).toBeGreaterThanOrEqual(295)
     }))
 
-  test("cuts connections at both ends, and takes new ones", ({ proxy, target }) =>
+  test("cuts connections at both ends, and accepts new ones", ({ proxy, target }) =>
     Effect.gen(function* () {
       const caller = yield* call(proxy.port)
       yield* caller.say("hello")
@@ -155,7 +155,7 @@ describe("A TcpProxy", () => {
       expect(proxy.counted()).toMatchObject({ connections: 2, open: 1 })
     }))
 
-  test("refuses new connections and leaves the old ones, until it is healed", ({ proxy }) =>
+  test("refuses new connections and keeps old ones, until it is healed", ({ proxy }) =>
     Effect.gen(function* () {
       const caller = yield* greeted(proxy.port)
       yield* proxy.refuse
@@ -168,7 +168,7 @@ describe("A TcpProxy", () => {
       yield* until(() => next.heard() === "back")
     }))
 
-  test("swallowing everything, keeps it for when it is healed", ({ proxy, target }) =>
+  test("keeps all bytes of a blackhole until it is healed", ({ proxy, target }) =>
     Effect.gen(function* () {
       const old = yield* call(proxy.port)
       yield* until(() => target.sockets.size === 1)
@@ -186,7 +186,7 @@ describe("A TcpProxy", () => {
       yield* until(() => old.heard() === much && late.heard() === "late")
     }))
 
-  test("does not tell a client that its server is gone while it swallows everything, but then", ({ proxy, target }) =>
+  test("hides the end of a server during a blackhole, and reports it afterwards", ({ proxy, target }) =>
     Effect.gen(function* () {
       const caller = yield* call(proxy.port)
       yield* until(() => target.sockets.size === 1)
@@ -198,7 +198,7 @@ describe("A TcpProxy", () => {
       yield* until(() => caller.end() !== undefined)
     }))
 
-  test("half-open, never answers old clients and serves new ones", ({ proxy, target }) =>
+  test("never answers old clients of a half-open connection, and serves new ones", ({ proxy, target }) =>
     Effect.gen(function* () {
       const old = yield* call(proxy.port)
       yield* until(() => target.sockets.size === 1)
@@ -220,7 +220,7 @@ describe("A TcpProxy", () => {
       yield* until(() => proxy.counted().open === 1)
     }))
 
-  live("is gone with its scope, and so is every connection", () =>
+  live("closes all connections with its scope", () =>
     Effect.gen(function* () {
       const target = yield* echo
       const scope = yield* Scope.make()
@@ -233,7 +233,7 @@ describe("A TcpProxy", () => {
     })
   )
 
-  test("leads a URL to itself", ({ proxy }) =>
+  test("replaces the host and port of a URL by its own", ({ proxy }) =>
     Effect.sync(() => {
       expect(proxy.instead("https://127.0.0.1:6443")).toBe(`https://127.0.0.1:${proxy.port}`)
     }))

@@ -16,7 +16,7 @@ const notes = () => {
 }
 
 describe("TestClock.adjust", () => {
-  effect("ends each sleep at its time, and lets what follows happen before the next one ends", () =>
+  effect("ends each sleep at its time, and runs its continuation before the next one ends", () =>
     Effect.gen(function* () {
       const { note, noted } = notes()
       yield* Effect.fork(Effect.zipRight(Effect.sleep("3 seconds"), note("later")))
@@ -70,7 +70,7 @@ describe("TestClock.adjust", () => {
     })
   )
 
-  effect("lets a fiber be interrupted while it sleeps", () =>
+  effect("allows the interruption of a sleeping fiber", () =>
     Effect.gen(function* () {
       const { note, noted } = notes()
       const fiber = yield* Effect.fork(Effect.zipRight(Effect.sleep("1 second"), note("awake")))
@@ -84,7 +84,7 @@ describe("TestClock.adjust", () => {
   )
 })
 
-effect("TestClock.setTime ends the sleeps until then, and a time in the past leaves sleeps as they are", () =>
+effect("TestClock.setTime ends the sleeps until then, and a time in the past does not change sleeps", () =>
   Effect.gen(function* () {
     const { note, noted } = notes()
     yield* Effect.fork(Effect.zipRight(Effect.sleep("1 minute"), note("minute")))
@@ -114,7 +114,7 @@ effect("eventually and stays move the clock", () =>
   })
 )
 
-live("set moves the clock, and neither sleeps nor the monotonic time", () => {
+live("VirtualTime.set moves the wall clock, but not sleeps and the monotonic time", () => {
   const time = VirtualTime.make(10 * second)
   return time.within(
     Effect.gen(function* () {
@@ -132,7 +132,7 @@ live("set moves the clock, and neither sleeps nor the monotonic time", () => {
   )
 })
 
-live("jump ends all sleeps that are due at the new time", () => {
+live("VirtualTime.jump ends all sleeps that are due at the new time", () => {
   const time = VirtualTime.make()
   return time.within(
     Effect.gen(function* () {
@@ -152,7 +152,7 @@ live("jump ends all sleeps that are due at the new time", () => {
   )
 })
 
-describe("a leaping clock", () => {
+describe("VirtualTime.leaping", () => {
   live("runs in real time, and a leap shortens the sleeps", () =>
     Effect.gen(function* () {
       const { clock, leap } = VirtualTime.leaping()
@@ -173,7 +173,7 @@ describe("a leaping clock", () => {
     })
   )
 
-  live("passes only while it is calm", () =>
+  live("moves the time only while the test is idle", () =>
     Effect.gen(function* () {
       let calms = 0
       const { clock, pass } = VirtualTime.leaping({
@@ -191,7 +191,7 @@ describe("a leaping clock", () => {
     })
   )
 
-  live("passes from sleep to sleep, so that a repeated sleep ends at each of its times", () =>
+  live("moves from sleep to sleep, so that a repeated sleep ends at each of its times", () =>
     Effect.gen(function* () {
       const { clock, pass } = VirtualTime.leaping()
       const began = clock.unsafeCurrentTimeMillis()

@@ -18,40 +18,41 @@ const snapshot = (ageDays: number, files = 100, host = "shop/data"): Snapshot =>
 const held = (kept: ReadonlyArray<Snapshot>, removed: ReadonlyArray<Snapshot>, options: Partial<Hold.Options> = {}) =>
   Hold.of({ createdAt: undefined, hold: undefined, isAllowed: false, ...options }, { kept, removed }, now)
 
-describe("A deletion", () => {
+describe("Hold.of", () => {
   const three = [snapshot(0), snapshot(1), snapshot(2)]
-  test("of an old snapshot is not held", () => expect(held(three, [snapshot(30)])).toBeUndefined())
-  test("of nothing is not held", () => expect(held(three, [], { hold: "Paused" })).toBeUndefined())
-  test("is held by the controller", () => expect(held(three, [snapshot(30)], { hold: "Paused" })).toBe("Paused"))
-  test("of more than half is held", () => {
+  test("allows the deletion of an old snapshot", () => expect(held(three, [snapshot(30)])).toBeUndefined())
+  test("allows an empty deletion", () => expect(held(three, [], { hold: "Paused" })).toBeUndefined())
+  test("holds every deletion that the controller holds", () =>
+    expect(held(three, [snapshot(30)], { hold: "Paused" })).toBe("Paused"))
+  test("holds the deletion of more than half of the snapshots", () => {
     expect(held([snapshot(0)], [snapshot(1)])).toBeUndefined()
     expect(held([snapshot(0)], [snapshot(1), snapshot(2)])).toBe("TooMany")
   })
-  test("of more than half of one volume is held beside a volume that loses none", () => {
+  test("compares the number of deleted snapshots for each volume", () => {
     const other = [0, 1, 2, 3, 4].map((age) => snapshot(age, 100, "shop/other"))
     expect(held([snapshot(0), ...other], [snapshot(1), snapshot(2)])).toBe("TooMany")
     expect(held([snapshot(0), ...other], [snapshot(1)])).toBeUndefined()
   })
-  test("of many snapshots is decided in time", () => {
+  test("decides about 40,000 snapshots within 3 seconds", () => {
     const many = (from: number) => Array.from({ length: 20_000 }, (_, age) => snapshot(from + age))
     const start = performance.now()
     expect(held(many(0), many(20_000))).toBeUndefined()
     expect(performance.now() - start).toBeLessThan(3000)
   })
-  test("of snapshots from before the Backup is held", () => {
+  test("holds the deletion of snapshots that are older than the Backup", () => {
     const createdAt = { seconds: now / 1000 - 20 * day, nanos: 0 }
     expect(held(three, [snapshot(30)], { createdAt })).toBe("ExistingSnapshots")
     expect(held(three, [snapshot(19)], { createdAt })).toBeUndefined()
   })
-  test("of the last snapshot with most of the files is held, for each volume", () => {
+  test("holds the deletion of the last snapshot with most of the files of a volume", () => {
     expect(held([snapshot(0, 40), snapshot(1, 40)], [snapshot(2, 100)])).toBe("VolumeShrunk")
     expect(held([snapshot(0, 40), snapshot(1, 60)], [snapshot(2, 100)])).toBeUndefined()
     expect(held([snapshot(0, 40), snapshot(0, 100, "shop/other")], [snapshot(2, 100)])).toBe("VolumeShrunk")
   })
-  test("beside a snapshot from the future is held", () => {
+  test("holds the deletion while a snapshot is in the future", () => {
     expect(held([snapshot(-60), ...three], [snapshot(30)])).toBe("ClockSetBack")
     expect(held([snapshot(-0.003), ...three], [snapshot(30)])).toBeUndefined()
   })
-  test("goes on where a user allows it", () =>
+  test("allows each deletion that a user allows", () =>
     expect(held([snapshot(0)], [snapshot(1), snapshot(2)], { hold: "Paused", isAllowed: true })).toBeUndefined())
 })

@@ -77,7 +77,7 @@ const create = (mover: Mover): Step<Restic.Ended> =>
     // An interruption between the key and the config leaves a repository that does not open.
     const ended = yield* mover.restic(["init", "--json"], { seconds: 5 * mover.parameters.preflightSeconds })
     if (ended.code === Restic.timedOut) return yield* fail(ended)
-    if (ended.code === 0) say("created the repository")
+    if (ended.code === 0) log("created the repository")
     return ended
   })
 
@@ -353,7 +353,7 @@ export const run = (mover: Mover, names: ReadonlyArray<string>): Effect.Effect<n
     let unread: string | undefined
     let refused: string | undefined
     for (const operation of names as ReadonlyArray<Operation>) {
-      say(operation)
+      log(operation)
       report.operation = operation
       switch (operation) {
         case "preflight":
@@ -398,7 +398,7 @@ export const run = (mover: Mover, names: ReadonlyArray<string>): Effect.Effect<n
   })
 
 /** Writes a line to the log of the pod. */
-const say = (text: string): void => void process.stdout.write(`mover: ${text}\n`)
+const log = (text: string): void => void process.stdout.write(`mover: ${text}\n`)
 
 /** Removes the temporary files of a run. */
 export const clear = ({ work }: Pick<Mover, "work">): void => rmSync(work, { recursive: true, force: true })

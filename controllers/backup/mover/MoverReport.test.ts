@@ -26,20 +26,20 @@ const succeeded: MoverReport.MoverReport = {
   complete: true
 }
 
-describe("A mover's result", () => {
-  test("is read", () => expect(MoverReport.parse(whole)).toEqual(succeeded))
-  test("is read after and before lines of a log", () => {
+describe("MoverReport.parse", () => {
+  test("reads a report", () => expect(MoverReport.parse(whole)).toEqual(succeeded))
+  test("reads a report between lines of a log", () => {
     expect(MoverReport.parse(`{"message_type":"summary","files_new":1}\nunlocked {\n${whole}\n`)).toEqual(succeeded)
     expect(MoverReport.parse(`${whole}\nsh: can't kill pid 7`)).toEqual(succeeded)
   })
-  test("is read with its fields in another order", () =>
+  test("reads fields in any order", () =>
     expect(MoverReport.parse('{"checked":true,"reason":"Succeeded"}')).toEqual({
       ...succeeded,
       snapshots: [],
       pruned: false,
       checked: true
     }))
-  test("has counts, what was done to the repository, and whether its list is whole", () =>
+  test("reads the counts, the operations on the repository and whether the list is complete", () =>
     expect(
       MoverReport.parse(
         '{"reason":"Succeeded","message":"","repository":"89abcdef01","kept":2,"removed":0,"pruned":true,"checked":true,"unlocked":true,"cut":true,"snapshots":[]}'
@@ -54,7 +54,7 @@ describe("A mover's result", () => {
       checked: true,
       unlocked: true
     }))
-  test("has the size of the snapshot before, and why old ones were not deleted", () => {
+  test("reads the previous snapshot and why the deletion is held", () => {
     const text = `{"reason":"Succeeded","held":"TooMany","snapshots":[{"pvc":"a","empty":true,"before":{"id":"0123456789abcdef","bytes":7,"files":2}},{"pvc":"b","empty":true,"before":{"id":"../x"}}]}`
     expect(MoverReport.parse(text)).toMatchObject({ held: "TooMany" })
     expect(MoverReport.parse(text).snapshots.map(({ before }) => before)).toEqual([
@@ -63,7 +63,7 @@ describe("A mover's result", () => {
     ])
     expect(MoverReport.parse('{"reason":"x","held":"Anything"}').held).toBeUndefined()
   })
-  test("has what was restored", () => {
+  test("reads the restored snapshot", () => {
     const of = (restored: string) => MoverReport.parse(`{"reason":"Succeeded","restored":${restored}}`).restored
     expect(of('{"snapshot":"0123456789abcdef","bytes":7,"files":2}')).toEqual({
       snapshot: "0123456789abcdef",
@@ -73,14 +73,14 @@ describe("A mover's result", () => {
     expect(of('{"snapshot":"../etc","bytes":7,"files":2}')).toBeUndefined()
     expect(of("true")).toBeUndefined()
   })
-  test("has the operation that failed, even if it was cut off", () => {
+  test("reads the failed operation of a truncated report", () => {
     const text = '{"reason":"ResticFailed","message":"Fatal","operation":"check","repository":"89abcdef01","kept":2'
     const expected = { reason: "ResticFailed", operation: "check", repository: "89abcdef01" }
     expect(MoverReport.parse(`${text}}`)).toMatchObject({ ...expected, kept: 2 })
     // The number may be cut.
     expect(MoverReport.parse(text)).toMatchObject({ ...expected, kept: undefined })
   })
-  test("that was cut off is read as far as it is whole", () => {
+  test("reads the complete fields of a truncated report", () => {
     const cut = MoverReport.parse(whole.slice(0, whole.indexOf('"empty"')))
     expect(cut).toEqual({ ...succeeded, snapshots: snapshots.slice(0, 1), pruned: false, complete: false })
     expect(MoverReport.parse('{"reason":"ResticFailed","message":"Fatal: \\u00fcble')).toMatchObject({
@@ -89,7 +89,7 @@ describe("A mover's result", () => {
       complete: false
     })
   })
-  test("of which fields have the wrong type is read without them", () =>
+  test("ignores fields of the wrong type", () =>
     expect(
       MoverReport.parse(
         '{"reason":7,"message":["a"],"snapshots":[1,null,{"id":"x"},{"pvc":"a","id":"../x","bytes":-1,"files":"9"}],"pruned":"yes","kept":"2","removed":-1,"repository":"/","operation":"a b"}'
@@ -100,7 +100,7 @@ describe("A mover's result", () => {
       snapshots: [{ pvc: "a", id: undefined, bytes: 0, added: 0, files: 0 }],
       pruned: false
     }))
-  test("that is a foreign text is a message", () =>
+  test("reads any other text as the message", () =>
     expect(MoverReport.parse("exec /bin/sh:\n  no such file or directory\n")).toEqual({
       ...succeeded,
       reason: undefined,
@@ -109,33 +109,33 @@ describe("A mover's result", () => {
       pruned: false,
       complete: false
     }))
-  test("is not what restic itself says in JSON", () =>
+  test("ignores JSON of restic itself", () =>
     expect(MoverReport.parse('{"message_type":"exit_error","code":1,"message":"Fatal: x"}')).toMatchObject({
       reason: undefined,
       message: '{"message_type":"exit_error","code":1,"message":"Fatal: x"}',
       complete: false
     }))
-  test("is the last of two, where both are cut off", () =>
+  test("reads the last of two truncated reports", () =>
     expect(MoverReport.parse('{"reason":"A","mess {"reason":"B","message":"b')).toMatchObject({
       reason: "B",
       message: "b"
     }))
   for (const text of [undefined, "", " \n "]) {
-    test(`that is ${JSON.stringify(text)} is nothing`, () =>
+    test(`returns an empty report for ${JSON.stringify(text)}`, () =>
       expect(MoverReport.parse(text)).toMatchObject({ reason: undefined, message: "", complete: false }))
   }
   for (const text of ["null", "[]", "7", '"a"', "{}", "{"]) {
-    test(`that is ${text} has no reason`, () => expect(MoverReport.parse(text).reason).toBeUndefined())
+    test(`returns no reason for ${text}`, () => expect(MoverReport.parse(text).reason).toBeUndefined())
   }
 
-  test("cut anywhere, never has a snapshot that is not in the whole", () => {
+  test("invents no snapshot, wherever the report is truncated", () => {
     for (let end = 0; end <= whole.length; end += 1) {
       const { snapshots: found, reason } = MoverReport.parse(whole.slice(0, end))
       expect(snapshots).toEqual(expect.arrayContaining([...found]))
       expect("Succeeded".startsWith(reason ?? "")).toBe(true)
     }
   })
-  test("whatever it is, reading it does not fail and its message is one short line", () =>
+  test("never fails, and returns a message of one short line", () =>
     FastCheck.assert(
       FastCheck.property(
         FastCheck.oneof(FastCheck.string({ unit: "binary", maxLength: 3000 }), FastCheck.json()),
@@ -149,13 +149,13 @@ describe("A mover's result", () => {
     ))
 })
 
-test("A volume counts only with the name of a claim", () => {
+test("MoverReport.parse ignores volumes without a valid claim name", () => {
   const names = ["data", "a.b-1", "", "-x", "Data", "a\u202eb", "a".repeat(254)]
   const text = JSON.stringify({ reason: "Succeeded", snapshots: names.map((pvc) => ({ pvc })) })
   expect(MoverReport.parse(text).snapshots.map(({ pvc }) => pvc)).toEqual(["data", "a.b-1"])
 })
 
-test("A volume is much smaller with less than half of its files and bytes, or less than a tenth of one of them", () => {
+test("isMuchSmaller compares half of both files and bytes, and a tenth of one of them", () => {
   const MiB = 2 ** 20
   const isSmaller = (files: number, bytes: number, from: readonly [files: number, bytes: number]) =>
     MoverReport.isMuchSmaller({ files, bytes }, { files: from[0], bytes: from[1] })
@@ -173,21 +173,21 @@ test("A volume is much smaller with less than half of its files and bytes, or le
   expect(isSmaller(1, 0, [1, 10 * MiB - 1])).toBe(false)
 })
 
-describe("A message", () => {
-  test("has no password of a URL", () =>
+describe("MoverReport.clean", () => {
+  test("redacts credentials in URLs", () =>
     expect(MoverReport.clean("Get https://joe:secret@host/a: refused, and rest:https://x:y@h/")).toBe(
       "Get https://<redacted>@host/a: refused, and rest:https://<redacted>@h/"
     ))
-  test("that is long keeps its end, and no half of a character", () => {
+  test("keeps the end of a long message, without splitting a character", () => {
     const long = MoverReport.clean(`${"😀".repeat(1000)} the cause`)
     expect(long).toMatch(/^…😀+ the cause$/u)
     expect(Array.from(long)).toHaveLength(900)
   })
-  test("has nothing else that looks like a secret", () =>
+  test("redacts values that look like secrets", () =>
     expect(MoverReport.clean("AWS_SECRET_ACCESS_KEY=abc/def+123 and Bearer abcdefghijkl: refused")).toBe(
       "AWS_SECRET_ACCESS_KEY=<redacted> and Bearer <redacted> refused"
     ))
-  test("has no half of a character that the API server would replace", () =>
+  test("replaces lone surrogates, as the API server does", () =>
     expect(MoverReport.clean(JSON.parse('"a\\ud83d b"'))).toBe("a\ufffd b"))
-  test("has no characters that turn the line around", () => expect(MoverReport.clean("a\u202eb\u0007c")).toBe("a b c"))
+  test("removes control and bidirectional characters", () => expect(MoverReport.clean("a\u202eb\u0007c")).toBe("a b c"))
 })

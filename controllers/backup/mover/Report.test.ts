@@ -2,7 +2,7 @@ import { expect, test } from "bun:test"
 import * as MoverReport from "./MoverReport.ts"
 import * as Report from "./Report.ts"
 
-test("Of too many volumes for a termination message, those that lost files stay", () => {
+test("A report that exceeds the termination message keeps the volumes that lost files", () => {
   const before = { id: "ab".repeat(32), bytes: 100, files: 100 }
   const saved = { id: "cd".repeat(32), bytes: 100, added: 1, files: 100, before }
   const volumes = Array.from({ length: 100 }, (_, index): Report.Volume => ({ pvc: `data-${index}`, ...saved }))

@@ -9,8 +9,8 @@ const snapshot = (digit: string, time: string, more: object = {}) => ({
   ...more
 })
 
-describe("A list of snapshots", () => {
-  test("is sorted by time, in any zone and to the nanosecond", () => {
+describe("Snapshots.list", () => {
+  test("sorts by time, in any time zone and to the nanosecond", () => {
     const listed = [
       snapshot("a", "2026-10-31T12:00:00.000000002Z"),
       snapshot("b", "2026-10-31T14:00:00.000000001+02:00"),
@@ -18,7 +18,7 @@ describe("A list of snapshots", () => {
     ]
     expect(Snapshots.list(JSON.stringify(listed))?.map((found) => found.id[0])).toEqual(["c", "b", "a"])
   })
-  test("has tags and sizes, if restic wrote them", () =>
+  test("reads tags and sizes, if restic wrote them", () =>
     expect(
       Snapshots.list(
         JSON.stringify([
@@ -40,11 +40,12 @@ describe("A list of snapshots", () => {
     ["[{", undefined],
     ['[{"id":"../x","time":"2026-10-31T12:00:00Z"},{"id":"aaaaaaaaaa","time":"yesterday"},7]', 0]
   ] as const) {
-    test(`${JSON.stringify(text)} has ${expected} snapshots`, () => expect(Snapshots.list(text)?.length).toBe(expected))
+    test(`finds ${expected} snapshots in ${JSON.stringify(text)}`, () =>
+      expect(Snapshots.list(text)?.length).toBe(expected))
   }
 })
 
-test("The groups of restic forget are counted together, whatever a path is called", () => {
+test("Snapshots.forgotten adds up the groups of restic forget", () => {
   const text = JSON.stringify([
     { host: "shop/a", keep: [snapshot("a", "2026-10-31T12:00:00Z", { paths: ['"remove":['] })], remove: null },
     {

@@ -33,7 +33,7 @@ const fromSecret = (name: string, secret: string, key = name) => ({
   valueFrom: { secretKeyRef: { name: secret, key } }
 })
 
-test("The Secrets of a Backup are that of its name and those that it names, each once", () => {
+test("Credentials.secrets returns the default Secret and each referenced Secret once", () => {
   const secrets = (repository: Parameters<typeof Credentials.references>[1]) =>
     Credentials.secrets(Credentials.references("cart", repository))
   expect(secrets(undefined)).toEqual([of])
@@ -47,8 +47,8 @@ test("The Secrets of a Backup are that of its name and those that it names, each
   ).toEqual([of, "a"])
 })
 
-describe("A mover is given", () => {
-  test("the variables of its destination that have a value, and no others", () => {
+describe("Credentials.mounts gives the mover", () => {
+  test("only the variables of its destination that have a value", () => {
     const keys = ["RESTIC_PASSWORD", "RESTIC_REST_USERNAME", "RESTIC_REST_PASSWORD"]
     const { env, ...others } = mounts("rest+https://host/a", {
       [of]: ["RESTIC_REST_USERNAME", "RESTIC_PASSWORD", "RESTIC_PASSWORD_COMMAND", "AWS_ACCESS_KEY_ID", "PATH"]
@@ -56,13 +56,13 @@ describe("A mover is given", () => {
     expect(env).toEqual(keys.slice(0, 2).map((key) => fromSecret(key, of)))
     expect(others).toEqual({ volumes: [], volumeMounts: [] })
   })
-  test("the credentials that its Backup names", () => {
+  test("the referenced credentials", () => {
     expect(
       mounts("pvc://backups", { mine: ["RESTIC_PASSWORD"] }, { repository: { credentialsSecretRef: { name: "mine" } } })
         .env
     ).toEqual([fromSecret("RESTIC_PASSWORD", "mine")])
   })
-  test("a password from elsewhere in place of the credentials' own", () => {
+  test("the referenced password instead of the one in the credentials", () => {
     const repository = { passwordSecretRef: { name: "vault", key: "pass" } }
     const password = fromSecret("RESTIC_PASSWORD", "vault", "pass")
     const vault = ["pass", "other"]
@@ -70,7 +70,7 @@ describe("A mover is given", () => {
     // No key is required, so the Secret may be absent.
     expect(mounts("pvc://backups", { vault }, { repository }).env).toEqual([password])
   })
-  test("its server's certificate authority as a file", () => {
+  test("the certificate authority as a file", () => {
     expect(
       mounts(
         "pvc://backups",
@@ -88,7 +88,7 @@ describe("A mover is given", () => {
       volumeMounts: [{ name: "ca", mountPath: "/tls", readOnly: true }]
     })
   })
-  test("credentials that are a file as a file", () => {
+  test("file credentials as a file", () => {
     const key = "GOOGLE_APPLICATION_CREDENTIALS"
     expect(mounts("gs://bucket", { [of]: ["RESTIC_PASSWORD", key] })).toEqual({
       env: [fromSecret("RESTIC_PASSWORD", of), { name: key, value: `/credentials/${key}` }],
@@ -96,7 +96,7 @@ describe("A mover is given", () => {
       volumeMounts: [{ name: "credentials", mountPath: "/credentials", readOnly: true }]
     })
   })
-  test("the region of the spec rather than that of the Secret, each variable once", () => {
+  test("the region of the spec instead of the one in the Secret, each variable once", () => {
     const keys = ["RESTIC_PASSWORD", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"]
     const secrets = { [of]: keys }
     expect(mounts("s3://bucket", secrets).env).toEqual(keys.map((key) => fromSecret(key, of)))
@@ -108,7 +108,7 @@ describe("A mover is given", () => {
       fromSecret("RESTIC_PASSWORD", of)
     ])
   })
-  test("an identity of its own in place of keys", () => {
+  test("no keys if it has a workload identity", () => {
     const secrets = { [of]: ["RESTIC_PASSWORD"] }
     for (const to of ["s3://bucket", "gs://bucket"]) {
       expect(mounts(to, secrets, { ownIdentity: true }).env).toEqual([fromSecret("RESTIC_PASSWORD", of)])
@@ -116,7 +116,7 @@ describe("A mover is given", () => {
   })
 })
 
-describe("No Job is made", () => {
+describe("Credentials.mounts rejects a Backup", () => {
   const identity = ", or set spec.serviceAccountName to a ServiceAccount with an identity in the cloud"
   const table: ReadonlyArray<readonly [string, Parameters<typeof look>, string]> = [
     ["without its Secret", ["rest+https://host/a", {}], `Secret not found: ${of} (create it with RESTIC_PASSWORD)`],
@@ -141,12 +141,12 @@ describe("No Job is made", () => {
       `keys missing or empty in Secret ${of}: AWS_SECRET_ACCESS_KEY (add them)`
     ],
     [
-      "without one of several ways in",
+      "without any of several alternative keys",
       ["gs://bucket", { [of]: ["RESTIC_PASSWORD"] }],
       `keys missing or empty in Secret ${of}: GOOGLE_APPLICATION_CREDENTIALS or GOOGLE_ACCESS_TOKEN (add them${identity})`
     ],
     [
-      "without a Secret that it names, though nothing is needed of it",
+      "without a referenced Secret, even if it needs no key of that Secret",
       [
         "pvc://backups",
         { vault: ["pass"] },
@@ -155,7 +155,7 @@ describe("No Job is made", () => {
       "Secret of spec.repository.credentialsSecretRef not found: mine (create it, or remove the field)"
     ],
     [
-      "without the password that it names, whatever its credentials have",
+      "without the referenced password, even if the credentials contain one",
       [
         "pvc://backups",
         { [of]: ["RESTIC_PASSWORD"], vault: ["other"] },
@@ -164,7 +164,7 @@ describe("No Job is made", () => {
       "key of spec.repository.passwordSecretRef missing or empty in Secret vault: pass (add it)"
     ],
     [
-      "without anything that it names, all in one message",
+      "without several references, with one message",
       [
         "b2://bucket",
         { tls: ["tls.crt"] },

@@ -9,7 +9,7 @@ const destination = (text: string): Destination.Destination =>
 const refusal = (text: string) => Either.getOrUndefined(Either.flip(Destination.parse(text)))
 const place: Destination.Place = { namespace: "shop", path: "shop/cart", mountPath: "/repository" }
 
-describe("A destination is a repository of restic", () => {
+describe("Destination.repository returns the restic repository of", () => {
   const table: ReadonlyArray<readonly [string, Destination.Destination, string]> = [
     [
       "s3://my-backup-bucket",
@@ -43,14 +43,14 @@ describe("A destination is a repository of restic", () => {
       expect(Destination.repository(expected, place)).toBe(repository)
     })
   }
-  test("at a server of its own, with or without its scheme", () => {
+  test("an S3 bucket at another endpoint, with or without a scheme", () => {
     const bucket = destination("s3://bucket")
     expect(Destination.repository(bucket, { ...place, endpoint: "https://minio.example.com:9000/" })).toBe(
       "s3:https://minio.example.com:9000/bucket/shop/cart"
     )
     expect(Destination.repository(bucket, { ...place, endpoint: "minio:9000" })).toBe("s3:minio:9000/bucket/shop/cart")
   })
-  test("has an identity that tells the same claim and path of two namespaces apart", () => {
+  test("a volume, whose identity contains the namespace", () => {
     const volume = destination("pvc://backups")
     expect(Destination.identity(volume, place)).toBe("pvc:shop/backups/shop/cart")
     expect(Destination.identity(volume, { ...place, namespace: "bank" })).not.toBe(Destination.identity(volume, place))
@@ -58,7 +58,7 @@ describe("A destination is a repository of restic", () => {
   })
 })
 
-describe("An invalid destination is refused with what is accepted", () => {
+describe("Destination.parse rejects", () => {
   const all =
     "must be s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path, pvc://claim/path, or the name of an S3 bucket"
   const path = "each part of the path must be letters, digits and . _ = + - only, and not . or .."
@@ -97,7 +97,7 @@ describe("An invalid destination is refused with what is accepted", () => {
     )
   }
 
-  test("without the text after ? or #, which may hold a password", () => {
+  test("a query or fragment, which it redacts in the message", () => {
     for (const [text, shown] of [
       ["s3://bucket?x=1", "s3://bucket?***"],
       ["s3://bucket/a#secret", "s3://bucket/a#***"],
@@ -108,7 +108,7 @@ describe("An invalid destination is refused with what is accepted", () => {
     expect(refusal("s3://joe:se?cr/et@bucket?sec=ret@x")).toStartWith('invalid destination: "s3://***@x" (')
   })
 
-  test("without a password in the message", () => {
+  test("a password, which it redacts in the message", () => {
     for (const text of [
       "rest+https://joe:sec/ret@host/a",
       "rest:https://joe:secret@host/",
@@ -122,7 +122,7 @@ describe("An invalid destination is refused with what is accepted", () => {
     }
   })
 
-  test("whatever is written, an accepted one has neither a space, a quote nor a way out of its place", () =>
+  test("unsafe text: an accepted destination contains no space, quote or ..", () =>
     FastCheck.assert(
       FastCheck.property(
         FastCheck.constantFrom("s3://", "rest+https://", "gs://", "azure://", "b2://", "pvc://", ""),
@@ -140,7 +140,7 @@ describe("An invalid destination is refused with what is accepted", () => {
     ))
 })
 
-describe("The environment", () => {
+describe("The environment of a mover", () => {
   const table: ReadonlyArray<readonly [string, ReadonlyArray<string>, ReadonlyArray<string>]> = [
     ["s3://bucket", [], ["RESTIC_PASSWORD", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]],
     ["s3://bucket", ["RESTIC_PASSWORD", "AWS_ACCESS_KEY_ID"], ["AWS_SECRET_ACCESS_KEY"]],
@@ -154,10 +154,10 @@ describe("The environment", () => {
     ["pvc://claim", ["RESTIC_PASSWORD"], []]
   ]
   for (const [text, keys, lacking] of table) {
-    test(`${text} with ${keys.join(", ") || "nothing"} lacks ${lacking.join(", ") || "nothing"}`, () =>
+    test(`for ${text} with ${keys.join(", ") || "nothing"} lacks ${lacking.join(", ") || "nothing"}`, () =>
       expect(Destination.missing(destination(text), keys)).toEqual(lacking))
   }
-  test("with an identity of its own, a pod needs no keys, but no half of them either", () => {
+  test("needs no keys with a workload identity, but never only half of a pair of keys", () => {
     const bucket = destination("s3://bucket")
     const options = { ownIdentity: true }
     expect(Destination.missing(bucket, ["RESTIC_PASSWORD"], options)).toEqual([])
@@ -169,7 +169,7 @@ describe("The environment", () => {
       "B2_ACCOUNT_KEY"
     ])
   })
-  test("hands on what restic knows, and nothing that changes which program or which repository it runs", () => {
+  test("may contain the variables of restic, but none that selects a program or repository", () => {
     for (const text of [
       "s3://bucket",
       "rest+https://host",
@@ -186,11 +186,11 @@ describe("The environment", () => {
   })
 })
 
-test("A REST server may have any port from 1 to 65535", () => {
+test("Destination.parse accepts REST ports from 1 to 65535", () => {
   for (const port of [1, 65_535]) expect(refusal(`rest+https://host:${port}`)).toBeUndefined()
 })
 
-test("Each destination has its variables", () => {
+test("Destination.variables returns the variables of each kind of destination", () => {
   const variables = (text: string) => Destination.variables(destination(text))
   const password = [["RESTIC_PASSWORD"]]
   expect(variables("s3://bucket")).toEqual({

@@ -22,11 +22,11 @@ const daily = (days: number): ReadonlyArray<number> => Array.from({ length: days
 const ages = (snapshots: ReadonlyArray<number>, rule: Loss.Keep): ReadonlyArray<number> =>
   Loss.kept(snapshots, rule).map((at) => (newest - at) / day)
 
-describe("A retention keeps", () => {
-  test("everything without a policy and numbers", () => expect(ages(daily(5), keep(""))).toEqual([0, 1, 2, 3, 4]))
-  test("what is less than the policy older than the newest", () =>
+describe("Loss.kept keeps", () => {
+  test("everything without a policy and counts", () => expect(ages(daily(5), keep(""))).toEqual([0, 1, 2, 3, 4]))
+  test("snapshots less than the policy older than the newest one", () =>
     expect(ages(daily(30), keep("7d"))).toEqual([0, 1, 2, 3, 4, 5, 6]))
-  test("always the newest three, or keepLast", () => {
+  test("the newest three snapshots, or keepLast", () => {
     expect(ages(daily(30), keep("1h"))).toEqual([0, 1, 2])
     expect(ages(daily(30), keep("1h", { keepLast: 1 }))).toEqual([0])
     expect(ages(daily(30), keep("1h", { keepLast: 0 }))).toEqual([0, 1, 2])
@@ -39,22 +39,22 @@ describe("A retention keeps", () => {
     expect(ages(daily(90), keep("", { keepLast: 1, keepMonthly: 3 }))).toEqual([0, 20, 51])
     expect(ages(daily(700), keep("", { keepLast: 1, keepYearly: 2 }))).toEqual([0, 324])
   })
-  test("the oldest snapshot in a number that is not used up", () =>
+  test("the oldest snapshot if a count is not exhausted", () =>
     expect(ages(daily(20), keep("", { keepLast: 1, keepMonthly: 9 }))).toEqual([0, 19]))
 })
 
-describe("The times of a schedule", () => {
-  test("end with the last run", () => {
+describe("Loss.times", () => {
+  test("returns the scheduled times up to the last run", () => {
     expect(Loss.times(table("0 2 * * *"), newest - 2.5 * day, newest)).toEqual([newest, newest - day, newest - 2 * day])
     expect(Loss.times(table("0 2 * * *"), newest, newest)).toEqual([])
   })
-  test("are unknown if they are too many", () => {
+  test("returns undefined for too many times", () => {
     expect(Loss.times(table("* * * * *"), newest - 1.3 * day, newest)).toHaveLength(1872)
     expect(Loss.times(table("* * * * *"), newest - 10 * day, newest)).toBeUndefined()
   })
 })
 
-test("A shorter retention deletes snapshots that the longer one keeps", () => {
+test("Loss.between counts the snapshots that only the longer retention keeps", () => {
   expect(Loss.between(daily(60), keep("30d"), keep("7d"))).toEqual({
     before: 30,
     deleted: 23,

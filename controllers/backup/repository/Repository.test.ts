@@ -7,7 +7,7 @@ const of = (
   { name = "cart", ...repository }: { readonly name?: string; readonly path?: string; readonly endpoint?: string } = {}
 ): Repository.Repository => understood(backup({ destination, repository }, { name })).repository
 
-describe("A Backup's repository", () => {
+describe("Repository.of", () => {
   for (const [destination, url] of [
     ["s3://bucket/pfx", "s3:s3.amazonaws.com/bucket/pfx/shop/cart"],
     ["bucket", "s3:s3.amazonaws.com/bucket/shop/cart"],
@@ -17,21 +17,21 @@ describe("A Backup's repository", () => {
     ["b2://bucket", "b2:bucket:shop/cart"],
     ["pvc://backups/a", "/repository/a/shop/cart"]
   ] as const) {
-    test(`${destination} is its own: ${url}`, () => expect(of(destination).url).toBe(url))
+    test(`for ${destination} returns ${url}`, () => expect(of(destination).url).toBe(url))
   }
-  test("is where its path says", () => expect(of("s3://bucket", { path: "all" }).url).toEndWith("/bucket/all"))
-  test("is on the server that is named", () =>
+  test("appends the path of the spec", () => expect(of("s3://bucket", { path: "all" }).url).toEndWith("/bucket/all"))
+  test("uses the endpoint of the spec", () =>
     expect(of("s3://bucket", { endpoint: "minio:9000" }).url).toBe("s3:minio:9000/bucket/shop/cart"))
 })
 
 describe("The hash of a repository", () => {
-  test("is fit for a label", () => expect(of("s3://bucket").hash).toMatch(/^[0-9a-f]{32}$/))
-  test("is the same for two Backups that were sent to one place", () => {
+  test("is a valid label value", () => expect(of("s3://bucket").hash).toMatch(/^[0-9a-f]{32}$/))
+  test("is equal for two Backups with the same location", () => {
     expect(of("s3://bucket", { path: "all" }).hash).toBe(of("bucket", { path: "all", name: "db" }).hash)
     expect(of("s3://bucket/all", { path: "a" }).hash).toBe(of("s3://bucket", { path: "all/a", name: "db" }).hash)
     expect(of("pvc://backups", { path: "all" }).hash).toBe(of("pvc://backups/", { path: "all", name: "db" }).hash)
   })
-  test("is the same for every spelling of a server", () => {
+  test("is equal for all spellings of one server", () => {
     const s3 = ["minio:9000", "MinIO:9000", "https://minio:9000", "https://minio:9000/"]
     const plain = ["minio", "https://minio:443", "Minio:443/"]
     for (const spellings of [s3, plain]) {
@@ -42,7 +42,7 @@ describe("The hash of a repository", () => {
     expect(new Set(rest.map((destination) => of(destination).hash)).size).toBe(1)
     expect(of("s3://bucket/A").hash).not.toBe(of("s3://bucket/a").hash)
   })
-  test("differs for all others", () => {
+  test("differs for different locations", () => {
     const places = [
       of("s3://bucket"),
       of("s3://bucket", { name: "db" }),
@@ -56,7 +56,7 @@ describe("The hash of a repository", () => {
     ]
     expect(new Set(places.map(({ hash }) => hash)).size).toBe(places.length)
   })
-  test("differs for volumes of one name in two namespaces", () => {
+  test("differs for equally named volumes in two namespaces", () => {
     const shop = backup({ destination: "pvc://backups", repository: { path: "all" } })
     const other = { ...shop, metadata: { ...shop.metadata, namespace: "bar" } }
     expect(understood(other).repository.hash).not.toBe(understood(shop).repository.hash)

@@ -8,7 +8,7 @@ import * as RepositoryQueue from "./RepositoryQueue.ts"
 const cart = { namespace: "shop", name: "cart" }
 const db = { namespace: "shop", name: "db" }
 
-test("One looks and starts at a time, in the order in which they came", () =>
+test("RepositoryQueue.alone runs its effects one at a time, in order", () =>
   Effect.gen(function* () {
     const { alone } = RepositoryQueue.make()
     const gate = yield* Deferred.make<void>()
@@ -32,7 +32,7 @@ test("One looks and starts at a time, in the order in which they came", () =>
     expect(seen).toEqual(["first", "second", "third"])
   }).pipe(Effect.runPromise))
 
-test("One that fails, dies or is interrupted leaves the others their turn", () =>
+test("RepositoryQueue.alone continues after a failure, a defect and an interruption", () =>
   Effect.gen(function* () {
     const { alone } = RepositoryQueue.make()
     yield* Effect.exit(alone(Effect.fail("no")))
@@ -45,7 +45,7 @@ test("One that fails, dies or is interrupted leaves the others their turn", () =
 
 const all = () => Effect.succeed(true)
 
-test("Of those that wait for a repository, and of those that wait for a place, the first two are next", () => {
+test("RepositoryQueue.next returns the first two keys of the repository and the first two that wait for a Job slot", () => {
   const turns = RepositoryQueue.make()
   const run = Effect.runSync
   const key = (name: string) => ({ namespace: "shop", name })
@@ -58,7 +58,7 @@ test("Of those that wait for a repository, and of those that wait for a place, t
   expect(run(turns.next("Restore", "one", all))).toEqual([key("a")])
 })
 
-test("Who waits for the same as before keeps its turn, and who waits for something else comes last", () => {
+test("RepositoryQueue.wait keeps the position for the same repository, and moves the key to the end for another one", () => {
   const turns = RepositoryQueue.make()
   const run = Effect.runSync
   run(turns.wait("Backup", db, "one"))
@@ -70,7 +70,7 @@ test("Who waits for the same as before keeps its turn, and who waits for somethi
   expect(run(turns.next("Backup", "one", all))).toEqual([cart, db])
 })
 
-test("Who leaves, or is gone, holds up nobody", () => {
+test("RepositoryQueue.next skips keys that left or no longer exist", () => {
   const turns = RepositoryQueue.make()
   const run = Effect.runSync
   const key = (name: string) => ({ namespace: "shop", name })
@@ -85,5 +85,5 @@ test("Who leaves, or is gone, holds up nobody", () => {
   expect(run(turns.next("Backup", "one", all))).toEqual([key("d"), key("b")])
 })
 
-test("A process has one registry", () =>
+test("Each process has one RepositoryQueue", () =>
   expect(Effect.runSync(RepositoryQueue.RepositoryQueue)).toBe(Effect.runSync(RepositoryQueue.RepositoryQueue)))

@@ -10,7 +10,7 @@ const refusal = (text: string) => Either.getOrUndefined(Either.flip(Retention.pa
 const hour = 3_600_000
 const day = 24 * hour
 
-describe("A policy is whole hours for restic, rounded up", () => {
+describe("A retentionPolicy", () => {
   for (const [text, hours] of [
     ["30d", 720],
     ["4w", 28 * 24],
@@ -25,14 +25,14 @@ describe("A policy is whole hours for restic, rounded up", () => {
     ["0d1h", 1],
     ["100y", 878_400]
   ] as const) {
-    test(`${text} is ${hours}h`, () =>
+    test(`${text} becomes ${hours}h`, () =>
       expect(Retention.keepArguments(policy(text))).toEqual(["--keep-within", `${hours}h`, "--keep-last", "3"]))
   }
-  test("an empty one keeps everything", () => {
+  test("that is empty keeps everything", () => {
     expect(policy("")).toBeUndefined()
     expect(Retention.keepArguments(policy(""))).toEqual([])
   })
-  test("whatever is written, restic is given hours alone, and never fewer than were asked for", () =>
+  test("becomes whole hours, rounded up", () =>
     FastCheck.assert(
       FastCheck.property(
         FastCheck.array(
@@ -56,7 +56,7 @@ describe("A policy is whole hours for restic, rounded up", () => {
     ))
 })
 
-describe("A policy is refused with what to write", () => {
+describe("Retention.parse rejects", () => {
   const shape = (text: string) =>
     `invalid retentionPolicy: "${text}" (must be numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w)`
   for (const text of ["-1d", "30", "4x", "30D", "1.5d", " 30d", "30d ", "d", "1M"]) {
@@ -76,8 +76,8 @@ describe("A policy is refused with what to write", () => {
   }
 })
 
-describe("Counts", () => {
-  test("keep the newest three snapshots unless keepLast says otherwise", () => {
+describe("The counts of a retention", () => {
+  test("keep the newest three snapshots unless keepLast is set", () => {
     const last = (counts: Retention.Counts) => {
       const args = Retention.keepArguments(undefined, counts)
       return args[args.indexOf("--keep-last") + 1]
@@ -85,7 +85,7 @@ describe("Counts", () => {
     expect([last({ keepDaily: 7 }), last({ keepDaily: 7, keepLast: 0 })]).toEqual(["3", "3"])
     expect([last({ keepLast: 1 }), last({ keepLast: 9, keepDaily: 1 })]).toEqual(["1", "9"])
   })
-  test("are added, in one order", () =>
+  test("follow the policy in a fixed order", () =>
     expect(Retention.keepArguments(policy("1d"), { keepYearly: 2, keepLast: 3 })).toEqual([
       "--keep-within",
       "24h",
@@ -94,11 +94,11 @@ describe("Counts", () => {
       "--keep-yearly",
       "2"
     ]))
-  test("of zero or less are left out, so that they never are a policy alone", () =>
+  test("of zero or less are ignored", () =>
     expect(Retention.keepArguments(undefined, { keepLast: 0, keepDaily: -1 })).toEqual([]))
 })
 
-describe("It is said what will be deleted when", () => {
+describe("Retention.warnings for", () => {
   const table: ReadonlyArray<readonly [string, Parameters<typeof Retention.warnings>[1], ReadonlyArray<string>]> = [
     ["30d", { gaps: { shortest: day, longest: day } }, []],
     ["1d", { gaps: { shortest: day, longest: day } }, []],
@@ -143,13 +143,13 @@ describe("It is said what will be deleted when", () => {
     test(`${text} ${JSON.stringify(options)}`, () =>
       expect(Retention.warnings(policy(text), options)).toEqual(expected))
   }
-  test("both, where both are so", () =>
+  test("a short policy in minutes returns both warnings", () =>
     expect(Retention.warnings(policy("3m"), { gaps: { shortest: day, longest: day } })).toHaveLength(2))
-  test("nothing, without a policy", () =>
+  test("no policy returns no warning", () =>
     expect(Retention.warnings(undefined, { gaps: { shortest: day, longest: day } })).toEqual([]))
 })
 
-test("Each count is a flag of its own", () => {
+test("Retention.keepArguments writes a flag for each count", () => {
   const counts = { keepLast: 1, keepHourly: 2, keepDaily: 3, keepWeekly: 4, keepMonthly: 5, keepYearly: 6.7 }
   expect(Retention.keepArguments(undefined, counts)).toEqual([
     ...["--keep-last", "1", "--keep-hourly", "2", "--keep-daily", "3"],
@@ -157,7 +157,7 @@ test("Each count is a flag of its own", () => {
   ])
 })
 
-test("A warning speaks of what retention keeps only where it keeps something", () => {
+test("Retention.warnings mentions retention only if a count keeps snapshots", () => {
   const gaps = { shortest: day, longest: 3 * day }
   const [plain] = Retention.warnings(policy("2d"), { gaps, counts: { keepLast: 0 } })
   expect(plain).toEndWith("deletes all snapshots but the newest 3")

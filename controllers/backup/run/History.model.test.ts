@@ -78,7 +78,7 @@ const play = (
   return world
 }
 
-test("In 10,000 histories no deletion takes the newest good snapshot, and no success saved nothing", () => {
+test("In 10,000 histories, no deletion removes the newest good snapshot, and no empty run succeeds", () => {
   const total = { runs: 0, forgotten: 0, held: 0, refused: 0 }
   FastCheck.assert(
     FastCheck.property(specs, histories, (spec, history) => {

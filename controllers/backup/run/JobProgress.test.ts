@@ -15,8 +15,8 @@ const waiting = (reason: string, message?: string) => ({
 })
 const disrupted = [{ type: "DisruptionTarget", status: "True", message: "node drained" }]
 
-describe("Of a Job that has not ended it is told", () => {
-  test("that there is no pod yet, and since when", () =>
+describe("The progress of an active Job", () => {
+  test("is Starting while it has no pod", () =>
     expect(JobProgress.read(open, [])).toEqual({
       _tag: "Starting",
       since: at("2026-11-20T02:00:01Z"),
@@ -24,7 +24,7 @@ describe("Of a Job that has not ended it is told", () => {
       message: "Job cart-1 has no pod yet"
     }))
 
-  test("that its pod starts, and since when", () =>
+  test("is Starting while its pod starts", () =>
     expect(JobProgress.read(open, [pod(open, "p")])).toMatchObject({
       _tag: "Starting",
       since: at("2026-11-20T02:00:02Z"),
@@ -32,13 +32,13 @@ describe("Of a Job that has not ended it is told", () => {
       message: "Pod p starts"
     }))
 
-  test("that the mover runs", () =>
+  test("is Running while the mover runs", () =>
     expect(JobProgress.read(open, [pod(open, "p", { phase: "Running", state: { running: {} } })])).toEqual({
       _tag: "Running",
       message: "The mover runs"
     }))
 
-  test("that its pod is being ended, which on a node that is gone never comes to an end", () => {
+  test("reports a pod that has been terminating, for example on a lost node", () => {
     const running = pod(open, "p", { phase: "Running", state: { running: {} } })
     const metadata = { ...running.metadata, deletionTimestamp: "2026-11-20T02:10:00Z" }
     expect(JobProgress.read(open, [{ ...running, metadata }])).toMatchObject({
@@ -53,20 +53,20 @@ describe("Of a Job that has not ended it is told", () => {
     })
   })
 
-  test("that the mover has ended, and how, while its pod has not", () =>
+  test("contains the result of a mover that ended before its pod", () =>
     expect(JobProgress.read(open, [pod(open, "p", { phase: "Running", state: terminated(0) })])).toEqual({
       _tag: "Running",
       message: "The mover has ended",
       ended: { ending: { _tag: "Exited", exitCode: 0, text: undefined, reason: undefined }, at: expect.any(Number) }
     }))
 
-  test("the same when its pod says so too, however long ago the Job was made", () =>
+  test("is Running after its pod has ended, until the Job ends", () =>
     expect(JobProgress.read(open, [pod(open, "p", { phase: "Succeeded", state: terminated(0) })])).toEqual({
       _tag: "Running",
       message: "The mover has ended"
     }))
 
-  test("that it has no pod any more since its status changed, where one was deleted", () => {
+  test("is Starting since the last status change, if its pod was deleted", () => {
     const managedFields = [
       { manager: "backup", time: "2026-11-20T02:00:01Z" },
       { manager: "kube-controller-manager", subresource: "status", time: "2026-11-20T03:30:00Z" }
@@ -75,7 +75,7 @@ describe("Of a Job that has not ended it is told", () => {
     expect(JobProgress.read(without, [])).toMatchObject({ _tag: "Starting", since: at("2026-11-20T03:30:00Z") })
   })
 
-  test("nothing of the pods of another Job", () =>
+  test("ignores the pods of other Jobs", () =>
     expect(
       JobProgress.read(open, [pod(job("other"), "p", { phase: "Running", state: { running: {} } })])
     ).toMatchObject({
@@ -83,7 +83,7 @@ describe("Of a Job that has not ended it is told", () => {
     }))
 })
 
-describe("What keeps a mover from starting is told in the kubelet's words", () => {
+describe("The obstacle of a mover that cannot start", () => {
   for (const [reason, obstacle] of [
     ["ErrImagePull", "ImagePullFailed"],
     ["ImagePullBackOff", "ImagePullFailed"],
@@ -105,18 +105,18 @@ describe("What keeps a mover from starting is told in the kubelet's words", () =
     })
   }
 
-  test("and with the reason, where it says no more", () =>
+  test("has the reason of the kubelet if there is no message", () =>
     expect(JobProgress.read(open, [pod(open, "p", { state: waiting("ErrImagePull") })])).toMatchObject({
       message: "The image homeostat-mover:0.1.0 cannot be pulled: ErrImagePull"
     }))
 
-  test("while a container is made, nothing keeps it", () =>
+  test("is absent while the container is being created", () =>
     expect(JobProgress.read(open, [pod(open, "p", { state: waiting("ContainerCreating") })])).toMatchObject({
       obstacle: undefined,
       message: "Pod p starts"
     }))
 
-  test("and a pod that a plugin keeps without a word", () =>
+  test("is Unschedulable if the scheduler reports no message", () =>
     expect(
       JobProgress.read(open, [pod(open, "p", { conditions: [{ type: "PodScheduled", status: "False" }] })])
     ).toMatchObject({
@@ -124,7 +124,7 @@ describe("What keeps a mover from starting is told in the kubelet's words", () =
       message: "Pod p cannot start: no node takes it"
     }))
 
-  test("a pod for which there is no node", () =>
+  test("is Unschedulable if no node fits", () =>
     expect(
       JobProgress.read(open, [
         pod(open, "p", {
@@ -138,7 +138,7 @@ describe("What keeps a mover from starting is told in the kubelet's words", () =
 
   const late = JobProgress.read(open, [pod(open, "p", { state: waiting("ErrImagePull", "no such image") })])
   const timeout = Duration.minutes(10)
-  test("until its time is over", () => {
+  test("is reported after the start timeout", () => {
     if (late._tag !== "Starting") throw new Error("it does not start")
     expect(JobProgress.isLate(late, timeout, at("2026-11-20T02:10:01Z"))).toBe(false)
     expect(JobProgress.isLate(late, timeout, at("2026-11-20T02:10:02Z"))).toBe(true)
@@ -148,37 +148,37 @@ describe("What keeps a mover from starting is told in the kubelet's words", () =
       message: "no such image"
     })
   })
-  test("and then of whatever else", () =>
+  test("is NotStarted after the start timeout, if there is no known reason", () =>
     expect(
       JobProgress.notStarted({ _tag: "Starting", since: 0, obstacle: undefined, message: "Pod p starts" }, timeout)
     ).toEqual({ _tag: "NotStarted", seconds: 600, message: "Pod p starts" }))
 })
 
-describe("Tries", () => {
+describe("The attempts of a Job", () => {
   const first = pod(open, "a", {
     phase: "Failed",
     state: terminated(43, { message: report({ reason: "DestinationUnreachable", message: "connection refused" }) })
   })
   const second = (options: Parameters<typeof pod>[2]) => pod(open, "b", { made: "2026-11-20T02:06:00Z", ...options })
 
-  test("are counted, with what became of the one before", () =>
+  test("are counted, with the result of the previous attempt", () =>
     expect(JobProgress.read(open, [second({ phase: "Running", state: { running: {} } }), first])).toEqual({
       _tag: "Running",
       message: "The mover runs (try 2 of 3; the one before: connection refused)"
     }))
-  test("have their time to start from the Job controller's longest pause on, so that one whose pod is refused ends", () =>
+  test("may start until the longest backoff of the Job controller has passed", () =>
     expect(JobProgress.read(open, [first])).toEqual({
       _tag: "Starting",
       since: at("2026-11-20T02:14:00Z"),
       obstacle: undefined,
       message: "The mover is retried (try 2 of 3; the one before: connection refused)"
     }))
-  test("each have their own time to start", () =>
+  test("have a start timeout each", () =>
     expect(JobProgress.read(open, [first, second({})])).toMatchObject({
       _tag: "Starting",
       since: at("2026-11-20T02:06:00Z")
     }))
-  test("are not used up by evictions", () =>
+  test("do not include evictions", () =>
     expect(
       JobProgress.read(open, [
         pod(open, "a", { phase: "Failed", state: terminated(143), conditions: disrupted }),
@@ -213,14 +213,14 @@ describe("Tries", () => {
   })
 })
 
-describe("A Job that is over has an ending", () => {
+describe("The result of a finished Job", () => {
   const end = (of: Parameters<typeof JobProgress.read>[0], pods: Parameters<typeof JobProgress.read>[1]) => {
     const progress = JobProgress.read(of, pods)
     if (progress._tag !== "Ended") throw new Error(`it is ${progress._tag}`)
     return progress
   }
 
-  test("with its container's exit code and words, at its container's time", () =>
+  test("has the exit code, message and time of the container", () =>
     expect(end(done, [pod(done, "p", { phase: "Succeeded", state: terminated(0, { message: "{}" }) })])).toEqual({
       _tag: "Ended",
       ending: { _tag: "Exited", exitCode: 0, text: "{}", reason: undefined },
@@ -228,27 +228,27 @@ describe("A Job that is over has an ending", () => {
     }))
 
   for (const code of [1, 3, 40, 41, 42, 43, 44, 47, 137, 143]) {
-    test(`that of exit code ${code}`, () =>
+    test(`has exit code ${code}`, () =>
       expect(end(failedJob, [pod(failedJob, "p", { phase: "Failed", state: terminated(code) })]).ending).toMatchObject({
         _tag: "Exited",
         exitCode: code
       }))
   }
 
-  test("with why the kubelet killed it", () =>
+  test("has the reason of the kubelet, such as OOMKilled", () =>
     expect(
       end(failedJob, [
         pod(failedJob, "p", { phase: "Failed", state: { terminated: { exitCode: 137, reason: "OOMKilled" } } })
       ]).ending
     ).toMatchObject({ exitCode: 137, reason: "OOMKilled" }))
 
-  test("of the pod that ended, beside one that did not", () => {
+  test("is that of the ended pod, not that of a pod that is still active", () => {
     const open = pod(failedJob, "z", { made: "2026-11-20T02:04:00Z" })
     const last = pod(failedJob, "a", { phase: "Failed", made: "2026-11-20T02:03:00Z", state: terminated(44) })
     expect(end(failedJob, [last, open])).toMatchObject({ ending: { exitCode: 44 }, at: at("2026-11-20T02:04:00Z") })
   })
 
-  test("without an eviction, where another condition of the pod holds", () => {
+  test("is not an eviction if DisruptionTarget is False", () => {
     const conditions = [
       { type: "Ready", status: "True" },
       { type: "DisruptionTarget", status: "False" }
@@ -257,7 +257,7 @@ describe("A Job that is over has an ending", () => {
     expect(end(failedJob, [failed]).ending).toMatchObject({ _tag: "Exited", exitCode: 42 })
   })
 
-  test("that of the pod that ended last, whatever the order in which they were made", () => {
+  test("is that of the pod that ended last, not that of the newest pod", () => {
     const early = pod(failedJob, "a", {
       phase: "Failed",
       made: "2026-11-20T02:03:00Z",
@@ -274,7 +274,7 @@ describe("A Job that is over has an ending", () => {
     })
   })
 
-  test("at the time at which it completed, where its pods are gone", () => {
+  test("has the completion time of the Job if its pods are gone", () => {
     const status = { ...done.status, completionTime: "2026-11-20T02:04:40Z" }
     expect(end({ ...done, status }, []).at).toBe(at("2026-11-20T02:04:40Z"))
     expect(end({ ...done, status }, [pod(done, "p", { phase: "Succeeded", state: terminated(0) })]).at).toBe(
@@ -282,7 +282,7 @@ describe("A Job that is over has an ending", () => {
     )
   })
 
-  test("that is lost with its pods, at the Job's own time", () => {
+  test("is Lost if its pods are gone", () => {
     expect(end(done, [])).toEqual({
       _tag: "Ended",
       ending: { _tag: "Lost", succeeded: true },
@@ -295,7 +295,7 @@ describe("A Job that is over has an ending", () => {
     })
   })
 
-  test("that is lost where the pod that is left is not the one that decided", () => {
+  test("is Lost if the remaining pod contradicts the status of the Job", () => {
     expect(end(done, [pod(done, "p", { phase: "Failed", state: terminated(44) })]).ending).toEqual({
       _tag: "Lost",
       succeeded: true
@@ -306,7 +306,7 @@ describe("A Job that is over has an ending", () => {
     })
   })
 
-  test("of the deadline, whatever the container said of being ended", () => {
+  test("is DeadlineExceeded, whatever the exit code of the container", () => {
     const late = job("cart-1", { ended: "Failed", reason: "DeadlineExceeded" })
     expect(end(late, [pod(late, "p", { phase: "Failed", state: terminated(143) })]).ending).toEqual({
       _tag: "DeadlineExceeded",
@@ -315,7 +315,7 @@ describe("A Job that is over has an ending", () => {
     expect(end(late, []).at).toBe(at("2026-11-20T02:05:00Z"))
   })
 
-  test("by the kubelet's own words where it failed the pod for what it used", () => {
+  test("has the message of the kubelet if it evicted or rejected the pod", () => {
     const used = pod(failedJob, "p", { phase: "Failed", state: terminated(137) })
     const message = 'Usage of EmptyDir volume "cache" exceeds the limit "10Gi".'
     const status = { ...used.status, reason: "Evicted", message }
@@ -326,7 +326,7 @@ describe("A Job that is over has an ending", () => {
       ending: { _tag: "Evicted", message: "no cpu" }
     })
   })
-  test("of an eviction that was the last try", () => {
+  test("is Evicted if the last attempt was evicted", () => {
     const evicted = pod(failedJob, "p", {
       phase: "Failed",
       state: terminated(143),
@@ -345,7 +345,7 @@ describe("A Job that is over has an ending", () => {
     )
   })
 
-  test("of the try after an eviction, not of the eviction", () =>
+  test("is that of the attempt after an eviction", () =>
     expect(
       end(failedJob, [
         pod(failedJob, "a", {
@@ -359,25 +359,25 @@ describe("A Job that is over has an ending", () => {
 
   // The kubelet's reason for a lost container, as on a node that returned.
   const lost = { terminated: { exitCode: 137, reason: "ContainerStatusUnknown", finishedAt: null } }
-  test("at the Job's time where the kubelet lost sight of the container", () => {
+  test("has the time of the Job if the kubelet lost the container status", () => {
     const progress = end(failedJob, [pod(failedJob, "p", { phase: "Failed", state: lost as never })])
     expect(progress.at).toBe(at("2026-11-20T02:05:00Z"))
     expect(progress.ending).toMatchObject({ _tag: "Exited", exitCode: 137 })
   })
 })
 
-test("The tick of a Job is read from it, and one that cannot be read is none", () => {
+test("JobProgress.scheduledAt reads the scheduled time, and ignores invalid ones", () => {
   expect(JobProgress.scheduledAt(job("a", { tick: "2026-11-20T02:00:00Z" }))).toBe(at("2026-11-20T02:00:00Z"))
   expect(JobProgress.scheduledAt(job("a", { tick: "yesterday" }))).toBeUndefined()
   expect(JobProgress.scheduledAt(job("a"))).toBeUndefined()
 })
 
-test("The claims that are left to other Jobs are read from it", () => {
+test("JobProgress.remaining reads the claims that are left to later Jobs", () => {
   expect(JobProgress.remaining(job("a", { remaining: "b,c" }))).toEqual(["b", "c"])
   expect(JobProgress.remaining(job("a"))).toEqual([])
 })
 
-test("A pod is over when its containers have ended, not when it is asked to end", () => {
+test("JobProgress.isPodOver is true only in a terminal phase", () => {
   expect(
     ["Pending", "Running", "Unknown", "Succeeded", "Failed"].map((phase) =>
       JobProgress.isPodOver(pod(open, "p", { phase }))

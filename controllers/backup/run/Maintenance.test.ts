@@ -37,7 +37,7 @@ const due = (status: BackupStatus, spec: Spec = kept, metadata: Parameters<typeo
 
 const succeeded = saved.conditions ?? []
 
-describe("Maintenance that is due", () => {
+describe("Maintenance", () => {
   const cases: ReadonlyArray<readonly [name: string, status: Changes, spec: Spec, operations: string]> = [
     ["deletes old snapshots after a successful run", {}, kept, "forget"],
     ["deletes nothing twice", { lastRetentionRun: "run-uid" }, kept, ""],
@@ -50,7 +50,7 @@ describe("Maintenance that is due", () => {
     // At most one interval after now: the clocks of two machines differ.
     ["trusts a time within an interval after now", { lastPruneTime: "2026-11-27T10:00:00Z" }, kept, "forget"],
     ["frees space after the clock was set back", { lastPruneTime: "2027-11-20T02:00:00Z" }, kept, "forget prune"],
-    ["frees no space where nothing is deleted", { lastPruneTime: "2025-11-20T02:00:00Z" }, {}, ""],
+    ["frees no space if nothing is deleted", { lastPruneTime: "2025-11-20T02:00:00Z" }, {}, ""],
     ["checks first", { lastCheckTime: "2026-10-21T10:00:00Z" }, kept, "check forget"],
     ["checks without a retention", { lastCheckTime: "2026-10-21T10:00:00Z" }, {}, "check"],
     [
@@ -87,7 +87,7 @@ describe("Maintenance that is due", () => {
     expect(due({ ...status, lastRetentionTrigger: "yes" }, kept, { annotations }).operations).toEqual([])
   })
 
-  test("is tried again after 1, 2, 4 and at most 24 hours, and after 30 minutes if it found a lock", () => {
+  test("is retried after 1, 2, 4 and at most 24 hours, and after 30 minutes if it found a lock", () => {
     const failed = (failures: number, reason = "ResticFailed") => ({
       ...saved,
       maintenance: {
@@ -103,7 +103,7 @@ describe("Maintenance that is due", () => {
     expect(due(failed(1), kept, {}, now - 30 * 86_400_000).operations).toContain("forget")
   })
 
-  test("is retried at once for a new value of the annotation, and after a run that a user requested", () => {
+  test("is retried at once for a new value of the annotation, and after a manual run", () => {
     const { lastRun } = saved
     const failed = (last: { readonly token?: string; readonly run?: string }): BackupStatus => ({
       ...saved,
@@ -145,7 +145,7 @@ function full(): BackupStatus {
 }
 const omitted = (status: object): BackupStatus => JSON.parse(JSON.stringify(status))
 
-describe("A Job of the maintenance", () => {
+describe("A maintenance Job", () => {
   const work = (status: BackupStatus, annotations: { readonly [name: string]: string } = {}) => {
     const of = backup(kept, { annotations })
     return Maintenance.work(of, status, understood(of), {
@@ -167,7 +167,7 @@ describe("A Job of the maintenance", () => {
       CREATED_AT: undefined
     })
   })
-  test("looks for snapshots from before the Backup until the first deletion", () => {
+  test("looks for snapshots that are older than the Backup until the first deletion", () => {
     const { snapshots: _, ...first } = saved
     expect(work(first).parameters.CREATED_AT).toBe(backup(kept).metadata.creationTimestamp)
   })
@@ -190,7 +190,7 @@ describe("A Job of the maintenance", () => {
   })
 })
 
-describe("A maintenance that ended", () => {
+describe("Completed maintenance", () => {
   const of = backup(kept)
   const mine = job("cart-k1", { trigger: "maintenance", after: "run-uid" })
   const active = { job: "cart-k1", uid: mine.metadata.uid, startTime: "2026-11-20T02:06:00Z" }
@@ -202,7 +202,7 @@ describe("A maintenance that ended", () => {
       exited(code, { ...result }, { purpose: "maintenance" }),
       at("2026-11-20T02:10:00Z")
     )
-  test("has its own times, and leaves the last run alone", () => {
+  test("updates its own times, and does not change lastRun", () => {
     const { status } = ended(0, { kept: 30, removed: 2, pruned: true, checked: true })
     expect(status).toMatchObject({
       lastRun: saved.lastRun,
@@ -216,7 +216,7 @@ describe("A maintenance that ended", () => {
     })
     expect(status.maintenance?.active).toBeUndefined()
   })
-  test("with a failure does not fail the last run", () => {
+  test("that failed does not fail the last run", () => {
     const before: BackupStatus = {
       ...saved,
       consecutiveFailures: 0,
@@ -231,7 +231,7 @@ describe("A maintenance that ended", () => {
     expect(status.conditions?.find(({ type }) => type === Status.lastRunSucceeded)?.status).toBe("True")
     expect(events.map(({ reason }) => reason)).toEqual(["MaintenanceFailed"])
   })
-  test("with damage stops deletions until a check succeeds", () => {
+  test("that found damage stops deletions until a check succeeds", () => {
     const { status } = ended(48, { operation: "prune", message: "data is missing" })
     expect(Status.isDamaged(status)).toBe(true)
     expect(Status.isDamaged(ended(0, { checked: true }, status).status)).toBe(false)
@@ -252,13 +252,13 @@ describe("A maintenance that ended", () => {
     ])
     expect(ended(0, { kept: 1, removed: 6, held: "TooMany" }, first.status).events).toEqual([])
   })
-  test("fits into the status, though somebody edited its Job", () => {
+  test("writes a valid status, even if a user edited its Job", () => {
     const edited = job("cart-k1", { trigger: "maintenance", after: "u".repeat(9000), token: "t".repeat(9000) })
     const { status } = ended(0, { kept: 1, removed: 5 }, saved, edited)
     expect(status.lastRetentionTrigger).toHaveLength(253)
     accepted(status)
   })
-  test("ends the hold by the annotation alone", () => {
+  test("ends a hold only by the annotation", () => {
     const held = { ...saved, retentionHold: hold({ generation: 1, remove: 5 }) }
     const allowed = job("cart-k1", { trigger: "maintenance", token: "yes" })
     const counted = ended(0, { kept: 1, removed: 0 }, held).status.retentionHold
@@ -269,7 +269,7 @@ describe("A maintenance that ended", () => {
   })
 })
 
-test("An annotation with a split character at its end counts once", () => {
+test("A split character at the end of the annotation counts once", () => {
   const annotations = { [Names.retentionAnnotation]: `${"t".repeat(252)}\u{1F600}` }
   const token = Maintenance.allowed(backup(kept, { annotations }), saved) ?? ""
   // The API server replaces half of a character.
@@ -284,9 +284,9 @@ describe("A pause between two successful runs", () => {
       { status: { lastBackupTime: last }, events: [] },
       pause
     ).status.retentionHold
-  test("that is longer than the retention keeps holds the deletion", () =>
+  test("holds the deletion if it is longer than the retentionPolicy", () =>
     expect(after("2026-11-20T02:05:00Z", 30 * 86_400_000)).toEqual({ reason: "Paused", since: "2026-11-20T02:05:00Z" }))
-  test("that is shorter does not", () => expect(after("2026-10-20T02:05:00Z", 31 * 86_400_000)).toBeUndefined())
-  test("does not matter without retentionPolicy", () =>
-    expect(after("2026-11-20T02:05:00Z", undefined)).toBeUndefined())
+  test("does not hold the deletion if it is shorter", () =>
+    expect(after("2026-10-20T02:05:00Z", 31 * 86_400_000)).toBeUndefined())
+  test("is ignored without a retentionPolicy", () => expect(after("2026-11-20T02:05:00Z", undefined)).toBeUndefined())
 })

@@ -110,8 +110,8 @@ const afterwards = (ending: Outcome.Ending, maintenance?: Outcome.Ending): Backu
   return { ...over, status: maintained(maintenance, begin + 2 * hour)(Status.draft(over)).status }
 }
 
-describe("a Backup that has never run", () => {
-  test("has its counters at 0 and a time of creation, and says nothing of successes", () => {
+describe("the metrics of a Backup that has never run", () => {
+  test("have counters at 0 and a creation time, and no series about successes", () => {
     const { of, reconciled, results } = watched()
     reconciled(never)
     expect(results()).toEqual({ success: 0, partial: 0, failure: 0, replaced: 0 })
@@ -125,8 +125,8 @@ describe("a Backup that has never run", () => {
   })
 })
 
-describe("a run that ends", () => {
-  test("is counted by its result, with its duration and its bytes, once", () => {
+describe("the metrics of a completed run", () => {
+  test("count its result, duration and bytes once", () => {
     const { of, reconciled, results } = watched()
     let backup = reconciled(never)
     backup = reconciled(backup, started(begin))
@@ -140,7 +140,7 @@ describe("a run that ends", () => {
     expect(of(BackupMetrics.lastRunSuccess)).toBe(1)
   })
 
-  test("adds to what the runs before it came to", () => {
+  test("are added to those of earlier runs", () => {
     const { of, reconciled, results } = watched()
     let backup = reconciled(never)
     for (const day of [0, 24, 48]) {
@@ -159,17 +159,17 @@ describe("a run that ends", () => {
       { readonly results: typeof counted; readonly success: number | undefined; readonly locked: number }
     ]
   > = [
-    ["a failure", failed(42), { results: { ...counted, failure: 1 }, success: 0, locked: 0 }],
-    ["partial", failed(3), { results: { ...counted, partial: 1 }, success: 0, locked: 0 }],
-    ["kept from its repository by a lock", failed(41), { results: { ...counted, failure: 1 }, success: 0, locked: 1 }],
+    ["fails", failed(42), { results: { ...counted, failure: 1 }, success: 0, locked: 0 }],
+    ["fails partially", failed(3), { results: { ...counted, partial: 1 }, success: 0, locked: 0 }],
+    ["finds a locked repository", failed(41), { results: { ...counted, failure: 1 }, success: 0, locked: 1 }],
     [
-      "replaced by the next, which is neither",
+      "is replaced by the next run",
       { _tag: "Replaced" },
       { results: { ...counted, replaced: 1 }, success: undefined, locked: 0 }
     ]
   ]
   for (const [what, ending, expected] of others) {
-    test(`is told if it is ${what}`, () => {
+    test(`have a result for a run that ${what}`, () => {
       const { of, reconciled, results } = watched()
       reconciled(reconciled(reconciled(never), started(begin)), ended(ending, begin + hour))
       expect<unknown>({
@@ -180,7 +180,7 @@ describe("a run that ends", () => {
     })
   }
 
-  test("well takes back what a failure has said, and the last success stays while runs fail", () => {
+  test("reset the lock after a success, and keep the last success after a failure", () => {
     const { of, reconciled } = watched()
     let backup = reconciled(afterwards(saved(1, 1)))
     const first = of(BackupMetrics.lastSuccess)
@@ -201,8 +201,8 @@ describe("a run that ends", () => {
   })
 })
 
-describe("a manager that begins to lead", () => {
-  test("shows what the status says, and counts no run again", () => {
+describe("the metrics of a new leader", () => {
+  test("show the status, and count no run again", () => {
     const { of, reconciled, results } = watched()
     reconciled(afterwards(saved(10, 100), deleted(7)))
     expect(results()).toEqual({ success: 0, partial: 0, failure: 0, replaced: 0 })
@@ -211,14 +211,14 @@ describe("a manager that begins to lead", () => {
     expect(of(BackupMetrics.snapshots)).toBe(7)
   })
 
-  test("counts a run that ended while nobody looked", () => {
+  test("count a run that ended while there was no leader", () => {
     const { reconciled, results } = watched()
     const running = { ...never, status: started(begin)(Status.draft(never)).status }
     reconciled(running, ended(saved(10, 100), begin + hour))
     expect(results()).toMatchObject({ success: 1 })
   })
 
-  test("counts a run whose end was written, and not told, by a reconcile that was cut off", () => {
+  test("count a run whose reconcile was interrupted after the status write", () => {
     const { reconciled, results } = watched()
     reconciled(never)
     reconciled(afterwards(saved(10, 100)))
@@ -226,20 +226,20 @@ describe("a manager that begins to lead", () => {
   })
 })
 
-describe("a schedule", () => {
+describe("the metrics of a schedule", () => {
   const next = (draft: Status.Draft): Status.Draft => ({
     ...draft,
     status: { ...draft.status, nextBackupTime: "2026-11-21T02:00:00Z" }
   })
 
-  test("tells when the next run is due, and how long there may be none", () => {
+  test("show the next run and the expected interval", () => {
     const { of, reconciled } = watched()
     reconciled(never, next, 3600)
     expect(of(BackupMetrics.nextRun)).toBe(Date.parse("2026-11-21T02:00:00Z") / 1000)
     expect(of(BackupMetrics.expectedInterval)).toBe(3600)
   })
 
-  test("that is suspended, wrong or taken away expects nothing", () => {
+  test("are absent if the schedule is suspended, invalid or removed", () => {
     for (const [spec, interval] of [
       [{ suspend: true }, 3600],
       [{}, undefined]
@@ -252,7 +252,7 @@ describe("a schedule", () => {
     }
   })
 
-  test("counts the times for which there was no run", () => {
+  test("count the missed and skipped runs", () => {
     const { of, reconciled } = watched()
     let backup = reconciled(never, started(begin))
     backup = reconciled(backup, (draft) => Status.skipped(draft, begin + hour, "job"))
@@ -262,7 +262,7 @@ describe("a schedule", () => {
   })
 })
 
-test("a run that waits for its turn has a duration, which ends with its start", () => {
+test("the waiting time of a run is reset when it starts", () => {
   const { of, reconciled } = watched()
   const at = (seconds: number, isWaiting: boolean) => {
     reconciled(never, undefined, undefined, { isWaiting, now: begin + seconds * 1000 })
@@ -273,7 +273,7 @@ test("a run that waits for its turn has a duration, which ends with its start", 
   ])
 })
 
-test("a Backup is ready if its condition says so, whoever wrote that", () => {
+test("the metric of readiness follows the condition Ready, whichever manager wrote it", () => {
   const { cached, of, reconciled } = watched()
   const condition = { type: "Ready", reason: "R", message: "", lastTransitionTime: "2026-11-20T02:00:00Z" }
   const ready = (status: "True" | "False") => ({ conditions: [{ ...condition, status }] }) satisfies BackupStatus
@@ -283,8 +283,8 @@ test("a Backup is ready if its condition says so, whoever wrote that", () => {
   expect(of(BackupMetrics.ready)).toBe(0)
 })
 
-describe("the deletion of old snapshots", () => {
-  test("is 1 after it succeeded, and 0 while the repository refuses it", () => {
+describe("the metric of the retention", () => {
+  test("is 1 after a success, and 0 while the repository rejects the deletion", () => {
     const { of, reconciled, results } = watched()
     const values: Array<unknown> = []
     const steps = [
@@ -307,7 +307,7 @@ describe("the deletion of old snapshots", () => {
     expect(results()).toEqual({ success: 0, partial: 0, failure: 0, replaced: 0 })
   })
 
-  test("keeps its value while runs fail or succeed", () => {
+  test("does not change when runs fail or succeed", () => {
     const { of, reconciled } = watched()
     let backup = reconciled(afterwards(saved(1, 1)))
     expect(of(BackupMetrics.retention)).toBeUndefined()
@@ -319,7 +319,7 @@ describe("the deletion of old snapshots", () => {
     }
   })
 
-  test("says nothing where everything is kept, or is not understood", () => {
+  test("is absent if every snapshot is kept, or before the first deletion", () => {
     const { of, reconciled } = watched()
     const is = (status: "True" | "Unknown", reason: string) => (draft: Status.Draft) => {
       const condition = {
@@ -343,11 +343,11 @@ describe("the deletion of old snapshots", () => {
   })
 })
 
-describe("a Backup that is gone", () => {
+describe("the metrics of a deleted Backup", () => {
   const others = (registry: Metrics.Registry) =>
     registry.read().flatMap(({ metric, series }) => series.map(({ labels }) => [metric.name, labels[1]]))
 
-  test("has no series any more once it is forgotten, and those of others stay", () => {
+  test("are removed by forget, without the series of other Backups", () => {
     const { metrics, reconciled, registry } = watched()
     const cache = { ...never, metadata: { ...never.metadata, name: "cache" } }
     reconciled(cache)
@@ -358,7 +358,7 @@ describe("a Backup that is gone", () => {
     expect(others(registry)).toEqual(before)
   })
 
-  test("has none either if nobody forgets it", () => {
+  test("are also removed when the cache no longer has the Backup", () => {
     const { cached, reconciled, registry } = watched()
     reconciled(never)
     reconciled({ ...never, metadata: { ...never.metadata, name: "cache" } })
@@ -367,7 +367,7 @@ describe("a Backup that is gone", () => {
     expect(new Set(others(registry).map(([, name]) => name))).toEqual(new Set(["cache"]))
   })
 
-  test("leaves nothing to another of its name", () => {
+  test("start at 0 for a new Backup with the same name", () => {
     const { of, reconciled, results } = watched()
     reconciled(reconciled(reconciled(never), started(begin)), ended(saved(10, 100), begin + hour))
     expect(results()).toMatchObject({ success: 1 })
@@ -377,7 +377,7 @@ describe("a Backup that is gone", () => {
   })
 })
 
-test("a Backup has as many series as is said, if everything is known of it", () => {
+test("perBackup is the number of series of a Backup with a complete status", () => {
   const { reconciled, registry } = watched()
   const everything = afterwards(saved(1, 1), deleted(1))
   reconciled({ ...everything, status: { ...everything.status, nextBackupTime: "2026-11-21T02:00:00Z" } })

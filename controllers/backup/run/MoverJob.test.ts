@@ -14,9 +14,9 @@ import { restricted } from "./PodSecurity.fixture.ts"
 
 const dns = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 
-describe("The name of a Job", () => {
-  test("is that of its owner and its run", () => expect(MoverJob.nameOf("cart", "29393880")).toBe("cart-29393880"))
-  test("is the same each time", () =>
+describe("MoverJob.nameOf", () => {
+  test("joins the owner and the run", () => expect(MoverJob.nameOf("cart", "29393880")).toBe("cart-29393880"))
+  test("is deterministic", () =>
     expect(MoverJob.nameOf("x".repeat(253), "29393880")).toBe(MoverJob.nameOf("x".repeat(253), "29393880")))
   for (const owner of [
     "a",
@@ -37,18 +37,18 @@ describe("The name of a Job", () => {
       })
     }
   }
-  test("tells long names apart that begin alike", () =>
+  test("shortens long names with the same prefix without collisions", () =>
     expect(MoverJob.nameOf(`${"x".repeat(100)}a`, "1")).not.toBe(MoverJob.nameOf(`${"x".repeat(100)}b`, "1")))
-  test("tells a name with dots from one with dashes", () => {
+  test("distinguishes a name with dots from one with dashes", () => {
     expect(MoverJob.nameOf("a-b", "1")).toBe("a-b-1")
     expect(MoverJob.nameOf("a.b", "1")).toMatch(/^a-b-[0-9a-f]{8}-1$/)
     expect(MoverJob.nameOf("a.b.c", "1")).not.toBe(MoverJob.nameOf("a.b-c", "1"))
   })
-  test("is as long as a label may be where its owner's is longer", () => {
+  test("uses the whole length of a label before it shortens a name", () => {
     expect(MoverJob.nameOf("x".repeat(61), "1")).toBe(`${"x".repeat(61)}-1`)
     expect(MoverJob.nameOf("x".repeat(62), "1")).toMatch(/^x{52}-[0-9a-f]{8}-1$/)
   })
-  test("tells the parts of a run apart", () =>
+  test("keeps the parts of a run distinct", () =>
     expect(new Set(["1", "1-2", "1-3"].map((run) => MoverJob.nameOf("x".repeat(253), run))).size).toBe(3))
 })
 
@@ -109,7 +109,7 @@ const envOf = (...args: Parameters<typeof work>) =>
     (made(...args).container.env ?? []).map(({ name, value, valueFrom }) => [name, value ?? valueFrom])
   )
 
-describe("A mover may do nothing but its work", () => {
+describe("The mover has only the permissions that it needs:", () => {
   test("it meets the restricted Pod Security level", () => {
     expect(restricted(made().spec)).toEqual([])
     expect(
@@ -118,7 +118,7 @@ describe("A mover may do nothing but its work", () => {
     expect(restricted(made({ spec: { destination: "pvc://backups/cart" } }).spec)).toEqual([])
     expect(restricted(made({ spec: { repository: { caSecretRef: { name: "ca" } } } }).spec)).toEqual([])
   })
-  test("it does not only where its author asks for root, and says so", () =>
+  test("it violates the restricted level only if the user asks for root", () =>
     expect(restricted(made({ placement: { security: { runAsUser: 0, runAsGroup: 0 } } }).spec)).toEqual([
       "runAsNonRoot is not true",
       "runAsUser is 0"
@@ -138,13 +138,13 @@ describe("A mover may do nothing but its work", () => {
       })
     }
   })
-  test("it has no token of the API server, nor the addresses of services", () =>
+  test("it has no API token and no service environment variables", () =>
     expect(made({ spec: { serviceAccountName: "cloud" } }).spec).toMatchObject({
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       serviceAccountName: "cloud"
     }))
-  test("it has an identity of Azure where it has a ServiceAccount for one", () => {
+  test("it has the Azure label for a workload identity if it has a ServiceAccount", () => {
     const labelsOf = (spec: { readonly [field: string]: unknown }) =>
       MoverJob.desired(work({ spec }), Settings.defaults).spec?.template.metadata?.labels ?? {}
     const label = { "azure.workload.identity/use": "true" }
@@ -153,7 +153,7 @@ describe("A mover may do nothing but its work", () => {
     expect(labelsOf(azure)).not.toMatchObject(label)
     expect(labelsOf({ serviceAccountName: "cloud" })).not.toMatchObject(label)
   })
-  test("it reads its volumes, and can write only to scratch space", () => {
+  test("it mounts its volumes read-only, and can write only to scratch space", () => {
     const { container, spec } = made({ claims: ["a", "b"].map((name) => ({ name, readOnly: true })) })
     expect(container.volumeMounts).toEqual([
       { name: "data-0", mountPath: "/data/a", readOnly: true },
@@ -169,7 +169,7 @@ describe("A mover may do nothing but its work", () => {
     ])
     expect(container.securityContext?.readOnlyRootFilesystem).toBe(true)
   })
-  test("it writes to the volume that is restored, and to one that is the destination", () => {
+  test("it can write to the restored volume and to a destination volume", () => {
     const { container, spec } = made({
       spec: { destination: "pvc://backups/cart" },
       claims: [{ name: "target", readOnly: false }]
@@ -183,7 +183,7 @@ describe("A mover may do nothing but its work", () => {
       { name: "repository", mountPath: "/repository" }
     ])
   })
-  test("its volumes have names though claims have longer ones", () => {
+  test("its volumes have short names, even if the claims have long ones", () => {
     const name = `${"long-".repeat(50)}x`
     const { spec } = made({ claims: [{ name, readOnly: true }] })
     expect(spec.volumes?.[0]).toEqual({ name: "data-0", persistentVolumeClaim: { claimName: name, readOnly: true } })
@@ -191,13 +191,13 @@ describe("A mover may do nothing but its work", () => {
   })
 })
 
-describe("A mover is told", () => {
-  test("its operations and nothing else by argument, on the image's own entrypoint", () => {
+describe("The mover container", () => {
+  test("gets only its operations as arguments, with the entrypoint of the image", () => {
     const { container } = made()
     expect(container.args).toEqual(["preflight", "backup", "forget"])
     expect(container.command).toBeUndefined()
   })
-  test("all that the script needs to know, by variables", () =>
+  test("gets the parameters of its script as variables", () =>
     expect(envOf()).toEqual({
       RESTIC_REPOSITORY: "s3:s3.amazonaws.com/bucket/shop/cart",
       RESTIC_CACHE_DIR: "/cache",
@@ -214,29 +214,29 @@ describe("A mover is told", () => {
       AWS_ACCESS_KEY_ID: { secretKeyRef: { name: "cart-backup-credentials", key: "AWS_ACCESS_KEY_ID" } },
       AWS_SECRET_ACCESS_KEY: { secretKeyRef: { name: "cart-backup-credentials", key: "AWS_SECRET_ACCESS_KEY" } }
     }))
-  test("what has a dollar as it stands, though the kubelet puts in variables", () => {
+  test("gets values with $ unexpanded", () => {
     const job = MoverJob.desired({ ...work(), parameters: { EXCLUDES: "a$$b\n$(HOME)" } }, Settings.defaults)
     const excludes = podOf(job).container.env?.find(({ name }) => name === "EXCLUDES")?.value ?? ""
     expect(excludes).toBe("a$$$$b\n$$(HOME)")
     expect(Environment.expand(excludes, { HOME: "/tmp" })).toBe("a$$b\n$(HOME)")
   })
-  test("each variable once", () => {
+  test("gets each variable once", () => {
     const names = (
       made({ spec: { repository: { caSecretRef: { name: "ca" }, region: "eu-central-1" } } }).container.env ?? []
     ).map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
   })
-  test("where the repository is, if it is in a volume", () =>
+  test("gets the mount path of a repository in a volume", () =>
     expect(envOf({ spec: { destination: "pvc://backups/a" } }).RESTIC_REPOSITORY).toBe("/repository/a/shop/cart"))
-  test("no secret but by reference", () => {
+  test("gets secret values only by reference", () => {
     const { env } = made().container
     const literal = (env ?? []).filter(({ value }) => value !== undefined).map(({ name }) => name)
     for (const name of secret) expect(literal).not.toContain(name)
   })
 })
 
-describe("A mover is placed", () => {
-  test("on the node where its volume is in use, without a look at any Node", () =>
+describe("MoverJob places the mover", () => {
+  test("on the node of its volume, without reading Nodes", () =>
     expect(made({ placement: { node: "node-a" } }).spec.affinity).toEqual({
       nodeAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: {
@@ -244,13 +244,13 @@ describe("A mover is placed", () => {
         }
       }
     }))
-  test("wherever the scheduler likes, if no one uses it", () => {
+  test("on any node, if the volume is unused", () => {
     const { spec } = made()
     expect(spec.affinity).toBeUndefined()
     expect(spec.tolerations).toBeUndefined()
     expect(spec.nodeSelector).toBeUndefined()
   })
-  test("with the tolerations of the pods that use it, and those of the spec", () =>
+  test("with the tolerations of the pods that use the volume and those of the spec", () =>
     expect(
       made({
         spec: { tolerations: [{ key: "own", operator: "Exists" }], nodeSelector: { disk: "fast" } },
@@ -263,7 +263,7 @@ describe("A mover is placed", () => {
       ],
       nodeSelector: { disk: "fast" }
     }))
-  test("with the group that its volumes are given to, changed only where it has to be", () =>
+  test("with the fsGroup of its volumes, applied only on a root mismatch", () =>
     expect(made({ placement: { security: { runAsUser: 7, fsGroup: 8 } } }).spec.securityContext).toEqual({
       runAsNonRoot: true,
       runAsUser: 7,
@@ -276,7 +276,7 @@ describe("A mover is placed", () => {
 describe("The pod of a mover", () => {
   const template = (spec: { readonly [field: string]: unknown }) =>
     MoverJob.desired(work({ spec }), Settings.defaults).spec?.template
-  test("gets no sidecar of Istio or Linkerd, unless the spec says so", () => {
+  test("disables the sidecars of Istio and Linkerd, unless the spec enables them", () => {
     expect(template({})?.metadata).toMatchObject({
       labels: { "sidecar.istio.io/inject": "false" },
       annotations: { "linkerd.io/inject": "disabled" }
@@ -303,9 +303,9 @@ describe("The pod of a mover", () => {
   })
 })
 
-describe("A Job", () => {
+describe("The Job of a mover", () => {
   const job = MoverJob.desired(work(), Settings.defaults)
-  test("belongs to its Backup, and is found by labels that are never its raw name", () => {
+  test("has an owner reference and valid labels", () => {
     expect(job.metadata).toMatchObject({
       name: "cart-29393880",
       namespace: "shop",
@@ -331,31 +331,32 @@ describe("A Job", () => {
       expect(value).toMatch(/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/)
     }
   })
-  test("has no annotation that says nothing", () =>
+  test("has no empty annotation", () =>
     expect(job.metadata.annotations).toEqual({ "backup.example.com/run-id": "29393880" }))
-  test("ends in time, and tries again as often as it may", () =>
+  test("has the deadline and the backoff limit of the spec", () =>
     expect(
       MoverJob.desired(work({ spec: { activeDeadlineSeconds: 3600, backoffLimit: 5 } }), Settings.defaults).spec
     ).toMatchObject({
       activeDeadlineSeconds: 3600,
       backoffLimit: 5
     }))
-  test("loses no try by an eviction, and none on what would end the same", () =>
+  test("ignores evictions, and fails at once on permanent errors", () =>
     expect(job.spec?.podFailurePolicy).toEqual({
       rules: [
         { action: "Ignore", onPodConditions: [{ type: "DisruptionTarget", status: "True" }] },
         { action: "FailJob", onExitCodes: { containerName: "mover", operator: "In", values: [...Outcome.futile] } }
       ]
     }))
-  test("waits for the end of a pod before it makes another, as its policy for failures demands", () => {
+  test("replaces a pod only after it has failed, because the podFailurePolicy requires it", () => {
     expect(job.spec?.podReplacementPolicy).toBe("Failed")
     expect(podOf(job).spec.restartPolicy).toBe("Never")
   })
-  test("lets restic give its lock back, and keeps what it said", () => {
+  test("gives restic time to release its lock, and keeps the termination message", () => {
     expect(podOf(job).spec.terminationGracePeriodSeconds).toBe(60)
     expect(podOf(job).container.terminationMessagePolicy).toBe("FallbackToLogsOnError")
   })
-  test("is not taken away before its end was read", () => expect(job.spec?.ttlSecondsAfterFinished).toBeUndefined())
+  test("has no TTL, so that it exists until the manager has read its result", () =>
+    expect(job.spec?.ttlSecondsAfterFinished).toBeUndefined())
   test("runs the image of the spec, else that of the manager", () => {
     expect(podOf(job).container.image).toBe("homeostat-mover:0.1.0")
     expect(made({ spec: { image: "mirror/mover:2" } }).container.image).toBe("mirror/mover:2")

@@ -27,12 +27,12 @@ const create = (name: string) =>
     }
   })
 
-describe("A Job that has the name of an earlier one", () => {
+describe("A new Job with the name of a deleted one", () => {
   for (const [what, remove] of [
     ["ends", MoverJobs.end],
     ["discards", MoverJobs.discard]
   ] as const) {
-    test(`stays when a manager that does not know of the deletion ${what} the earlier one`, () =>
+    test(`survives when a manager with a stale cache ${what} the deleted one`, () =>
       Effect.gen(function* () {
         const earlier = yield* create("shop-1")
         yield* Client.delete(Job, key("shop-1"), { propagation: "Background" })
@@ -47,7 +47,7 @@ describe("A Job that has the name of an earlier one", () => {
   }
 })
 
-test("The manager reads the end of a Job from the pods of that Job alone", ({ transport }) =>
+test("MoverJobs.progress reads only the pods of the given Job", ({ transport }) =>
   Effect.gen(function* () {
     const { metadata } = yield* create("shop-1")
     yield* create("shop-2")

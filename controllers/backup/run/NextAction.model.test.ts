@@ -109,11 +109,11 @@ const settle = (world: World.World, look: (crash: World.Crash) => void) => {
 
 const failing = (reason: string) => reason !== "Succeeded"
 
-describe("Whatever happens to a Backup, its Jobs, its clock and its managers", () => {
+describe("For any history of a Backup, its Jobs, its clock and its managers,", () => {
   const run = (spec: Parameters<typeof World.make>[0], place: { readonly nodes: number; readonly oneClock: boolean }) =>
     World.make(spec, { start, ...place })
 
-  test("there is never more than one run, none for a tick that had one, no storm, and every end is told once", () =>
+  test("each scheduled time starts at most one run, and each run is reported once", () =>
     FastCheck.assert(
       FastCheck.property(specs, places, moves(passing, passing, doing, doing, setting), (spec, place, all) => {
         const world = run(spec, place)
@@ -135,7 +135,7 @@ describe("Whatever happens to a Backup, its Jobs, its clock and its managers", (
       { numRuns: 80, seed: Seed.current() }
     ))
 
-  test("what people asked for last is done, and the next tick has its run", () =>
+  test("the last request of a user is carried out, and the next scheduled time starts a run", () =>
     FastCheck.assert(
       FastCheck.property(specs, places, moves(passing, doing, doing, setting), (spec, place, all) => {
         const world = run(spec, place)
@@ -164,7 +164,7 @@ describe("Whatever happens to a Backup, its Jobs, its clock and its managers", (
       { numRuns: 50, seed: Seed.current() }
     ))
 
-  test("managers that crash begin the runs that one would have begun that does not", () =>
+  test("managers that crash start the same runs as a manager that does not", () =>
     FastCheck.assert(
       FastCheck.property(specs, places, moves(passing, passing, doing, doing), (spec, place, all) => {
         // A manager that does not crash follows each crash, while the request still exists.
@@ -184,7 +184,7 @@ describe("Whatever happens to a Backup, its Jobs, its clock and its managers", (
       { numRuns: 25, seed: Seed.current() }
     ))
 
-  test("the failures since the last success are counted, and a status is left as it is when nothing happens", () =>
+  test("consecutive failures are counted, and an idle reconcile changes nothing", () =>
     FastCheck.assert(
       FastCheck.property(specs, places, moves(passing, doing, setting), (spec, place, all) => {
         const world = run(spec, place)

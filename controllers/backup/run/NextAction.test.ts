@@ -34,7 +34,7 @@ const decide = (
   return { ...others, status: draft.status, events: draft.events.map(({ reason }) => reason) }
 }
 
-test("A tick has a run, and the next one is known", () =>
+test("A due run is requested, and the next one is scheduled", () =>
   expect(decide({ lastScheduleTime: yesterday })).toMatchObject({
     request: { trigger: "schedule", tick: at("2026-11-20T02:00:00Z") },
     next: at("2026-11-21T02:00:00Z"),
@@ -42,27 +42,27 @@ test("A tick has a run, and the next one is known", () =>
     events: []
   }))
 
-describe("A tick while a run goes on", () => {
+describe("A scheduled time during a run", () => {
   const active = { active: run({ startTime: "2026-11-19T02:00:01Z" }), lastScheduleTime: yesterday }
-  test("is left out with Forbid, once", () => {
+  test("is skipped once with Forbid", () => {
     const { events, request, status } = decide(active)
     expect([request, events]).toEqual([undefined, ["RunSkipped"]])
     expect(decide(status)).toMatchObject({ request: undefined, events: [], status })
   })
-  test("waits with Forbid and a deadline, until that is over", () => {
+  test("waits with Forbid and a deadline, until the deadline has passed", () => {
     const deadline = { startingDeadlineSeconds: 600 }
     expect(decide(active, deadline)).toMatchObject({ request: undefined, events: [], status: active })
     const late = decide(active, { ...deadline, moment: now + 600_000 })
     expect(late.events).toEqual(["MissedSchedule"])
     expect(decide(late.status, { ...deadline, moment: now + 700_000 }).events).toEqual([])
   })
-  test("takes its place with Replace", () => {
+  test("replaces the run with Replace", () => {
     const { events, request, status } = decide(active, { concurrencyPolicy: "Replace" })
     expect(status).toMatchObject({ lastRun: { job: run().job, reason: "Replaced" } })
     expect(status.active).toBeUndefined()
     expect([request?.tick, events]).toEqual([at("2026-11-20T02:00:00Z"), ["RunReplaced"]])
   })
-  test("is not looked at between two Jobs of it", () => {
+  test("is ignored between two Jobs of the run", () => {
     for (const concurrencyPolicy of ["Forbid", "Replace"]) {
       expect(decide(active, { concurrencyPolicy, isBetweenJobs: true })).toMatchObject({
         request: undefined,
@@ -70,7 +70,7 @@ describe("A tick while a run goes on", () => {
       })
     }
   })
-  test("is that of a run which was asked for and begins with it", () => {
+  test("counts as started if a manual run starts at that time", () => {
     const { request } = decide(
       { lastScheduleTime: yesterday },
       { annotations: { [Names.runAnnotation]: "T" }, concurrencyPolicy: "Replace" }
@@ -79,7 +79,7 @@ describe("A tick while a run goes on", () => {
   })
 })
 
-test("A run that nobody knows of is told of before another begins", () => {
+test("An unreported run is adopted before another run starts", () => {
   // The manager ended the previous run and began this one, and crashed before it wrote either.
   const last = {
     job: "x",
@@ -103,14 +103,14 @@ test("A run that nobody knows of is told of before another begins", () => {
   })
 })
 
-test("Many missed runs are told of by the one that makes up for them, and not while it waits", () => {
+test("Missed runs are reported when a run replaces them, not before", () => {
   const { events, request } = decide({ lastScheduleTime: "2025-11-19T02:00:00Z" })
   expect(events).toEqual([])
   expect(request?.missed).toBe("many")
 })
 
-describe("After the clock was set back", () => {
-  test("the schedule is mended once, and no tick is put off", () => {
+describe("After the clock was set back,", () => {
+  test("lastScheduleTime is corrected once, and no scheduled time is delayed", () => {
     const { events, next, status } = decide(
       { lastScheduleTime: "2027-11-20T02:00:00Z" },
       { moment: at("2026-11-20T01:00:00Z") }
@@ -119,7 +119,7 @@ describe("After the clock was set back", () => {
     expect(next).toBe(at("2026-11-20T02:00:00Z"))
     expect(decide(status, { moment: at("2026-11-20T01:00:00Z") }).events).toEqual([])
   })
-  test("a Backup from the future has its first tick as well", () => {
+  test("a Backup created in the future runs at its next scheduled time", () => {
     const early = { startPolicy: "OnSchedule", moment: at("2026-10-20T01:00:00Z") }
     const { events, request, status } = decide({}, early)
     expect([events, request]).toEqual([["ClockSetBack"], undefined])
@@ -129,7 +129,7 @@ describe("After the clock was set back", () => {
   })
 })
 
-test("Another try after a lock is waited for", () => {
+test("A retry after a lock waits for half an hour", () => {
   const lastRun = { ...run(), completionTime: "2026-11-20T02:00:00Z", reason: "RepositoryLocked" }
   expect(decide({ lastRun, lastScheduleTime: "2026-11-20T02:00:00Z" })).toMatchObject({
     request: undefined,

@@ -10,7 +10,7 @@ const exited = (exitCode: number, message = "", over: Partial<Extract<Outcome.En
     ...over
   })
 
-describe("A failure has a reason, the mover's words and what to do", () => {
+describe("Outcome.judge returns a reason, the message of the mover and advice for exit code", () => {
   const table: ReadonlyArray<readonly [number, string, Reasons.Reason, string]> = [
     [
       3,
@@ -80,16 +80,16 @@ describe("A failure has a reason, the mover's words and what to do", () => {
     test(`${code}: ${words || "nothing"}`, () =>
       expect(exited(code, words)).toMatchObject({ reason, message, phase: "Failed", warning: true }))
   }
-  test("an exit for want of memory is told apart from one by hand", () =>
+  test("137 by an out-of-memory kill, distinct from a kill by hand", () =>
     expect(exited(137, "", { reason: "OOMKilled" })).toMatchObject({
       reason: "OutOfMemory",
       message: "The mover exceeded its memory limit. Raise limits.memory in spec.resources"
     }))
-  test("a pod that is started again changes nothing about what is or is not there, nor about a lock, a password and rights", () =>
+  test("Outcome.futile contains the exit codes that a new pod would not change", () =>
     expect(Outcome.futile).toEqual([3, 40, 41, 42, 45, 46, 47, 48, 49, 50, 51]))
-  test("a code is believed, whatever the text says", () =>
+  test("42, even if the message suggests another reason", () =>
     expect(exited(42, "", { text: "no space left on device" }).reason).toBe("WrongPassword"))
-  test("what was saved before is told", () =>
+  test("44 with the snapshots that were saved before", () =>
     expect(
       exited(44, "", {
         text: '{"reason":"ResticFailed","message":"","snapshots":[{"pvc":"a","id":"01234567","bytes":1,"added":1,"files":1}],"pruned":true}'
@@ -97,12 +97,12 @@ describe("A failure has a reason, the mover's words and what to do", () => {
     ).toMatchObject({ snapshots: [{ pvc: "a", id: "01234567" }], pruned: true }))
 })
 
-describe("A success", () => {
+describe("A successful run", () => {
   const text = (snapshots: string) => ({
     text: `{"reason":"Succeeded","message":"","snapshots":[${snapshots}],"pruned":true}`
   })
   const saved = '{"pvc":"a","id":"01234567","bytes":1,"added":1,"files":1}'
-  test("is Completed, without a warning", () =>
+  test("is Completed without a warning", () =>
     expect(exited(0, "", text(`${saved},${saved}`))).toMatchObject({
       reason: "Succeeded",
       phase: "Completed",
@@ -110,38 +110,38 @@ describe("A success", () => {
       warning: false,
       pruned: true
     }))
-  test("with a volume that was always empty is Completed, with a warning", () =>
+  test("with an empty volume that never had files is Completed with a warning", () =>
     expect(exited(0, "", text(`${saved},{"pvc":"b","empty":true}`))).toMatchObject({
       phase: "Completed",
       message: "1 volume saved; no files found: b",
       warning: true
     }))
-  test("of more volumes than a result can list says so", () =>
+  test("with a truncated list of volumes reports at least the listed ones", () =>
     expect(
       exited(0, "", { text: `{"reason":"Succeeded","message":"","snapshots":[${saved}],"cut":true}` }).message
     ).toBe("At least 1 volume saved"))
-  test("of more volumes than a result can list is no failure if the listed ones were always empty", () => {
+  test("with a truncated list does not fail if the listed volumes never had files", () => {
     const empty = '{"pvc":"a","empty":true}'
     const of = (cut: string) =>
       exited(0, "", { text: `{"reason":"Succeeded","message":""${cut},"snapshots":[${empty}]}` })
     expect(of(',"cut":true').phase).toBe("Completed")
     expect(of("").reason).toBe("VolumeEmpty")
   })
-  test("has the repository's id", () =>
+  test("has the repository id", () =>
     expect(exited(0, "", { text: '{"reason":"Succeeded","repository":"0123456789"}' })).toMatchObject({
       repository: "0123456789"
     }))
-  test("of which a part is left is Completed, and its result lost", () =>
+  test("with a truncated report is Completed with ResultLost", () =>
     expect(exited(0, "", { text: '{"reason":"Succeeded","message":"","snap' })).toMatchObject({
       reason: "ResultLost",
       phase: "Completed",
       warning: true
     }))
   for (const text of [undefined, "", "some log", '{"message_type":"summary"}']) {
-    test(`of a pod that reports ${JSON.stringify(text)} is a failure, because any program can end with 0`, () =>
+    test(`of a pod that reports ${JSON.stringify(text)} is a failure, because any program can exit with 0`, () =>
       expect(exited(0, "", { text })).toMatchObject({ reason: "ResultLost", phase: "Failed", warning: true }))
   }
-  test("without some files is Completed with a warning where that is allowed", () =>
+  test("with unreadable files is Completed with a warning if spec.allowPartial is set", () =>
     expect(
       Outcome.judge(
         { _tag: "Exited", exitCode: 3, text: '{"reason":"PartiallyFailed","message":"x unreadable"}' },
@@ -171,11 +171,21 @@ describe("A volume without files", () => {
       options
     )
   for (const [name, volumes, options, reason] of [
-    ["that had some before fails the run", [volume("a", undefined, 9), volume("b", 3)], {}, "VolumeEmpty"],
-    ["that never had any is no failure beside another one", [volume("a", undefined), volume("b", 3)], {}, "Succeeded"],
-    ["fails the run if nothing else is saved", [volume("a", undefined)], {}, "VolumeEmpty"],
-    ["is no failure of a part of a run", [volume("a", undefined)], { isPart: true }, "Succeeded"],
-    ["that had some fails a part too", [volume("a", undefined, 1)], { isPart: true }, "VolumeEmpty"],
+    ["that had files before fails the run", [volume("a", undefined, 9), volume("b", 3)], {}, "VolumeEmpty"],
+    [
+      "that never had files is accepted if another volume has files",
+      [volume("a", undefined), volume("b", 3)],
+      {},
+      "Succeeded"
+    ],
+    ["fails the run if it is the only volume", [volume("a", undefined)], {}, "VolumeEmpty"],
+    ["is accepted in one of several Jobs", [volume("a", undefined)], { isPart: true }, "Succeeded"],
+    [
+      "that had files before fails one of several Jobs, too",
+      [volume("a", undefined, 1)],
+      { isPart: true },
+      "VolumeEmpty"
+    ],
     ["is accepted by spec.allowEmpty", [volume("a", undefined, 9)], { allowEmpty: true }, "Succeeded"]
   ] as const) {
     test(name, () =>
@@ -185,36 +195,36 @@ describe("A volume without files", () => {
       })
     )
   }
-  test("is named, with its last snapshot", () =>
+  test("is named with its last snapshot", () =>
     expect(judged([volume("a", undefined, 9)]).message).toBe(
       "No files found: a (9 in snapshot 89abcdef). Restore the volume, or set spec.allowEmpty if it may be empty"
     ))
-  test("differs from one that shrank to less than half, which is saved with a warning", () => {
+  test("differs from a volume that shrank to less than half, which is saved with a warning", () => {
     const shrunk = (files: number, before: number) => judged([volume("a", files, before)]).shrunk.length
     expect([shrunk(49, 100), shrunk(50, 100), shrunk(1, 9), shrunk(4, 10)]).toEqual([1, 0, 0, 1])
     expect(judged([volume("a", 49, 100)])).toMatchObject({ phase: "Completed", warning: true })
   })
 })
 
-describe("Retention", () => {
+describe("The retention", () => {
   const saved = '{"pvc":"a","id":"01234567","bytes":1,"added":1,"files":1}'
   const judged = (exitCode: number, fields: string, purpose: Reasons.Purpose = "backup") =>
     Outcome.judge(
       { _tag: "Exited", exitCode, text: `{"reason":"x","message":"it was refused","snapshots":[${saved}],${fields}}` },
       { purpose }
     )
-  test("is applied by a forget that ended, even of nothing", () =>
+  test("is applied by a successful forget, even if it deleted nothing", () =>
     expect(judged(0, '"kept":1,"removed":0')).toMatchObject({ retention: "applied", kept: 1, removed: 0 }))
-  test("is skipped where there was no forget", () =>
+  test("is skipped without a forget", () =>
     expect(judged(0, '"pruned":false')).toMatchObject({ retention: "skipped", removed: undefined }))
-  test("that is held is not applied", () =>
+  test("is skipped if the deletion is held", () =>
     expect(judged(0, '"kept":1,"removed":5,"held":"TooMany"', "maintenance")).toMatchObject({
       retention: "skipped",
       held: "TooMany",
       kept: 1,
       removed: 5
     }))
-  test("that a server refuses has failed", () =>
+  test("fails if the server rejects the deletion", () =>
     expect(judged(47, '"operation":"forget"', "maintenance")).toMatchObject({
       reason: "RetentionFailed",
       phase: "Failed",
@@ -223,26 +233,26 @@ describe("Retention", () => {
       message:
         "Old snapshots could not be deleted. it was refused. If the server is append-only, delete snapshots there and remove the retention from the spec. Otherwise give the credentials the permission to delete"
     }))
-  test("has failed where the repository was locked by then", () =>
+  test("fails if the repository is locked", () =>
     expect(judged(41, '"operation":"forget"')).toMatchObject({
       reason: "RepositoryLocked",
       phase: "Failed",
       retention: "failed",
       damaged: false
     }))
-  test("was applied when it is the check that found something", () =>
+  test("is applied even if the check fails afterwards", () =>
     expect(judged(44, '"operation":"check","kept":1,"removed":0')).toMatchObject({
       reason: "ResticFailed",
       retention: "applied",
       damaged: true
     }))
-  test("of a deletion says how many snapshots are gone", () => {
+  test("of a deleted Backup reports the number of deleted snapshots", () => {
     expect(judged(0, '"removed":3', "delete")).toMatchObject({ message: "3 snapshots deleted", removed: 3 })
     expect(judged(44, '"operation":"delete"', "delete").message).toBe(
       "restic failed. it was refused. Some or all snapshots still exist"
     )
   })
-  test("deletion that a server refuses has failed", () =>
+  test("of a deleted Backup fails if the server rejects the deletion", () =>
     expect(judged(47, '"operation":"delete"', "delete")).toMatchObject({ phase: "Failed", retention: "failed" }))
 })
 
@@ -252,14 +262,14 @@ describe("A restore", () => {
       { _tag: "Exited", exitCode, text: `{"reason":"x","message":"${message}","restored":${restored}}` },
       { purpose: "restore" }
     )
-  test("says what it brought back", () =>
+  test("reports the restored files and bytes", () =>
     expect(judged(0, "", '{"snapshot":"0123456789abcdef","bytes":12,"files":3}')).toMatchObject({
       phase: "Completed",
       warning: false,
       message: "3 files and folders restored from snapshot 01234567, 12 bytes",
       restored: { files: 3, bytes: 12 }
     }))
-  test("reports files that have another owner than before", () => {
+  test("reports files with a changed owner", () => {
     const restored = (ownership: string) =>
       judged(0, "", `{"snapshot":"0123456789abcdef","bytes":1,"files":1,"ownership":"${ownership}"}`)
     expect(restored("AsMover")).toMatchObject({
@@ -272,19 +282,19 @@ describe("A restore", () => {
       restored: { ownership: "Preserved" }
     })
   })
-  test("that failed is not told to be tried again by itself", () => {
+  test("that failed does not announce a retry", () => {
     for (const code of [3, 40, 41, 43, 44, 45, 46, 143]) {
       expect(judged(code, "")).toMatchObject({ phase: "Failed", message: expect.not.stringContaining("retried") })
     }
   })
 })
 
-test("A mover that was told to let a partial backup count as full ends with 0, and it is a warning", () =>
+test("A mover with spec.allowPartial exits with 0, and the outcome has a warning", () =>
   expect(
     exited(0, "", { text: '{"reason":"PartiallyFailed","message":"volume a: 1 could not be read","removed":1}' })
   ).toMatchObject({ reason: "PartiallyFailed", phase: "Completed", warning: true, retention: "applied" }))
 
-describe("What Kubernetes did to a run", () => {
+describe("Outcome.judge maps the end of a Job:", () => {
   /** The fields that only a mover's result has. */
   const unknown = {
     warning: true,
@@ -395,18 +405,18 @@ describe("What Kubernetes did to a run", () => {
   }
 })
 
-test("The purpose of a run decides what to do about a deleted Job", () => {
+test("The advice for a deleted Job depends on the purpose of the run", () => {
   const message = (purpose: Reasons.Purpose) => Outcome.judge({ _tag: "JobDeleted", job: "a" }, { purpose }).message
   expect(message("restore")).toEndWith(" Delete this Restore and create it again")
   expect(message("delete")).toEndWith(" The snapshots still exist")
 })
 
-test("An exit by a signal is reported as a signal", () => {
+test("An exit by a signal has the reason Terminated", () => {
   for (const code of [130, 137, 143]) expect(exited(code, "bye").reason).toBe("Terminated")
   expect(exited(260, "bye").reason).toBe("ResticFailed")
 })
 
-test("A mover's own word for a full destination is believed, and a lock is stale after half an hour", () => {
+test("The reason DestinationFull of the mover is accepted, and a lock is stale after half an hour", () => {
   expect(exited(1, "", { text: JSON.stringify({ reason: "DestinationFull", message: "" }) }).reason).toBe(
     "DestinationFull"
   )

@@ -142,12 +142,12 @@ export const judge = (ending: Ending, options: Options = {}): Outcome => {
     case "Evicted":
       return {
         ...ended("PodEvicted"),
-        message: `${ending.isRepeated === true ? "The pod was evicted twice because of its files" : "The pod was evicted, and no attempt is left"}. ${said(MoverReport.clean(ending.message))}${adviceAfterEviction(ending.message)}${again}`
+        message: `${ending.isRepeated === true ? "The pod was evicted twice because of its files" : "The pod was evicted, and no attempt is left"}. ${sentence(MoverReport.clean(ending.message))}${adviceAfterEviction(ending.message)}${again}`
       }
     case "ImagePullFailed":
       return {
         ...ended("ImagePullFailed"),
-        message: `The image ${ending.image} could not be pulled. ${said(MoverReport.clean(ending.message))}Correct spec.image or the manager's HOMEOSTAT_BACKUP_MOVER_IMAGE, or give the ServiceAccount the credentials of the registry${again}`
+        message: `The image ${ending.image} could not be pulled. ${sentence(MoverReport.clean(ending.message))}Correct spec.image or the manager's HOMEOSTAT_BACKUP_MOVER_IMAGE, or give the ServiceAccount the credentials of the registry${again}`
       }
     case "DeadlineExceeded":
       return {
@@ -157,7 +157,7 @@ export const judge = (ending: Ending, options: Options = {}): Outcome => {
     case "NotStarted":
       return {
         ...ended("StartTimeout"),
-        message: `The mover did not start within ${ending.seconds} seconds, and its Job was deleted. ${said(MoverReport.clean(ending.message))}${retried[purpose]}`
+        message: `The mover did not start within ${ending.seconds} seconds, and its Job was deleted. ${sentence(MoverReport.clean(ending.message))}${retried[purpose]}`
       }
     case "Replaced":
       return { ...ended("Replaced"), message: "The next run was due and replaced this one (concurrencyPolicy Replace)" }
@@ -252,7 +252,7 @@ const exited = (
     return {
       ...ended("ResultLost"),
       ...facts,
-      message: `The pod succeeded without a report of a mover, so nothing is known to be done. ${said(result.message)}Check that spec.image is the image of a mover`
+      message: `The pod succeeded without a report of a mover, so nothing is known to be done. ${sentence(result.message)}Check that spec.image is the image of a mover`
     }
   }
   if (reason === "Succeeded" && !result.complete) {
@@ -260,7 +260,7 @@ const exited = (
       ...ended("ResultLost"),
       ...facts,
       phase: "Completed",
-      message: `The run succeeded, but the manager could not read its whole result. ${said(result.message)}Sizes in the status may be incomplete`
+      message: `The run succeeded, but the manager could not read its whole result. ${sentence(result.message)}Sizes in the status may be incomplete`
     }
   }
   if (reason === "Succeeded") {
@@ -271,7 +271,7 @@ const exited = (
       message: done({ ...result, snapshots: all }, purpose)
     }
   }
-  const cause = said(result.message)
+  const cause = sentence(result.message)
   if (reason === "PartiallyFailed" && allowed) {
     return {
       ...ended(reason),
@@ -385,4 +385,4 @@ const full =
   /no space left on device|disk quota exceeded|quota ?exceeded|insufficient storage|\((413|507)\)|request entity too large/i
 
 /** A message as a sentence before another one. */
-const said = (text: string): string => (text === "" ? "" : `${text.replace(/(?<![.\s])[.\s]+$/, "")}. `)
+const sentence = (text: string): string => (text === "" ? "" : `${text.replace(/(?<![.\s])[.\s]+$/, "")}. `)

@@ -7,7 +7,7 @@ import * as Pages from "./Pages.ts"
 
 const test = Harness.make({ manager: Effect.void })
 
-test("A list in pages keeps of each object what is asked for, and nothing of those that are not wanted", () =>
+test("A paged list keeps only the selected fields of the wanted objects", () =>
   Effect.gen(function* () {
     const names = Array.from({ length: 2 * Pages.size + 1 }, (_, n) => `map-${String(n).padStart(3, "0")}`)
     yield* Effect.forEach(names, (name) =>

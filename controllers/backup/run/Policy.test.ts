@@ -6,13 +6,13 @@ import * as Policy from "./Policy.ts"
 
 const spec = (fields: { readonly [field: string]: unknown } = {}) => backup(fields).spec
 
-describe("The settings of the program", () => {
+describe("The settings of the manager", () => {
   test("allow every mover by default", () => {
     for (const fields of [{}, { image: "any/image:1" }, { podSecurityContext: { runAsUser: 0 } }]) {
       expect(Policy.refusal(spec(fields), Settings.defaults)).toBeUndefined()
     }
   })
-  test("restrict images to their beginnings", () => {
+  test("restrict the images to prefixes", () => {
     const settings = Settings.of({ images: ["registry.example.com/backup/", "mover@sha256:"] })
     for (const image of [undefined, "registry.example.com/backup/mover:1", "mover@sha256:0"]) {
       expect(Policy.refusal(spec({ image }), settings)).toBeUndefined()
@@ -22,7 +22,7 @@ describe("The settings of the program", () => {
     )
     expect(Policy.refusal(spec({ image: "a" }), Settings.of({ images: [] }))).toContain("allows none")
   })
-  test("forbid root, except for a privileged mover, which its namespace allows", () => {
+  test("forbid root, except for a privileged mover in a privileged namespace", () => {
     const settings = Settings.of({ allowRoot: false })
     expect(Policy.refusal(spec({ podSecurityContext: { runAsUser: 0 } }), settings)).toBe(
       "spec.podSecurityContext.runAsUser is not allowed: 0 (the manager's HOMEOSTAT_BACKUP_ALLOW_ROOT is false)"
@@ -30,7 +30,7 @@ describe("The settings of the program", () => {
     expect(Policy.refusal(spec({ podSecurityContext: { runAsUser: 1 } }), settings)).toBeUndefined()
     expect(Policy.refusal(spec({ privileged: true }), settings)).toBeUndefined()
   })
-  test("bound the deadline, and give resources to movers without any", () => {
+  test("limit the deadline, and set default resources", () => {
     const resources = { requests: { memory: "256Mi" }, limits: { memory: "2Gi" } }
     const settings = Settings.of({ maxDeadline: Duration.hours(1), resources })
     expect(Policy.bounded(spec(), settings)).toMatchObject({ activeDeadlineSeconds: 3600, resources })

@@ -19,15 +19,15 @@ const active = (job: string): NonNullable<BackupStatus["active"]> => ({
   startTime: "2026-11-20T02:00:00Z"
 })
 
-describe("The run that goes on is found", () => {
+describe("RunPlan.current finds the active run", () => {
   const name = (status: BackupStatus, jobs: ReadonlyArray<Job>) => RunPlan.current(status, jobs)?.metadata.name
 
-  test("by the status", () => expect(name({ active: active("b") }, [job("a"), job("b"), job("c")])).toBe("b"))
-  test("where its Job is gone: then it is none of the others", () =>
+  test("in the status", () => expect(name({ active: active("b") }, [job("a"), job("b"), job("c")])).toBe("b"))
+  test("and no other Job if the active Job is gone", () =>
     expect(name({ active: active("b") }, [job("a")])).toBeUndefined())
-  test("where its Job is being deleted, so that its end is told", () =>
+  test("while its Job is being deleted, so that its end is reported", () =>
     expect(name({ active: active("b") }, [job("b", { deleted: true })])).toBe("b"))
-  test("after a crash between the Job and the status", () => {
+  test("after a crash between the Job and the status write", () => {
     expect(name({}, [job("a")])).toBe("a")
     expect(
       name({ lastRun: lastRun("a", "2026-11-19T02:05:00Z") }, [
@@ -36,14 +36,14 @@ describe("The run that goes on is found", () => {
       ])
     ).toBe("b")
   })
-  test("after such a crash, though it has ended since", () =>
+  test("after such a crash, even if the Job has ended since", () =>
     expect(
       name({ lastRun: lastRun("a", "2026-11-19T02:05:00Z") }, [
         job("a", { made: "2026-11-19T02:00:00Z", ended: "Complete" }),
         job("b", { made: "2026-11-20T02:00:00Z", ended: "Failed" })
       ])
     ).toBe("b"))
-  test("only the newest, where nothing is known of many that are over", () => {
+  test("in the newest of several finished Jobs without a status", () => {
     const jobs = ["2026-11-18", "2026-11-19", "2026-11-20"].map((day) =>
       job(`of-${day}`, { made: `${day}T02:00:00Z`, ended: "Complete" })
     )
@@ -51,35 +51,35 @@ describe("The run that goes on is found", () => {
     // After the report of that Job, no other is current.
     expect(name({ lastRun: lastRun("of-2026-11-20", "2026-11-20T02:05:00Z") }, jobs)).toBeUndefined()
   })
-  test("not among those that were told before the last", () =>
+  test("but not in Jobs that were reported before lastRun", () =>
     expect(
       name({ lastRun: lastRun("b", "2026-11-20T02:05:00Z") }, [
         job("a", { made: "2026-11-20T02:00:00Z", ended: "Complete" }),
         job("b", { made: "2026-11-20T02:01:00Z", ended: "Complete" })
       ])
     ).toBeUndefined())
-  test("by what was told when it was begun, whatever the clocks say", () => {
+  test("by the annotation of the previous run, independent of the clocks", () => {
     const b = { lastRun: lastRun("b", "2026-11-20T02:05:00Z") }
     expect(name(b, [job("c", { made: "2026-11-19T02:00:00Z", ended: "Complete", after: "b" })])).toBe("c")
     expect(name(b, [job("a", { made: "2027-11-20T02:00:00Z", ended: "Complete", after: "z" })])).toBeUndefined()
     expect(name(b, [job("a", { made: "2027-11-20T02:00:00Z", ended: "Complete", after: "" })])).toBeUndefined()
   })
-  test("not in a Job that was given up or deleted, and is not gone yet", () => {
+  test("but not in abandoned or deleted Jobs", () => {
     expect(name({ lastRun: lastRun("a", "2026-11-20T02:05:00Z", "StartTimeout") }, [job("a")])).toBeUndefined()
     expect(name({}, [job("a", { deleted: true })])).toBeUndefined()
   })
-  test("after two crashes before the first status, in the order in which the runs began", () => {
+  test("in the order of the runs, after two crashes before the first status", () => {
     const first = job("a", { ended: "Complete", after: "" })
     const second = job("b", { after: first.metadata.uid })
     expect(name({}, [first, second])).toBe("a")
   })
-  test("after two crashes in the order in which the runs began", () => {
+  test("in the order of the runs, after two crashes", () => {
     const [b, c] = [job("b", { ended: "Complete", after: "uid-of-a" }), job("c", { after: "uid-of-b" })]
     const ended = (job: string) => ({ ...lastRun(job, "2026-11-20T02:05:00Z"), uid: `uid-of-${job}` })
     expect(name({ lastRun: ended("a") }, [b, c])).toBe("b")
     expect(name({ lastRun: ended("b") }, [b, c])).toBe("c")
   })
-  test("by its uid where an older Job had the same name, before the clock was set back", () => {
+  test("by uid, if an older Job had the same name before the clock was set back", () => {
     const now = job("a", { uid: "new", after: "uid-of-b" })
     const old = { ...lastRun("a", "2026-11-20T02:05:00Z"), uid: "old" }
     expect(name({ lastRun: old }, [now])).toBe("a")
@@ -91,7 +91,7 @@ describe("The run that goes on is found", () => {
   })
 })
 
-test("What is known of a run by its Job alone is what its Job was given", () => {
+test("RunPlan.activeOf reads a run from the annotations of its Job", () => {
   expect(RunPlan.activeOf(job("a", { made: "2026-11-20T02:00:00Z", trigger: "manual", token: "T" }))).toEqual({
     job: "a",
     uid: "uid-of-a",
@@ -102,7 +102,7 @@ test("What is known of a run by its Job alone is what its Job was given", () => 
   expect(RunPlan.activeOf(job("a", { trigger: "of another version" }))).toMatchObject({ trigger: "schedule" })
 })
 
-test("The schedule is told of the newest tick, and of what can be read in the status", () => {
+test("RunPlan.past combines the status and the newest scheduled Job, and ignores invalid times", () => {
   expect(
     RunPlan.past(backup(), { lastScheduleTime: "2026-11-20T02:00:00Z", lastMissedTime: "soon" }, [
       job("a", { tick: "2026-11-20T02:00:00Z" }),
@@ -120,7 +120,7 @@ test("The schedule is told of the newest tick, and of what can be read in the st
   expect(RunPlan.past(backup(), {}, [tick])).toMatchObject({ newestRun: at("2026-11-20T02:00:00Z") })
 })
 
-test("A run goes on in another Job, with all else that is known of it", () => {
+test("RunPlan.continued keeps the fields of a run for its next Job", () => {
   const before = { ...active("a"), uid: "uid-of-a", token: "T" }
   expect(RunPlan.continued(before, job("b"))).toEqual({ ...before, job: "b", uid: "uid-of-b" })
 })
@@ -141,10 +141,10 @@ const request = (
   { moment = now, spec = {} }: { readonly moment?: number; readonly spec?: { readonly [field: string]: unknown } } = {}
 ) => RunPlan.request(backup(spec, { annotations }), status, jobs, what, moment)
 
-describe("Of all that asks for a run", () => {
+describe("RunPlan.request", () => {
   const locked = { lastRun: lastRun("a", "2026-11-20T09:00:00Z", "RepositoryLocked"), lastScheduleTime: created }
 
-  test("unlocking comes first, then what people ask for, then the schedule, then another try", () => {
+  test("prefers an unlock to a manual run, the schedule and a retry", () => {
     const all = wishes("U", "R")
     expect(request({ ...locked, annotations: all }, due)).toMatchObject({ trigger: "unlock", token: "U" })
     expect(request({ ...locked, annotations: all, lastUnlockTrigger: "U" }, due)).toMatchObject({
@@ -159,20 +159,19 @@ describe("Of all that asks for a run", () => {
     expect(request({ annotations: all, ...done })).toBeUndefined()
     expect(request({ annotations: all })).toMatchObject({ trigger: "unlock", tick: undefined })
   })
-  test("the first tick is the first run, unless the first run is by schedule", () => {
+  test("starts the first run with trigger start, unless startPolicy is OnSchedule", () => {
     expect(request({}, due)?.trigger).toBe("start")
     expect(request({}, due, { spec: { startPolicy: "OnSchedule" } })?.trigger).toBe("schedule")
     expect(request({ lastScheduleTime: created }, due)?.trigger).toBe("schedule")
   })
-  test("a wish is heard while runs are suspended, and another try is not made", () => {
+  test("returns manual runs of a suspended Backup, but no retries", () => {
     expect(request({ annotations: wishes(undefined, "R") }, undefined, { spec: { suspend: true } })?.trigger).toBe(
       "manual"
     )
     expect(request(locked, undefined, { spec: { suspend: true } })).toBeUndefined()
   })
-  test("an annotation without a value is no wish", () =>
-    expect(request({ annotations: wishes("", "") })).toBeUndefined())
-  test("a run asked for is not asked for again by a longer token than a status holds", () => {
+  test("ignores an annotation without a value", () => expect(request({ annotations: wishes("", "") })).toBeUndefined())
+  test("recognizes a token that was truncated in the status", () => {
     for (const long of ["x".repeat(300), `${"x".repeat(252)}\u{1f600}tail`]) {
       const first = request({ annotations: wishes(undefined, long) })
       expect(first?.token?.length).toBeLessThanOrEqual(253)
@@ -182,27 +181,27 @@ describe("Of all that asks for a run", () => {
   })
 })
 
-describe("After a lock", () => {
+describe("A retry after a lock", () => {
   const locked = (completionTime: string): BackupStatus => ({
     lastRun: lastRun("a", completionTime, "RepositoryLocked"),
     lastScheduleTime: created
   })
-  test("it is tried again when half an hour has passed", () => {
+  test("starts after half an hour", () => {
     const status = locked("2026-11-20T09:30:00Z")
     expect(RunPlan.retryAt(status, now)).toBe(now)
     expect(request(status, undefined, { moment: now - 1 })).toBeUndefined()
     expect(request(status)).toMatchObject({ trigger: "retry" })
   })
-  test("after no other end", () => {
+  test("does not follow other results", () => {
     expect(RunPlan.retryAt({ lastRun: lastRun("a", "2026-11-20T09:00:00Z", "WrongPassword") }, now)).toBeUndefined()
     expect(RunPlan.retryAt({}, now)).toBeUndefined()
   })
-  test("it is not put off for long if the clock was set back", () => {
+  test("is not delayed for long if the clock was set back", () => {
     expect(RunPlan.retryAt(locked("2027-11-20T09:30:00Z"), now)).toBe(now)
     expect(RunPlan.retryAt(locked("2026-11-20T10:20:00Z"), now)).toBe(at("2026-11-20T10:50:00Z"))
     expect(RunPlan.retryAt(locked("2026-11-20T10:30:00Z"), now)).toBe(at("2026-11-20T11:00:00Z"))
   })
-  test("each try has a name of its own, the same until it is told", () => {
+  test("has an id of its own, which is stable until the retry is reported", () => {
     const first = request(locked("2026-11-20T09:00:00Z"))
     expect(request(locked("2026-11-20T09:00:00Z"), undefined, { moment: now + 12_345 })).toEqual(first)
     const later = { lastRun: lastRun("b", "2026-11-20T09:00:00Z", "RepositoryLocked"), lastScheduleTime: created }
@@ -210,7 +209,7 @@ describe("After a lock", () => {
   })
 })
 
-describe("After a failure that may pass", () => {
+describe("A retry after a temporary failure", () => {
   const failed = (reason: string, consecutiveFailures: number): BackupStatus => ({
     lastRun: lastRun("a", "2026-11-20T10:00:00Z", reason),
     lastScheduleTime: created,
@@ -218,12 +217,12 @@ describe("After a failure that may pass", () => {
   })
   const minutes = (status: BackupStatus) =>
     ((RunPlan.retryAt(status, now) ?? Number.NaN) - at("2026-11-20T10:00:00Z")) / 60_000
-  test("it is retried after 5 and 15 minutes, and then after 1 and 4 hours", () =>
+  test("follows after 5 and 15 minutes, and then after 1 and 4 hours", () =>
     expect([1, 2, 3, 4, 5, 60].map((failures) => minutes(failed("DestinationUnreachable", failures)))).toEqual([
       5, 15, 60, 240, 240, 240
     ]))
   for (const reason of ["ImagePullFailed", "OutOfMemory", "PodEvicted", "ResticFailed", "StartTimeout", "Terminated"]) {
-    test(`it is retried after ${reason}`, () => expect(minutes(failed(reason, 1))).toBe(5))
+    test(`follows ${reason}`, () => expect(minutes(failed(reason, 1))).toBe(5))
   }
   for (const reason of [
     "WrongPassword",
@@ -234,16 +233,16 @@ describe("After a failure that may pass", () => {
     "PartiallyFailed",
     "Replaced"
   ]) {
-    test(`it is not retried after ${reason}`, () => expect(RunPlan.retryAt(failed(reason, 1), now)).toBeUndefined())
+    test(`does not follow ${reason}`, () => expect(RunPlan.retryAt(failed(reason, 1), now)).toBeUndefined())
   }
-  test("a run of the schedule comes first", () => {
+  test("yields to a scheduled run", () => {
     const status = { ...failed("ResticFailed", 1), lastRun: lastRun("a", "2026-11-20T09:00:00Z", "ResticFailed") }
     expect(request(status, due)).toMatchObject({ trigger: "schedule" })
     expect(request(status)).toMatchObject({ trigger: "retry" })
   })
 })
 
-describe("The annotations of a new Backup were set for an earlier one", () => {
+describe("A new Backup with the annotations of an earlier one", () => {
   const annotations = {
     [Names.retentionAnnotation]: "r",
     [Names.unlockAnnotation]: "u",
@@ -253,20 +252,20 @@ describe("The annotations of a new Backup were set for an earlier one", () => {
     const of = backup(spec, { annotations, ...(status !== undefined && { status }) })
     return RunPlan.adopted(of, { status: status ?? {}, events: [] }).status
   }
-  test("so it deletes no held snapshots and removes no locks", () =>
+  test("deletes no held snapshots and removes no locks", () =>
     expect(adopted({})).toEqual({ lastRetentionTrigger: "r", lastUnlockTrigger: "u" }))
-  test("so it does not run while it is suspended", () =>
+  test("does not run while it is suspended", () =>
     expect(adopted({ suspend: true })).toMatchObject({ lastManualTrigger: "m", lastUnlockTrigger: "u" }))
-  test("unless the manager has seen it without them", () =>
+  test("carries them out if the manager has observed the Backup without them", () =>
     expect(adopted({ suspend: true }, { observedGeneration: 1 })).toEqual({ observedGeneration: 1 }))
 })
 
-describe("The name of a run", () => {
-  test("is that of its minute, as CronJob has it, or its second where that is finer", () => {
+describe("The id of a run", () => {
+  test("is the minute of its scheduled time, as in CronJob, or the second if that is finer", () => {
     expect(request({}, due)?.id).toBe(`${due.at / 60_000}`)
     expect(request({}, { ...due, at: due.at + 1500 })?.id).toBe(`${due.at / 1000 + 1}`)
   })
-  test("is another each time that one asks, though with the same words", () => {
+  test("differs for each request, even with the same token", () => {
     const words = ["T", "U", "T", "U", "T", "U"]
     for (const kind of ["manual", "unlock"] as const) {
       let status: BackupStatus = {}
@@ -286,14 +285,14 @@ describe("The name of a run", () => {
       expect(new Set(names).size).toBe(words.length)
     }
   })
-  test("is the same as long as its Job is not told", () => {
+  test("is stable until its Job is reported", () => {
     const status: BackupStatus = { lastRun: lastRun("a", "2026-11-20T02:05:00Z"), lastManualTrigger: "S" }
     const asked = () => request({ ...status, annotations: wishes(undefined, "T") })
     expect(asked()).toEqual(asked())
     const made = job(MoverJob.nameOf("cart", `${due.at / 60_000}`), { after: "a", ended: "Complete" })
     expect(request({ ...status, jobs: [made] }, due)?.id).toBe(`${due.at / 60_000}`)
   })
-  test("is another for a tick that comes a second time, since the clock was set back", () => {
+  test("differs if the scheduled time repeats after the clock was set back", () => {
     const id = `${due.at / 60_000}`
     const old = job(MoverJob.nameOf("cart", id), { made: "2026-11-19T02:00:00Z", ended: "Complete" })
     const reported = (name: string) => ({ lastRun: lastRun(name, "2026-11-19T03:00:00Z"), jobs: [old] })
@@ -310,13 +309,13 @@ describe("The name of a run", () => {
 
 describe("A run of several Jobs", () => {
   const groups = [group("a", "b"), group("c"), group("d")]
-  test("begins with the first group, and leaves the others to later Jobs", () =>
+  test("starts with the first group, and leaves the others to later Jobs", () =>
     expect(RunPlan.part(groups, undefined)).toEqual({ group: group("a", "b"), later: ["c", "d"] }))
-  test("goes on with what is left, though pods have moved since", () => {
+  test("continues with the remaining claims, even if pods have moved", () => {
     expect(RunPlan.part([group("a", "c"), group("b", "d")], ["c", "d"])).toEqual({ group: group("c"), later: ["d"] })
     expect(RunPlan.part(groups, ["d"])).toEqual({ group: group("d"), later: [] })
   })
-  test("has nothing left where the claims are gone", () => expect(RunPlan.part(groups, ["x"])).toBeUndefined())
+  test("has no next part if the remaining claims are gone", () => expect(RunPlan.part(groups, ["x"])).toBeUndefined())
 })
 
 const work = (
@@ -346,14 +345,14 @@ const tick: RunPlan.Request = { trigger: "schedule", id: "29393880", tick: due.a
 const kept = { retentionPolicy: "30d" }
 const fresh: BackupStatus = { repositoryID: "ab" }
 
-describe("A Job", () => {
+describe("A Job of a run", () => {
   const operations = (...args: Parameters<typeof work>) => work(...args).operations.join(" ")
 
-  test("only saves, whatever maintenance is due", () => {
+  test("only saves, even if maintenance is due", () => {
     expect(operations({}, fresh, kept)).toBe("preflight backup")
     expect(work({}, fresh, kept).parameters.FORGET_ARGS).toBeUndefined()
   })
-  test("removes locks where that was asked for, before all else and in the run's first Job alone", () => {
+  test("removes locks on request, first, and only in the first Job of the run", () => {
     const asked: RunPlan.Request = { ...tick, trigger: "unlock", token: "U" }
     expect(operations({ request: asked, later: ["b"] }, fresh, kept)).toBe("preflight unlock-all backup")
     const before = job("cart-u1", { id: "u1", trigger: "unlock" })
@@ -361,7 +360,7 @@ describe("A Job", () => {
       "preflight backup"
     )
   })
-  test("has the trigger that asks for it, or that of its run, or the schedule", () => {
+  test("has the trigger of its request, of its run, or schedule", () => {
     const manual: RunPlan.Request = { ...tick, trigger: "manual" }
     const later = { ...fresh, active: { ...active("cart-1"), trigger: "unlock" as const } }
     expect(work({ request: manual }, later).trigger).toBe("manual")
@@ -369,7 +368,7 @@ describe("A Job", () => {
     expect(work({ before }, later).trigger).toBe("unlock")
     expect(work({ before }, fresh).trigger).toBe("schedule")
   })
-  test("makes a repository only before the first that is known of", () => {
+  test("creates a repository only if the Backup has none", () => {
     const init = (status: BackupStatus) => work({}, status).parameters.INIT
     expect(init({})).toBe("1")
     expect(init({ consecutiveFailures: 3 })).toBe("1")
@@ -377,7 +376,7 @@ describe("A Job", () => {
     // The status of the tutorial's controller, which saved nothing.
     expect(init({ phase: "Completed", lastBackupTime: created })).toBe("1")
   })
-  test("is told whose snapshots they are by a tag that never changes", () => {
+  test("gets a stable tag for its snapshots", () => {
     const { parameters } = work({}, fresh, { allowPartial: true, excludes: ["*.tmp", "cache/**"] })
     expect(parameters).toEqual({
       BACKUP_HOST: "shop",
@@ -392,14 +391,14 @@ describe("A Job", () => {
     })
     expect(work({}, fresh).parameters).toMatchObject({ ALLOW_PARTIAL: undefined, EXCLUDES: undefined })
   })
-  test("never has the tag of an earlier run, whose tick repeats after the clock was set back", () => {
+  test("has a unique run tag, even if a scheduled time repeats after the clock was set back", () => {
     const tag = (status: BackupStatus) => work({}, status).parameters.RUN_TAG
     const before = { ...fresh, lastRun: { ...lastRun("cart-1", "2026-11-19T02:05:00Z"), uid: "one" } }
     const after = { ...fresh, lastRun: { ...lastRun("cart-1", "2026-11-19T02:05:00Z"), uid: "two" } }
     expect(tag(before)).toBe(tag(before))
     expect(new Set([tag(fresh), tag(before), tag(after)]).size).toBe(3)
   })
-  test("is read without a tag that could add arguments to restic's, and without a token that the status cannot hold", () => {
+  test("is read without forged tags, and with a token that fits into the status", () => {
     const edited = (annotations: { readonly [name: string]: string }): Job => {
       const made = job("cart-1", { token: "t" })
       return { ...made, metadata: { ...made.metadata, annotations: { ...made.metadata.annotations, ...annotations } } }
@@ -413,7 +412,7 @@ describe("A Job", () => {
     expect(active.token).toBe("t".repeat(252))
     accepted({ active })
   })
-  test("only reads its claims, and says which they are and which are left", () => {
+  test("mounts its claims read-only, and lists them and the remaining ones in annotations", () => {
     const made = work({ claims: ["a", "b"], later: ["c", "d"] })
     expect(made.claims).toEqual([
       { name: "a", readOnly: true },
@@ -429,7 +428,7 @@ describe("A Job", () => {
       [Names.remainingAnnotation]: "c,d"
     })
   })
-  test("that goes on with a run is named after the one before, counted up", () => {
+  test("that continues a run has the next number in its name", () => {
     const goesOn = (id: string) =>
       work({ before: job("x", { id }) }, { active: { ...active("x"), trigger: "manual", token: "T" } })
     expect(goesOn("29393880")).toMatchObject({ name: "cart-29393880-2", trigger: "manual" })
@@ -440,20 +439,20 @@ describe("A Job", () => {
   })
 })
 
-describe("A Job that was given up", () => {
+describe("RunPlan.abandoned", () => {
   const status: BackupStatus = { lastRun: lastRun("a", "2026-11-20T02:10:00Z", "StartTimeout") }
   const names = (of: BackupStatus, jobs: ReadonlyArray<Job>) =>
     RunPlan.abandoned(of, jobs).map(({ metadata }) => metadata.name)
-  test("is ended by whoever finds it, since the first may have crashed before", () =>
+  test("returns Jobs that timed out, also after a crash", () =>
     expect(names(status, [job("a"), job("b")])).toEqual(["a"]))
-  test("is not ended if it is over, being deleted, or the one that goes on", () => {
+  test("excludes Jobs that have ended, are being deleted, or are active", () => {
     expect(names(status, [job("a", { ended: "Failed" })])).toEqual([])
     expect(names(status, [job("a", { deleted: true })])).toEqual([])
     expect(names({ ...status, active: active("a") }, [job("a")])).toEqual([])
   })
 })
 
-describe("History", () => {
+describe("RunPlan.superfluous", () => {
   const jobs = [..."abcdefgh"].map((name, index) =>
     job(name, {
       made: `2026-11-1${index}T02:00:00Z`,
@@ -464,9 +463,9 @@ describe("History", () => {
   const names = (status: BackupStatus, of = jobs, spec = {}) =>
     RunPlan.superfluous(backup(spec), status, of).map(({ metadata }) => metadata.name)
 
-  test("of five successes and three failures keeps three and one, the newest", () =>
+  test("keeps the newest three successful Jobs and the newest failed one by default", () =>
     expect(names(reported)).toEqual(["a", "c", "b", "d"]))
-  test("keeps as many as the spec says, none too", () => {
+  test("keeps the number of Jobs in the spec, including 0", () => {
     expect(names(reported, jobs, { successfulRunsHistoryLimit: 1, failedRunsHistoryLimit: 3 })).toEqual([
       "a",
       "c",
@@ -478,17 +477,17 @@ describe("History", () => {
     ])
   })
   const none = { successfulRunsHistoryLimit: 0, failedRunsHistoryLimit: 0 }
-  test("never takes a Job away whose end is still to be told", () => {
+  test("keeps Jobs whose end is not reported", () => {
     // The newest run is not reported yet.
     expect(names({ lastRun: lastRun("g", "2026-11-16T02:05:00Z") }, jobs, none)).not.toContain("h")
     expect(names({}, jobs, none)).not.toContain("h")
     expect(names({ ...reported, active: active("h") }, jobs, none)).not.toContain("h")
   })
-  test("has no Job in it that goes on, or goes already", () =>
+  test("ignores active Jobs and Jobs that are being deleted", () =>
     expect(names(reported, [job("x"), job("y", { ended: "Complete", deleted: true })], none)).toEqual([]))
 })
 
-test("Of Jobs that are over, those that a clock in the future made go first", () => {
+test("RunPlan.superfluous first returns finished Jobs that were created in the future", () => {
   const over = (name: string, made: string) => job(name, { made, ended: "Complete" as const })
   const jobs = [
     over("old", "2026-11-20T02:00:00Z"),

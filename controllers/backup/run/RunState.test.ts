@@ -19,8 +19,8 @@ const beside = (exitCode: number): JobProgress.Progress => ({
 const standing = (progress: JobProgress.Progress, now: number) =>
   RunState.of(active, { job: mover, progress }, { now, startTimeout: Duration.minutes(10) })
 
-describe("A run whose mover has ended beside a sidecar", () => {
-  test("goes on for a minute, because the Job controller may not have counted it", () =>
+describe("A run whose mover has ended, but not the sidecar of its pod,", () => {
+  test("continues for a minute, because the Job controller may not have counted it", () =>
     expect(standing(beside(0), ended + minute - 1)).toMatchObject({ job: mover, deadline: ended + minute }))
   for (const [exitCode, reason] of [
     [0, "Succeeded"],

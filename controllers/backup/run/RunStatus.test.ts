@@ -14,8 +14,8 @@ const reasons = ({ events }: Status.Draft) => events.map(({ reason }) => reason)
 const of = (status: BackupStatus = {}): Status.Draft => ({ status, events: [] })
 const condition = ({ status }: Status.Draft, type: string) => Condition.find(status.conditions, type)
 
-describe("A run that begins", () => {
-  test("is the active one, is told once, and its tick is done with", () => {
+describe("A started run", () => {
+  test("is active and reported once, and updates lastScheduleTime", () => {
     const draft = Status.started(of(), run(), tick)
     expect(draft.status).toEqual({ active: run(), lastScheduleTime: "2026-11-20T02:00:00Z" })
     expect(events(draft)).toEqual(["Normal BackupStarted: Job cart-29393880 started: its scheduled time"])
@@ -26,30 +26,30 @@ describe("A run that begins", () => {
     ["unlock", "requested by annotation, to remove the locks of the repository"],
     ["retry", "the last run failed"]
   ] as const) {
-    test(`says why: ${trigger}`, () => {
+    test(`has a reason in its Event: ${trigger}`, () => {
       const draft = Status.started(of({ lastScheduleTime: "2026-11-19T02:00:00Z" }), run({ trigger }), undefined)
       expect(events(draft)).toEqual([`Normal BackupStarted: Job cart-29393880 started: ${why}`])
       expect(draft.status.lastScheduleTime).toBe("2026-11-19T02:00:00Z")
     })
   }
-  test("that goes on in another Job is not told again", () => {
+  test("that continues in another Job is not reported again", () => {
     const draft = Status.started(of({ active: run() }), run({ job: "cart-29393880-2" }), undefined)
     expect(draft).toEqual({ status: { active: run({ job: "cart-29393880-2" }) }, events: [] })
   })
-  test("never takes the schedule back", () =>
+  test("never decreases lastScheduleTime", () =>
     expect(Status.started(of({ lastScheduleTime: "2026-11-21T02:00:00Z" }), run(), tick).status.lastScheduleTime).toBe(
       "2026-11-21T02:00:00Z"
     ))
-  test("and makes up for more than a hundred, says so", () => {
+  test("reports TooManyMissedTimes if it replaces more than a hundred runs", () => {
     expect(reasons(Status.started(of(), run(), tick, "many"))).toEqual(["TooManyMissedTimes", "BackupStarted"])
     expect(reasons(Status.started(of(), run(), tick, "few"))).toEqual(["BackupStarted"])
   })
 })
 
-describe("A run that ends well", () => {
+describe("A successful run", () => {
   const before = of({ active: run(), lastScheduleTime: "2026-11-20T02:00:00Z", consecutiveFailures: 2 })
   const draft = Status.ended(before, run(), exited(0, saved), end)
-  test("is the last one, with what it saved", () =>
+  test("becomes lastRun with its snapshots", () =>
     expect(draft.status).toMatchObject({
       lastRun: {
         job: "cart-29393880",
@@ -65,19 +65,19 @@ describe("A run that ends well", () => {
       repositoryID: saved.repository,
       lastScheduleTime: "2026-11-20T02:00:00Z"
     }))
-  test("leaves none active, with no field that is undefined", () => {
+  test("removes active, and leaves no field undefined", () => {
     expect("active" in draft.status).toBe(false)
     expect(Object.values(draft.status)).not.toContain(undefined)
   })
-  test("has an event", () => expect(events(draft)).toEqual(["Normal BackupCompleted: 1 volume saved"]))
-  test("with an empty volume is a warning where that is allowed", () => {
+  test("records an Event", () => expect(events(draft)).toEqual(["Normal BackupCompleted: 1 volume saved"]))
+  test("with an accepted empty volume has a warning", () => {
     const result = { snapshots: [{ pvc: "data", empty: true }] }
     const empty = Status.ended(before, run(), exited(0, result, { allowEmpty: true }), end)
     expect(empty.events[0]).toMatchObject({ type: "Warning", reason: "BackupCompleted" })
     expect(empty.status.lastRun?.snapshots).toEqual([{ pvc: "data", bytes: 0, added: 0, files: 0 }])
     expect(empty.status.lastBackupTime).toBe("2026-11-20T02:05:00Z")
   })
-  test("answers the annotation that asked for it, and only that", () => {
+  test("acknowledges the token of its annotation only", () => {
     const asked = (trigger: "manual" | "unlock" | "schedule") =>
       Status.ended(before, run({ trigger, token: "T" }), exited(0, saved), end).status
     expect(asked("manual").lastManualTrigger).toBe("T")
@@ -86,18 +86,18 @@ describe("A run that ends well", () => {
     expect(asked("unlock").lastManualTrigger).toBeUndefined()
     expect(asked("schedule").lastManualTrigger).toBeUndefined()
   })
-  test("keeps the repository's id, whatever a later run finds", () =>
+  test("keeps the first repositoryID", () =>
     expect(Status.ended(of({ repositoryID: "first" }), run(), exited(0, saved), end).status.repositoryID).toBe("first"))
-  test("ends no earlier than it began, by whosever clock", () =>
+  test("never ends before it started, even with clock skew", () =>
     expect(
       Status.ended(before, run(), exited(0, saved), at("2026-11-20T01:00:00Z")).status.lastRun?.completionTime
     ).toBe("2026-11-20T02:00:01Z"))
 })
 
-describe("A run that fails", () => {
+describe("A failed run", () => {
   const before = of({ active: run(), consecutiveFailures: 2, lastBackupTime: "2026-11-19T02:05:00Z", snapshots: 5 })
   const failed = (outcome: Outcome.Outcome, active = run()) => Status.ended(before, active, outcome, end)
-  test("is counted, and leaves the last success as it was", () => {
+  test("increments consecutiveFailures, and keeps the last success", () => {
     const { status } = failed(exited(44, { message: "boom" }))
     expect(status).toMatchObject({
       consecutiveFailures: 3,
@@ -107,7 +107,7 @@ describe("A run that fails", () => {
     })
     expect(status.lastRun?.snapshots).toBeUndefined()
   })
-  test("answers its annotation as well: it is not tried for ever", () =>
+  test("acknowledges its annotation, so that it is not repeated", () =>
     expect(failed(exited(44), run({ trigger: "manual", token: "T" })).status.lastManualTrigger).toBe("T"))
   for (const [outcome, event] of [
     [exited(3, saved), "BackupPartiallyFailed"],
@@ -120,14 +120,14 @@ describe("A run that fails", () => {
     [Outcome.judge({ _tag: "Lost", succeeded: false }), "BackupFailed"],
     [Outcome.judge({ _tag: "ImagePullFailed", image: "i", message: "m" }), "BackupFailed"]
   ] as const) {
-    test(`is a Warning ${event}: ${outcome.reason}`, () => {
+    test(`records a Warning ${event}: ${outcome.reason}`, () => {
       expect(failed(outcome).events).toEqual([{ type: "Warning", reason: event, note: outcome.message }])
       expect(condition(failed(outcome), "LastRunSucceeded")).toMatchObject({ status: "False", reason: outcome.reason })
     })
   }
-  test("partially has the snapshots that it made", () =>
+  test("that saved some files keeps its snapshots", () =>
     expect(failed(exited(3, saved)).status.lastRun?.snapshots).toEqual(saved.snapshots))
-  test("since another took its place is no failure, nor a success", () => {
+  test("that was replaced counts neither as a failure nor as a success", () => {
     const replaced = failed(Outcome.judge({ _tag: "Replaced" }))
     expect(replaced.status.consecutiveFailures).toBe(2)
     expect(reasons(replaced)).toEqual(["RunReplaced"])
@@ -137,12 +137,12 @@ describe("A run that fails", () => {
     // The locks are not removed yet.
     expect(asked("unlock").lastUnlockTrigger).toBeUndefined()
   })
-  test("partially, where that is allowed, is a success with a warning", () => {
+  test("that saved some files counts as a success with a warning if spec.allowPartial is set", () => {
     const allowed = failed(exited(3, saved, { allowPartial: true }))
     expect(allowed.status).toMatchObject({ consecutiveFailures: 0, lastBackupTime: "2026-11-20T02:05:00Z" })
     expect(allowed.events[0]).toMatchObject({ type: "Warning", reason: "BackupCompleted" })
   })
-  test("whose result was lost though it succeeded is a success with a warning", () => {
+  test("with a lost result counts as a success with a warning if its Job succeeded", () => {
     const lost = failed(Outcome.judge({ _tag: "Lost", succeeded: true }))
     expect(lost.status).toMatchObject({ consecutiveFailures: 0, lastRun: { reason: "ResultLost" } })
     expect(lost.events[0]).toMatchObject({ type: "Warning", reason: "BackupCompleted" })
@@ -153,7 +153,7 @@ describe("A run of several Jobs", () => {
   const first = exited(0, saved)
   const second = exited(0, { snapshots: [{ pvc: "logs", id: "1".repeat(64), bytes: 5, added: 5, files: 1 }] })
   const between = Status.partEnded(of({ active: run() }), run(), first)
-  test("keeps what each has saved", () => {
+  test("collects the snapshots of each Job", () => {
     expect(between.status).toMatchObject({ active: { snapshots: saved.snapshots }, repositoryID: saved.repository })
     expect(between.events).toEqual([])
     const active = between.status.active ?? run()
@@ -162,11 +162,11 @@ describe("A run of several Jobs", () => {
       "logs"
     ])
   })
-  test("keeps it once, however often the end of a Job is read", () => {
+  test("is idempotent if the end of a Job is read again", () => {
     const again = Status.partEnded(between, between.status.active ?? run(), first)
     expect(again).toEqual(between)
   })
-  test("remembers the first part that was partial", () => {
+  test("keeps the message of the first partial Job", () => {
     const partial = Status.partEnded(between, run(), exited(3, { ...saved, message: "denied" }))
     expect(partial.status.active?.partial).toContain("denied")
     const later = Status.partEnded(partial, partial.status.active ?? run(), exited(3, { ...saved, message: "other" }))
@@ -174,8 +174,8 @@ describe("A run of several Jobs", () => {
   })
 })
 
-describe("A tick is told of", () => {
-  test("that is left out, and it is done with", () => {
+describe("A scheduled time", () => {
+  test("that is skipped updates lastScheduleTime", () => {
     const draft = Status.skipped(of({ active: run() }), tick, "cart-1")
     expect(draft.status.lastScheduleTime).toBe("2026-11-20T02:00:00Z")
     expect(events(draft)).toEqual([
@@ -186,14 +186,14 @@ describe("A tick is told of", () => {
       "2026-11-21T02:00:00Z"
     )
   })
-  test("that was missed for good", () => {
+  test("that missed its deadline updates lastMissedTime", () => {
     const draft = Status.missed(of(), tick, 600)
     expect(draft.status).toEqual({ lastMissedTime: "2026-11-20T02:00:00Z" })
     expect(events(draft)).toEqual([
       "Warning MissedSchedule: The run of 2026-11-20T02:00:00Z was skipped because it could not start within 600 seconds (startingDeadlineSeconds)"
     ])
   })
-  test("that was in the future when the clock was set back: this alone takes the schedule back", () => {
+  test("in the future is corrected, which alone decreases lastScheduleTime", () => {
     const draft = Status.corrected(of({ lastScheduleTime: "2027-11-20T02:00:00Z" }), tick)
     expect(draft.status).toEqual({ lastScheduleTime: "2026-11-20T02:00:00Z" })
     expect(events(draft)).toEqual([
@@ -202,7 +202,7 @@ describe("A tick is told of", () => {
   })
 })
 
-describe("The condition RepositoryHealthy", () => {
+describe("The condition RepositoryHealthy is", () => {
   const after = (...outcomes: ReadonlyArray<Outcome.Outcome>) => {
     const draft = outcomes.reduce((before, outcome) => Status.ended(before, run(), outcome, end), of())
     const found = condition(draft, "RepositoryHealthy")
@@ -212,25 +212,25 @@ describe("The condition RepositoryHealthy", () => {
   const checked = exited(0, { checked: true }, { purpose: "maintenance" })
   const damaged = exited(44, { operation: "check", message: "pack is damaged" })
   for (const [name, outcomes, expected] of [
-    ["opens", [good], "True Opened"],
-    ["was checked", [checked], "True Checked"],
-    ["stays checked when it is only opened", [checked, good], "True Checked"],
-    ["is damaged", [checked, damaged], "False RepositoryDamaged"],
-    ["stays damaged though it opens", [damaged, good], "False RepositoryDamaged"],
-    ["stays damaged though it is locked", [damaged, exited(41), good], "False RepositoryDamaged"],
-    ["is whole again by a check alone", [damaged, good, checked], "True Checked"],
-    ["is gone", [good, exited(40)], "False RepositoryMissing"],
-    ["is locked", [good, exited(41)], "False RepositoryLocked"],
-    ["does not open", [good, exited(42)], "False WrongPassword"],
-    ["opens again", [good, exited(42), good], "True Opened"],
-    ["is not judged by a server that does not answer", [good, exited(43)], "True Opened"],
-    ["is not judged by nothing", [exited(43)], undefined]
+    ["Opened after a success", [good], "True Opened"],
+    ["Checked after a check", [checked], "True Checked"],
+    ["still Checked after the repository is opened", [checked, good], "True Checked"],
+    ["RepositoryDamaged after a failed check", [checked, damaged], "False RepositoryDamaged"],
+    ["still RepositoryDamaged after the repository is opened", [damaged, good], "False RepositoryDamaged"],
+    ["still RepositoryDamaged after the repository was locked", [damaged, exited(41), good], "False RepositoryDamaged"],
+    ["True again only after a successful check", [damaged, good, checked], "True Checked"],
+    ["RepositoryMissing after the repository is gone", [good, exited(40)], "False RepositoryMissing"],
+    ["RepositoryLocked while another process holds the lock", [good, exited(41)], "False RepositoryLocked"],
+    ["WrongPassword if the password is wrong", [good, exited(42)], "False WrongPassword"],
+    ["Opened again after the password is corrected", [good, exited(42), good], "True Opened"],
+    ["unchanged if the server does not answer", [good, exited(43)], "True Opened"],
+    ["absent if the server has never answered", [exited(43)], undefined]
   ] as const) {
     test(name, () => expect(after(...outcomes)).toBe(expected))
   }
 })
 
-test("A volume that shrank in an earlier Job of the run is reported at its end, once, and holds the deletion", () => {
+test("A volume that shrank in an earlier Job of the run is reported once, and holds the deletion", () => {
   const volume = (pvc: string, files: number) => ({
     pvc,
     id: "ab".repeat(32),
@@ -259,7 +259,7 @@ test("A volume that shrank in an earlier Job of the run is reported at its end, 
   ])
 })
 
-test("A volume that shrank stays reported after later runs, until a user allows the deletion", () => {
+test("A volume that shrank stays reported until a user allows the deletion", () => {
   const before = { id: "cd".repeat(32), bytes: 100, files: 100 }
   const volume = (files: number) => ({ pvc: "data", id: "ab".repeat(32), bytes: files, added: 1, files, before })
   const shrunk = Status.ended(of(), run(), exited(0, { snapshots: [volume(1)] }), end)
@@ -284,7 +284,7 @@ describe("The condition RetentionApplied", () => {
     })
   const next = (before: Backup, draft: Status.Draft, spec: Parameters<typeof backup>[0] = before.spec) =>
     backup(spec, { status: draft.status })
-  const says = (draft: Status.Draft) => {
+  const conditionText = (draft: Status.Draft) => {
     const found = condition(draft, "RetentionApplied")
     return `${found?.status} ${found?.reason}: ${found?.message}`
   }
@@ -293,28 +293,28 @@ describe("The condition RetentionApplied", () => {
     return whole(of, Maintenance.ended(of, Status.draft(of), undefined, outcome, end))
   }
 
-  test("says that everything is kept where nothing else is asked for", () =>
-    expect(says(whole(backup()))).toBe(
+  test("is KeepsEverything without a retention", () =>
+    expect(conditionText(whole(backup()))).toBe(
       "True KeepsEverything: Every snapshot is kept, because neither retentionPolicy nor retention is set"
     ))
-  test("is not known before the first run", () =>
-    expect(says(whole(backup(policy)))).toBe(
+  test("is Unknown before the first run", () =>
+    expect(conditionText(whole(backup(policy)))).toBe(
       "Unknown NotYetApplied: Old snapshots are deleted after a successful run."
     ))
-  test("is true after old snapshots were deleted, and stays so where a run came not so far", () => {
+  test("is True after old snapshots were deleted, also if a later run fails earlier", () => {
     const first = ends(backup(policy), { removed: 1, kept: 30 })
-    expect(says(first)).toBe("True Applied: 1 snapshot deleted, 30 kept.")
-    expect(says(ends(next(backup(policy), first), {}, 44))).toBe("True Applied: 1 snapshot deleted, 30 kept.")
+    expect(conditionText(first)).toBe("True Applied: 1 snapshot deleted, 30 kept.")
+    expect(conditionText(ends(next(backup(policy), first), {}, 44))).toBe("True Applied: 1 snapshot deleted, 30 kept.")
   })
-  test("is false after they could not be", () => {
+  test("is False after a failed deletion", () => {
     const draft = ends(backup(policy), { message: "403 Forbidden" }, 47)
-    expect(says(draft)).toStartWith("False RetentionFailed: Old snapshots could not be deleted. 403 Forbidden.")
+    expect(conditionText(draft)).toStartWith("False RetentionFailed: Old snapshots could not be deleted. 403 Forbidden.")
     expect(reasons(draft)).toContain("MaintenanceFailed")
   })
 
   const unusual = { retentionPolicy: "1m" }
   const warnings = understood(backup(unusual)).warnings
-  test("keeps the warnings in the status, and records one Event for each", () => {
+  test("does not contain the warnings, which stay in the status and have one Event each", () => {
     const of = backup(unusual)
     const first = whole(of)
     expect(first.events.filter(({ reason }) => reason === "RetentionUnusual").map(({ note }) => note)).toEqual([
@@ -324,10 +324,10 @@ describe("The condition RetentionApplied", () => {
     const second = ends(next(of, first), { removed: 0 })
     expect(reasons(second)).not.toContain("RetentionUnusual")
     expect(second.status.warnings).toEqual([...warnings])
-    expect(says(second)).toBe("True Applied: 0 snapshots deleted.")
+    expect(conditionText(second)).toBe("True Applied: 0 snapshots deleted.")
     expect(whole(next(of, second))).toEqual({ status: second.status, events: [] })
   })
-  test("has no warnings of an earlier spec, and records those of the new one", () => {
+  test("does not keep the warnings of an earlier spec, and records those of the new one", () => {
     const applied = ends(backup(unusual), { removed: 0 })
     expect(whole(next(backup(), applied, policy)).status.warnings).toBeUndefined()
     const other = whole(next(backup(), applied, { retentionPolicy: "2m" }))
@@ -335,11 +335,11 @@ describe("The condition RetentionApplied", () => {
     expect(other.status.warnings?.join()).not.toContain("retentionPolicy 1m")
     expect(reasons(other)).toContain("RetentionUnusual")
     const early = whole(next(backup(), whole(backup(unusual)), policy))
-    expect(says(early)).toBe("Unknown NotYetApplied: Old snapshots are deleted after a successful run.")
+    expect(conditionText(early)).toBe("Unknown NotYetApplied: Old snapshots are deleted after a successful run.")
   })
-  test("forgets what was deleted when everything is to be kept, and begins anew after", () => {
+  test("is reset when the retention is removed and set again", () => {
     const everything = whole(next(backup(), ends(backup(policy), { removed: 3 }), {}))
-    expect(says(everything)).toStartWith("True KeepsEverything")
-    expect(says(whole(next(backup(), everything, policy)))).toStartWith("Unknown NotYetApplied")
+    expect(conditionText(everything)).toStartWith("True KeepsEverything")
+    expect(conditionText(whole(next(backup(), everything, policy)))).toStartWith("Unknown NotYetApplied")
   })
 })

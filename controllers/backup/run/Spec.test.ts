@@ -9,8 +9,8 @@ const day = 86_400_000
 const refused = (spec: Parameters<typeof backup>[0]) =>
   Either.getOrThrow(Either.flip(Spec.parse(backup(spec), Settings.defaults)))
 
-describe("A spec is refused with a reason and what to write", () => {
-  for (const [field, value, reason, says] of [
+describe("Spec.parse rejects", () => {
+  for (const [field, value, reason, text] of [
     ["schedule", "61 * * * *", "InvalidSchedule", "minute"],
     ["schedule", "0 0 * * 7", "InvalidSchedule", "Sunday is 0"],
     ["schedule", "59 23 31 2 *", "InvalidSchedule", "day of month"],
@@ -30,25 +30,25 @@ describe("A spec is refused with a reason and what to write", () => {
         Either.flip(Spec.parse({ ...of, spec: { ...of.spec, [field]: value } }, Settings.defaults))
       )
       expect(refusal.reason).toBe(reason)
-      expect(refusal.message).toContain(says)
+      expect(refusal.message).toContain(text)
       expect(refusal.message).not.toContain("\n")
     })
   }
-  test("the destination first, since it says where the data is", () =>
+  test("an invalid destination first", () =>
     expect(refused({ destination: "ftp://host/a", schedule: "61 * * * *" }).reason).toBe("InvalidDestination"))
 })
 
-describe("A spec that is understood says", () => {
-  test("how often it prunes and checks, in milliseconds", () =>
+describe("Spec.parse returns", () => {
+  test("the prune and check intervals in milliseconds", () =>
     expect(understood(backup())).toMatchObject({ pruneInterval: 7 * day, checkInterval: 30 * day }))
-  test("by when there should be a new success", () => {
+  test("the expected interval between successes", () => {
     expect(understood(backup()).expectedInterval).toBe(86_400)
     expect(understood(backup({ schedule: "0 2 * * 1-5" })).expectedInterval).toBe(3 * 86_400)
     expect(understood(backup({ schedule: undefined })).expectedInterval).toBeUndefined()
   })
   test("no timetable without a schedule", () =>
     expect(understood(backup({ schedule: undefined })).table).toBeUndefined())
-  test("what is kept, in whole hours, and by number", () => {
+  test("the arguments of restic forget", () => {
     expect(understood(backup()).keep).toEqual([])
     expect(understood(backup({ retentionPolicy: "4w" })).keep).toEqual(["--keep-within", "672h", "--keep-last", "3"])
     expect(understood(backup({ retention: { keepLast: 3, keepDaily: 7 } })).keep).toEqual([
@@ -58,7 +58,7 @@ describe("A spec that is understood says", () => {
       "7"
     ])
   })
-  test("what somebody may not have meant", () => {
+  test("warnings about unusual values", () => {
     expect(understood(backup({ retentionPolicy: "30d" })).warnings).toEqual([])
     expect(understood(backup({ retentionPolicy: "1m" })).warnings.length).toBe(2)
   })
@@ -72,20 +72,20 @@ describe("A Backup without a destination", () => {
     endpoint: "minio.example.com:9000"
   })
 
-  test("has a repository of its own in the destination of the settings", () => {
+  test("uses its own path in the default destination of the manager", () => {
     expect(Either.getOrThrow(Spec.parse(without, defaults)).repository.url).toBe(
       "s3:minio.example.com:9000/company/backups/shop/cart"
     )
   })
 
-  test("is refused without that setting", () => {
+  test("is rejected if the manager has no default destination", () => {
     expect(Either.getOrThrow(Either.flip(Spec.parse(without, Settings.defaults)))).toEqual({
       reason: "InvalidDestination",
       message: "spec.destination is required: the manager has no HOMEOSTAT_BACKUP_DESTINATION"
     })
   })
 
-  test("has the server of the settings only with the destination of the settings", () => {
+  test("uses the default endpoint only with the default destination", () => {
     const named = { ...without, spec: { ...spec, destination: "s3://own" } }
     expect(Either.getOrThrow(Spec.parse(named, defaults)).repository.url).toBe("s3:s3.amazonaws.com/own/shop/cart")
   })

@@ -24,7 +24,7 @@ const whole = (of: Backup, over: Partial<Summary.Facts> = {}, draft = Status.dra
 /** The Backup with this status, for the next reconcile. */
 const written = (of: Backup, { status }: Status.Draft): Backup => ({ ...of, status: accepted(status) })
 const condition = (status: BackupStatus, type: string) => Condition.find(status.conditions, type)
-const says = (status: BackupStatus, type: string) => {
+const conditionText = (status: BackupStatus, type: string) => {
   const found = condition(status, type)
   return `${found?.status} ${found?.reason}: ${found?.message}`
 }
@@ -33,9 +33,9 @@ const events = ({ events }: Status.Draft) => events.map(({ reason, type }) => `$
 const missing = { reason: "CredentialsMissing", message: "Secret not found: a (create it)", final: false }
 const invalid = { reason: "InvalidSchedule", message: "schedule: write another", final: true }
 
-describe("A Backup that has not run", () => {
+describe("A Backup before its first run", () => {
   const draft = whole(backup())
-  test("is ready when nothing is missing, and says once that it is scheduled", () => {
+  test("is Ready without an obstacle, with one BackupScheduled Event", () => {
     expect(types(draft.status)).toEqual([
       "Ready=True",
       "LastRunSucceeded=Unknown",
@@ -53,29 +53,29 @@ describe("A Backup that has not run", () => {
     })
     expect(events(draft)).toEqual(["Normal BackupScheduled"])
   })
-  test("says in which time zone, and what a random schedule came to", () => {
-    expect(says(whole(backup({ timeZone: "Europe/Berlin" })).status, "Ready")).toBe(
+  test("shows its time zone and the effective schedule of a nickname", () => {
+    expect(conditionText(whole(backup({ timeZone: "Europe/Berlin" })).status, "Ready")).toBe(
       "True Scheduled: Scheduled: 0 2 * * * (Europe/Berlin)."
     )
     expect(whole(backup({ schedule: "@daily-random" })).status.effectiveSchedule).toMatch(/^\d+ \d+ \* \* \*$/)
   })
-  test("says that it is suspended, or has no schedule", () => {
-    expect(says(whole(backup({ suspend: true })).status, "Ready")).toBe("True Suspended: Scheduled runs are suspended.")
-    expect(says(whole(backup({ schedule: undefined })).status, "Ready")).toBe(
+  test("shows that it is suspended, or has no schedule", () => {
+    expect(conditionText(whole(backup({ suspend: true })).status, "Ready")).toBe("True Suspended: Scheduled runs are suspended.")
+    expect(conditionText(whole(backup({ schedule: undefined })).status, "Ready")).toBe(
       "True Unscheduled: It runs once, because it has no schedule."
     )
-    expect(says(whole(backup({ schedule: undefined, startPolicy: "OnSchedule" })).status, "Ready")).toBe(
+    expect(conditionText(whole(backup({ schedule: undefined, startPolicy: "OnSchedule" })).status, "Ready")).toBe(
       "True Unscheduled: It runs on the annotation backup.example.com/run, because it has no schedule."
     )
   })
-  test("is Pending while something is missing, and says what", () => {
+  test("is Pending with the message of an obstacle", () => {
     const pending = whole(backup(), { obstacle: missing })
     expect(pending.status).toMatchObject({ phase: "Pending", message: missing.message })
-    expect(says(pending.status, "Ready")).toBe(`False CredentialsMissing: ${missing.message}`)
+    expect(conditionText(pending.status, "Ready")).toBe(`False CredentialsMissing: ${missing.message}`)
     expect(condition(pending.status, "Stalled")).toBeUndefined()
     expect(events(pending)).toEqual(["Warning CredentialsMissing"])
   })
-  test("is Failed and stalled while its spec is wrong", () => {
+  test("is Failed and Stalled while its spec is invalid", () => {
     const failed = whole(backup(), { obstacle: invalid, understood: undefined, next: undefined })
     expect(failed.status).toMatchObject({ phase: "Failed", message: invalid.message })
     expect(failed.status.nextBackupTime).toBeUndefined()
@@ -89,15 +89,15 @@ describe("A Backup that has not run", () => {
     ])
     expect(events(failed)).toEqual(["Warning InvalidSchedule"])
   })
-  test("says for what it waits", () =>
+  test("shows the reason why its run waits", () =>
     expect(whole(backup(), { waiting: "A run waits for its turn" }).status.message).toBe("A run waits for its turn"))
 })
 
-describe("An obstacle is reported", () => {
+describe("An obstacle", () => {
   const first = whole(backup(), { obstacle: missing })
   const of = written(backup(), first)
-  test("once, however often it is found", () => expect(whole(of, { obstacle: missing }).events).toEqual([]))
-  test("again when it is another, or its words are", () => {
+  test("is reported once", () => expect(whole(of, { obstacle: missing }).events).toEqual([]))
+  test("is reported again with another reason or message", () => {
     expect(events(whole(of, { obstacle: { ...missing, message: "Secret a lacks b" } }))).toEqual([
       "Warning CredentialsMissing"
     ])
@@ -105,21 +105,21 @@ describe("An obstacle is reported", () => {
       "Warning SourceNotFound"
     ])
   })
-  test("and that it is there no more", () => {
+  test("is reported as resolved", () => {
     const healed = whole(of)
     expect(events(healed)).toEqual(["Normal BackupScheduled"])
     expect(condition(healed.status, "Ready")?.status).toBe("True")
   })
-  test("and the spec that was mended is stalled no more", () => {
+  test("of an invalid spec no longer sets Stalled after the spec is corrected", () => {
     const stalled = written(backup(), whole(backup(), { obstacle: invalid, understood: undefined }))
     expect(types(whole(stalled).status)).not.toContain("Stalled=True")
   })
 })
 
-describe("Others on the same repository", () => {
+describe("The other Backups of a repository", () => {
   const shared = whole(backup(), { sharing: ["shop/db", "shop/web"] })
   const sentence = "Scheduled: 0 2 * * * (UTC). The repository is shared with shop/db, shop/web: they take turns."
-  test("are named", () => expect(condition(shared.status, "Ready")?.message).toBe(sentence))
+  test("are named in the message", () => expect(condition(shared.status, "Ready")?.message).toBe(sentence))
   test("stay in the message until a lookup finds none", () => {
     const of = written(backup(), shared)
     expect(condition(whole(of).status, "Ready")?.message).toBe(sentence)
@@ -136,18 +136,18 @@ describe("A nightly run", () => {
   )
   const during = written(before, begun)
   const over = whole(during, { now }, Status.ended(Status.draft(during), run(), exited(0, saved), now))
-  test("is Running, with how it goes on, and then Completed, with what it came to", () => {
+  test("is Running with its progress, and then Completed with its result", () => {
     expect(begun.status).toMatchObject({ phase: "Running", message: "The mover runs" })
     expect(over.status).toMatchObject({ phase: "Completed", message: "1 volume saved" })
   })
-  test("does not touch Ready, and is nothing to wait for", () => {
+  test("does not change Ready or Reconciling", () => {
     for (const { status } of [begun, over]) {
       expect(condition(status, "Ready")).toEqual(condition(before.status ?? {}, "Ready") as Condition.Condition)
       expect(condition(status, "Reconciling")).toBeUndefined()
       expect(condition(status, "Stalled")).toBeUndefined()
     }
   })
-  test("that follows another of the same end changes the time of no condition", () => {
+  test("with the same result as the last one changes no transition time", () => {
     const first = written(during, over)
     const again = whole(
       first,
@@ -158,7 +158,7 @@ describe("A nightly run", () => {
       expect(lastTransitionTime).toBe(condition(over.status, type)?.lastTransitionTime ?? "")
     }
   })
-  test("that fails turns LastRunSucceeded, from then on, and the phase", () => {
+  test("that fails changes LastRunSucceeded and the phase", () => {
     const first = written(during, over)
     const failed = whole(
       first,
@@ -173,7 +173,7 @@ describe("A nightly run", () => {
     })
     expect(condition(failed.status, "Ready")?.status).toBe("True")
   })
-  test("leaves the phase of the last run when runs are suspended, or something is missing after it", () => {
+  test("leaves the phase of the last run when the Backup is suspended, or an obstacle appears", () => {
     const of = { ...written(during, over), spec: { ...before.spec, suspend: true } }
     expect(whole(of, { next: undefined }).status).toMatchObject({ phase: "Completed" })
     expect(whole(of, { next: undefined }).status.nextBackupTime).toBeUndefined()
@@ -182,7 +182,7 @@ describe("A nightly run", () => {
       message: missing.message
     })
   })
-  test("moves on observedGeneration at once when the spec is edited, and goes on", () => {
+  test("updates observedGeneration when the spec is edited, and continues", () => {
     const edited = { ...during, metadata: { ...during.metadata, generation: 2 } }
     expect(whole(edited, { course: "The mover runs" }).status).toMatchObject({
       observedGeneration: 2,
@@ -289,8 +289,8 @@ const specs = FastCheck.constantFrom(
   { schedule: "@every 95m", allowPartial: true }
 )
 
-describe("Whatever happens", () => {
-  test("the status is one that the API server takes, and a second look at the same changes and tells nothing", () =>
+describe("For any sequence of events,", () => {
+  test("the status is valid, and a second reconcile changes and reports nothing", () =>
     FastCheck.assert(
       FastCheck.property(specs, steps, known, (spec, rounds, over) => {
         let of = backup(spec)
@@ -306,7 +306,7 @@ describe("Whatever happens", () => {
       { numRuns: 150, seed: Seed.current() }
     ))
 
-  test("the schedule never goes back but where it is mended, and a condition's time changes with its status alone", () =>
+  test("lastScheduleTime decreases only by a correction, and transition times change only with the status of a condition", () =>
     FastCheck.assert(
       FastCheck.property(steps, FastCheck.array(FastCheck.integer({ min: -9e8, max: 9e8 })), (rounds, ticks) => {
         let draft = Status.draft(backup())

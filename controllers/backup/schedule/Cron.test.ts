@@ -6,7 +6,7 @@ const fields = (schedule: string, of = "shop/cart") => Either.getOrUndefined(Cro
 const effective = (schedule: string, of = "shop/cart") => Either.getOrUndefined(Cron.parse(schedule, of))?.effective
 const refusal = (schedule: string) => Either.getOrUndefined(Either.flip(Cron.parse(schedule, "shop/cart")))
 
-describe("Five fields", () => {
+describe("Cron.parse reads five fields", () => {
   const all = {
     _tag: "Fields" as const,
     minutes: [0],
@@ -27,7 +27,7 @@ describe("Five fields", () => {
     ["0 0 */1 * 5", { ...all, daysOfWeek: [5] }],
     ["0 0 */16 * 5", { ...all, daysOfMonth: [1, 17], daysOfWeek: [5], bothDays: false }]
   ]
-  test("name months and days by their first letters", () => {
+  test("with the names of months and weekdays", () => {
     const months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
     for (const [at, name] of months.entries()) {
       expect(fields(`0 0 * ${name} *`)).toEqual({ ...all, months: [at + 1] })
@@ -39,7 +39,7 @@ describe("Five fields", () => {
   for (const [schedule, cron] of table) test(schedule, () => expect(fields(schedule)).toEqual(cron))
 })
 
-describe("@every", () => {
+describe("Cron.parse reads", () => {
   for (const [text, millis] of [
     ["@every 1h30m", 5_400_000],
     ["@every 1.5h", 5_400_000],
@@ -56,7 +56,7 @@ describe("@every", () => {
 })
 
 describe("A -random nickname", () => {
-  test("is the same at each start, and another for another name", () => {
+  test("is stable for one Backup, and differs between Backups", () => {
     expect(effective("@daily-random")).toBe("41 1 * * *")
     expect(effective("@daily-random", "shop/till")).not.toBe(effective("@daily-random"))
   })
@@ -64,7 +64,7 @@ describe("A -random nickname", () => {
     expect(effective("@midnight-random")).toBe(effective("@daily-random"))
     expect(effective("@annually-random")).toBe(effective("@yearly-random"))
   })
-  test("draws within the bounds of each field, a day that each month has, and each of its values", () => {
+  test("draws each value of each field, and only days that every month has", () => {
     const drawn = {
       minutes: new Set<number>(),
       hours: new Set<number>(),
@@ -88,14 +88,14 @@ describe("A -random nickname", () => {
       [7, 6]
     ])
   })
-  test("leaves what the nickname has as a star", () => expect(effective("@hourly-random")).toMatch(/^\d+ \* \* \* \*$/))
-  test("other schedules are effective as they stand", () => {
+  test("keeps the stars of the nickname", () => expect(effective("@hourly-random")).toMatch(/^\d+ \* \* \* \*$/))
+  test("does not affect other schedules", () => {
     expect(effective(" 0 2 * * * ")).toBe("0 2 * * *")
     expect(effective("@daily")).toBe("@daily")
   })
 })
 
-describe("A refusal names the field and what to write", () => {
+describe("Cron.parse rejects", () => {
   const table: ReadonlyArray<readonly [string, string]> = [
     ["60 * * * *", 'invalid schedule: "60 * * * *" (minute "60" must be 0 to 59, as * or 1,2 or 1-5 or */2)'],
     ["0 24 * * *", 'invalid schedule: "0 24 * * *" (hour "24" must be 0 to 23, as * or 1,2 or 1-5 or */2)'],
@@ -142,6 +142,6 @@ describe("A refusal names the field and what to write", () => {
   ]
   for (const [schedule, message] of table) test(schedule, () => expect(refusal(schedule)).toBe(message))
   for (const schedule of ["@constructor", "@daily-random-random", "@random", "a b c d e", "-1 * * * *", "+5 * * * *"]) {
-    test(`${schedule} is refused`, () => expect(refusal(schedule)).toBeDefined())
+    test(`${schedule}`, () => expect(refusal(schedule)).toBeDefined())
   }
 })

@@ -24,9 +24,10 @@ const nexts = (schedule: string, name: string, after: string, count: number): Re
   return found
 }
 
-test("the vectors are all there", () => expect([vectors.next.length, vectors.mostRecent.length]).toEqual([51, 15]))
+test("the vectors of robfig/cron are complete", () =>
+  expect([vectors.next.length, vectors.mostRecent.length]).toEqual([51, 15]))
 
-describe("the next times are robfig's", () => {
+describe("Occurrence.next returns the times of robfig/cron for", () => {
   for (const { Spec, TZ, After, Next, Err } of vectors.next) {
     test(`${JSON.stringify(Spec)} in ${TZ || "UTC"} after ${After}`, () => {
       if (Err === "") expect(nexts(Spec, TZ || "UTC", After, Next?.length ?? 0)).toEqual(Next ?? [])
@@ -35,10 +36,10 @@ describe("the next times are robfig's", () => {
   }
 })
 
-describe("Days on which the clocks change", () => {
-  test("a day without a midnight is not lost, even if it is the only one of the year", () =>
+describe("On a day when the clocks change,", () => {
+  test("a schedule runs on a day without a midnight", () =>
     expect(nexts("0 12 24 4 *", "Africa/Cairo", "2026-01-01T00:00:00Z", 1)).toEqual(["2026-04-24T09:00:00Z"]))
-  test("an hour that comes twice runs each minute twice", () =>
+  test("a schedule runs each minute of a repeated hour twice", () =>
     expect(nexts("0,59 2 * * *", "Europe/Berlin", "2026-10-24T20:00:00Z", 5)).toEqual([
       "2026-10-25T00:00:00Z",
       "2026-10-25T00:59:00Z",
@@ -46,7 +47,7 @@ describe("Days on which the clocks change", () => {
       "2026-10-25T01:59:00Z",
       "2026-10-26T01:00:00Z"
     ]))
-  test("of an hour from which half is taken, the rest runs", () =>
+  test("a schedule runs the remaining half of an hour", () =>
     expect(nexts("45 2,3 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00Z", 3)).toEqual([
       "2026-10-03T15:45:00Z",
       "2026-10-03T16:45:00Z",
@@ -58,15 +59,15 @@ describe("Days on which the clocks change", () => {
     ["40 3 * * *", "2026-09-27T13:55:00Z"],
     ["50 3 * * *", "2026-09-26T14:05:00Z"]
   ] as const) {
-    test(`from 02:45 to 03:45 in Chatham, ${schedule} runs only if the clocks show it`, () =>
+    test(`and Chatham skips 02:45 to 03:45, ${schedule} runs only at times that exist`, () =>
       expect(nexts(schedule, "Pacific/Chatham", "2026-09-26T12:00:00Z", 1)).toEqual([first]))
   }
-  test("a date that was left out is left out", () =>
+  test("or the calendar skips a date, a schedule skips that date", () =>
     expect(nexts("0 8 * * *", "Pacific/Apia", "2011-12-29T00:00:00Z", 2)).toEqual([
       "2011-12-29T18:00:00Z",
       "2011-12-30T18:00:00Z"
     ]))
-  test("a midnight that comes twice runs twice", () =>
+  test("a schedule runs at both midnights of a repeated hour", () =>
     expect(nexts("0 0 * * *", "America/Havana", "2026-10-31T12:00:00Z", 3)).toEqual([
       "2026-11-01T04:00:00Z",
       "2026-11-01T05:00:00Z",
@@ -118,8 +119,8 @@ const clocks = new Map<
   ReadonlyArray<{ readonly moment: number; readonly hour: number; readonly minute: number }>
 >()
 
-describe("Whatever the schedule and the zone are", () => {
-  test("the next time is strictly later, and later moments never have an earlier next time", () =>
+describe("For any schedule and time zone,", () => {
+  test("Occurrence.next is strictly later, and monotonic", () =>
     FastCheck.assert(
       FastCheck.property(
         schedules,
@@ -137,7 +138,7 @@ describe("Whatever the schedule and the zone are", () => {
       { numRuns: 500, seed: Seed.current() }
     ))
 
-  test("around each change of the clocks, times are exactly those at which the clocks show them (whole hours)", () =>
+  test("Occurrence.next matches the local time around each clock change", () =>
     FastCheck.assert(
       FastCheck.property(
         list(0, 59),
@@ -174,7 +175,7 @@ describe("Whatever the schedule and the zone are", () => {
       { numRuns: 40, seed: Seed.current() }
     ))
 
-  test("the latest time is the one that a walk from the start ends at", () =>
+  test("Occurrence.latest and Occurrence.count agree with a walk along Occurrence.next", () =>
     FastCheck.assert(
       FastCheck.property(
         schedules,
@@ -199,7 +200,7 @@ describe("Whatever the schedule and the zone are", () => {
     ))
 })
 
-describe("The times between runs", () => {
+describe("Occurrence.gaps returns the shortest and longest gap of", () => {
   const day = 86_400_000
   for (const [schedule, shortest, longest] of [
     ["0 2 * * *", day, day],
@@ -211,14 +212,14 @@ describe("The times between runs", () => {
   ] as const) {
     test(schedule, () => expect(Occurrence.gaps(cron(schedule))).toEqual({ shortest, longest }))
   }
-  test("there are none if it never comes", () => expect(Occurrence.gaps(cron("0 0 31 2 *"))).toBeUndefined())
+  test("undefined for a schedule that never runs", () => expect(Occurrence.gaps(cron("0 0 31 2 *"))).toBeUndefined())
 })
 
-describe("A time zone", () => {
+describe("TimeZone.find", () => {
   for (const name of ["+02:00", "Local", "", "Nope/Zone", "Europe/Berlin "]) {
-    test(`${JSON.stringify(name)} is refused`, () => expect(Either.isLeft(TimeZone.find(name))).toBe(true))
+    test(`rejects ${JSON.stringify(name)}`, () => expect(Either.isLeft(TimeZone.find(name))).toBe(true))
   }
-  test("has the offset of each moment, with fractions of a second too", () => {
+  test("returns a zone with the offset of each moment, to the millisecond", () => {
     const lordHowe = zone("Australia/Lord_Howe")
     expect([lordHowe.offset(at("2026-10-03T15:29:59.900Z")), lordHowe.offset(at("2026-10-03T15:30:00Z"))]).toEqual([
       10.5 * 3_600_000,
@@ -227,7 +228,7 @@ describe("A time zone", () => {
   })
 })
 
-test("A schedule never comes on a date that none of its months has", () => {
+test("Occurrence.isNever finds dates that none of the months has", () => {
   const days = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
   for (const [at, last] of days.entries()) {
     expect(Occurrence.isNever(cron(`0 0 ${last} ${at + 1} *`))).toBe(false)

@@ -30,7 +30,7 @@ const past = (over: Partial<Schedule.Past> = {}): Schedule.Past => ({
   ...over
 })
 
-describe("missed runs are counted as the CronJob controller does", () => {
+describe("Schedule.mostRecent counts missed runs as the CronJob controller does for", () => {
   for (const vector of vectors.mostRecent) {
     const { Spec, LastSchedule, Created, Now, Deadline } = vector
     test(`${Spec} since ${LastSchedule || Created}, at ${Now}, deadline ${Deadline}`, () => {
@@ -56,28 +56,28 @@ describe("missed runs are counted as the CronJob controller does", () => {
   }
 })
 
-describe("A schedule is refused with a reason", () => {
-  test("InvalidSchedule for one that cannot be read", () =>
+describe("Schedule.parse", () => {
+  test("rejects an invalid schedule with InvalidSchedule", () =>
     expect(Schedule.parse("61 * * * *", { of: "a/b" })).toEqual(
       Either.left({
         reason: "InvalidSchedule",
         message: 'invalid schedule: "61 * * * *" (minute "61" must be 0 to 59, as * or 1,2 or 1-5 or */2)'
       })
     ))
-  test("InvalidSchedule for one that never comes", () =>
+  test("rejects a schedule that never runs with InvalidSchedule", () =>
     expect(Schedule.parse("0 0 30,31 feb *", { of: "a/b" })).toEqual(
       Either.left({
         reason: "InvalidSchedule",
         message: 'invalid schedule: "0 0 30,31 feb *" (must have a day of month that occurs in one of its months)'
       })
     ))
-  test("not for 29 February, nor for a day that is not there with a weekday that is", () => {
+  test("accepts 29 February, and a date that never occurs together with a weekday", () => {
     expect(iso(Schedule.following(table("0 0 29 2 *"), at("2026-11-20T00:00:00Z"), at("2026-11-20T00:00:00Z")))).toBe(
       "2028-02-29T00:00:00Z"
     )
     expect(Either.isRight(Schedule.parse("0 0 31 2 1", { of: "a/b" }))).toBe(true)
   })
-  test("UnknownTimeZone, with the name that was meant", () =>
+  test("rejects an unknown time zone with UnknownTimeZone", () =>
     expect(Schedule.parse("@daily", { of: "a/b", timeZone: "Berlin" })).toEqual(
       Either.left({
         reason: "UnknownTimeZone",
@@ -89,29 +89,29 @@ describe("A schedule is refused with a reason", () => {
 
 describe("The first run", () => {
   const now = at("2026-11-01T00:00:05Z")
-  test("is at creation", () =>
+  test("is due at creation", () =>
     expect(Schedule.decide(spec(), past(), now)).toEqual({
       due: { at: at("2026-11-01T00:00:00Z"), missed: "none" },
       next: at("2026-11-01T02:00:00Z"),
       missed: undefined,
       lastScheduleTime: undefined
     }))
-  test("is at the first tick with startPolicy OnSchedule", () => {
+  test("is due at the first scheduled time with startPolicy OnSchedule", () => {
     const onSchedule = spec({ startPolicy: "OnSchedule" })
     expect(Schedule.decide(onSchedule, past(), now).due).toBeUndefined()
     expect(Schedule.decide(onSchedule, past(), at("2026-11-01T02:00:00Z")).due?.at).toBe(at("2026-11-01T02:00:00Z"))
   })
-  test("is one run, not two, if a tick has passed since the creation", () => {
+  test("is a single run if a scheduled time has passed since the creation", () => {
     const later = at("2026-11-03T10:00:00Z")
     const { due } = Schedule.decide(spec(), past(), later)
     expect(iso(due?.at)).toBe("2026-11-03T02:00:00Z")
     expect(Schedule.decide(spec(), past({ lastScheduleTime: due?.at }), later).due).toBeUndefined()
   })
-  test("has no deadline: a Backup that never ran should run", () =>
+  test("has no deadline", () =>
     expect(
       Schedule.decide(spec({ startingDeadlineSeconds: 60 }), past(), at("2026-11-03T10:00:00Z")).due
     ).toBeDefined())
-  test("is the only one without a schedule", () => {
+  test("is the only run without a schedule", () => {
     const once = spec({ table: undefined })
     expect(Schedule.decide(once, past(), now).due?.at).toBe(at("2026-11-01T00:00:00Z"))
     const ran = past({ lastScheduleTime: at("2026-11-01T00:00:00Z") })
@@ -128,16 +128,16 @@ describe("The first run", () => {
 describe("Missed runs", () => {
   const ran = past({ lastScheduleTime: at("2026-11-17T02:00:00Z") })
   const now = at("2026-11-20T10:00:00Z")
-  test("are made up for by one", () => {
+  test("are replaced by one run", () => {
     const { due } = Schedule.decide(spec(), ran, now)
     expect(due).toEqual({ at: at("2026-11-20T02:00:00Z"), missed: "few" })
     expect(Schedule.decide(spec(), { ...ran, lastScheduleTime: due?.at }, now).due).toBeUndefined()
   })
-  test("of which there were many are made up for by one, which says so", () =>
+  test("above the limit are replaced by one run that reports it", () =>
     expect(
       Schedule.decide(spec({ table: table("* * * * *") }), past({ lastScheduleTime: now - 365 * day }), now).due
     ).toEqual({ at: now, missed: "many" }))
-  test("past the deadline are told of once", () => {
+  test("past the deadline are reported once", () => {
     const strict = spec({ startingDeadlineSeconds: 3600 })
     const decision = Schedule.decide(strict, ran, now)
     expect(decision.due).toBeUndefined()
@@ -145,11 +145,11 @@ describe("Missed runs", () => {
     expect(iso(decision.next)).toBe("2026-11-21T02:00:00Z")
     expect(Schedule.decide(strict, { ...ran, lastMissedTime: decision.missed }, now).missed).toBeUndefined()
   })
-  test("within the deadline run", () =>
+  test("within the deadline are started", () =>
     expect(Schedule.decide(spec({ startingDeadlineSeconds: 8 * 3600 + 1 }), ran, now).due?.at).toBe(
       at("2026-11-20T02:00:00Z")
     ))
-  test("run until one millisecond before the deadline", () => {
+  test("are started until one millisecond before the deadline", () => {
     const strict = spec({ startingDeadlineSeconds: 3600 })
     const deadline = at("2026-11-20T03:00:00Z")
     const before = Schedule.decide(strict, ran, deadline - 1)
@@ -157,7 +157,7 @@ describe("Missed runs", () => {
     const late = Schedule.decide(strict, ran, deadline)
     expect([late.due, iso(late.missed)]).toEqual([undefined, "2026-11-20T02:00:00Z"])
   })
-  test("are not lost where the first two ticks are closer than the others", () =>
+  test("are found even if the first two scheduled times are close together", () =>
     expect(
       Schedule.decide(
         spec({ table: table("0,1 2 * * *") }),
@@ -170,7 +170,7 @@ describe("Missed runs", () => {
 describe("A suspended Backup", () => {
   const ran = past({ lastScheduleTime: at("2026-11-17T02:00:00Z") })
   const now = at("2026-11-20T10:00:00Z")
-  test("does not run, nor does it say when it would", () =>
+  test("has no due and no next run", () =>
     expect(Schedule.decide(spec({ suspend: true }), ran, now)).toEqual({
       due: undefined,
       next: undefined,
@@ -187,23 +187,23 @@ describe("A suspended Backup", () => {
 describe("A lastScheduleTime in the future", () => {
   const now = at("2026-11-20T10:00:00Z")
   const ahead = past({ lastScheduleTime: at("2026-12-01T02:00:00Z") })
-  test("is mended by the newest run, and does not postpone the next", () => {
+  test("is reset to the newest run, and does not delay the next run", () => {
     const decision = Schedule.decide(spec(), { ...ahead, newestRun: at("2026-11-20T02:00:00Z") }, now)
     expect(iso(decision.lastScheduleTime)).toBe("2026-11-20T02:00:00Z")
     expect(iso(decision.next)).toBe("2026-11-21T02:00:00Z")
     expect(decision.due).toBeUndefined()
   })
-  test("is now where the newest run is in the future too", () => {
+  test("is reset to now if the newest run is in the future, too", () => {
     const decision = Schedule.decide(spec(), { ...ahead, newestRun: ahead.lastScheduleTime }, now)
     expect(decision.lastScheduleTime).toBe(now)
     expect(decision.due).toBeUndefined()
     expect(iso(decision.next)).toBe("2026-11-21T02:00:00Z")
   })
-  test("is mended while suspended, so that a resume finds it right", () =>
+  test("is reset while the Backup is suspended", () =>
     expect(Schedule.decide(spec({ suspend: true }), ahead, now).lastScheduleTime).toBe(at("2026-11-01T00:00:00Z")))
-  test("by less than a minute is the other manager's clock", () =>
+  test("by less than a minute is accepted as a clock difference", () =>
     expect(Schedule.decide(spec(), past({ lastScheduleTime: now + 30_000 }), now).lastScheduleTime).toBeUndefined())
-  test("as a creation by a clock that is a little ahead, announces only ticks that come", () => {
+  test("like a creation slightly in the future announces only scheduled times that will start a run", () => {
     const now = at("2026-11-20T01:59:59.999Z")
     const of = { table: table("0 * * * *"), startPolicy: "OnSchedule" } as const
     const state = past({ createdAt: at("2026-11-20T02:00:00Z") })
@@ -211,23 +211,23 @@ describe("A lastScheduleTime in the future", () => {
     expect(next).toBe(at("2026-11-20T03:00:00Z"))
     expect(Schedule.decide(spec(of), state, next).due?.at).toBe(next)
   })
-  test("as a creation in the future, does not postpone the first run", () =>
+  test("like a creation in the future does not delay the first run", () =>
     expect(Schedule.decide(spec(), past({ createdAt: now + 400 * day }), now).due).toEqual({ at: now, missed: "none" }))
 })
 
-describe("Overlap", () => {
-  test("Forbid skips the tick", () => expect(Schedule.overlap("Forbid", undefined)).toBe("skip"))
-  test("Forbid with a deadline runs it late", () => expect(Schedule.overlap("Forbid", 600)).toBe("wait"))
-  test("Replace ends the run before", () => expect(Schedule.overlap("Replace", 600)).toBe("replace"))
+describe("Schedule.overlap", () => {
+  test("skips the scheduled time with Forbid", () => expect(Schedule.overlap("Forbid", undefined)).toBe("skip"))
+  test("waits with Forbid and a deadline", () => expect(Schedule.overlap("Forbid", 600)).toBe("wait"))
+  test("replaces the previous run with Replace", () => expect(Schedule.overlap("Replace", 600)).toBe("replace"))
 })
 
-describe("A timer", () => {
-  test("is set for the next tick", () => expect(Schedule.wakeAfter(1_000_500, 1_000_000)).toBe(500))
-  test("is never longer than an hour, nor endless", () => {
+describe("Schedule.wakeAfter", () => {
+  test("returns the time until the next run", () => expect(Schedule.wakeAfter(1_000_500, 1_000_000)).toBe(500))
+  test("returns at most an hour, also without a next run", () => {
     expect(Schedule.wakeAfter(400 * day, 0)).toBe(hour)
     expect(Schedule.wakeAfter(undefined, 0)).toBe(hour)
   })
-  test("never turns in place", () => expect(Schedule.wakeAfter(5, 10)).toBe(1))
+  test("returns at least 1 ms", () => expect(Schedule.wakeAfter(5, 10)).toBe(1))
 })
 
 const tables = ["*/7 * * * *", "0 2 * * *", "30 6-16/4 * * 1-5", "0,1 2 * * *", "@every 95m", "@hourly", "0 0 1 * *"]
@@ -238,8 +238,8 @@ const tables = ["*/7 * * * *", "0 2 * * *", "30 6-16/4 * * 1-5", "0,1 2 * * *", 
 const anyTable = FastCheck.constantFrom(...tables)
 const moment = FastCheck.integer({ min: at("2026-01-01T00:00:00Z"), max: at("2027-12-31T00:00:00Z") })
 
-describe("Whatever the times are", () => {
-  test("the next run is strictly later than now, and there is none between", () =>
+describe("For any times,", () => {
+  test("the next run is strictly later than now, and no scheduled time is in between", () =>
     FastCheck.assert(
       FastCheck.property(anyTable, moment, moment, moment, FastCheck.boolean(), (of, created, last, now, ran) => {
         const decision = Schedule.decide(
@@ -259,7 +259,7 @@ describe("Whatever the times are", () => {
       { numRuns: 300, seed: Seed.current() }
     ))
 
-  test("a clock that is set forward and back starts no run but for a tick that it passed going forward, and one at most", () =>
+  test("a clock that jumps starts at most one run, at a scheduled time that it passed", () =>
     FastCheck.assert(
       FastCheck.property(
         anyTable,
@@ -305,7 +305,7 @@ describe("Whatever the times are", () => {
       { numRuns: 60, seed: Seed.current() }
     ))
 
-  test("a restart, with the schedule read again and the status from the API server, changes nothing", () =>
+  test("a restart does not change the decision", () =>
     FastCheck.assert(
       FastCheck.property(FastCheck.integer({ min: 0, max: tables.length - 1 }), moment, moment, (index, last, now) => {
         const [schedule = "", zone = ""] = tables[index]?.name.split(" in ") ?? []

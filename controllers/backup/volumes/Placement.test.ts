@@ -28,8 +28,8 @@ const using = (
   spec: Partial<Usage.PodSpec> = {}
 ) => pod(name, podSpec({ data: claimName }, spec), options)
 
-describe("A volume is read", () => {
-  test("on the node of the pod that uses it, if one node at a time can have it", () => {
+describe("Placement runs the mover", () => {
+  test("on the node of the pod that uses the volume, if only one node can mount it", () => {
     expect(places({ claims: [volume("x")], pods: [using("app", "x", { node: "node-b" })] })).toEqual([["node-b", "x"]])
     expect(
       places({
@@ -39,24 +39,24 @@ describe("A volume is read", () => {
     ).toEqual([["node-b", "x"]])
   })
   const anywhere: ReadonlyArray<readonly [string, VolumeClaim.VolumeClaim, ReturnType<typeof using> | undefined]> = [
-    ["if nobody uses it", volume("x"), using("app", "y")],
-    ["if many nodes can have it", shared("x"), using("app", "x")],
-    ["if many nodes can read it", volume("x", "ReadOnlyMany"), using("app", "x")],
-    ["if its pod has finished", volume("x"), using("app", "x", { phase: "Succeeded" })],
-    ["if its pod waits for a node", volume("x"), using("app", "x", { node: "", phase: "Pending" })],
-    ["if it is a mover that uses it", volume("x"), using("app", "x", { mover: true })]
+    ["if the volume is unused", volume("x"), using("app", "y")],
+    ["if many nodes can mount the volume", shared("x"), using("app", "x")],
+    ["if many nodes can read the volume", volume("x", "ReadOnlyMany"), using("app", "x")],
+    ["if the pod of the volume has finished", volume("x"), using("app", "x", { phase: "Succeeded" })],
+    ["if the pod of the volume is not scheduled", volume("x"), using("app", "x", { node: "", phase: "Pending" })],
+    ["if only a mover uses the volume", volume("x"), using("app", "x", { mover: true })]
   ]
   for (const [when, one, user] of anywhere) {
-    test(`anywhere, ${when}`, () => {
+    test(`on any node ${when}`, () => {
       expect(places({ claims: [one], pods: user === undefined ? [] : [user] })).toEqual([["anywhere", "x"]])
     })
   }
-  test("where the pod is that takes over from one that ends", () => {
+  test("on the node of the new pod while the old pod terminates", () => {
     const pods = [using("a", "x", { node: "node-a", deleted: true }), using("b", "x", { node: "node-b" })]
     expect(places({ claims: [volume("x")], pods })).toEqual([["node-b", "x"]])
     expect(places({ claims: [volume("x")], pods: pods.slice(0, 1) })).toEqual([["node-a", "x"]])
   })
-  test("with all others of its node, whoever uses them", () => {
+  test("once per node, for all volumes in use there", () => {
     const pods = [using("a", "x"), using("b", "x"), using("c", "y"), using("d", "z", { node: "node-b" })]
     expect(places({ claims: [volume("x"), volume("y"), volume("z")], pods })).toEqual([
       ["node-a", "x", "y"],
@@ -65,8 +65,8 @@ describe("A volume is read", () => {
   })
 })
 
-describe("Volumes that are in no pod's use", () => {
-  test("are read together if a pod of the workload mounts them together, since they may be in different zones", () => {
+describe("Placement groups unused volumes", () => {
+  test("that one pod mounts together, because others may be in different zones", () => {
     const claims = [
       part("data-db-0", "db-0"),
       part("data-db-1", "db-1"),
@@ -78,14 +78,14 @@ describe("Volumes that are in no pod's use", () => {
       ["anywhere", "data-db-1"]
     ])
   })
-  test("are read where those are that they belong to", () => {
+  test("with the used volumes of the same pod", () => {
     const claims = [part("data-db-0", "db-0"), part("data-db-1", "db-1"), part("wal-db-1", "db-1")] as const
     expect(places({ claims, pods: [using("db-1", "data-db-1", { node: "node-c" })] })).toEqual([
       ["node-c", "data-db-1", "wal-db-1"],
       ["anywhere", "data-db-0"]
     ])
   })
-  test("are read together with any others if every node can have them", () => {
+  test("that every node can mount with any other volumes", () => {
     const claims = [shared("a"), volume("b"), volume("c")] as const
     expect(places({ claims: [shared("a"), volume("b", "ReadOnlyMany")] })).toEqual([["anywhere", "a", "b"]])
     const modes = { accessModes: ["ReadWriteMany"] }
@@ -103,7 +103,7 @@ describe("Volumes that are in no pod's use", () => {
 
 const nobody = { runAsUser: 65_532, runAsGroup: 65_532 }
 
-describe("A volume is read as", () => {
+describe("Placement runs the mover as", () => {
   const as = (
     securityContext: Usage.PodSpec["securityContext"],
     container: NonNullable<Usage.PodSpec["containers"][number]["securityContext"]> = {}
@@ -123,40 +123,44 @@ describe("A volume is read as", () => {
     ["the user, group, volume group and other groups of the pod", as(full), full],
     ["the user of the container that mounts it", as(full, { runAsUser: 1001 }), { ...full, runAsUser: 1001 }],
     ["the group of the container that mounts it", as(full, { runAsGroup: 0 }), { ...full, runAsGroup: 0 }],
-    ["a user whose group is that of its image", as({ runAsUser: 1000 }), { runAsUser: 1000 }],
-    ["nobody, if the user is only known to the image", as(undefined), nobody],
-    ["nobody in the volume's group, if it is root", as({ runAsUser: 0, fsGroup: 3000 }), { ...nobody, fsGroup: 3000 }],
+    ["the user of the pod, with the group of the image", as({ runAsUser: 1000 }), { runAsUser: 1000 }],
+    ["user 65532, if only the image sets the user", as(undefined), nobody],
     [
-      "nobody in the pod's group, if it is root",
+      "user 65532 with the fsGroup of the pod, if the pod is root",
+      as({ runAsUser: 0, fsGroup: 3000 }),
+      { ...nobody, fsGroup: 3000 }
+    ],
+    [
+      "user 65532 with the group of the pod, if the pod is root",
       as({ runAsUser: 0, runAsGroup: 5 }),
       { runAsUser: 65_532, runAsGroup: 5 }
     ],
-    ["nobody, if the container is root", as({ runAsUser: 1000 }, { runAsUser: 0 }), nobody]
+    ["user 65532, if the container is root", as({ runAsUser: 1000 }, { runAsUser: 0 }), nobody]
   ]
   for (const [who, spec, security] of table) {
     test(who, () => {
       expect(place({ claims: [volume("x")], pods: [pod("app", spec)] })[0].security).toEqual(security)
     })
   }
-  test("the pod's user, if none of its containers mounts it", () => {
+  test("the user of the pod, if none of its containers mounts the volume", () => {
     const spec = { ...as({ runAsUser: 1000 }), containers: [{ name: "app", securityContext: { runAsUser: 7 } }] }
     expect(place({ claims: [volume("x")], pods: [pod("app", spec)] })[0].security).toEqual({ runAsUser: 1000 })
   })
-  test("the first of its pods that is not root", () => {
+  test("the user of the first pod that is not root", () => {
     const pods = [pod("a", as({ runAsUser: 0 })), pod("b", as({ runAsUser: 1000 })), pod("c", as({ runAsUser: 1001 }))]
     expect(place({ claims: [volume("x")], pods })[0].security).toEqual({ runAsUser: 1000 })
   })
-  test("who the pods of its workload would be, while there are none", () => {
+  test("the user of the workload's template, if the workload has no pods", () => {
     const template = { spec: as({ runAsUser: 1000 }), volume: "data" }
     expect(place({ claims: [part("x", "db-0", template)] })[0].security).toEqual({ runAsUser: 1000 })
     const pods = [pod("app", as({ runAsUser: 1001 }))]
     expect(place({ claims: [part("x", "db-0", template)], pods })[0].security).toEqual({ runAsUser: 1001 })
   })
-  test("nobody, if nobody is known, or as the caller says", () => {
+  test("the fallback of the caller or user 65532, if no pod uses the volume", () => {
     expect(place({ claims: [volume("x")] })[0].security).toEqual(nobody)
     expect(place({ claims: [volume("x")], fallback: { runAsUser: 5 } })[0].security).toEqual({ runAsUser: 5 })
   })
-  test("what the spec says, field by field", () => {
+  test("the user of the spec, field by field", () => {
     const pods = [pod("app", as(full))]
     expect(place({ claims: [volume("x")], pods, security: { runAsUser: 0, fsGroup: 1 } })[0].security).toEqual({
       ...full,
@@ -168,7 +172,7 @@ describe("A volume is read as", () => {
       supplementalGroups: [9]
     })
   })
-  test("nobody, where those who are known are elsewhere", () => {
+  test("user 65532, if only pods of other groups have a known user", () => {
     const pods = [using("a", "y", {}, { securityContext: { runAsUser: 1000 } })]
     const groups = place({ claims: [part("x", "db-0"), volume("y")], pods })
     expect(groups.map(({ node, security }) => [node, security.runAsUser])).toEqual([
@@ -176,7 +180,7 @@ describe("A volume is read as", () => {
       [undefined, 65_532]
     ])
   })
-  test("its own user, by a pod of its own where others have another", () => {
+  test("a user for each volume, in several pods if the users differ", () => {
     const claims = [volume("x"), volume("y"), volume("z")] as const
     const pods = [
       using("a", "x", {}, { securityContext: { runAsUser: 1000 } }),
@@ -196,10 +200,10 @@ describe("A volume is read as", () => {
   })
 })
 
-describe("A mover tolerates", () => {
+describe("Placement copies the tolerations", () => {
   const gpu = { key: "gpu", operator: "Exists", effect: "NoSchedule" }
   const spot = { key: "spot", operator: "Equal", value: "yes" }
-  test("what the pods tolerate that use its volumes, each once", () => {
+  test("of each pod that uses the volumes, once", () => {
     const pods = [
       using("a", "x", {}, { tolerations: [gpu] }),
       using("b", "y", {}, { tolerations: [gpu, spot] }),
@@ -207,16 +211,16 @@ describe("A mover tolerates", () => {
     ]
     expect(place({ claims: [volume("x"), volume("y")], pods })[0].tolerations).toEqual([gpu, spot])
   })
-  test("and those that use the destination, where it has to be with them", () => {
+  test("of each pod that uses the destination, if the mover needs its node", () => {
     const options = { claims: [volume("x")] as const, pods: [using("a", "repo", {}, { tolerations: [gpu] })] }
     expect(place({ ...options, destination: volume("repo") })[0].tolerations).toEqual([gpu])
     expect(place({ ...options, destination: shared("repo") })[0].tolerations).toEqual([])
   })
 })
 
-describe("A destination that is a volume", () => {
+describe("A destination volume", () => {
   const claims = [volume("x"), volume("y")] as const
-  test("is anywhere, if nobody uses it", () => {
+  test("does not restrict the node of the mover while it is unused", () => {
     expect(
       places({
         claims,
@@ -228,7 +232,7 @@ describe("A destination that is a volume", () => {
       ["node-b", "y"]
     ])
   })
-  test("brings every mover to the node of the pod that uses it", () => {
+  test("moves every mover to the node of the pod that uses it", () => {
     const pods = [using("r", "repo", { node: "node-r" })]
     expect(places({ claims, destination: volume("repo"), pods })).toEqual([["node-r", "x", "y"]])
     expect(places({ claims, destination: shared("repo"), pods })).toEqual([["anywhere", "x", "y"]])
@@ -236,7 +240,7 @@ describe("A destination that is a volume", () => {
       places({ claims, destination: volume("repo"), pods: [...pods, using("a", "x", { node: "node-r" })] })
     ).toEqual([["node-r", "x", "y"]])
   })
-  test("is refused on another node than a volume that is saved", () => {
+  test("is rejected if a saved volume is in use on another node", () => {
     const pods = [using("r", "repo", { node: "node-r" }), using("b", "y", { node: "node-b" })]
     expect(Placement.place({ claims, destination: volume("repo"), pods })).toEqual(
       Either.left({
@@ -246,14 +250,14 @@ describe("A destination that is a volume", () => {
       })
     )
   })
-  test("can be written by the mover's group, whoever it is", () => {
+  test("is writable by the group of the mover", () => {
     const destination = volume("repo")
     const security = (options: Partial<Placement.Options>) => place({ claims, destination, ...options })[0].security
     expect(security({})).toEqual({ ...nobody, fsGroup: 65_532 })
     expect(security({ security: { fsGroup: 5 } })).toEqual({ ...nobody, fsGroup: 5 })
     expect(security({ fallback: { runAsUser: 1, runAsGroup: 2 } })).toEqual({ runAsUser: 1, runAsGroup: 2, fsGroup: 2 })
   })
-  test("is written in the group of those who use it, so that their files stay theirs", () => {
+  test("is written with the group of the pods that use it", () => {
     const theirs = { securityContext: { runAsUser: 7, fsGroup: 70 } }
     const ours = { securityContext: { runAsUser: 1000, fsGroup: 3000 } }
     const destination = shared("repo")
@@ -272,7 +276,7 @@ describe("A destination that is a volume", () => {
       Placement.alone(destination, { pods: [using("r", "repo", {}, theirs)], security: nobody, wanted: undefined })
     ).toEqual({ node: undefined, tolerations: [], security: { ...nobody, fsGroup: 70 } })
   })
-  test("is opened without a change to the group of files that a restore finds", () => {
+  test("is mounted by a restore without a change of the fsGroup", () => {
     const security = (options: Partial<Placement.Options>) =>
       place({ claims, destination: volume("repo"), keepsGroup: true, ...options })[0].security
     expect(security({})).toEqual({ ...nobody, supplementalGroups: [65_532] })
@@ -280,7 +284,7 @@ describe("A destination that is a volume", () => {
   })
 })
 
-test("Wherever pods are, each claim is in one group", () => {
+test("Placement puts each claim into exactly one group", () => {
   const claims = [shared("a"), part("b", "0"), part("c", "1"), part("d", "1"), volume("e")] as const
   for (let mask = 0; mask < 3 ** 5; mask++) {
     const pods = claims.flatMap(({ name }, index) => {
@@ -299,7 +303,7 @@ test("Wherever pods are, each claim is in one group", () => {
   }
 })
 
-test("The group of the written volumes is the configured one, or the mover's own, or none", () => {
+test("Placement.withGroup takes the configured fsGroup, else the group of the mover, else 65532", () => {
   expect(Placement.withGroup({ runAsUser: 1, fsGroup: 5, runAsGroup: 2 }).fsGroup).toBe(5)
   expect(Placement.withGroup({ runAsUser: 1, runAsGroup: 2 }).fsGroup).toBe(2)
   expect(Placement.withGroup({ runAsUser: 1 }).fsGroup).toBe(65_532)

@@ -17,7 +17,7 @@ const names = (source: string, some: Partial<Source.Seen>) =>
   Either.getOrThrowWith(resolve(source, some), ({ message }) => new Error(message)).map(({ name }) => name)
 const refusal = (source: string, some: Partial<Source.Seen>) => Either.getOrThrow(Either.flip(resolve(source, some)))
 
-describe("What spec.source says", () => {
+describe("Source.parse reads", () => {
   const table: ReadonlyArray<readonly [string, Source.Reference]> = [
     ["app-data", { name: "app-data" }],
     ["pvc/app-data", { kind: "pvc", name: "app-data" }],
@@ -32,12 +32,12 @@ describe("What spec.source says", () => {
   }
 })
 
-describe("A source is", () => {
-  test("the claim of its name", () => {
+describe("Source.resolve", () => {
+  test("returns the claim with this name", () => {
     expect(names("x", { claims: [claim("x"), claim("y")] })).toEqual(["x"])
     expect(names("pvc/x", { claims: [claim("x")], deployment: deployment("x", podSpec({})) })).toEqual(["x"])
   })
-  test("else the Deployment, with each claim of its template once, by their names", () => {
+  test("returns each claim in the template of a Deployment once, sorted by name", () => {
     const web = deployment("web", podSpec({ data: "web-data", again: "web-data", cache: "web-cache" }))
     const claims = [claim("web-data"), claim("web-cache"), claim("other")]
     expect(names("web", { deployment: web, claims })).toEqual(["web-cache", "web-data"])
@@ -46,7 +46,7 @@ describe("A source is", () => {
       "web-data"
     ])
   })
-  test("and with the claims that belong to its running pods", () => {
+  test("adds the ephemeral claims of the running pods of a Deployment", () => {
     const spec = podSpec({ data: "web-data" }, {}, ["scratch"])
     const of = { replicaSet: "web-5d9" }
     expect(
@@ -73,7 +73,7 @@ describe("A source is", () => {
       })
     ).toEqual(["web-5d9-a-scratch", "web-data"])
   })
-  test("else the StatefulSet, with the claims of each of its ordinals and those of its template", () => {
+  test("returns the claims of each ordinal and of the template of a StatefulSet", () => {
     const claims = [
       ...["data-db-0", "data-db-1", "data-db-2", "wal-db-0", "wal-db-1", "wal-db-2"],
       ...["shared", "data-db-x-0", "data", "old"]
@@ -85,14 +85,14 @@ describe("A source is", () => {
     expect(of({ replicas: 2, start: 1 })).toEqual(["data-db-1", "data-db-2", "shared", "wal-db-1", "wal-db-2"])
     expect(of({})).toEqual(["data-db-0", "shared", "wal-db-0"])
   })
-  test("of a StatefulSet that is scaled to zero, what it left behind", () => {
+  test("returns the remaining claims of a StatefulSet that is scaled to zero", () => {
     const claims = ["data-db-0", "data-db-12", "data-db-x-0", "data-db-01", "data-db-"].map((name) => claim(name))
     expect(names("db", { statefulSet: statefulSet("db", ["data"], { replicas: 0 }), claims })).toEqual([
       "data-db-0",
       "data-db-12"
     ])
   })
-  test("of a StatefulSet that is being scaled up, the claims that are there by now", () => {
+  test("returns the existing claims while a StatefulSet scales up", () => {
     const claims = [claim("data-db-0")]
     const pods = [pod("db-0", podSpec({}), { statefulSet: "db" })]
     const db = statefulSet("db", ["data"], { replicas: 3 })
@@ -103,7 +103,7 @@ describe("A source is", () => {
       message: "PersistentVolumeClaim of StatefulSet db not found: data-db-1 (create it)"
     })
   })
-  test("claims of one ordinal belong together, those of the template to all", () => {
+  test("groups the claims of one ordinal, but not those of the template", () => {
     const spec = podSpec({ shared: "shared" })
     const claims = ["data-db-0", "data-db-1", "wal-db-0", "wal-db-1", "shared"].map((name) => claim(name))
     const resolved = resolve("db", { statefulSet: statefulSet("db", ["data", "wal"], { spec, replicas: 2 }), claims })
@@ -117,7 +117,7 @@ describe("A source is", () => {
       ["wal-db-1", "db-1", "wal"]
     ])
   })
-  test("claims of one pod belong together", () => {
+  test("groups the ephemeral claims of one pod", () => {
     const spec = podSpec({}, {}, ["one", "two"])
     const resolved = resolve("web", {
       deployment: deployment("web", spec),
@@ -128,96 +128,96 @@ describe("A source is", () => {
   })
 })
 
-describe("A source is refused, with what to do,", () => {
+describe("Source.resolve rejects", () => {
   const web = deployment("x", podSpec({ data: "x-data" }))
   const db = statefulSet("x", ["data"])
   const table: ReadonlyArray<readonly [string, string, Partial<Source.Seen>, VolumeClaim.Refusal["reason"], string]> = [
     [
-      "if there is nothing of its name",
+      "an unknown name",
       "x",
       { claims: [claim("y")] },
       "SourceNotFound",
       "PersistentVolumeClaim, Deployment or StatefulSet not found: x (create it, or recreate the Backup with another spec.source)"
     ],
     [
-      "if it is of another kind",
+      "a name of another kind",
       "statefulset/x",
       { deployment: web, claims: [claim("x")] },
       "SourceNotFound",
       "StatefulSet not found: x (recreate the Backup with spec.source pvc/x or deployment/x)"
     ],
     [
-      "if it is a claim and a workload",
+      "a name of both a claim and a workload",
       "x",
       { claims: [claim("x")], deployment: web },
       "SourceAmbiguous",
       "ambiguous spec.source: x (recreate the Backup with pvc/x or deployment/x)"
     ],
     [
-      "if it is two workloads",
+      "a name of two workloads",
       "x",
       { deployment: web, statefulSet: db },
       "SourceAmbiguous",
       "ambiguous spec.source: x (recreate the Backup with deployment/x or statefulset/x)"
     ],
     [
-      "if it has no volumes",
+      "a workload without volumes",
       "x",
       { deployment: deployment("x", podSpec({})) },
       "SourceHasNoVolumes",
       "no volumes: Deployment x uses no PersistentVolumeClaim (add one, or recreate the Backup with another spec.source)"
     ],
     [
-      "if its volumes come and go with pods, and there are none",
+      "a Deployment with ephemeral volumes and without pods",
       "x",
       { deployment: deployment("x", podSpec({}, {}, ["scratch"])) },
       "SourceHasNoVolumes",
       "no volumes: Deployment x has no pods, and its volumes are created with them (scale it up, or recreate the Backup with another spec.source)"
     ],
     [
-      "if it never had a pod",
+      "a StatefulSet that never had a pod",
       "x",
       { statefulSet: statefulSet("x", ["data"], { replicas: 0 }) },
       "SourceHasNoVolumes",
       "no volumes: StatefulSet x has no pods, and its volumes are created with them (scale it up, or recreate the Backup with another spec.source)"
     ],
     [
-      "if it uses a claim that is not there",
+      "a workload with a missing claim",
       "x",
       { deployment: web },
       "SourceNotFound",
       "PersistentVolumeClaim of Deployment x not found: x-data (create it)"
     ],
     [
-      "if its claim is being deleted",
+      "a claim that is being deleted",
       "x",
       { claims: [claim("x", { deleted: true })] },
       "SourceNotFound",
       "PersistentVolumeClaim x is being deleted (create it again when it is gone)"
     ],
     [
-      "if one of its claims is not bound",
+      "a workload with an unbound claim",
       "x",
       { deployment: web, claims: [claim("x-data", { phase: "Pending" })] },
       "VolumeNotBound",
       "PersistentVolumeClaim not bound: x-data (see kubectl describe pvc x-data)"
     ],
     [
-      "if its claim has lost its volume",
+      "a claim that lost its volume",
       "x",
       { claims: [claim("x", { phase: "Lost" })] },
       "VolumeNotBound",
       "PersistentVolumeClaim x lost its PersistentVolume: pv-x (restore that volume, or recreate the claim)"
     ],
     [
-      "if its volume has no files",
+      "a block volume",
       "x",
       { claims: [claim("x", { volumeMode: "Block" })] },
       "UnsupportedVolumeMode",
       "PersistentVolumeClaim x has volumeMode Block (must be Filesystem, because restic saves files)"
     ],
     [
-      "if one pod alone may mount it, and does",
+      "a ReadWriteOncePod claim in use",
       "x",
       {
         claims: [claim("x", { accessModes: ["ReadWriteOncePod"] })],
@@ -234,21 +234,21 @@ describe("A source is refused, with what to do,", () => {
   }
 })
 
-describe("A claim that one pod alone may mount can be saved while", () => {
+describe("Source.resolve accepts a ReadWriteOncePod claim", () => {
   const claims = [claim("x", { accessModes: ["ReadWriteOncePod"] })]
   const spec = podSpec({ data: "x" })
   const table = {
-    "nobody uses it": [],
-    "its pod has finished": [pod("app", spec, { phase: "Succeeded" }), pod("other", spec, { phase: "Failed" })],
-    "its pod was deleted before it had a node": [pod("app", spec, { node: "", phase: "Pending", deleted: true })],
-    "a mover of ours has it": [pod("mover", spec, { mover: true })]
+    "that is unused": [],
+    "whose pod has finished": [pod("app", spec, { phase: "Succeeded" }), pod("other", spec, { phase: "Failed" })],
+    "whose pod was deleted before it was scheduled": [pod("app", spec, { node: "", phase: "Pending", deleted: true })],
+    "in use by a mover": [pod("mover", spec, { mover: true })]
   }
   for (const [name, pods] of Object.entries(table)) {
     test(name, () => {
       expect(names("x", { claims, pods })).toEqual(["x"])
     })
   }
-  test("but not while its pod still ends", () => {
+  test("only after its pod has terminated", () => {
     expect(refusal("x", { claims, pods: [pod("app", spec, { deleted: true })] }).reason).toBe("VolumeInUse")
   })
 })

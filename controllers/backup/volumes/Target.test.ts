@@ -20,19 +20,19 @@ const destination = (seen: Partial<Target.Seen>, others: ReadonlyArray<string> =
   )
 
 const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeClaim.Refusal | undefined]> = [
-  ["a volume that nobody uses is restored into", restore({ claims: [claim("x")] }), undefined],
+  ["a Restore accepts an unused volume", restore({ claims: [claim("x")] }), undefined],
   [
-    "a claim that waits for its first consumer is restored into, as the mover is it",
+    "a Restore accepts a claim that waits for its first consumer",
     restore({ claims: [claim("x", { phase: "Pending" })] }),
     undefined
   ],
   [
-    "a volume in use is restored into if the spec allows it",
+    "a Restore accepts a volume in use if the spec allows it",
     restore({ claims: [claim("x")], pods: [user] }, true),
     undefined
   ],
   [
-    "a volume in use is not restored into by default",
+    "a Restore rejects a volume in use by default",
     restore({ claims: [claim("x", { accessModes: ["ReadWriteMany"] })], pods: [user] }),
     {
       reason: "VolumeInUse",
@@ -41,7 +41,7 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     }
   ],
   [
-    "a volume that one pod alone may mount is not restored into while it does, whatever was asked",
+    "a Restore always rejects a ReadWriteOncePod volume in use",
     restore({ claims: [claim("x", { accessModes: ["ReadWriteOncePod"] })], pods: [user] }, true),
     {
       reason: "VolumeInUse",
@@ -50,7 +50,7 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     }
   ],
   [
-    "a claim that is not there is not restored into",
+    "a Restore rejects a missing claim",
     restore({ claims: [claim("y")] }),
     {
       reason: "TargetNotFound",
@@ -59,7 +59,7 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     }
   ],
   [
-    "a claim that is being deleted is not restored into",
+    "a Restore rejects a claim that is being deleted",
     restore({ claims: [claim("x", { deleted: true })] }),
     {
       reason: "TargetNotFound",
@@ -68,12 +68,12 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     }
   ],
   [
-    "a claim with a template that does not exist is created",
+    "a Restore with a template creates a missing claim",
     restore({ claims: [claim("y")] }, false, { volumeClaimTemplate: template }),
     undefined
   ],
   [
-    "a claim with a template that is being deleted is not restored into",
+    "a Restore with a template rejects a claim that is being deleted",
     restore({ claims: [claim("x", { deleted: true })] }, false, { volumeClaimTemplate: template }),
     {
       reason: "TargetNotFound",
@@ -82,21 +82,21 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     }
   ],
   [
-    "a block device is not restored into",
+    "a Restore rejects a block volume",
     restore({ claims: [claim("x", { volumeMode: "Block" })] }, true),
     {
       reason: "UnsupportedVolumeMode",
       message: "PersistentVolumeClaim x has volumeMode Block (must be Filesystem, because restic saves files)"
     }
   ],
-  ["a volume can hold the repository, whoever uses it", destination({ claims: [claim("x")], pods: [user] }), undefined],
+  ["a destination accepts a volume in use", destination({ claims: [claim("x")], pods: [user] }), undefined],
   [
-    "a claim that waits for its first consumer can hold the repository",
+    "a destination accepts a claim that waits for its first consumer",
     destination({ claims: [claim("x", { phase: "Pending" })] }, ["y"]),
     undefined
   ],
   [
-    "a volume cannot hold its own backups",
+    "a destination rejects a volume that the Backup saves",
     destination({ claims: [claim("x")] }, ["y", "x"]),
     {
       reason: "VolumeInUse",
@@ -105,12 +105,12 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     }
   ],
   [
-    "a claim that is not there cannot hold the repository",
+    "a destination rejects a missing claim",
     destination({}),
     { reason: "VolumeNotBound", message: "PersistentVolumeClaim of spec.destination not found: x (create it)" }
   ],
   [
-    "a claim that has lost its volume cannot hold the repository",
+    "a destination rejects a claim that lost its volume",
     destination({ claims: [claim("x", { phase: "Lost" })] }),
     {
       reason: "VolumeNotBound",
@@ -119,7 +119,7 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
   ]
 ]
 
-describe("As volumes to write to,", () => {
+describe("Target:", () => {
   for (const [what, found, refusal] of cases) {
     test(what, () => {
       expect(Either.getOrUndefined(Either.flip(found))).toEqual(refusal)
@@ -128,26 +128,26 @@ describe("As volumes to write to,", () => {
   }
 })
 
-test("a template does not change a claim that exists", () => {
+test("a volumeClaimTemplate does not change an existing claim", () => {
   const isNew = (claims: Target.Seen["claims"]) =>
     Either.getOrThrow(restore({ claims }, false, { volumeClaimTemplate: template })).isNew
   expect([isNew([]), isNew([claim("x")])]).toEqual([true, false])
 })
 
-test("many pods that use a volume are not all named", () => {
+test("the message names at most three of the pods that use a volume", () => {
   const pods = ["d", "c", "b", "a", "e"].map((name) => pod(name, podSpec({ data: "x" })))
   expect(Either.getOrThrow(Either.flip(restore({ claims: [claim("x")], pods }))).message).toContain(
     "in use by pods a, b, c and 2 more ("
   )
 })
 
-describe("A Restore writes", () => {
+describe("The writer of a Restore", () => {
   const reader: Placement.Security = { runAsUser: 1000, runAsGroup: 2000 }
   const full = VolumeClaim.make(claim("x"))
   const fresh = VolumeClaim.make(claim("x", { phase: "Pending" }))
-  test("as the user who read the files, to a volume that may have files", () =>
+  test("is the user who read the files, for a volume that may contain files", () =>
     expect([Target.writer(full, reader, "Overlay"), Target.writer(full, reader, "Mirror")]).toEqual([reader, reader]))
-  test("with a group for an empty volume, whose root folder belongs to root", () => {
+  test("has an fsGroup for an empty volume, because root owns its root directory", () => {
     for (const [claim, mode] of [
       [fresh, "IntoEmpty"],
       [fresh, "Mirror"],

@@ -9,8 +9,8 @@ import * as Cluster from "../client/Cluster.fixture.ts"
 import { ConfigMap, Namespace } from "../resource/BuiltIn.ts"
 import * as Cache from "./Cache.ts"
 
-describe("a read in a namespace that is not followed", () => {
-  effect("dies and says what to do, for absence would mean nothing there; a cluster-scoped kind has no namespace", () =>
+describe("A read of a namespace outside of the cache", () => {
+  effect("dies with advice, unlike a read of a cluster-scoped kind", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       server.put(ConfigMap, { metadata: { name: "a", namespace: "one" } })
@@ -43,7 +43,7 @@ describe("a read in a namespace that is not followed", () => {
     })
   )
 
-  effect("without a namespace dies and says so where the kind is namespaced", () =>
+  effect("dies without a namespace if the kind is namespaced", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       const services = yield* Layer.build(

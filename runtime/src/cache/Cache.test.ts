@@ -19,7 +19,7 @@ const names = (found: ReadonlyArray<KubernetesObject>) => found.map(({ metadata 
 
 const a = { namespace: "default", name: "a" }
 
-describe("a read", () => {
+describe("A read from the cache", () => {
   effect(
     "finds an own write at once, before and after its event",
     withServer([], (server) =>
@@ -54,7 +54,7 @@ describe("a read", () => {
   )
 
   effect(
-    "does not find an own write that takes the object out of the informer's selector",
+    "does not find an own write that leaves the label selector",
     withServer([], (server) =>
       Effect.gen(function* () {
         server.put({ name: "a", labels: { app: "x" } })
@@ -78,7 +78,7 @@ describe("a read", () => {
   )
 
   effect(
-    "of an undeclared kind dies and says what to do",
+    "of an undeclared kind dies with advice",
     withServer([], () =>
       Effect.gen(function* () {
         const exit = yield* Effect.exit(Cache.get(WebApp, a))
@@ -90,7 +90,7 @@ describe("a read", () => {
   )
 
   effect(
-    "of a kind that is followed with several label selectors, as by two controllers, are of all of them together",
+    "of a kind with several label selectors combines their informers",
     withServer([], (server) =>
       Effect.gen(function* () {
         const byName = { name: "by-name", values: ({ metadata }: KubernetesObject) => [metadata.name] }
@@ -112,7 +112,7 @@ describe("a read", () => {
   )
 
   effect(
-    "refuses an index of one name with another function, also with another label selector",
+    "rejects two indexes with the same name and different functions, for any label selector",
     withServer([], () =>
       Effect.gen(function* () {
         const byName = { name: "one", values: ({ metadata }: KubernetesObject) => [metadata.name] }
@@ -132,7 +132,7 @@ describe("a read", () => {
   )
 
   effect(
-    "of an object that does not match its schema fails; lists of cache and client report it beside the items, and log it once for each version",
+    "of an invalid object fails; lists report it separately, and log each version once",
     withServer([], (server) =>
       Effect.gen(function* () {
         const logged: Array<string> = []
@@ -166,7 +166,7 @@ describe("a read", () => {
   )
 
   effect(
-    "finds objects by owner and by an index that was declared with the informer",
+    "finds objects by owner and by index",
     withServer([], (server) =>
       Effect.gen(function* () {
         const ownerReferences = [{ apiVersion: "v1", kind: "Owner", name: "o", uid: "owner-uid" }]

@@ -15,9 +15,9 @@ const metered = (body: (registry: Metrics.Registry) => ReturnType<typeof withSer
   return Effect.provideService(body(registry)(), Metrics.Metrics, registry)
 }
 
-describe("a cache is measured", () => {
+describe("The metrics of a cache contain", () => {
   effect(
-    "by how many objects of a kind there are and about how large they are, whoever follows them",
+    "the number and the size of the objects of a kind, over all informers",
     metered((registry) =>
       withServer([], (server) =>
         Effect.gen(function* () {
@@ -40,7 +40,7 @@ describe("a cache is measured", () => {
   )
 
   effect(
-    "by the time that has passed since anything was heard of a kind",
+    "the time since the last event of a kind",
     metered((registry) =>
       withServer([], (server) =>
         Effect.gen(function* () {

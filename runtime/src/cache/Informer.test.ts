@@ -12,9 +12,9 @@ import * as Resource from "../resource/Resource.ts"
 import * as Cache from "./Cache.ts"
 import { label, lines, Node, settle, WebApp, withServer } from "./Server.fixture.ts"
 
-describe("an informer", () => {
+describe("An informer", () => {
   effect(
-    "syncs, then reports changes, without managedFields",
+    "syncs, and then reports changes without managedFields",
     withServer([], (server) =>
       Effect.gen(function* () {
         server.put({ name: "a" })
@@ -36,7 +36,7 @@ describe("an informer", () => {
   )
 
   effect(
-    "is one for each kind, selector and projection, however often it is asked for",
+    "is shared by kind, selector and projection",
     withServer([], (server) =>
       Effect.gen(function* () {
         const one = yield* Cache.informer(WebApp)
@@ -52,7 +52,7 @@ describe("an informer", () => {
   )
 
   effect(
-    "has the indexes of every caller",
+    "has the indexes of all callers",
     withServer([], (server) =>
       Effect.gen(function* () {
         server.put({ name: "a" })
@@ -67,7 +67,7 @@ describe("an informer", () => {
   )
 
   effect(
-    "tells a late subscriber at once what is there, and nobody who has unsubscribed",
+    "reports existing objects to a late subscriber, and nothing after the unsubscription",
     withServer([], (server) =>
       Effect.gen(function* () {
         server.put({ name: "a" })
@@ -85,7 +85,7 @@ describe("an informer", () => {
   )
 
   effect(
-    "goes on when a subscriber throws",
+    "continues when a subscriber throws",
     withServer([], (server) =>
       Effect.gen(function* () {
         const informer = yield* Cache.informer(WebApp)
@@ -105,7 +105,7 @@ describe("an informer", () => {
   )
 
   effect(
-    "follows several namespaces with a watch each, into one store, and nothing else",
+    "watches each configured namespace once, into one store",
     withServer(["one", "two", "one"], (server) =>
       Effect.gen(function* () {
         for (const namespace of ["one", "two", "three"]) server.put({ name: "a", namespace })
@@ -126,7 +126,7 @@ describe("an informer", () => {
   )
 
   effect(
-    "follows a cluster-scoped kind as a whole whatever the namespaces",
+    "watches all objects of a cluster-scoped kind, whatever the namespaces",
     withServer(["one", "two"], (server) =>
       Effect.gen(function* () {
         yield* Cache.informer(Node)
@@ -137,7 +137,7 @@ describe("an informer", () => {
   )
 
   effect(
-    "opens its watch again when it ends, without telling anything twice",
+    "restarts its watch when the watch ends, without duplicate events",
     withServer([], (server) =>
       Effect.gen(function* () {
         server.put({ name: "a" })
@@ -163,9 +163,9 @@ const logged = () => {
   return { log, layer: Logger.add(Logger.make(({ message }) => void log.push(String(message)))) }
 }
 
-describe("a kind that cannot be followed", () => {
+describe("A kind that cannot be listed", () => {
   effect(
-    "names itself and the missing permission, leaves others alone, and recovers within seconds of the grant",
+    "is reported with the missing permission, does not affect other kinds, and recovers within seconds of the grant",
     () => {
       const { layer, log } = logged()
       return withServer(["one"], (server) =>
@@ -189,7 +189,7 @@ describe("a kind that cannot be followed", () => {
     }
   )
 
-  effect("for a moment only, as its server asks for, is nothing to tell, and is told when it stays so", () => {
+  effect("is not reported for a single throttled request, but for repeated ones", () => {
     const { layer, log } = logged()
     return withServer([], (server) =>
       Effect.gen(function* () {
@@ -212,7 +212,7 @@ describe("a kind that cannot be followed", () => {
   })
 
   effect(
-    "is waited for when it is not served, and keeps its objects meanwhile",
+    "is retried while it is not served, and keeps its objects",
     withServer([], (server) =>
       Effect.gen(function* () {
         server.put({ name: "a" })
@@ -243,8 +243,8 @@ describe("a kind that cannot be followed", () => {
   )
 })
 
-describe("a watch that the server accepts and breaks", () => {
-  effect("again and again is reported, lists at last, and is over with the next news", () => {
+describe("A watch that the server accepts and breaks", () => {
+  effect("is reported after five times, causes a list after ten, and recovers with the next event", () => {
     const logged: Array<string> = []
     return withServer([], (server) =>
       Effect.gen(function* () {
@@ -276,9 +276,9 @@ describe("a watch that the server accepts and breaks", () => {
   })
 })
 
-describe("an informer that cannot list", () => {
+describe("An informer that cannot list", () => {
   effect(
-    "is not synced while one of its namespaces is not",
+    "is not synced until all of its namespaces are",
     withServer(["one", "two"], (server) =>
       Effect.gen(function* () {
         server.refuse = (path) => (path.includes("namespaces/two") ? 403 : undefined)
@@ -310,9 +310,9 @@ describe("an informer that cannot list", () => {
   )
 })
 
-describe("the idle time of an informer", () => {
+describe("The idle time of an informer", () => {
   effect(
-    "starts again when the server answers a list, though the server then refuses the watch",
+    "restarts with a successful list, even if the server then rejects the watch",
     withServer([], (server) =>
       Effect.gen(function* () {
         let answers = 0
@@ -329,8 +329,8 @@ describe("the idle time of an informer", () => {
   )
 })
 
-describe("what runs for the cache", () => {
-  effect("begins anew, after a line in the log, when something fails that cannot", () => {
+describe("The fiber of an informer", () => {
+  effect("restarts after a defect, with one line in the log", () => {
     const { layer, log } = logged()
     return withServer([], (server) =>
       Effect.gen(function* () {
@@ -347,7 +347,7 @@ describe("what runs for the cache", () => {
     )().pipe(Effect.provide(layer))
   })
 
-  effect("does not log under the fields of the first controller that asked for it", () => {
+  effect("does not log with the annotations of the first caller", () => {
     const fields: Array<boolean> = []
     const layer = Logger.add(Logger.make(({ annotations }) => void fields.push(HashMap.has(annotations, "object"))))
     return withServer([], (server) =>

@@ -4,7 +4,7 @@ import * as LabelSelector from "./LabelSelector.ts"
 const decides = (selector: string | undefined, labels: LabelSelector.Labels | undefined): boolean | undefined =>
   LabelSelector.parse(selector)?.(labels)
 
-test("a selector decides as the API server does", () => {
+test("LabelSelector evaluates selectors as the API server does", () => {
   const web = { app: "web", tier: "front", "example.com/zone": "a.b" }
   const cases: ReadonlyArray<readonly [selector: string | undefined, matches: boolean]> = [
     [undefined, true],
@@ -38,13 +38,13 @@ test("a selector decides as the API server does", () => {
   expect(actual).toEqual(cases.map(([selector, matches]) => [selector, matches]))
 })
 
-test("an object without labels matches what asks for none", () => {
+test("An object without labels matches negative requirements", () => {
   expect(decides("!app", undefined)).toBe(true)
   expect(decides("app", undefined)).toBe(false)
   expect(decides("app!=x", undefined)).toBe(true)
 })
 
-test("a selector that is not understood decides nothing", () => {
+test("LabelSelector.parse returns undefined for unsupported selectors", () => {
   for (const selector of ["a>1", "a in b", "=x", "a=b=c", "a,,b", "a in (x"]) {
     expect([selector, LabelSelector.parse(selector)]).toEqual([selector, undefined])
   }

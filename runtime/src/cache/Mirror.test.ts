@@ -33,8 +33,8 @@ const fixture = (namespace?: string) => {
 const put = (object: KubernetesObject): Watch.Event => ({ type: "MODIFIED", object })
 const gone = (object: KubernetesObject): Watch.Event => ({ type: "DELETED", object })
 
-describe("the changes for subscribers", () => {
-  test("after the first list: everything, as initial", () => {
+describe("Subscribers receive", () => {
+  test("all objects of the first list as initial", () => {
     const { list, mirror } = fixture()
     expect(mirror.synced()).toBe(false)
     expect(list("9", web({ name: "a", rv: "1" }), web({ name: "b", rv: "2" }))).toEqual([
@@ -44,7 +44,7 @@ describe("the changes for subscribers", () => {
     expect(mirror.synced()).toBe(true)
   })
 
-  test("after a later list: what differs, with deletions that carry the last known state", () => {
+  test("the differences of a later list, with the last known state of deleted objects", () => {
     const { list, table } = fixture()
     const same = web({ name: "same", rv: "1" })
     list("9", same, web({ name: "changed", rv: "2" }), web({ name: "gone", rv: "3" }))
@@ -55,13 +55,13 @@ describe("the changes for subscribers", () => {
     expect(table.get("default/same")).toBe(same)
   })
 
-  test("about an object that was deleted and made again while nobody watched: both", () => {
+  test("a deletion and a creation for an object that was recreated between two lists", () => {
     const { list } = fixture()
     list("9", web({ name: "a", rv: "1", uid: "u1" }))
     expect(list("20", web({ name: "a", rv: "12", uid: "u2" }))).toEqual(["deleted a 1 relisted", "added a 12 relisted"])
   })
 
-  test("about events: the state before and after, and for deletions the last state that the server sent", () => {
+  test("events with the states before and after, and deletions with the last state of the server", () => {
     const { apply, list } = fixture()
     list("9", web({ name: "a", rv: "1" }))
     expect(
@@ -74,7 +74,7 @@ describe("the changes for subscribers", () => {
     ).toEqual(["updated a 1->10", "deleted a 11", "added a 12"])
   })
 
-  test("when a change was received, and whether it came with a list", () => {
+  test("the time of each change, and whether it came with a list", () => {
     const { list, mirror } = fixture()
     list("9", web({ name: "a", rv: "1" }))
     const events = [put(web({ name: "a", rv: "10" })), gone(web({ name: "a", rv: "11" }))]
@@ -90,13 +90,13 @@ describe("the changes for subscribers", () => {
     ])
   })
 
-  test("nothing about an event that tells nothing new, or a deletion of what is not there", () => {
+  test("no event without a change, and no deletion of an unknown object", () => {
     const { apply, list } = fixture()
     list("9", web({ name: "a", rv: "9" }))
     expect(apply("9", put(web({ name: "a", rv: "9" })), gone(web({ name: "b", rv: "9" })))).toEqual([])
   })
 
-  test("what the watch had told before, not what an own write showed meanwhile", () => {
+  test("the previous state of the watch, not that of an own write", () => {
     const { apply, list, mirror, table } = fixture()
     list("9", web({ name: "a", rv: "1" }))
     mirror.overlay.written("default/a", "10", web({ name: "a", rv: "10" }))
@@ -105,8 +105,8 @@ describe("the changes for subscribers", () => {
   })
 })
 
-describe("the first list", () => {
-  test("stores each object when the object arrives, as initial", () => {
+describe("The first list", () => {
+  test("stores each object as it arrives, as initial", () => {
     const { commit, mirror, stage, table } = fixture()
     mirror.edit({ _tag: "Begin" })
     expect(stage(web({ name: "a", rv: "1" }))).toEqual(["added a 1 initial"])
@@ -116,7 +116,7 @@ describe("the first list", () => {
     expect(mirror.synced()).toBe(true)
   })
 
-  test("removes an object that only an attempt before it had, when the list is complete", () => {
+  test("removes objects of an earlier attempt when it is complete", () => {
     const { commit, mirror, stage, table } = fixture()
     mirror.edit({ _tag: "Begin" })
     stage(web({ name: "gone", rv: "1" }), web({ name: "changed", rv: "2" }), web({ name: "same", rv: "3" }))
@@ -129,7 +129,7 @@ describe("the first list", () => {
   })
 })
 
-test("a later list changes nothing before it is complete", () => {
+test("differs from a later list, which changes nothing until it is complete", () => {
   const { commit, list, mirror, stage, table } = fixture()
   list("9", web({ name: "a", rv: "1" }), web({ name: "b", rv: "2" }))
   mirror.edit({ _tag: "Begin" })
@@ -138,7 +138,7 @@ test("a later list changes nothing before it is complete", () => {
   expect(commit("20")).toEqual(["deleted b 2 relisted", "updated a 1->11 relisted", "added c 12 relisted"])
 })
 
-test("a write that is answered during the first list stays visible until the list is past the write", () => {
+test("keeps an own write visible until the list is newer", () => {
   const { commit, mirror, stage, table } = fixture()
   mirror.edit({ _tag: "Begin" })
   mirror.overlay.written("default/a", "5", web({ name: "a", rv: "5" }))
@@ -152,7 +152,7 @@ test("a write that is answered during the first list stays visible until the lis
   ])
 })
 
-test("a list from a server that was restored from a backup ends what was written and deleted before it", () => {
+test("of a server restored from a backup drops earlier own writes and deletions", () => {
   const { list, mirror, table } = fixture()
   const a = web({ name: "a", rv: "50", uid: "u1" })
   list("60", a, web({ name: "b", rv: "51" }))
@@ -165,7 +165,7 @@ test("a list from a server that was restored from a backup ends what was written
   expect(mirror.overlay.size()).toBe(0)
 })
 
-test("a list of one namespace deletes nothing in another", () => {
+test("of one namespace deletes nothing in another one", () => {
   const { list, table } = fixture("default")
   table.set("other/x", web({ name: "x", namespace: "other", rv: "1" }))
   list("9", web({ name: "a", rv: "2" }))

@@ -27,8 +27,8 @@ const fixture = (namespace?: string) => {
   }
 }
 
-describe("an own write", () => {
-  test("is read at once and stays until the watch tells it", () => {
+describe("An own write", () => {
+  test("is visible at once, until its event arrives", () => {
     const { answered, event, overlay, seen } = fixture()
     event("5")
     answered("7")
@@ -41,7 +41,7 @@ describe("an own write", () => {
     expect(overlay.size()).toBe(0)
   })
 
-  test("is not laid when its event came first, nor when another write came after it", () => {
+  test("is ignored if its event or a later write came first", () => {
     const { answered, event, overlay, seen } = fixture()
     event("7")
     answered("7")
@@ -52,7 +52,7 @@ describe("an own write", () => {
     expect(overlay.size()).toBe(0)
   })
 
-  test("hides events that are older than it", () => {
+  test("hides older events", () => {
     const { answered, event, seen } = fixture()
     answered("7")
     event("6")
@@ -61,7 +61,7 @@ describe("an own write", () => {
     expect(seen()).toBe("8")
   })
 
-  test("ends with an event of any object that came later, or a bookmark, as the watch is past it then", () => {
+  test("ends with a later event of any object or a later bookmark", () => {
     const { answered, overlay, seen, event } = fixture()
     event("5")
     answered("7")
@@ -71,14 +71,14 @@ describe("an own write", () => {
     expect(overlay.size()).toBe(0)
   })
 
-  test("that was answered out of order does not replace the newer one", () => {
+  test("does not replace a newer write if the answers are out of order", () => {
     const { answered, seen } = fixture()
     answered("9")
     answered("8")
     expect(seen()).toBe("9")
   })
 
-  test("is found in indexes and lists, and is gone from them when the watch says otherwise", () => {
+  test("is found in indexes and lists, until a later bookmark contradicts it", () => {
     const { overlay, table } = fixture()
     overlay.written(key, "7", web({ name: "a", rv: "7", owner: "o", labels: { app: "a" } }))
     expect(table.byOwner(owner("o"))).toHaveLength(1)
@@ -88,7 +88,7 @@ describe("an own write", () => {
     expect(table.size()).toBe(0)
   })
 
-  test("with a resourceVersion that is no number is never laid: the watch may be past it", () => {
+  test("with a resourceVersion that is not a number is ignored", () => {
     const { answered, overlay, seen, event } = fixture()
     event("x5")
     answered("x7")
@@ -96,7 +96,7 @@ describe("an own write", () => {
     expect(overlay.size()).toBe(0)
   })
 
-  test("that took the object out of the selector hides it until the watch has told so", () => {
+  test("that leaves the selector hides the object until the watch confirms it", () => {
     const { deleted, event, overlay, seen } = fixture()
     event("5")
     overlay.written(key, "7", undefined)
@@ -110,7 +110,7 @@ describe("an own write", () => {
     expect(seen()).toBe("9")
   })
 
-  test("is given up, oldest first, when a watch is down while thousands of objects are written", () => {
+  test("is dropped, oldest first, above 8192 writes without an event", () => {
     const { overlay, table } = fixture()
     const sizes: Array<number> = []
     for (let n = 0; n < 20_000; n++) {
@@ -124,8 +124,8 @@ describe("an own write", () => {
   })
 })
 
-describe("an own deletion", () => {
-  test("is read at once, whatever older events come before the one that tells it", () => {
+describe("An own deletion", () => {
+  test("is visible at once, and hides older events until its own event", () => {
     const { deleted, event, overlay, seen } = fixture()
     event("5")
     overlay.deleted(key, "u1", undefined)
@@ -138,7 +138,7 @@ describe("an own deletion", () => {
     expect(overlay.size()).toBe(0)
   })
 
-  test("is given up, oldest first, when a watch is down while thousands of objects are deleted", () => {
+  test("is dropped, oldest first, above 8192 deletions without an event", () => {
     const { overlay, table } = fixture()
     const names = Array.from({ length: 20_000 }, (_, n) => `n${n}`)
     for (const name of names) overlay.watched(`default/${name}`, web({ name, rv: "1", uid: name }))
@@ -154,7 +154,7 @@ describe("an own deletion", () => {
     expect([overlay.size(), table.size()]).toEqual([0, 0])
   })
 
-  test("is forgotten, oldest first, after thousands of deletions that the watch has not shown", () => {
+  test("of an unknown object is dropped, oldest first, above the limit", () => {
     const { overlay, table } = fixture()
     const names = Array.from({ length: 20_000 }, (_, n) => `n${n}`)
     for (const name of names) overlay.deleted(`default/${name}`, name, undefined)
@@ -164,7 +164,7 @@ describe("an own deletion", () => {
     expect(table.get(`default/${last}`)).toBeUndefined()
   })
 
-  test("that was told before its answer leaves nothing behind", () => {
+  test("whose event came before its answer leaves no entry", () => {
     const { deleted, event, overlay } = fixture()
     event("5")
     deleted("6")
@@ -172,7 +172,7 @@ describe("an own deletion", () => {
     expect(overlay.size()).toBe(0)
   })
 
-  test("of an object that the watch has not shown yet keeps it hidden when it does", () => {
+  test("of an object that the watch has not shown yet hides the later event", () => {
     const { deleted, event, overlay, seen } = fixture()
     overlay.deleted(key, "u1", undefined)
     event("5")
@@ -181,7 +181,7 @@ describe("an own deletion", () => {
     expect(overlay.size()).toBe(0)
   })
 
-  test("does not hide a new object of the same name", () => {
+  test("does not hide a new object with the same name", () => {
     const { answered, event, overlay, seen, deleted } = fixture()
     event("5", "u1")
     overlay.deleted(key, "u1", undefined)
@@ -195,7 +195,7 @@ describe("an own deletion", () => {
     expect(overlay.size()).toBe(0)
   })
 
-  test("answered after the new object was made hides neither it nor its events", () => {
+  test("answered after the creation of a new object hides neither the object nor its events", () => {
     const { answered, event, overlay, seen } = fixture()
     event("5", "u1")
     answered("9", "u2")
@@ -206,7 +206,7 @@ describe("an own deletion", () => {
     expect(overlay.size()).toBe(0)
   })
 
-  test("is not undone by the late answer to an older write", () => {
+  test("is not reverted by the late answer to an older write", () => {
     const { answered, event, overlay, seen } = fixture()
     event("5")
     overlay.deleted(key, "u1", undefined)
@@ -215,7 +215,7 @@ describe("an own deletion", () => {
     expect(overlay.size()).toBe(1)
   })
 
-  test("takes an own write of the object with it, and does not bring back what was there before that", () => {
+  test("removes an earlier own write, and does not restore an older object", () => {
     const { answered, deleted, event, overlay, seen } = fixture()
     event("5", "u1")
     answered("7", "u2")
@@ -228,7 +228,7 @@ describe("an own deletion", () => {
     expect(overlay.size()).toBe(0)
   })
 
-  test("that was only taken for one, of an object that lives on, hides it no longer than to its next event", () => {
+  test("that was assumed wrongly hides the object only until its next event", () => {
     const { event, overlay, seen } = fixture()
     event("5")
     overlay.deleted(key, "u1", "6")
@@ -243,7 +243,7 @@ describe("an own deletion", () => {
   })
 })
 
-test("the answer to a creation does not bring back an object whose deletion was told already", () => {
+test("a late answer to a creation does not restore a deleted object", () => {
   const { answered, deleted, event, overlay, seen } = fixture()
   event("5")
   deleted("6")
@@ -252,8 +252,8 @@ test("the answer to a creation does not bring back an object whose deletion was 
   expect(overlay.size()).toBe(0)
 })
 
-describe("a list", () => {
-  test("ends what was answered before it was asked for, whatever its resourceVersion", () => {
+describe("A list", () => {
+  test("drops writes answered before its request, whatever its resourceVersion", () => {
     const { answered, event, overlay, seen } = fixture()
     event("50")
     answered("70")
@@ -265,7 +265,7 @@ describe("a list", () => {
     expect(overlay.size()).toBe(0)
   })
 
-  test("that is older than a write keeps it, and one that is newer ends it", () => {
+  test("keeps a newer write, and drops an older one", () => {
     const { answered, event, overlay, seen } = fixture()
     event("5")
     overlay.relisting()
@@ -281,7 +281,7 @@ describe("a list", () => {
     expect(overlay.size()).toBe(0)
   })
 
-  test("shows a deleted object again only if it was asked for after the deletion, from a restored backup", () => {
+  test("shows a deleted object again only if it started after the deletion, as after a restore from a backup", () => {
     const { event, overlay, seen } = fixture()
     event("5")
     overlay.relisting()
@@ -297,7 +297,7 @@ describe("a list", () => {
   })
 })
 
-test("the overlay of one namespace knows the keys of that namespace only", () => {
+test("The overlay of one namespace contains only keys of that namespace", () => {
   const { overlay, table } = fixture("default")
   table.set("other/x", web({ name: "x", namespace: "other", rv: "1" }))
   overlay.watched(key, a("5"))

@@ -314,14 +314,14 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
   }
 }
 
-test("a read never shows an older state than an earlier answer, event or read, in any order of answers, events, deletions and lists", () => {
+test("A read never returns an older state than an earlier answer, event or read, in any order", () => {
   FastCheck.assert(
     FastCheck.property(commands, (all) => simulate(all, String)),
     { numRuns: 2000, seed: Seed.current() }
   )
 })
 
-test("with resourceVersions that are not numbers the watch wins, and the cache converges", () => {
+test("With resourceVersions that are not numbers, the watch has precedence, and the cache converges", () => {
   FastCheck.assert(
     FastCheck.property(commands, (all) => simulate(all, (revision) => `v${revision}`)),
     { numRuns: 500, seed: Seed.current() }

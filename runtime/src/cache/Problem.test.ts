@@ -4,11 +4,11 @@ import * as Problem from "./Problem.ts"
 import { refusal, unreachable } from "./Scripted.fixture.ts"
 import { Node, WebApp } from "./Server.fixture.ts"
 
-describe("the description of a problem names kind, place and remedy", () => {
+describe("The description of a problem names the kind, the namespaces and the fix", () => {
   const describeFor = (error: ApiError.ApiError, resource = WebApp, namespace?: string) =>
     Problem.describe(Problem.of(error, "watch"), resource, namespace)
 
-  test("of a missing permission", () => {
+  test("for a missing permission", () => {
     expect(describeFor(refusal(403, "Forbidden"))).toBe(
       "cannot watch webapps.apps.kubedojo.io in all namespaces: requires permission to list and watch webapps.apps.kubedojo.io in all namespaces; GET /apis/apps.kubedojo.io/v1beta1/webapps: Forbidden"
     )
@@ -17,13 +17,13 @@ describe("the description of a problem names kind, place and remedy", () => {
     )
   })
 
-  test("of a kind that is not served", () => {
+  test("for a kind that is not served", () => {
     expect(describeFor(refusal(404, ""), WebApp, "one")).toBe(
       "cannot watch webapps.apps.kubedojo.io in namespace one: the API server does not serve apps.kubedojo.io/v1beta1 WebApp; install its CustomResourceDefinition"
     )
   })
 
-  test("of anything else, in the words of the server or the connection", () => {
+  test("with the message of the server or the connection for all others", () => {
     expect(describeFor(refusal(401, "Unauthorized"))).toContain("does not accept these credentials")
     expect(describeFor(unreachable)).toBe(
       "cannot watch webapps.apps.kubedojo.io in all namespaces: GET /apis: connect ECONNREFUSED"
@@ -31,7 +31,7 @@ describe("the description of a problem names kind, place and remedy", () => {
   })
 })
 
-test("a resourceVersion that is too large counts as expired, by the cause that the server gives or by its words", () => {
+test("A resourceVersion that is too large counts as expired, by its cause or its message", () => {
   const timeout = (message: string, reason?: string) =>
     ApiError.fromStatus(
       { method: "GET", path: "/" },

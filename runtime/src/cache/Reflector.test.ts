@@ -25,7 +25,7 @@ const rows: { readonly [name: string]: State } = {
   "asking to list": at({ _tag: "Asking", request: list }),
   "asking to list on": at({ _tag: "Asking", request: more }),
   "asking to resume": at({ _tag: "Asking", request: resume }),
-  "watching, nothing told yet": at({ _tag: "Watching", quiet: true }),
+  "watching, no event yet": at({ _tag: "Watching", quiet: true }),
   watching: at({ _tag: "Watching", quiet: false })
 }
 
@@ -155,7 +155,7 @@ const table: { readonly [row: string]: { readonly [input: string]: string } } = 
     "504 too large resource version": "relisted:expired, begin, ask list",
     "connection lost": "wait 200 then resume 10"
   },
-  "watching, nothing told yet": {
+  "watching, no event yet": {
     "an event": "apply 1 to 11, read",
     "a bookmark": "apply 1 to 12, read",
     "a bookmark of where we are": "read",
@@ -203,7 +203,7 @@ const table: { readonly [row: string]: { readonly [input: string]: string } } = 
   }
 }
 
-describe("each cell of the table", () => {
+describe("Each row of the state table", () => {
   for (const [row, state] of Object.entries(rows)) {
     test(row, () => {
       const actual = Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, show(state, input)]))
@@ -241,33 +241,33 @@ const delays = (state: State, input: Input, count: number): ReadonlyArray<number
   return all
 }
 
-describe("delays", () => {
+describe("The delay", () => {
   const asking = at({ _tag: "Asking", request: resume })
 
-  test("double from 200 ms to 30 s while the server refuses, so that a granted right is noticed within seconds at first", () => {
+  test("doubles from 200 ms to 30 s while the server rejects the request", () => {
     expect(delays(asking, failed(refusal(403, "Forbidden")), 10)).toEqual([
       200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000
     ])
   })
 
-  test("end at 2 s while there is no server, so that it is found soon after it came back", () => {
+  test("is at most 2 s while the server is unreachable, and grows after 127 attempts", () => {
     expect(delays(asking, failed(unreachable), 8)).toEqual([200, 400, 800, 1600, 2000, 2000, 2000, 2000])
     expect(delays(asking, failed(unreachable), 134).slice(126)).toEqual([
       2000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000
     ])
   })
 
-  test("begin at 1 s and end at 5 s while the kind is not served", () => {
+  test("grows from 1 s to 5 s while the kind is not served", () => {
     expect(delays(at({ _tag: "Asking", request: list }), failed(refusal(404, "")), 5)).toEqual([
       1000, 2000, 4000, 5000, 5000
     ])
   })
 
-  test("are never shorter than the server asked for", () => {
+  test("is never shorter than retryAfter of the server", () => {
     expect(delays(asking, failed(refusal(429, "TooManyRequests", 60)), 2)).toEqual([60_000, 60_000])
   })
 
-  test("start from the beginning when the server sends something", () => {
+  test("is reset when the server sends an event", () => {
     const refusing = failed(refusal(503, "ServiceUnavailable"))
     const failing = after(asking, failed(unreachable), elapsed, refusing, elapsed, refusing, elapsed)
     expect(failing).toMatchObject({ failures: 2, losses: 1 })
@@ -275,35 +275,35 @@ describe("delays", () => {
     expect(after(failing, opened, received(added("a", "11")))).toMatchObject({ failures: 0, losses: 0 })
   })
 
-  test("are short again for a server that was away for long and is not ready yet", () => {
+  test("is short again for a server that was unreachable for long and is starting", () => {
     const away = Array.from({ length: 20 }, () => [failed(unreachable), elapsed]).flat()
     const starting = failed(refusal(503, "ServiceUnavailable"))
     expect(delays(after(asking, ...away), starting, 3)).toEqual([200, 400, 800])
   })
 
-  test("grow while watches are accepted and broken without a word", () => {
+  test("grows while watches are accepted and broken without an event", () => {
     const broken = after(watching, failed(unreachable), elapsed, opened, failed(unreachable), elapsed, opened)
     expect(show(broken, failed(unreachable))).toBe("restarted:broken, wait 800 then resume 10")
   })
 })
 
-describe("a resourceVersion that the server has not reached", () => {
-  test("is given up after three watches that end without a word", () => {
+describe("A resourceVersion that the server has not reached", () => {
+  test("is dropped after three watches that end without an event", () => {
     const quiet = after(watching, clean, opened, clean, opened, clean, opened)
     expect(show(quiet, clean)).toBe("relisted:empty, begin, ask list")
   })
 
-  test("is given up after three watches that end at once", () => {
+  test("is dropped after three watches that end at once", () => {
     const quiet = after(at({ _tag: "Watching", quiet: true }), short, elapsed, opened, short, elapsed, opened)
     expect(show(quiet, short)).toBe("relisted:empty, begin, ask list")
   })
 
-  test("is not assumed when one of them said something", () => {
+  test("is kept if one of the watches sent a bookmark", () => {
     const heard = after(watching, clean, opened, clean, opened, received(bookmark("11")), clean, opened)
     expect(show(heard, clean)).toBe("restarted:ended, ask resume 11")
   })
 
-  test("is given up after two idle watches in a row, but not after two with life in between", () => {
+  test("is dropped after two idle watches in a row, but not with an event or a clean end in between", () => {
     const once = after(watching, idle, opened)
     expect(show(once, idle)).toBe("relisted:idle, begin, ask list")
     expect(show(after(once, received(bookmark("10"))), idle)).toBe("restarted:idle, ask resume 10")
@@ -311,8 +311,8 @@ describe("a resourceVersion that the server has not reached", () => {
   })
 })
 
-describe("a list after the first one", () => {
-  test("waits longer each time while no event follows it", () => {
+describe("A later list", () => {
+  test("is delayed more each time while no event follows it", () => {
     const expired = failed(refusal(410, "Expired"))
     const page: Input = { _tag: "Listed", page: { items: [], resourceVersion: "20" } }
     const synced = (state: State) => after(state, page, opened)
@@ -324,10 +324,10 @@ describe("a list after the first one", () => {
   })
 })
 
-describe("a kind that is not served", () => {
+describe("A kind that is not served", () => {
   const missing = failed(refusal(404, ""))
 
-  test("keeps its objects however often the server says so, and goes on from there when the server serves it", () => {
+  test("keeps its objects, and resumes when the server serves it again", () => {
     const asking = after(watching, clean)
     expect(delays(asking, missing, 20).every((millis) => millis > 0)).toBe(true)
     const gone = after(asking, ...Array.from({ length: 20 }, () => [missing, elapsed]).flat())
@@ -337,8 +337,8 @@ describe("a kind that is not served", () => {
   })
 })
 
-describe("a problem", () => {
-  test("of a request is over when the server accepts a request", () => {
+describe("A problem", () => {
+  test("of a request ends when the server accepts a request", () => {
     const asking = at({ _tag: "Asking", request: list })
     const denied = after(asking, failed(refusal(403, "Forbidden")))
     expect(denied.problem).toMatchObject({ kind: "denied", verb: "list" })
@@ -349,7 +349,7 @@ describe("a problem", () => {
     ["breaks", failed(unreachable), "ECONNREFUSED"],
     ["reports an error", received(error(500, "InternalError")), "InternalError"]
   ] as const) {
-    test(`is a watch that ${what} five times without news, until it brings news`, () => {
+    test(`is a watch that ${what} five times without an event, until the next event`, () => {
       const four = after(watching, ...Array.from({ length: 4 }, () => [end, elapsed, opened]).flat())
       expect(four.problem).toBeUndefined()
       const five = after(four, end)
@@ -361,7 +361,7 @@ describe("a problem", () => {
       expect(after(accepted, received(bookmark("11")))).toMatchObject({ problem: undefined, breaks: 0 })
     })
 
-    test(`makes the reflector ask for the state when a watch ${what} for the tenth time at one resourceVersion`, () => {
+    test(`causes a new list when a watch ${what} for the tenth time at one resourceVersion`, () => {
       const nine = after(watching, ...Array.from({ length: 9 }, () => [end, elapsed, opened]).flat())
       expect(show(nine, end)).toMatch(/^relisted:(broken|error), begin, ask list$/)
       expect(after(nine, received(bookmark("11")), end)).toMatchObject({ breaks: 1 })
@@ -369,7 +369,7 @@ describe("a problem", () => {
   }
 })
 
-test("a step that goes on ends with one thing to wait for, whatever happens in whatever order", () => {
+test("A step always ends with exactly one action to wait for, for any sequence of inputs", () => {
   let commits = 0
   const walk = (choices: ReadonlyArray<number>) => {
     let state = initial

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import * as ResourceVersion from "./ResourceVersion.ts"
 
-test("a resourceVersion has a place in the order if it is a decimal number that JavaScript holds exactly", () => {
+test("ResourceVersion.order accepts only decimal numbers that JavaScript represents exactly", () => {
   const orders = (texts: ReadonlyArray<string | undefined>) => texts.map(ResourceVersion.order)
   expect(orders(["0", "7", "4294967296", "9007199254740991"])).toEqual([0, 7, 4294967296, 9007199254740991])
   expect(orders([undefined, "", "-1", " 7", "7 ", "1e5", "0x10", "7.5", "v7", "9007199254740993"])).toEqual(
@@ -9,7 +9,7 @@ test("a resourceVersion has a place in the order if it is a decimal number that 
   )
 })
 
-test("nothing is later than what has no place", () => {
+test("ResourceVersion.isLater is false if an order is unknown", () => {
   expect(ResourceVersion.isLater(2, 1)).toBe(true)
   expect(ResourceVersion.isLater(1, 1)).toBe(false)
   expect(ResourceVersion.isLater(undefined, 1)).toBe(false)

@@ -9,7 +9,7 @@ const sized = (name: string, more: number): KubernetesObject =>
 
 const size = (object: KubernetesObject): number => JSON.stringify(object).length
 
-test("a kind of few objects is measured exactly", () => {
+test("Sample measures few objects exactly", () => {
   const objects = [0, 100, 2000].map((more) => sized("a", more))
   const sample = Sample.make()
   expect(sample.mean()).toBe(0)
@@ -17,7 +17,7 @@ test("a kind of few objects is measured exactly", () => {
   expect(sample.mean()).toBeCloseTo(objects.reduce((sum, object) => sum + size(object), 0) / 3, 6)
 })
 
-test("of many objects the mean is near the truth, and few are measured", () => {
+test("Sample estimates the mean size of many objects from a few of them", () => {
   let measured = 0
   const objects = Array.from({ length: 20_000 }, (_, index) => {
     // The sizes repeat, but not at the interval of the sample.
@@ -35,7 +35,7 @@ test("of many objects the mean is near the truth, and few are measured", () => {
   expect(Math.abs(sample.mean() / truth - 1)).toBeLessThan(0.1)
 })
 
-test("it follows objects that grow", () => {
+test("Sample follows objects that grow", () => {
   const sample = Sample.make()
   for (let index = 0; index < 5000; index++) sample.take(sized("a", 0))
   for (let index = 0; index < 100_000; index++) sample.take(sized("a", 5000))

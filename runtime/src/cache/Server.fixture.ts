@@ -71,7 +71,7 @@ export const make = (): Server => {
   let revision = 100
   let uids = 0
 
-  const tell = (type: string, object: KubernetesObject, before: KubernetesObject | undefined): void => {
+  const emit = (type: string, object: KubernetesObject, before: KubernetesObject | undefined): void => {
     const deliver = (): void => {
       for (const { matches, namespace, queue } of watchers) {
         if (namespace !== undefined && namespace !== object.metadata.namespace) continue
@@ -103,7 +103,7 @@ export const make = (): Server => {
       }
     }
     objects.set(key, object)
-    tell(before === undefined ? "ADDED" : "MODIFIED", object, before)
+    emit(before === undefined ? "ADDED" : "MODIFIED", object, before)
     return object
   }
 
@@ -111,7 +111,7 @@ export const make = (): Server => {
     const before = objects.get(key)
     if (before === undefined) return undefined
     objects.delete(key)
-    tell("DELETED", { ...before, metadata: { ...before.metadata, resourceVersion: `${++revision}` } }, before)
+    emit("DELETED", { ...before, metadata: { ...before.metadata, resourceVersion: `${++revision}` } }, before)
     return before
   }
 

@@ -9,7 +9,7 @@ const names = (objects: ReadonlyArray<{ readonly metadata: { readonly name: stri
 const byImage: Index.Definition = { name: "image", values: ({ metadata }) => [metadata.annotations?.image ?? "none"] }
 const withImage = (name: string, image: string) => web({ name, rv: "1", metadata: { annotations: { image } } })
 
-describe("a store", () => {
+describe("A store", () => {
   const filled = () => {
     const store = Store.make()
     store.set("a/x", web({ name: "x", namespace: "a", rv: "1", labels: { app: "x", tier: "front" }, owner: "o1" }))
@@ -18,7 +18,7 @@ describe("a store", () => {
     return store
   }
 
-  test("gives the very object that was put in", () => {
+  test("returns the stored object itself", () => {
     const store = Store.make()
     const object = web({ name: "x", rv: "1" })
     store.set("default/x", object)
@@ -27,7 +27,7 @@ describe("a store", () => {
     expect(store.get("default/y")).toBeUndefined()
   })
 
-  test("lists by namespace, by labels, by both, and everything", () => {
+  test("lists by namespace, by labels, by both, and all", () => {
     const store = filled()
     expect(names(store.list())).toEqual(["x", "x", "y"])
     expect(names(store.list({ namespace: "a" }))).toEqual(["x", "y"])
@@ -64,14 +64,14 @@ describe("a store", () => {
     expect(store.byOwner(owner("o3"))).toEqual([])
   })
 
-  test("does not find an object that names an owner of another namespace", () => {
+  test("ignores owner references across namespaces", () => {
     const store = filled()
     expect(names(store.byOwner(owner("o1", "a")))).toEqual(["x", "y"])
     expect(store.byOwner(owner("o2", "a"))).toEqual([])
     expect(names(store.byOwner(owner("o2", "b")))).toEqual(["x"])
   })
 
-  test("finds objects by an own index, also one that is added when there are objects already", () => {
+  test("finds objects by a custom index, including one that is added later", () => {
     const store = Store.make([byImage])
     store.set("default/a", withImage("a", "nginx"))
     store.set("default/b", withImage("b", "nginx"))
@@ -87,11 +87,11 @@ describe("a store", () => {
     expect(find("image", "caddy")).toEqual(["b"])
   })
 
-  test("says which index is missing", () => {
+  test("names a missing index in the error", () => {
     expect(() => Store.make().list({ index: { name: "image", value: "nginx" } })).toThrow('no index "image"')
   })
 
-  test("leaves an object out of an index whose function throws for it", () => {
+  test("omits an object from an index whose function throws for it", () => {
     const store = Store.make([
       {
         name: "odd",
@@ -108,8 +108,8 @@ describe("a store", () => {
   })
 })
 
-describe("an index", () => {
-  test("holds nothing for values that no object has any more", () => {
+describe("An index", () => {
+  test("drops values without objects", () => {
     const index = Index.make(Index.byOwner)
     const all = Array.from({ length: 3 }, (_, i) => web({ name: `n${i}`, rv: "1", owner: "o" }))
     for (const object of all) index.replace(object.metadata.name, undefined, object)
@@ -119,7 +119,7 @@ describe("an index", () => {
     expect([...index.keys("o")]).toEqual([])
   })
 
-  test("counts an object once that has a value twice", () => {
+  test("contains an object once that has a value twice", () => {
     const index = Index.make({ name: "twice", values: () => ["v", "v"] })
     const object = web({ name: "a", rv: "1" })
     index.replace("a", undefined, object)
@@ -128,7 +128,7 @@ describe("an index", () => {
     expect(index.size()).toBe(0)
   })
 
-  test("has no cluster-scoped object by namespace", () => {
+  test("contains no cluster-scoped object by namespace", () => {
     const index = Index.make(Index.byNamespace)
     index.replace("n", undefined, web({ name: "n", namespace: "", rv: "1" }))
     expect(index.size()).toBe(0)

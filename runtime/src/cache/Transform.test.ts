@@ -30,9 +30,9 @@ const logged = (lines: Array<string>) =>
     Logger.make(({ logLevel, message }) => void lines.push(`${logLevel.label} ${message}`))
   )
 
-describe("a cache with a transform", () => {
+describe("A cache with a transform", () => {
   effect(
-    "keeps what it gives: of the first list, of events, and of own writes",
+    "stores the transformed objects of lists, events and own writes",
     withServer([], (server) =>
       Effect.gen(function* () {
         server.put({ name: "a", labels: { app: "x" } })
@@ -64,7 +64,7 @@ describe("a cache with a transform", () => {
     ["changes what an object is known by", ({ metadata }) => ({ metadata: { ...metadata, name: "other" } })]
   ] as const satisfies ReadonlyArray<readonly [string, Transform.Transform["apply"]]>) {
     const lines: Array<string> = []
-    effect(`that ${what} keeps the object whole, and the log says so once`, () =>
+    effect(`that ${what} stores the whole object, and logs the error once`, () =>
       withServer([], (server) =>
         Effect.gen(function* () {
           server.put({ name: "a", labels: { app: "x" } })
@@ -80,11 +80,11 @@ describe("a cache with a transform", () => {
   }
 })
 
-describe("an object of which the cache knows only that it is there", () => {
+describe("An object that is reduced to its existence", () => {
   const existence: Transform.Transform = { resource: WebApp, apply: Transform.existence }
 
   effect(
-    "is read from the server, where it may be gone by then",
+    "is read from the server",
     withServer([], (server) =>
       Effect.gen(function* () {
         server.put({ name: "a", labels: { app: "x" } })
@@ -101,7 +101,7 @@ describe("an object of which the cache knows only that it is there", () => {
     )
   )
 
-  effect("is left out of lists, which the log says once", () => {
+  effect("is omitted from lists, with one warning in the log", () => {
     const lines: Array<string> = []
     return withServer([], (server) =>
       Effect.gen(function* () {
@@ -122,7 +122,7 @@ describe("an object of which the cache knows only that it is there", () => {
   })
 })
 
-describe("two transforms of a kind", () => {
+describe("Two transforms of a kind", () => {
   const named = (name: string, apply: Transform.Transform["apply"]): Transform.Transform => ({
     resource: WebApp,
     name,
@@ -130,7 +130,7 @@ describe("two transforms of a kind", () => {
   })
 
   effect(
-    "have an informer each, and reads get the whole object",
+    "have an informer each, and reads return the whole object",
     withServer([], (server) =>
       Effect.gen(function* () {
         server.put({ name: "a", labels: { app: "x" } })
@@ -152,7 +152,7 @@ describe("two transforms of a kind", () => {
   )
 
   effect(
-    "are read from the informer that has synced, while another one has not",
+    "are read from the synced informer if the other one is not synced",
     withServer([], (server) =>
       Effect.gen(function* () {
         server.put({ name: "a", labels: { app: "x" } })

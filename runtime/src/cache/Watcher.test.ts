@@ -81,8 +81,8 @@ const driven = (options: { readonly jitter?: number } = {}) =>
 
 const added = (name: string, rv: string): Watch.Event => ({ type: "ADDED", object: web({ name, rv }) })
 
-describe("a driver", () => {
-  effect("lists in pages, then watches from the resourceVersion of the list", () =>
+describe("Watcher", () => {
+  effect("lists in pages, and then watches from the resourceVersion of the list", () =>
     Effect.gen(function* () {
       const { edits, open, page, watch } = yield* driven()
       const first = yield* page
@@ -102,7 +102,7 @@ describe("a driver", () => {
     })
   )
 
-  effect("lists from the first page again when the server forgets the list between two pages", () =>
+  effect("restarts the list if its continue token has expired", () =>
     Effect.gen(function* () {
       const { edits, page, watch } = yield* driven()
       yield* (yield* page).answer({ items: [web({ name: "a", rv: "1" })], resourceVersion: "20", continue: "next" })
@@ -115,7 +115,7 @@ describe("a driver", () => {
     })
   )
 
-  effect("repeats a page that fails, and keeps the pages before it", () =>
+  effect("retries a failed page, and keeps the pages before it", () =>
     Effect.gen(function* () {
       const { edits, page, watch } = yield* driven()
       yield* (yield* page).answer({ items: [web({ name: "a", rv: "1" })], resourceVersion: "20", continue: "next" })
@@ -129,7 +129,7 @@ describe("a driver", () => {
     })
   )
 
-  effect("says each time that the server told anything, be it that there is nothing new", () =>
+  effect("reports each sign of life of the server, including bookmarks", () =>
     Effect.gen(function* () {
       const { heard, syncEmpty, watch } = yield* driven()
       expect(heard()).toBe(0)
@@ -146,7 +146,7 @@ describe("a driver", () => {
     })
   )
 
-  effect("opens the next watch at once where the last one ended, and has one open at a time", () =>
+  effect("opens the next watch where the last one ended, and only one at a time", () =>
     Effect.gen(function* () {
       const { edits, open, syncEmpty, watch } = yield* driven()
       const happen = yield* syncEmpty
@@ -163,7 +163,7 @@ describe("a driver", () => {
     })
   )
 
-  effect("waits before it goes on after a broken connection, longer each time, and does not list anew", () =>
+  effect("backs off after a broken connection, and resumes the watch without a list", () =>
     Effect.gen(function* () {
       const { edits, pending, reports, syncEmpty, watch } = yield* driven()
       const happen = yield* syncEmpty
@@ -184,7 +184,7 @@ describe("a driver", () => {
     })
   )
 
-  effect("lengthens a delay by up to half at random, never shortens it", () =>
+  effect("adds jitter of up to half of a delay", () =>
     Effect.gen(function* () {
       const { page, pending } = yield* driven({ jitter: 1 })
       yield* (yield* page).refuse(refusal(429, "TooManyRequests", 2))
@@ -195,7 +195,7 @@ describe("a driver", () => {
     })
   )
 
-  effect("lists anew when its resourceVersion is too old, told by the answer or inside the watch", () =>
+  effect("lists again when its resourceVersion has expired, before or during the watch", () =>
     Effect.gen(function* () {
       const { edits, page, syncEmpty, watch } = yield* driven()
       const happen = yield* syncEmpty
@@ -221,7 +221,7 @@ describe("a driver", () => {
     })
   )
 
-  effect("counts a watch that ends within a second as failed, and does not spin", () =>
+  effect("backs off after a watch that ended within a second", () =>
     Effect.gen(function* () {
       const { pending, syncEmpty } = yield* driven()
       const happen = yield* syncEmpty
@@ -233,7 +233,7 @@ describe("a driver", () => {
     })
   )
 
-  effect("judges how long a watch lived by what passed, whatever the machine's time is set to", () =>
+  effect("measures the duration of a watch independent of the wall clock", () =>
     Effect.gen(function* () {
       const wall = yield* WallClock.make
       const { pending, syncEmpty, watch } = yield* Effect.withClock(driven(), wall.clock)
@@ -253,7 +253,7 @@ describe("a driver", () => {
     })
   )
 
-  effect("goes on after the watchdog, and lists anew when it comes a second time", () =>
+  effect("resumes after an idle watch, and lists again after the second one", () =>
     Effect.gen(function* () {
       const { page, syncEmpty, watch } = yield* driven()
       const happen = yield* syncEmpty
@@ -266,7 +266,7 @@ describe("a driver", () => {
     })
   )
 
-  effect("reports what is in the way, and that it is gone", () =>
+  effect("reports each problem and the recovery", () =>
     Effect.gen(function* () {
       const { page, reports, syncEmpty } = yield* driven()
       yield* (yield* page).refuse(refusal(403, "Forbidden"))

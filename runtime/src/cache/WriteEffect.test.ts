@@ -35,8 +35,8 @@ const tag = (of: WriteEffect.WriteEffect | undefined): string => of?._tag ?? "no
 const leaving = (metadata: Partial<ObjectMeta>): KubernetesObject =>
   web({ name: "a", rv: "7", metadata: { deletionTimestamp: "2026-11-20T00:00:00Z", ...metadata } })
 
-describe("the answer to a write", () => {
-  test("is the object, without managedFields, and leaves the writer's answer as it is", () => {
+describe("The effect of a write", () => {
+  test("is the answered object without managedFields, and the answer itself is unchanged", () => {
     const answer = web({ name: "a", rv: "7", metadata: { managedFields: [{ manager: "m" }] } })
     const of = WriteEffect.of(write({ object: answer }), kind(WebApp))
     expect(of).toMatchObject({ _tag: "Present", key: "default/a" })
@@ -49,13 +49,13 @@ describe("the answer to a write", () => {
     expect(same?._tag === "Present" && same.object).toBe(bare)
   })
 
-  test("says nothing about another kind, nor about the object if it is about a subresource other than status", () => {
+  test("is unknown for another kind, and for subresources other than status", () => {
     expect(tag(WriteEffect.of(write(), kind(Other)))).toBe("nothing")
     expect(tag(WriteEffect.of(write({ subresource: "scale" }), kind(WebApp)))).toBe("nothing")
     expect(tag(WriteEffect.of(write({ subresource: "status" }), kind(WebApp)))).toBe("Present")
   })
 
-  test("says nothing certain about another version of the kind, but everything about its metadata", () => {
+  test("is unknown for another version of the kind, except for its metadata", () => {
     expect(tag(WriteEffect.of(write(), kind(WebAppV1)))).toBe("nothing")
     const metadata = WriteEffect.of(write(), kind(Resource.metadataOnly(WebAppV1)))
     expect(metadata).toMatchObject({
@@ -68,21 +68,21 @@ describe("the answer to a write", () => {
     })
   })
 
-  test("does not stand for the object when it is its metadata alone", () => {
+  test("is unknown if the answer contains only metadata", () => {
     const partial: KubernetesObject = { ...web({ name: "a", rv: "7" }), kind: "PartialObjectMetadata" }
     const byMetadata = write({ resource: Resource.metadataOnly(WebApp), object: partial })
     expect(tag(WriteEffect.of(byMetadata, kind(WebApp)))).toBe("nothing")
     expect(tag(WriteEffect.of(byMetadata, kind(Resource.metadataOnly(WebApp))))).toBe("Present")
   })
 
-  test("without a kind is the object, unless only its metadata was asked for", () => {
+  test("is the object of an answer without a kind, unless only metadata was requested", () => {
     const { kind: _, ...nameless } = { kind: "", ...web({ name: "a", rv: "7" }) }
     expect(tag(WriteEffect.of(write({ object: nameless }), kind(WebApp)))).toBe("Present")
     const byMetadata = write({ resource: Resource.metadataOnly(WebApp), object: nameless })
     expect(tag(WriteEffect.of(byMetadata, kind(WebApp)))).toBe("nothing")
   })
 
-  test("says that the object left a selector that it does not match, and nothing when only the server can decide", () => {
+  test("is that the object left a selector, unless only the server can evaluate the selector", () => {
     expect(tag(WriteEffect.of(write(), kind(WebApp, "app=a")))).toBe("Present")
     expect(WriteEffect.of(write(), kind(WebApp, "app=b"))).toEqual({
       _tag: "Outside",
@@ -93,8 +93,8 @@ describe("the answer to a write", () => {
   })
 })
 
-describe("the answer to a deletion", () => {
-  test("as a Status means that the object with its UID is gone, in every version and selection", () => {
+describe("The effect of a deletion", () => {
+  test("answered with a Status is that the object with this UID is removed, for every version and selector", () => {
     const deletion = write({ verb: "delete", object: undefined, uid: "u" })
     const gone = { _tag: "Removed", key: "default/a", uid: "u", resourceVersion: undefined } as const
     for (const resource of [WebApp, WebAppV1, Resource.metadataOnly(WebApp)]) {
@@ -103,19 +103,19 @@ describe("the answer to a deletion", () => {
     expect(tag(WriteEffect.of(write({ verb: "delete", object: undefined }), kind(WebApp)))).toBe("nothing")
   })
 
-  test("as an object that is not being deleted means the same: it is the last state", () => {
+  test("answered with an object that is not being deleted is the same", () => {
     expect(tag(WriteEffect.of(write({ verb: "delete" }), kind(WebApp)))).toBe("Removed")
     expect(tag(WriteEffect.of(write({ verb: "update" }), kind(WebApp)))).toBe("Present")
   })
 
-  test("as an object that waits for a finalizer or for its pod to stop means that it is still there", () => {
+  test("answered with a finalizer or a grace period is that the object still exists", () => {
     const waiting = [leaving({ finalizers: ["f"] }), leaving({ deletionGracePeriodSeconds: 30 })]
     for (const object of waiting) {
       expect(tag(WriteEffect.of(write({ verb: "delete", object }), kind(WebApp)))).toBe("Present")
     }
   })
 
-  test("is the one to an update that took the last finalizer off, too", () => {
+  test("also follows an update that removes the last finalizer", () => {
     expect(tag(WriteEffect.of(write({ verb: "patch", object: leaving({}) }), kind(WebApp)))).toBe("Removed")
     expect(
       tag(WriteEffect.of(write({ verb: "patch", object: leaving({ deletionGracePeriodSeconds: 0 }) }), kind(WebApp)))
@@ -125,7 +125,7 @@ describe("the answer to a deletion", () => {
     )
   })
 
-  test("does not end a Namespace, which its own controller removes", () => {
+  test("is not the removal of a Namespace, which its own controller removes", () => {
     const object: KubernetesObject = { ...leaving({ namespace: "" }), kind: "Namespace" }
     expect(tag(WriteEffect.of(write({ resource: Namespace, verb: "delete", object }), kind(Namespace)))).toBe("Present")
   })

@@ -38,7 +38,7 @@ describe("ApiError", () => {
     expect(ApiError.isApiError(error)).toBe(true)
   })
 
-  test("an Invalid carries each field and what is wrong with it", () => {
+  test("an Invalid has each field with its error", () => {
     const error = from(
       422,
       status(422, "Invalid", {
@@ -72,20 +72,20 @@ describe("ApiError", () => {
     expect(ApiError.isUnserved(nameless)).toBe(false)
   })
 
-  test("the plain text of load shedding is TooManyRequests, with the time that the header asks for", () => {
+  test("plain text with 429 is TooManyRequests, with the time of the Retry-After header", () => {
     const error = from(429, "Too many requests, please try again later.\n", { "retry-after": "3" })
     expect(error).toMatchObject({ _tag: "TooManyRequests", retryAfterMillis: 3000, reason: "" })
     expect(from(429, "")).toMatchObject({ _tag: "TooManyRequests", retryAfterMillis: 1000 })
   })
 
-  test("a Status asks for time in its details too", () => {
+  test("the details of a Status may have retryAfterSeconds", () => {
     const body = status(504, "Timeout", { details: { retryAfterSeconds: 1 } })
     expect(from(504, body).retryAfterMillis).toBe(1000)
     expect(from(504, body, { "retry-after": "5" }).retryAfterMillis).toBe(5000)
     expect(from(500, status(500, "InternalError")).retryAfterMillis).toBeUndefined()
   })
 
-  test("many lines of a field conflict become one", () => {
+  test("the lines of a field conflict are joined to one", () => {
     const message = 'Apply failed with 2 conflicts: conflicts with "m" using v1:\n- .spec.a\n- .spec.b'
     const error = from(
       409,
@@ -99,20 +99,20 @@ describe("ApiError", () => {
     expect(ApiError.isFieldConflict(from(409, status(409, "Conflict")))).toBe(false)
   })
 
-  test("the page of a proxy is cut short", () => {
+  test("the HTML page of a proxy is truncated", () => {
     const error = from(502, `<html>\n<body>${"x".repeat(5000)}</body></html>`)
     expect(error._tag).toBe("ServerError")
     expect(error.message.length).toBeLessThan(400)
     expect(error.message).not.toContain("\n")
   })
 
-  test("a redirect asks whether this is an API server at all", () => {
+  test("a redirect is an error that asks whether this is an API server", () => {
     const error = from(302, "", { location: "https://login/" })
     expect(error._tag).toBe("BadRequest")
     expect(error.message).toEndWith("HTTP 302, a redirect to https://login/: is this a Kubernetes API server?")
   })
 
-  test("a namespace that is being deleted is recognised", () => {
+  test("a namespace that is being deleted is recognized", () => {
     const causes = [
       { reason: "NamespaceTerminating", message: "namespace a is being terminated", field: "metadata.namespace" }
     ]
@@ -120,7 +120,7 @@ describe("ApiError", () => {
     expect(ApiError.isNamespaceTerminating(from(403, status(403, "Forbidden")))).toBe(false)
   })
 
-  test("an overloaded server is left alone for as long as it asks, one that starts for two seconds at most", () => {
+  test("askedMillis is the full Retry-After for 429, and at most two seconds for 503", () => {
     const asks = (code: number, seconds: number) =>
       ApiError.askedMillis(from(code, "", { "retry-after": `${seconds}` }))
     expect([asks(429, 60), asks(503, 1), asks(503, 5)]).toEqual([60_000, 1000, 2000])
@@ -128,7 +128,7 @@ describe("ApiError", () => {
   })
 })
 
-test("an answer that is not a Status is about nothing by name, and its text is cut", () => {
+test("an answer without a Status has no details, and its text is truncated", () => {
   const plain = from(502, "x".repeat(3000))
   expect(plain.details).toEqual({ group: "", kind: "", name: "", uid: "" })
   expect(plain.causes).toEqual([])
@@ -138,11 +138,11 @@ test("an answer that is not a Status is about nothing by name, and its text is c
   expect(from(500, status(500, "InternalError", { message: "x".repeat(2000) })).message).not.toContain("…")
 })
 
-describe("a Status", () => {
+describe("A Status", () => {
   const fromStatus = (rest: object, code = 500) =>
     ApiError.fromStatus(request, { kind: "Status", ...rest } as ApiError.Status, code)
 
-  test("without details is about nothing by name", () =>
+  test("without details has empty details", () =>
     expect(fromStatus({ details: { causes: [{}] } })).toMatchObject({
       message: "PUT /apis/apps/v1/namespaces/a/deployments/b: HTTP 500",
       code: 500,
@@ -152,7 +152,7 @@ describe("a Status", () => {
       retryAfterMillis: undefined,
       request
     }))
-  test("has its own code and reason, and says which object it is about", () => {
+  test("has its own code, reason and object", () => {
     const details = { group: "apps", kind: "Deployment", name: "b", uid: "u" }
     expect(fromStatus({ code: 404, reason: "NotFound", message: "", details })).toMatchObject({
       message: "PUT /apis/apps/v1/namespaces/a/deployments/b: NotFound",
@@ -161,19 +161,19 @@ describe("a Status", () => {
       details
     })
   })
-  test("asks for no time with zero seconds, and else for as many", () => {
+  test("with zero seconds has no retryAfterMillis", () => {
     const waits = (retryAfterSeconds: number) => fromStatus({ details: { retryAfterSeconds } }).retryAfterMillis
     expect([0, -1, 1, 3].map(waits)).toEqual([undefined, undefined, 1000, 3000] as never)
     expect(ApiError.retryAfter(" 7 ")).toBe(7000)
     expect(ApiError.retryAfter("soon")).toBeUndefined()
   })
-  test("of 401 says that the credentials are not accepted, and of no other code", () => {
+  test("of 401 reports that the credentials are not accepted", () => {
     expect(fromStatus({ code: 401, message: "no" }).message).toEndWith(
       ": no (the API server does not accept these credentials)"
     )
     expect(fromStatus({ code: 403, message: "no" }).message).toEndWith(": no")
   })
-  test("that lists permissions is cut 200 characters after their beginning", () => {
+  test("that lists permissions is truncated 200 characters after the list begins", () => {
     const held = "RBAC permissions not currently held:"
     const message = (rules: number) => fromStatus({ message: `no ${held}${"x".repeat(rules)}` }).message
     expect(message(200)).toEndWith(`: no ${held}${"x".repeat(200)}`)
@@ -182,7 +182,7 @@ describe("a Status", () => {
   })
 })
 
-test("a write that a fence held back, and a request that cannot be sent, were never answered", () => {
+test("Fenced and unusable requests are not answers of the server", () => {
   const fenced = ApiError.fenced(request, "the Lease is lost")
   expect(fenced).toMatchObject({
     message: "PUT /apis/apps/v1/namespaces/a/deployments/b: not sent, the Lease is lost",

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as AuthPlugin from "./AuthPlugin.ts"
 import type { Selected } from "./KubeConfigFile.ts"
 
-effect("An authenticator that could not be made is made again by the next request, and is kept then", () =>
+effect("AuthPlugin.run creates a failed authenticator again with the next request, and then keeps it", () =>
   Effect.gen(function* () {
     let made = 0
     const plugin = AuthPlugin.run("OpenID Connect", { name: "jane" }, async () => {
@@ -29,7 +29,7 @@ const selected = (user: object | undefined): Selected => ({
   user: user === undefined ? undefined : { value: { name: "jane", ...user }, file: "/config", raw: {} }
 })
 
-effect("A plugin is what the user of the kubeconfig names, and no other auth-provider than oidc is supported", () =>
+effect("AuthPlugin.of returns the plugin of the user, and supports only the auth-provider oidc", () =>
   Effect.gen(function* () {
     expect(yield* AuthPlugin.of(selected(undefined))).toBeUndefined()
     expect(yield* AuthPlugin.of(selected({}))).toBeUndefined()
@@ -43,7 +43,7 @@ effect("A plugin is what the user of the kubeconfig names, and no other auth-pro
   })
 )
 
-effect("An authenticator's error has one line, also if the authenticator returns nothing", () =>
+effect("The error of an authenticator has one line, even if the authenticator returns nothing", () =>
   Effect.gen(function* () {
     const failing = (authenticate: () => Promise<void>) =>
       Effect.map(

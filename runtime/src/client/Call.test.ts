@@ -72,7 +72,7 @@ describe("Call", () => {
     expect(line(call)).toBe(expected)
   })
 
-  test("the template of a URL has no names in it", () => {
+  test("the template of a URL contains no names", () => {
     expect(right(Call.get(Deployment, key, "status", {})).template).toBe(
       "/apis/apps/v1/namespaces/{ns}/deployments/{name}/status"
     )
@@ -82,19 +82,22 @@ describe("Call", () => {
     )
   })
 
-  test.each(["", ".", "..", "b/c", "b%2f"])("a name of %p would reach something else, and is refused", (name) => {
-    for (const call of [
-      Call.get(ConfigMap, { namespace: "a", name }, undefined, {}),
-      Call.remove(ConfigMap, { namespace: "a", name }, {}),
-      Call.apply(ConfigMap, { metadata: { namespace: "a", name } }, undefined, manager, {}),
-      Call.remove(ClusterRole, { name }, {})
-    ]) {
-      expect(Either.isLeft(call)).toBe(true)
+  test.each(["", ".", "..", "b/c", "b%2f"])(
+    "the name %p is rejected, because its path would be that of another resource",
+    (name) => {
+      for (const call of [
+        Call.get(ConfigMap, { namespace: "a", name }, undefined, {}),
+        Call.remove(ConfigMap, { namespace: "a", name }, {}),
+        Call.apply(ConfigMap, { metadata: { namespace: "a", name } }, undefined, manager, {}),
+        Call.remove(ClusterRole, { name }, {})
+      ]) {
+        expect(Either.isLeft(call)).toBe(true)
+      }
+      if (name !== "") expect(Either.isLeft(Call.removeAll(ConfigMap, { namespace: name }, {}))).toBe(true)
     }
-    if (name !== "") expect(Either.isLeft(Call.removeAll(ConfigMap, { namespace: name }, {}))).toBe(true)
-  })
+  )
 
-  test("a namespaced object without a namespace is refused with the reason", () => {
+  test("a namespaced object without a namespace is rejected with the reason", () => {
     const error = Either.flip(Call.create(ConfigMap, { metadata: { name: "b" } }, manager, {}))
     expect(Either.getOrThrow(error).message).toBe(
       "POST /api/v1/configmaps: a ConfigMap is in a namespace: set metadata.namespace"
@@ -102,7 +105,7 @@ describe("Call", () => {
     expect(Either.isLeft(Call.removeAll(ConfigMap, {}, {}))).toBe(true)
   })
 
-  test("the kind is filled in, and wins over one that does not fit", () => {
+  test("apiVersion and kind are filled in, and replace wrong ones", () => {
     const request = right(
       Call.create(Deployment, { metadata: meta, kind: "Pod", spec: {} } as Call.Placed, manager, {})
     )
@@ -114,7 +117,7 @@ describe("Call", () => {
     })
   })
 
-  test("each kind of patch has its content type", () => {
+  test("each type of patch has its content type", () => {
     const contentType = (patch: Patch.Patch) =>
       right(Call.patch(ConfigMap, key, patch, undefined, manager, {})).headers["content-type"]
     expect([Patch.merge({}), Patch.json([]), Patch.strategic({})].map(contentType)).toEqual([
@@ -127,7 +130,7 @@ describe("Call", () => {
     )
   })
 
-  test("metadata alone is asked for by the Accept header, with the whole object as the second choice", () => {
+  test("metadata is requested by the Accept header, with the whole object as the fallback", () => {
     const partial = Resource.metadataOnly(Deployment)
     expect(right(Call.get(partial, key, undefined, {})).headers.accept).toBe(
       "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
@@ -141,7 +144,7 @@ describe("Call", () => {
     expect(right(Call.remove(partial, key, {})).headers.accept).toBe("application/json")
   })
 
-  test("the template of a raw request has no names of objects in it", () => {
+  test("the template of a raw request contains no names of objects", () => {
     const template = (path: string) => Call.raw({ method: "GET", path }).template
     expect(
       [
@@ -168,7 +171,7 @@ describe("Call", () => {
     ])
   })
 
-  test("the options of a deletion go into its body", () => {
+  test("the options of a deletion are in its body", () => {
     const body = (options: Parameters<typeof Call.remove>[2]) =>
       JSON.parse(right(Call.remove(ConfigMap, key, options)).body ?? "")
     expect(body({})).toEqual({ apiVersion: "v1", kind: "DeleteOptions" })
@@ -184,7 +187,7 @@ describe("Call", () => {
     })
   })
 
-  test("what may be sent twice: reads, applies, and replaces and deletes with a precondition", () => {
+  test("reads, applies, and replaces and deletes with a precondition are repeatable", () => {
     const repeatable = [
       Call.get(ConfigMap, key, undefined, {}),
       Call.remove(ConfigMap, key, { uid: "u" }),
@@ -206,12 +209,12 @@ describe("Call", () => {
     ])
   })
 
-  test("the key of a map becomes one part of a JSON Pointer", () => {
+  test("Patch.pointer escapes a key", () => {
     expect(Patch.pointer("a.io/b~c")).toBe("a.io~1b~0c")
   })
 })
 
-test("a request has the time that its caller gives it", () => {
+test("a request has the timeout of its options", () => {
   const options = { timeoutMillis: 5 }
   const calls: ReadonlyArray<Call.Call | Request> = [
     Call.get(ConfigMap, key, undefined, options),
@@ -226,7 +229,7 @@ test("a request has the time that its caller gives it", () => {
   for (const call of calls) expect((Either.isEither(call) ? right(call) : call).timeoutMillis).toBe(5)
 })
 
-test("a request knows the object that it is for, and whether it may be retried", () => {
+test("a request has the name of its object, and whether it may be retried", () => {
   const calls: ReadonlyArray<readonly [call: Call.Call | Request, name: string | undefined]> = [
     [Call.get(ConfigMap, key, undefined, { retry: false }), "b"],
     [Call.page(ConfigMap, { namespace: "a", retry: false }), undefined],
@@ -244,7 +247,7 @@ test("a request knows the object that it is for, and whether it may be retried",
   }
 })
 
-test("a watch begins at the given resourceVersion, with the initial events on request", () => {
+test("a watch starts at the given resourceVersion, with initial events on request", () => {
   const query = (options: Parameters<typeof Call.watch>[1]) =>
     Object.fromEntries(new URLSearchParams(Call.watch(ConfigMap, options, 300).path.split("?")[1]))
   const watch = { watch: "true", allowWatchBookmarks: "true", timeoutSeconds: "300" }
@@ -259,7 +262,7 @@ test("a watch begins at the given resourceVersion, with the initial events on re
   expect(Call.page(ConfigMap, {}).repeatable).toBe(true)
 })
 
-test("a subresource of metadata alone is asked for as a whole where it is another kind", () => {
+test("a subresource of another kind is requested as a whole, even for metadata only", () => {
   const partial = Resource.metadataOnly(Deployment)
   const json = "application/json"
   const asPartial = `application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,${json}`
@@ -270,7 +273,7 @@ test("a subresource of metadata alone is asked for as a whole where it is anothe
   expect(accepted(Call.get(Deployment, key, undefined, {}))).toBe(json)
 })
 
-test("one precondition of a deletion is enough, and a replacement with an empty resourceVersion has no precondition", () => {
+test("a deletion may have one precondition, and an empty resourceVersion is not a precondition", () => {
   const body = (options: Parameters<typeof Call.remove>[2]) =>
     JSON.parse(right(Call.remove(ConfigMap, key, options)).body ?? "").preconditions
   expect(body({ uid: "u" })).toEqual({ uid: "u" })
@@ -279,7 +282,7 @@ test("one precondition of a deletion is enough, and a replacement with an empty 
   expect(right(Call.replace(ConfigMap, { metadata }, undefined, manager, {})).repeatable).toBe(false)
 })
 
-test("a refusal names the method that the request would have had", () => {
+test("an error has the method of the invalid request", () => {
   const method = (call: Call.Call) => Either.getOrThrow(Either.flip(call)).request.method
   const wrong = { namespace: "a", name: ".." }
   expect(method(Call.get(ConfigMap, wrong, undefined, {}))).toBe("GET")
@@ -290,7 +293,7 @@ test("a refusal names the method that the request would have had", () => {
   expect(method(Call.replace(ConfigMap, { metadata: wrong }, undefined, manager, {}))).toBe("PUT")
 })
 
-test("a raw request has the content type of JSON if it has a body, and is retried only if that is asked for", () => {
+test("a raw request with a body has the content type of JSON, and is retried only on request", () => {
   const path = "/x"
   expect(Call.raw({ method: "GET", path })).toMatchObject({ headers: { accept: "application/json" }, once: true })
   expect(Call.raw({ method: "GET", path }).headers).not.toHaveProperty("content-type")

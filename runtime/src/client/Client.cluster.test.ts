@@ -74,7 +74,7 @@ const changes = (events: ReadonlyArray<Watch.Event>) => summary(events).filter((
 
 const isInitialEnd = (event: Watch.Event) => event.type === "BOOKMARK" && event.initialEventsEnd
 
-describe("Client, on an API server", () => {
+describe("The client on an API server", () => {
   test("creates, reads, replaces, patches and deletes an object", (namespace) =>
     Effect.gen(function* () {
       const key = keyIn(namespace)
@@ -112,7 +112,7 @@ describe("Client, on an API server", () => {
       expect(gone.message).toBe(`GET /api/v1/namespaces/${namespace}/configmaps/web: configmaps "web" not found`)
     }))
 
-  test("applies an intent, names the fields of a conflict, and takes them over by force", (namespace) =>
+  test("applies an object, reports the fields of a conflict, and forces them", (namespace) =>
     Effect.gen(function* () {
       const key = keyIn(namespace)
       const first = yield* Client.apply(Deployment, deployment(key, 2), { fieldManager: "first" })
@@ -177,7 +177,7 @@ describe("Client, on an API server", () => {
       })
     }))
 
-  test("says whether a deleted object is gone or stays for a while", (namespace) =>
+  test("returns whether a deleted object still exists", (namespace) =>
     Effect.gen(function* () {
       const key = keyIn(namespace)
       yield* Client.create(ConfigMap, { metadata: { ...key, finalizers: ["example.com/hold"] } })
@@ -193,7 +193,7 @@ describe("Client, on an API server", () => {
       expect(yield* Client.delete(Pod, key)).toEqual(Option.none())
     }))
 
-  test("deletes all objects that are selected, in one namespace", (namespace) =>
+  test("deletes all selected objects in one namespace", (namespace) =>
     Effect.gen(function* () {
       const names = ["a", "b", "c"]
       yield* Effect.forEach(names, (name) =>
@@ -204,7 +204,7 @@ describe("Client, on an API server", () => {
       expect(items.map((item) => item.metadata.name)).toEqual(["c"])
     }))
 
-  test("lists in pages, and metadata alone", (namespace) =>
+  test("lists in pages, and lists metadata", (namespace) =>
     Effect.gen(function* () {
       const names = Array.from({ length: 7 }, (_, i) => `p${i}`)
       yield* Effect.forEach(
@@ -236,7 +236,7 @@ describe("Client, on an API server", () => {
       expect(yield* Client.delete(metadata, keyIn(namespace, "p0"))).toEqual(Option.none())
     }))
 
-  test("watches from the initial state on, and resumes where it was", (namespace) =>
+  test("watches from the initial state, and resumes", (namespace) =>
     Effect.gen(function* () {
       const create = (name: string) => Client.create(ConfigMap, { metadata: keyIn(namespace, name) })
       yield* create("a")
@@ -269,14 +269,14 @@ describe("Client, on an API server", () => {
       })
     }))
 
-  test("a watch ends cleanly when its time is over", (namespace) =>
+  test("receives a clean end of a watch after its timeout", (namespace) =>
     Effect.gen(function* () {
       const watch = yield* Client.watch(ConfigMap, { namespace, resourceVersion: "", timeoutSeconds: 1 })
       const ended = yield* Effect.flip(Effect.forever(watch.next))
       expect(ended._tag).toBe("Ended")
     }))
 
-  test("a hundred and fifty watches and many requests share few connections, and none holds up another", (namespace) =>
+  test("shares few connections among 150 watches and many requests, without blocking", (namespace) =>
     Effect.gen(function* () {
       const watches = yield* Effect.all(
         Array.from({ length: 150 }, () => Client.watch(ConfigMap, { namespace, initialEvents: true })),
@@ -300,7 +300,7 @@ describe("Client, on an API server", () => {
       expect(new Set(counts)).toEqual(new Set([40]))
     }))
 
-  test("a kind that is not installed is told from an object that is not there", () =>
+  test("distinguishes a kind that is not served from a missing object", () =>
     Effect.gen(function* () {
       const Unknown = Resource.make({ group: "nobody.example.com", version: "v1", kind: "Thing", plural: "things" })
       const errors = yield* Effect.all([
@@ -315,7 +315,7 @@ describe("Client, on an API server", () => {
       ])
     }))
 
-  test("what is written is published before the writer goes on", (namespace) =>
+  test("publishes a write before the writer continues", (namespace) =>
     Effect.gen(function* () {
       const writes: Array<Write> = []
       yield* Client.onWrite((write) => writes.push(write))
@@ -327,7 +327,7 @@ describe("Client, on an API server", () => {
       expect(writes).toHaveLength(2)
     }))
 
-  test("the same over HTTP/1.1, and by way of a kubeconfig", (namespace, cluster) =>
+  test("works over HTTP/1.1, and with a kubeconfig", (namespace, cluster) =>
     Effect.gen(function* () {
       const key = keyIn(namespace)
       yield* Client.create(ConfigMap, { metadata: key, data: { a: "1" } })

@@ -6,7 +6,7 @@ import * as Patch from "./Patch.ts"
 import * as Scripted from "./Scripted.fixture.ts"
 import { answer, ConfigMap, configMap } from "./Scripted.fixture.ts"
 
-describe("what a write is told", () => {
+describe("The options of a write", () => {
   const key = { namespace: "a", name: "b" }
   const object = { metadata: key }
   const options = { fieldManager: "me", dryRun: true, fieldValidation: "Warn" } as const
@@ -22,7 +22,7 @@ describe("what a write is told", () => {
     ["scale.patch", Client.scale.patch(ConfigMap, key, Patch.merge({}), options)]
   ]
   for (const [name, write] of table) {
-    effect(`goes with ${name}`, () =>
+    effect(`are sent by ${name}`, () =>
       Effect.gen(function* () {
         const server = yield* Scripted.make(() => answer(200, stored))
         yield* Effect.provide(write, Scripted.client(server))
@@ -38,7 +38,7 @@ describe("what a write is told", () => {
     )
   }
 
-  test("covers every write of a status and of a scale that there is", () => {
+  test("are tested for every write of a status and of a scale", () => {
     const written = table.map(([name]) => name)
     for (const [subresource, operations] of Object.entries({ status: Client.status, scale: Client.scale })) {
       for (const name of Object.keys(operations))

@@ -36,8 +36,8 @@ const summary = (events: ReadonlyArray<Watch.Event>) =>
 
 const isInitialEnd = (event: Watch.Event) => event.type === "BOOKMARK" && event.initialEventsEnd
 
-describe("Client, on a real API server", () => {
-  Shared.real("what may not be read says which permission is missing", (cluster) =>
+describe("The client on a real API server", () => {
+  Shared.real("reports the missing permission of a forbidden read", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace()
       const jane = yield* cluster.addUser({ name: "jane" })
@@ -56,7 +56,7 @@ describe("Client, on a real API server", () => {
   )
 
   Shared.real(
-    "a server that is killed and comes back: watches break, requests go through again, old versions are Expired",
+    "survives a restart of the server: watches break, requests succeed again, old versions are Expired",
     (cluster) =>
       Effect.gen(function* () {
         const namespace = yield* cluster.namespace()

@@ -27,7 +27,7 @@ const against = <A, E>(reaction: Scripted.Reaction, effect: Effect.Effect<A, E, 
   )
 
 describe("Client", () => {
-  effect("gives the object that the server has, decoded by its kind", () =>
+  effect("returns the object of the server, decoded by its kind", () =>
     Effect.gen(function* () {
       const strict = Resource.make<Scripted.ConfigMap>({
         ...ConfigMap,
@@ -42,7 +42,7 @@ describe("Client", () => {
     })
   )
 
-  effect("fails with what the server said", () =>
+  effect("fails with the error of the server", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(against(failure(404, "NotFound"), Client.get(ConfigMap, key)))
       expect(error).toMatchObject({
@@ -52,7 +52,7 @@ describe("Client", () => {
     })
   )
 
-  effect("a success that is not JSON is an error, not a crash", () =>
+  effect("reports a success that is not JSON as an error", () =>
     Effect.gen(function* () {
       for (const body of ["<html>", "7", ""]) {
         const error = yield* Effect.flip(against(answer(200, body), Client.get(ConfigMap, key)))
@@ -61,7 +61,7 @@ describe("Client", () => {
     })
   )
 
-  effect("says who it is, and in whose name it writes", () =>
+  effect("sends its user agent and the field manager", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make(() => answer(200, configMap("b")))
       const apply = Client.apply(ConfigMap, { metadata: key, data: {} })
@@ -79,7 +79,7 @@ describe("Client", () => {
     })
   )
 
-  effect("a request that is wrong is not sent", () =>
+  effect("does not send invalid requests", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make(() => answer(200, configMap("b")))
       const errors = yield* on(server)(
@@ -94,7 +94,7 @@ describe("Client", () => {
     })
   )
 
-  effect("a warning of the server is logged once, whatever carries it", () =>
+  effect("logs each warning of the server once", () =>
     Effect.gen(function* () {
       const logged: Array<unknown> = []
       const logger = Logger.make(({ logLevel, message }) => logged.push([logLevel.label, message]))
@@ -123,7 +123,7 @@ describe("Client.list", () => {
   const page = (names: ReadonlyArray<string>, metadata: object) =>
     answer(200, { kind: "ConfigMapList", apiVersion: "v1", metadata, items: names.map(item) })
 
-  effect("follows the pages of one moment, 500 objects each", () =>
+  effect("follows the pages of one resourceVersion, 500 objects each", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make((_, sent) =>
         sent === 1
@@ -142,7 +142,7 @@ describe("Client.list", () => {
     })
   )
 
-  effect("when its moment expires on the way, it begins again in one piece", () =>
+  effect("lists again without pages if the continue token has expired", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make((_, sent) =>
         sent === 1
@@ -157,7 +157,7 @@ describe("Client.list", () => {
     })
   )
 
-  effect("with a limit it is one page, and says where to go on", () =>
+  effect("with a limit returns one page with its continue token", () =>
     Effect.gen(function* () {
       const list = yield* against(
         page(["a"], { resourceVersion: "9", continue: "next", remainingItemCount: 4 }),
@@ -167,7 +167,7 @@ describe("Client.list", () => {
     })
   )
 
-  effect("items have their kind, as those of a watch do", () =>
+  effect("fills in the kind of the items, as a watch does", () =>
     Effect.gen(function* () {
       const listed = yield* against(page(["a"], {}), Client.list(ConfigMap))
       expect(listed.items[0]).toMatchObject({ apiVersion: "v1", kind: "ConfigMap" })
@@ -176,7 +176,7 @@ describe("Client.list", () => {
     })
   )
 
-  effect("a page for the cache is without managedFields, a list for a reader has them", () =>
+  effect("keeps managedFields, which a page for the cache omits", () =>
     Effect.gen(function* () {
       const paged = yield* against(page(["a"], {}), Client.page(ConfigMap))
       expect(paged.items[0]?.metadata.managedFields).toBeUndefined()
@@ -185,7 +185,7 @@ describe("Client.list", () => {
     })
   )
 
-  effect("an empty list is one", () =>
+  effect("accepts an empty list", () =>
     Effect.gen(function* () {
       const list = yield* against(
         answer(200, { metadata: { resourceVersion: "9" }, items: null }),
@@ -218,7 +218,7 @@ describe("Client.onWrite", () => {
       })
     )
 
-  effect("reports each kind of write, with the object of the answer", () =>
+  effect("reports each type of write with the answered object", () =>
     Effect.gen(function* () {
       const write = { kind: "ConfigMap", subresource: undefined, key, object: stored }
       const ok = answer(200, stored)
@@ -235,7 +235,7 @@ describe("Client.onWrite", () => {
     })
   )
 
-  effect("tells the name that the server generated, and no namespace of a cluster-scoped kind", () =>
+  effect("reports the generated name, and no namespace for a cluster-scoped kind", () =>
     Effect.gen(function* () {
       const generated = yield* heard(
         answer(201, configMap("web-x7")),
@@ -251,7 +251,7 @@ describe("Client.onWrite", () => {
     })
   )
 
-  effect("tells of a deletion that is done, and of one that is only begun", () =>
+  effect("reports a deletion, and whether the object still exists", () =>
     Effect.gen(function* () {
       const done = answer(200, { kind: "Status", status: "Success", details: { name: "b", uid: "uid-b" } })
       expect(yield* heard(done, Client.delete(ConfigMap, key))).toEqual([
@@ -263,7 +263,7 @@ describe("Client.onWrite", () => {
     })
   )
 
-  effect("reports no read, no dry run and no failed write", () =>
+  effect("reports no reads, dry runs and failed writes", () =>
     Effect.gen(function* () {
       const ok = answer(200, stored)
       expect(yield* heard(ok, Client.get(ConfigMap, key))).toEqual([])
@@ -273,7 +273,7 @@ describe("Client.onWrite", () => {
     })
   )
 
-  effect("tells before the writer goes on, even when the answer does not decode", () =>
+  effect("reports a write before the writer continues, even if the answer cannot be decoded", () =>
     Effect.gen(function* () {
       const strict = Resource.make<Scripted.ConfigMap>({
         ...ConfigMap,
@@ -299,7 +299,7 @@ describe("Client.delete", () => {
   const leaving = (metadata: object) => ({ ...configMap("b"), metadata: { ...configMap("b").metadata, ...metadata } })
   const deleted = (body: unknown) => against(answer(200, body), Client.delete(ConfigMap, key))
 
-  effect("says whether the object is gone, or stays for a while", () =>
+  effect("returns whether the object still exists", () =>
     Effect.gen(function* () {
       const at = { deletionTimestamp: "2026-11-20T00:00:00Z", deletionGracePeriodSeconds: 0 }
       expect(yield* deleted({ kind: "Status", status: "Success" })).toEqual(Option.none())
@@ -313,7 +313,7 @@ describe("Client.delete", () => {
 })
 
 describe("Client.raw", () => {
-  effect("gives the answer as it is, and is sent once", () =>
+  effect("returns the answer unchanged, and is not retried", () =>
     Effect.gen(function* () {
       expect(yield* against(answer(200, "ok"), Client.raw({ method: "GET", path: "/readyz" }))).toEqual({
         status: 200,
@@ -327,8 +327,8 @@ describe("Client.raw", () => {
   )
 })
 
-describe("The types of Client", () => {
-  effect("a field too many is an error of the compiler", () => {
+describe("The types of the client", () => {
+  effect("reject unknown fields", () => {
     const wrong = (client: typeof Client.Client.Service) => [
       // @ts-expect-error a ConfigMap has no field `dta`
       client.create(ConfigMap, { metadata: { name: "b" }, dta: {} }),

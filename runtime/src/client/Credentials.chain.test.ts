@@ -5,10 +5,10 @@ import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
 import * as KubeConfig from "./KubeConfig.fixture.ts"
 
-describe("a client certificate", () => {
+describe("A client certificate", () => {
   const { pki, write } = KubeConfig.make()
 
-  effect("whose chain alone was renewed is used too", () =>
+  effect("is used again if only its chain was renewed", () =>
     Effect.gen(function* () {
       const user = { "client-certificate": write(pki.client.certificate), "client-key": write(pki.client.key) }
       const cluster = yield* KubeConfig.load({ kubeconfig: write(KubeConfig.config({ user })) })

@@ -18,7 +18,7 @@ describe("Credentials", () => {
   const headersOf = (cluster: { readonly credentials: Effect.Effect<{ readonly headers: object }, unknown> }) =>
     Effect.map(cluster.credentials, (read) => read.headers)
 
-  effect("a token that is replaced on disk is used within a minute", () =>
+  effect("use a token that was replaced on disk within a minute", () =>
     Effect.gen(function* () {
       const { serviceAccount } = places()
       const cluster = yield* load({ serviceAccount }, { KUBERNETES_SERVICE_HOST: "h" })
@@ -31,7 +31,7 @@ describe("Credentials", () => {
   )
 
   for (const [way, millis] of WallClock.ways) {
-    effect(`are read again after the same time when the machine's time is set ${way} meanwhile`, () =>
+    effect(`are read again after the same time when the wall clock is set ${way}`, () =>
       Effect.gen(function* () {
         const wall = yield* WallClock.make
         const { serviceAccount } = places()
@@ -48,7 +48,7 @@ describe("Credentials", () => {
     )
   }
 
-  effect("connections are kept while the certificates are the same, and only then", () =>
+  effect("keep connections exactly while the certificates are the same", () =>
     Effect.gen(function* () {
       const { serviceAccount } = places()
       const cluster = yield* load({ serviceAccount }, { KUBERNETES_SERVICE_HOST: "h" })
@@ -62,7 +62,7 @@ describe("Credentials", () => {
     })
   )
 
-  effect("what cannot be read for a moment stays in use as it was", () =>
+  effect("stay in use while they cannot be read", () =>
     Effect.gen(function* () {
       const { serviceAccount } = places()
       const cluster = yield* load({ serviceAccount }, { KUBERNETES_SERVICE_HOST: "h" })
@@ -75,7 +75,7 @@ describe("Credentials", () => {
     })
   )
 
-  effect("a renewal reads the kubeconfig itself again, at most every five seconds", () =>
+  effect("are renewed from the kubeconfig, at most every five seconds", () =>
     Effect.gen(function* () {
       const user = (pair: Certificates.Pair) => ({
         "client-certificate-data": base64(pair.certificate),
@@ -95,7 +95,7 @@ describe("Credentials", () => {
     })
   )
 
-  effect("a certificate that was replaced before its key is not used until the key is, too", () =>
+  effect("with a replaced certificate are used only with the matching key", () =>
     Effect.gen(function* () {
       const user = { "client-certificate": write(pki.client.certificate), "client-key": write(pki.client.key) }
       const cluster = yield* load({ kubeconfig: write(config({ user })) })
@@ -108,7 +108,7 @@ describe("Credentials", () => {
     })
   )
 
-  effect("a kubeconfig that leads to another server now gives nothing to the one that we began with", () =>
+  effect("are not read from a kubeconfig that names another server", () =>
     Effect.gen(function* () {
       const kubeconfig = write(config({ server: "https://one", user: { token: "for-one" } }))
       const cluster = yield* load({ kubeconfig })
@@ -134,8 +134,8 @@ const from = (plugin: NonNullable<CredentialSource["plugin"]>): CredentialSource
   impersonate: undefined
 })
 
-describe("Credentials that expire", () => {
-  effect("are read again at the time of expiry, and not a millisecond before", () =>
+describe("Credentials with an expiration time", () => {
+  effect("are read again exactly when they expire", () =>
     Effect.gen(function* () {
       let runs = 0
       const plugin = Effect.sync(() => ({ authorization: `run ${++runs}`, expiresAt: runs * 30_000 }))
@@ -169,7 +169,7 @@ describe("A plugin that takes ten seconds", () => {
       return { runs: () => runs, waiting: yield* Effect.all([renewal, renewal, renewal]) }
     })
 
-  effect("runs once for all who wait for a renewal", () =>
+  effect("runs once for all concurrent renewals", () =>
     Effect.gen(function* () {
       const { runs, waiting } = yield* slow()
       yield* TestClock.adjust("10 seconds")
@@ -178,7 +178,7 @@ describe("A plugin that takes ten seconds", () => {
     })
   )
 
-  effect("does so when it fails, too: nobody waits for it again", () =>
+  effect("runs once for all concurrent renewals even if it fails", () =>
     Effect.gen(function* () {
       const { runs, waiting } = yield* slow(true)
       yield* TestClock.adjust("10 seconds")
@@ -187,7 +187,7 @@ describe("A plugin that takes ten seconds", () => {
     })
   )
 
-  effect("runs for the next who waits when the one that began it went away", () =>
+  effect("runs again for the other callers when the first one is interrupted", () =>
     Effect.gen(function* () {
       const { runs, waiting } = yield* slow()
       const [first, ...others] = waiting

@@ -22,7 +22,7 @@ const within = (request: Request, millis: number) =>
   })
 
 describe("Deadline", () => {
-  effect("an answer that takes longer than 30 seconds is a Transport error with unknown outcome", () =>
+  effect("fails with a Transport error and an unknown outcome after 30 seconds without an answer", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(within(request, 60_000))
       yield* TestClock.adjust("29999 millis")
@@ -41,7 +41,7 @@ describe("Deadline", () => {
   )
 
   for (const [way, millis] of WallClock.ways) {
-    effect(`is kept although the machine's time is set ${way} by an hour meanwhile`, () =>
+    effect(`is independent of a wall clock that is set ${way} by an hour`, () =>
       Effect.gen(function* () {
         const wall = yield* WallClock.make
         const hanging = Effect.flatMap(Deadline.make("https://server"), (deadline) => {
@@ -62,7 +62,7 @@ describe("Deadline", () => {
     )
   }
 
-  effect("an answer in time is given as soon as it is there", () =>
+  effect("returns an answer within the time at once", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(Effect.zip(within(request, 29_000), Clock.currentTimeMillis))
       yield* TestClock.adjust("10 minutes")
@@ -70,7 +70,7 @@ describe("Deadline", () => {
     })
   )
 
-  effect("what was opened in time may go on for as long as it likes", () =>
+  effect("does not limit a stream that was opened in time", () =>
     Effect.gen(function* () {
       const deadline = yield* Deadline.make("https://server")
       const opened = yield* deadline.within(request, (bounded) => Effect.succeed(bounded.abort))
@@ -79,7 +79,7 @@ describe("Deadline", () => {
     })
   )
 
-  effect("each of many requests has its own deadline, by when it began and by how long it may take", () =>
+  effect("applies to each request, by its start and its timeout", () =>
     Effect.gen(function* () {
       const deadline = yield* Deadline.make("https://server")
       const ended: Array<number> = []
@@ -104,7 +104,7 @@ describe("Deadline", () => {
     })
   )
 
-  effect("an interrupted request ends at once", () =>
+  effect("ends an interrupted request at once", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(within(request, 60_000))
       yield* TestClock.adjust("1 second")

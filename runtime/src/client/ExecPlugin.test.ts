@@ -48,11 +48,11 @@ const alive = (pid: number): boolean => {
 }
 
 describe("An exec plugin", () => {
-  effect("is told what is asked of it, and gives a token", () =>
+  effect("gets KUBERNETES_EXEC_INFO, and returns a token", () =>
     Effect.gen(function* () {
-      const said = join(folder, "info")
+      const infoFile = join(folder, "info")
       const plugin = write(
-        `#!/bin/sh\nprintf %s "$KUBERNETES_EXEC_INFO" > ${said}\n${printing({ token: "$GREETING-$1" })}`,
+        `#!/bin/sh\nprintf %s "$KUBERNETES_EXEC_INFO" > ${infoFile}\n${printing({ token: "$GREETING-$1" })}`,
         "bin/plugin"
       )
       chmodSync(plugin, 0o700)
@@ -62,12 +62,12 @@ describe("An exec plugin", () => {
         args: ["world"],
         env: [{ name: "GREETING", value: "hello" }]
       }
-      const told = (): unknown => JSON.parse(readFileSync(said, "utf8"))
+      const info = (): unknown => JSON.parse(readFileSync(infoFile, "utf8"))
       const asked = { apiVersion: exec.apiVersion, kind: "ExecCredential", spec: { interactive: false } }
 
       const { headers } = yield* credentials(config({ user: { exec } }))
       expect(headers).toEqual({ authorization: "Bearer hello-world" })
-      expect(told()).toEqual(asked)
+      expect(info()).toEqual(asked)
 
       write(pki.ca, "exec-ca.crt")
       const cluster = {
@@ -77,7 +77,7 @@ describe("An exec plugin", () => {
         extensions: [{ name: "client.authentication.k8s.io/exec", extension: { audience: "me" } }]
       }
       yield* credentials(config({ cluster, user: { exec: { ...exec, provideClusterInfo: true } } }))
-      expect(told()).toEqual({
+      expect(info()).toEqual({
         ...asked,
         spec: {
           interactive: false,
@@ -93,7 +93,7 @@ describe("An exec plugin", () => {
     })
   )
 
-  effect("gives a certificate", () =>
+  effect("returns a certificate", () =>
     Effect.gen(function* () {
       const status = { clientCertificateData: pki.client.certificate, clientKeyData: pki.client.key }
       const { headers, tls } = yield* credentials(scripted(printing({ ...status })))
@@ -102,7 +102,7 @@ describe("An exec plugin", () => {
     })
   )
 
-  effect("runs once while its token holds, and again for a renewal, once for all who wait for it", () =>
+  effect("runs once while its token is valid, and once per renewal, for all callers", () =>
     Effect.gen(function* () {
       const cluster = yield* loadText(scripted(counting("runs")))
       yield* TestClock.adjust("10 minutes")
@@ -114,7 +114,7 @@ describe("An exec plugin", () => {
     })
   )
 
-  effect("runs again when its token has expired, once for all who ask, and not before", () =>
+  effect("runs again when its token has expired, once for all callers", () =>
     Effect.gen(function* () {
       const cluster = yield* loadText(scripted(counting("expiring", 90_000)))
       yield* TestClock.adjust("89 seconds")
@@ -133,7 +133,7 @@ describe("An exec plugin", () => {
     })
   )
 
-  effect("that fails leaves in use what it gave before", () =>
+  effect("that fails leaves the last credentials in use", () =>
     Effect.gen(function* () {
       const file = write("{}")
       const cluster = yield* loadText(scripted(`test -f ${file} || exit 1; ${printing({ token: "first" })}`))
@@ -142,8 +142,8 @@ describe("An exec plugin", () => {
     })
   )
 
-  for (const where of ["", ", where its caller can't be interrupted, too"]) {
-    effect(`that hangs is ended after 30 seconds, with all that it started${where}`, () =>
+  for (const where of ["", ", even in an uninterruptible fiber"]) {
+    effect(`that hangs is killed after 30 seconds with its children${where}`, () =>
       Effect.gen(function* () {
         const file = join(folder, `pid${where.length}`)
         const load = failureOf(loadText(scripted(`sleep 600 & echo $! > ${file}; wait`)))
@@ -159,37 +159,41 @@ describe("An exec plugin", () => {
   }
 })
 
-describe("An exec plugin that gives no credentials is named in one line", () => {
+describe("The error has one line for an exec plugin", () => {
   const cases: ReadonlyArray<readonly [string, string, string]> = [
-    ["that is not there", config({ user: { exec: { command: "no-such-plugin" } } }), "failed: "],
+    ["that does not exist", config({ user: { exec: { command: "no-such-plugin" } } }), "failed: "],
     [
-      "that is not there, with the hint of the kubeconfig",
+      "that does not exist, with the hint of the kubeconfig",
       config({ user: { exec: { command: "./no-such", installHint: "get it from example.com\n" } } }),
       /failed: .*\(get it from example.com\)$/.source
     ],
     ["that fails", scripted("echo log in first >&2; echo trace >&2; exit 1"), "failed: log in first$"],
-    ["that fails without a word", scripted("exit 3"), "failed: exit code 3, no message$"],
-    ["that is none", config({ user: { exec: {} } }), '^exec plugin "" .* failed: the kubeconfig names no command$'],
+    ["that fails without a message", scripted("exit 3"), "failed: exit code 3, no message$"],
     [
-      "that wants a terminal",
+      "without a command",
+      config({ user: { exec: {} } }),
+      '^exec plugin "" .* failed: the kubeconfig names no command$'
+    ],
+    [
+      "that requires a terminal",
       scripted(printing({ token: "t" }), { interactiveMode: "Always" }),
       "failed: it wants a terminal \\(interactiveMode: Always\\)$"
     ],
-    ["that prints on and on", scripted("yes"), "printed more than 1 MiB$"],
-    ["that prints something else", scripted("echo hello"), "did not print an ExecCredential$"],
-    ["that prints nothing of use", scripted(printing({})), "printed neither a token nor a certificate$"],
+    ["that prints more than 1 MiB", scripted("yes"), "printed more than 1 MiB$"],
+    ["that prints no ExecCredential", scripted("echo hello"), "did not print an ExecCredential$"],
+    ["that prints no credentials", scripted(printing({})), "printed neither a token nor a certificate$"],
     [
-      "that prints half a pair",
+      "that prints a certificate without a key",
       scripted(printing({ token: "t", clientCertificateData: "x" })),
       "printed a certificate without a key, or a key alone$"
     ],
     [
-      "that prints an answer of another version",
+      "that prints another version",
       scripted(printing('{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential"}')),
       "printed client.authentication.k8s.io/v1beta1 ExecCredential, not the client.authentication.k8s.io/v1 ExecCredential that it was asked for$"
     ],
     [
-      "whose token ends at no time",
+      "with an invalid expirationTimestamp",
       scripted(printing({ token: "t", expirationTimestamp: "soon" })),
       "printed expirationTimestamp soon, which is not a time$"
     ]
@@ -197,11 +201,11 @@ describe("An exec plugin that gives no credentials is named in one line", () => 
   for (const [what, text, message] of cases) {
     effect(what, () =>
       Effect.gen(function* () {
-        const said = yield* failureOf(loadText(text))
-        expect(said).toStartWith("exec plugin ")
-        expect(said).toContain(' of user "main" of DIR/FILE ')
-        expect(said).toMatch(new RegExp(message))
-        expect(said).not.toContain("\n")
+        const failure = yield* failureOf(loadText(text))
+        expect(failure).toStartWith("exec plugin ")
+        expect(failure).toContain(' of user "main" of DIR/FILE ')
+        expect(failure).toMatch(new RegExp(message))
+        expect(failure).not.toContain("\n")
       })
     )
   }

@@ -7,29 +7,29 @@ const claims = (value: unknown): string => Buffer.from(JSON.stringify(value)).to
 
 const reasonOf = (token: string) => Expiry.at(now)({ tls: {}, headers: { authorization: `Bearer ${token}` } })
 
-describe("A token that the server refused", () => {
-  test("is said to have expired if it says so itself", () => {
+describe("A rejected token", () => {
+  test("is reported as expired by its own exp claim", () => {
     expect(reasonOf(`head.${claims({ exp: now / 1000 - 60 })}.sign`)).toBe(
       "the token expired at 2026-11-20T23:59:00.000Z"
     )
   })
 
-  test("is said to have expired in the millisecond that it names", () =>
+  test("is reported as expired from the millisecond of its exp claim on", () =>
     expect(reasonOf(`head.${claims({ exp: now / 1000 })}.sign`)).toBe("the token expired at 2026-11-21T00:00:00.000Z"))
 
   for (const [what, token] of [
-    ["ends later", `head.${claims({ exp: now / 1000 + 60 })}.sign`],
-    ["never ends", `head.${claims({ sub: "somebody" })}.sign`],
-    ["is no JSON Web Token", "a.b.c"],
+    ["expires later", `head.${claims({ exp: now / 1000 + 60 })}.sign`],
+    ["never expires", `head.${claims({ sub: "somebody" })}.sign`],
+    ["is not a JSON Web Token", "a.b.c"],
     ["is a plain word", "secret"],
     ["has two parts", `head.${claims({ exp: now / 1000 - 60 })}`],
-    ["ends with a text", `head.${claims({ exp: "yesterday" })}.sign`],
-    ["claims nothing", `head.${claims(null)}.sign`]
+    ["has an exp claim that is a text", `head.${claims({ exp: "yesterday" })}.sign`],
+    ["has no claims", `head.${claims(null)}.sign`]
   ] as const) {
-    test(`is not, if it ${what}`, () => expect(reasonOf(token)).toBeUndefined())
+    test(`is not reported as expired if it ${what}`, () => expect(reasonOf(token)).toBeUndefined())
   }
 
-  test("is not looked for where there is none", () => {
+  test("is not reported without a token", () => {
     expect(Expiry.at(now)({ tls: {}, headers: {} })).toBeUndefined()
   })
 })

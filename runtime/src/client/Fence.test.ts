@@ -44,9 +44,9 @@ const reads = {
 
 const answers = Scripted.make(() => Scripted.answer(200, { ...Scripted.configMap("x"), items: [] }))
 
-describe("behind a closed fence", () => {
+describe("Behind a closed fence,", () => {
   for (const [what, write] of Object.entries<Effect.Effect<unknown, unknown, Client.Client>>(writes)) {
-    effect(`a ${what} is not sent, and fails with what kept it`, () =>
+    effect(`a ${what} is not sent, and fails with the reason of the fence`, () =>
       Effect.gen(function* () {
         const scripted = yield* answers
         const { close, permit } = gate()
@@ -76,7 +76,7 @@ describe("behind a closed fence", () => {
     )
   }
 
-  effect("are fibers that one of it starts, and no others", () =>
+  effect("writes of child fibers are not sent, and writes of others are", () =>
     Effect.gen(function* () {
       const scripted = yield* answers
       const client = Scripted.client(scripted)
@@ -92,8 +92,8 @@ describe("behind a closed fence", () => {
   )
 })
 
-describe("a fence that closes", () => {
-  effect("while a write waits to be sent again keeps it from that", () =>
+describe("A fence that closes", () => {
+  effect("stops the retries of a write", () =>
     Effect.gen(function* () {
       const scripted = yield* Scripted.make((request) => Scripted.disconnect(request, "ECONNREFUSED"))
       const { close, permit } = gate()
@@ -112,7 +112,7 @@ describe("a fence that closes", () => {
   for (const renewedAt of [undefined, 8000]) {
     const end = renewedAt === undefined ? 10_000 : 18_000
     effect(
-      `ends a write that has no answer ${end / 1000} s after it was sent, at the end of its leadership${renewedAt === undefined ? "" : " that was renewed meanwhile"}, in an uninterruptible fiber too`,
+      `ends a write without an answer after ${end / 1000} s, at the end of its leadership${renewedAt === undefined ? "" : " that was renewed in between"}, even in an uninterruptible fiber`,
       () =>
         Effect.gen(function* () {
           const clock = yield* Effect.clock

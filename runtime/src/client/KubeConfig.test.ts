@@ -11,7 +11,7 @@ import * as KubeConfig from "./KubeConfig.ts"
 const { credentials, failureOf, folder, loadText, pki, places, write } = make()
 
 describe("KubeConfig finds the cluster", () => {
-  effect("by --kubeconfig, before KUBECONFIG, before the pod's service account, before ~/.kube/config", () =>
+  effect("by --kubeconfig, then KUBECONFIG, the service account of the pod and ~/.kube/config", () =>
     Effect.gen(function* () {
       const { home, serviceAccount } = places()
       const option = write(config({ name: "option" }))
@@ -48,7 +48,7 @@ describe("KubeConfig finds the cluster", () => {
     })
   )
 
-  effect("of a pod with the token, the authority and the namespace of its service account", () =>
+  effect("of a pod with the token, the CA and the namespace of its service account", () =>
     Effect.gen(function* () {
       const { serviceAccount } = places()
       const cluster = yield* load(
@@ -71,7 +71,7 @@ describe("KubeConfig finds the cluster", () => {
     })
   )
 
-  effect("in several files that are merged: the first to name something wins, missing ones do not matter", () =>
+  effect("in several merged files, of which the first with a name wins, and ignores missing files", () =>
     Effect.gen(function* () {
       const first = write(config({ name: "shared", server: "https://first", current: "second" }))
       const second = write(
@@ -97,7 +97,7 @@ describe("KubeConfig finds the cluster", () => {
 })
 
 describe("KubeConfig reads", () => {
-  effect("a client certificate and the authority, in line or in files beside the kubeconfig", () =>
+  effect("a client certificate and the CA, inline or in files relative to the kubeconfig", () =>
     Effect.gen(function* () {
       const inLine = yield* credentials(
         config({
@@ -120,7 +120,7 @@ describe("KubeConfig reads", () => {
     })
   )
 
-  effect("tls-server-name, insecure-skip-tls-verify, proxy-url, the namespace, and a path in the server", () =>
+  effect("tls-server-name, insecure-skip-tls-verify, proxy-url, the namespace, and a path in the server URL", () =>
     Effect.gen(function* () {
       const cluster = yield* loadText(
         config({
@@ -138,7 +138,7 @@ describe("KubeConfig reads", () => {
     })
   )
 
-  effect("no credentials that everybody on the way could read", () =>
+  effect("no credentials for a server without TLS, except on loopback", () =>
     Effect.gen(function* () {
       const users: ReadonlyArray<object> = [
         { token: "t" },
@@ -160,7 +160,7 @@ describe("KubeConfig reads", () => {
     })
   )
 
-  effect("the namespace alone, without credentials, which may not be there, and without running a plugin", () =>
+  effect("only the namespace, without credentials and without running a plugin", () =>
     Effect.gen(function* () {
       const ran = `${folder}/ran`
       const exec = {
@@ -182,7 +182,7 @@ describe("KubeConfig reads", () => {
     })
   )
 
-  effect("a token, a token file, a name and password, and whom to act as", () =>
+  effect("a token, a token file, a username with a password, and the impersonated user", () =>
     Effect.gen(function* () {
       write(" secret \n", "token")
       const headers = (user: object) => Effect.map(credentials(config({ user })), (read) => read.headers)
@@ -216,20 +216,20 @@ describe("KubeConfig reads", () => {
   )
 })
 
-describe("KubeConfig says in one line what is wrong, and where", () => {
+describe("KubeConfig reports an error in one line for", () => {
   const cases: ReadonlyArray<readonly [string, () => Effect.Effect<unknown, KubeConfig.KubeConfigError>, string]> = [
     [
-      "a file that is not there",
+      "a missing file",
       () => load({ kubeconfig: join(folder, "missing") }),
       "kubeconfig DIR/missing (from --kubeconfig) does not exist"
     ],
     [
-      "KUBECONFIG that names no file that is there",
+      "KUBECONFIG with only missing files",
       () => load({}, { KUBECONFIG: `${join(folder, "missing")}:${join(folder, "too")}` }),
       "kubeconfig DIR/missing, DIR/too (from KUBECONFIG) does not exist"
     ],
     ["a folder", () => load({ kubeconfig: folder }), "kubeconfig DIR (from --kubeconfig) cannot be read"],
-    ["YAML that is none", () => loadText("clusters: [\n"), "kubeconfig DIR/FILE is not YAML: "],
+    ["invalid YAML", () => loadText("clusters: [\n"), "kubeconfig DIR/FILE is not YAML: "],
     [
       "something else",
       () => loadText("hello: world\n"),
@@ -251,17 +251,17 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
       'kubeconfig DIR/FILE has no context "prod" (there are main)'
     ],
     [
-      "a current context that is not there",
+      "a missing current context",
       () => loadText(config({ current: "prod" })),
       'kubeconfig DIR/FILE has no context "prod" (its current-context; there are main)'
     ],
     [
-      "a cluster that is not there",
+      "a missing cluster",
       () => loadText(JSON.stringify({ contexts: [{ name: "c", context: { cluster: "x" } }], "current-context": "c" })),
       'context "c" of kubeconfig DIR/FILE names cluster "x", which is not there'
     ],
     [
-      "a user that is not there",
+      "a missing user",
       () =>
         loadText(
           JSON.stringify({
@@ -278,7 +278,7 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
       "kubeconfig DIR/FILE: clusters[0].cluster.server is missing"
     ],
     [
-      "a server that is no URL",
+      "a server that is not a URL",
       () => loadText(config({ server: "ftp://x" })),
       'cluster "main" of DIR/FILE: server "ftp://x" is not a URL'
     ],
@@ -288,12 +288,12 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
       'cluster "main" of DIR/FILE: server "https://x:6443" has a user in it: put username and password where the user is'
     ],
     [
-      "an authority that is not there",
+      "a missing CA file",
       () => loadText(config({ cluster: { "certificate-authority": "no.crt" } })),
       "certificate-authority of DIR/FILE: file DIR/no.crt does not exist"
     ],
     [
-      "a certificate that is none",
+      "an invalid certificate",
       () =>
         loadText(
           config({ user: { "client-certificate-data": base64("hello"), "client-key-data": base64(pki.client.key) } })
@@ -323,7 +323,7 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
       "client-certificate-data of DIR/FILE has no key"
     ],
     [
-      "a token file that is not there",
+      "a missing token file",
       () => loadText(config({ user: { tokenFile: "no-token" } })),
       'tokenFile of user "main" of DIR/FILE: file DIR/no-token does not exist'
     ],
@@ -338,12 +338,12 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
       'exec plugin "sh" of user "main" of DIR/FILE failed: log in first'
     ],
     [
-      "an auth-provider that Kubernetes has dropped",
+      "an unsupported auth-provider",
       () => loadText(config({ user: { "auth-provider": { name: "gcp" } } })),
       'user "main" of DIR/FILE: auth-provider gcp is not supported, use its exec plugin'
     ],
     [
-      "a certificate with the key of another",
+      "a certificate with the key of another one",
       () =>
         loadText(
           config({
@@ -356,7 +356,7 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
       "client-certificate-data of DIR/FILE and client-key-data of DIR/FILE do not belong together"
     ],
     [
-      "groups to act in, and nobody to act as",
+      "impersonated groups without a user",
       () => loadText(config({ user: { token: "t", "as-groups": ["a"] } })),
       'user "main" of DIR/FILE: as-uid, as-groups and as-user-extra need an `as`'
     ],
@@ -371,7 +371,7 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
       'user "main" of DIR/FILE: more than one value of as-user-extra scopes is not supported'
     ],
     [
-      "a proxy of a kind that we do not speak to, without its password",
+      "an unsupported proxy, without its password",
       () => loadText(config({ cluster: { "proxy-url": "socks5://me:secret@proxy:1080" } })),
       'cluster "main" of DIR/FILE: proxy-url "socks5://proxy:1080" is not an http:// or https:// URL'
     ],
@@ -398,9 +398,9 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
   for (const [what, run, message] of cases) {
     effect(what, () =>
       Effect.gen(function* () {
-        const said = yield* failureOf(run())
-        expect(said).toStartWith(message)
-        expect(said).not.toContain("\n")
+        const failure = yield* failureOf(run())
+        expect(failure).toStartWith(message)
+        expect(failure).not.toContain("\n")
       })
     )
   }

@@ -40,8 +40,8 @@ const requests = (code: string, method: string) =>
 const repetitions = (code: string, method: string) =>
   `rest_client_request_retries_total{code="${code}",verb="${method}",host="server"}`
 
-describe("a request is counted", () => {
-  effect("by its method and the status of the answer, with what it took and the bytes that were sent and came", () =>
+describe("A request is counted", () => {
+  effect("by method and status, with its duration and its size in both directions", () =>
     Effect.gen(function* () {
       const body = JSON.stringify(configMap("é"))
       const seen = yield* counted(
@@ -57,14 +57,14 @@ describe("a request is counted", () => {
     })
   )
 
-  effect("when it is refused, too", () =>
+  effect("also when it is rejected", () =>
     Effect.gen(function* () {
       const seen = yield* counted(() => failure(404, "NotFound"), Client.get(ConfigMap, key))
       expect(seen[requests("404", "GET")]).toBe(1)
     })
   )
 
-  effect("each time it is sent, and as a retry each time but the first, by what it was sent again for", () =>
+  effect("once per attempt, and as a retry by the reason of each further attempt", () =>
     Effect.gen(function* () {
       const script = (request: Request, sent: number) =>
         sent === 1
@@ -83,7 +83,7 @@ describe("a request is counted", () => {
     })
   )
 
-  effect("as one without an answer when it is too late", () =>
+  effect("as an error when it times out", () =>
     Effect.gen(function* () {
       const late = Client.create(ConfigMap, { metadata: { name: "x", namespace: "a" } })
       const seen = yield* counted(() => "silence", late)
@@ -91,7 +91,7 @@ describe("a request is counted", () => {
     })
   )
 
-  effect("as one without an answer when nobody waits for it any more", () =>
+  effect("as an error when its caller is interrupted", () =>
     Effect.gen(function* () {
       const given = Effect.timeout(Client.get(ConfigMap, key), "1 second")
       const seen = yield* counted(() => "silence", given)
@@ -99,7 +99,7 @@ describe("a request is counted", () => {
     })
   )
 
-  effect("not at all when a fence has held it back", () =>
+  effect("unless a fence blocks it", () =>
     Effect.gen(function* () {
       const closed = Fence.within(Client.delete(ConfigMap, key), { permits: () => false, reason: "over" })
       const seen = yield* counted(() => answer(200, {}), closed)
@@ -108,7 +108,7 @@ describe("a request is counted", () => {
   )
 })
 
-effect("A request that the transport holds back, as its leadership ended while it was prepared, is none", () =>
+effect("A request that the transport does not send, because its leadership ended, is not counted", () =>
   Effect.gen(function* () {
     const registry = Metrics.make()
     const meter = yield* Meter.make("https://server", registry)
@@ -119,7 +119,7 @@ effect("A request that the transport holds back, as its leadership ended while i
   })
 )
 
-effect("how long a request took is what passed, although the machine's time is set back meanwhile", () =>
+effect("The duration of a request is independent of the wall clock", () =>
   Effect.gen(function* () {
     const wall = yield* WallClock.make
     const registry = Metrics.make()
@@ -134,12 +134,12 @@ effect("how long a request took is what passed, although the machine's time is s
   })
 )
 
-describe("a watch is counted", () => {
+describe("A watch is counted", () => {
   const watch = Effect.scoped(
     Effect.zipRight(Client.watch(ConfigMap, { resourceVersion: "1" }), Effect.sleep("1 hour"))
   )
 
-  effect("when it is accepted, and not by what it takes", () =>
+  effect("when it is accepted, without a duration", () =>
     Effect.gen(function* () {
       const seen = yield* counted(() => answer(200, ""), watch)
       expect(seen[requests("200", "GET")]).toBe(1)
@@ -147,7 +147,7 @@ describe("a watch is counted", () => {
     })
   )
 
-  effect("when it is refused", () =>
+  effect("when it is rejected", () =>
     Effect.gen(function* () {
       const seen = yield* counted(() => answer(200, ""), watch, failure(410, "Expired"))
       expect(seen[requests("410", "GET")]).toBe(1)

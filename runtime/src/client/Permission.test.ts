@@ -20,7 +20,7 @@ const cases: ReadonlyArray<readonly [string, string, string | undefined]> = [
     'User "u" cannot get resource "nodes/proxy" in API group "" at the cluster scope',
     "requires permission to get nodes/proxy cluster-wide"
   ],
-  ["not where a quota refuses", 'pods "a" is forbidden: exceeded quota: none', undefined],
+  ["not if a quota rejects the request", 'pods "a" is forbidden: exceeded quota: none', undefined],
   [
     "not in a namespace that is being deleted",
     "unable to create new content in namespace a because it is being terminated",
@@ -29,7 +29,7 @@ const cases: ReadonlyArray<readonly [string, string, string | undefined]> = [
 ]
 
 for (const [where, words, line] of cases) {
-  test(`the missing permission is read from a refusal: ${where}`, () => expect(described(words)).toBe(line))
+  test(`Permission.missing reads the missing permission: ${where}`, () => expect(described(words)).toBe(line))
 }
 
 const rules = `{APIGroups:[""], Resources:["bindings"], Verbs:["get" "list" "watch"]}\n`.repeat(50)
@@ -54,13 +54,13 @@ for (const [path, line] of [
     `requires permission to escalate clusterroles.rbac.authorization.k8s.io cluster-wide ${access("escalate")}`
   ]
 ] as const) {
-  test(`the missing permission is read from a refusal to grant permissions: ${path}`, () => {
+  test(`Permission.missing reads the missing permission to grant permissions: ${path}`, () => {
     const words = `rolebindings.rbac.authorization.k8s.io "team" is forbidden: ${grants}`
     expect(described(words, `/apis/rbac.authorization.k8s.io/v1/${path}`)).toBe(line)
   })
 }
 
-test("a refusal to grant permissions names the first of them only", () => {
+test("The message of a forbidden grant contains only the first permissions", () => {
   const { message } = ApiError.fromStatus(
     { method: "POST", path: "/x" },
     { kind: "Status", reason: "Forbidden", message: grants },
@@ -70,7 +70,7 @@ test("a refusal to grant permissions names the first of them only", () => {
   expect(message.length).toBeLessThan(400)
 })
 
-test("the reason of an error is the missing permission, or else its message", () => {
+test("Permission.reasonOf returns the missing permission, or else the message", () => {
   const [[, forbidden, line] = [], , [, quota] = []] = cases
   const errorOf = (message = "", status = 403) =>
     ApiError.fromStatus({ method: "GET", path: "/x" }, { kind: "Status", message }, status)

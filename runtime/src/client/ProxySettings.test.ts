@@ -10,7 +10,7 @@ const resolve = (server: string, except = "", environment: Partial<ProxySettings
   ProxySettings.resolve(new URL(server), { https: proxy, http: "", except, ...environment })
 
 describe("ProxySettings", () => {
-  test("a server is reached through the proxy of its scheme", () => {
+  test("a server is reached through the proxy for its scheme", () => {
     expect(resolve("https://kube:6443")).toBe(proxy)
     expect(resolve("http://kube:6443")).toBeUndefined()
     expect(resolve("http://kube:6443", "", { http: "other:80" })).toBe("http://other:80")
@@ -55,7 +55,7 @@ describe("ProxySettings", () => {
     })
   }
 
-  effect("the variables count in capitals, and if not set so, in small letters", () =>
+  effect("upper-case variables have precedence over lower-case ones", () =>
     Effect.gen(function* () {
       const read = (variables: Record<string, string>) =>
         Effect.withConfigProvider(ProxySettings.environment, ConfigProvider.fromMap(new Map(Object.entries(variables))))

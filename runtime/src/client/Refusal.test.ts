@@ -17,31 +17,31 @@ const refusal = (words: string, causes: ReadonlyArray<{ readonly reason: string 
 const unauthorized = (verb: string, resource = "deployments", group = "apps", where = ' in the namespace "default"') =>
   refusal(`x "a" is forbidden: User "u:v" cannot ${verb} resource "${resource}" in API group "${group}"${where}`)
 
-describe("a refusal says", () => {
+describe("The description of a Forbidden error", () => {
   const request = "The API server refuses PATCH /apis/apps/v1/namespaces/default/deployments/a: "
   const cases: ReadonlyArray<readonly [string, ApiError.Forbidden, string]> = [
     [
-      "which verb it takes on what, and where",
+      "names the missing verb, the resource and the namespace",
       unauthorized("patch"),
       `${request}x "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "default"; requires permission to patch deployments.apps in namespace default`
     ],
     [
-      "so of a subresource in no namespace",
+      "names a subresource of a cluster-scoped kind",
       unauthorized("update", "nodes/status", "", " at the cluster scope: RBAC: role not found"),
       `${request}x "a" is forbidden: User "u:v" cannot update resource "nodes/status" in API group "" at the cluster scope: RBAC: role not found; requires permission to update nodes/status cluster-wide`
     ],
     [
-      "the server's words alone if no permission is missing",
+      "is the message of the server if no permission is missing",
       refusal('pods "a" is forbidden: exceeded quota: none'),
       `${request}pods "a" is forbidden: exceeded quota: none`
     ],
     [
-      "the rule after server's words that are cut",
+      "truncates the message of the server before the missing permission",
       unauthorized("patch", "deployments", "apps", ` in the namespace "default"${" x".repeat(600)}`),
       `${`${request}x "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "default"${" x".repeat(600)}`.slice(0, 534)}…; requires permission to patch deployments.apps in namespace default`
     ]
   ]
-  test("that the controller does not declare the permission, unless it does", () => {
+  test("mentions that the controller does not declare the permission, unless it does", () => {
     const described = (error: ApiError.Forbidden, declared: boolean) =>
       Refusal.describe(error, ({ verb }) => declared && verb === "patch")
     const hint = ", and the controller does not declare it: add it to access"
@@ -49,7 +49,7 @@ describe("a refusal says", () => {
     expect(described(unauthorized("patch"), true)).not.toContain("declare")
     expect(described(refusal("exceeded quota"), false)).toEndWith("exceeded quota")
   })
-  test("a line in one line, without spaces around it, and cut to its length", () => {
+  test("has one trimmed line of limited length", () => {
     expect(Refusal.line(" a\n\t b ")).toBe("a b")
     expect(Refusal.line("a".repeat(10), 10)).toBe("a".repeat(10))
     expect(Refusal.line("a".repeat(11), 10)).toBe(`${"a".repeat(9)}…`)
@@ -58,12 +58,12 @@ describe("a refusal says", () => {
   for (const [sentence, error, text] of cases) test(sentence, () => expect(Refusal.describe(error)).toBe(text))
 })
 
-describe("a rejected object is described", () => {
+describe("The description of an Invalid error", () => {
   const start = 'The API server refuses PATCH /x: Deployment "a" is invalid: '
   const template = `{"spec":{"env":[{"value":"hunter2"},{"value":"${"x".repeat(5000)}"}]}}`
   const cases: ReadonlyArray<readonly [string, ApiError.Invalid, string]> = [
     [
-      "by the server's words",
+      "is the message of the server",
       rejected("spec.cpu", 'Invalid value: "1500m": must be less than or equal to cpu limit of 1'),
       `${start}spec.cpu: Invalid value: "1500m": must be less than or equal to cpu limit of 1`
     ],
@@ -113,14 +113,14 @@ describe("a rejected object is described", () => {
   ]
   for (const [how, error, text] of cases) test(how, () => expect(Refusal.describe(error)).toBe(text))
 
-  test("without a name or a field where the server names none, and by the message where it names no cause", () => {
+  test("omits a missing name or field, and uses the message without causes", () => {
     const { details, ...rest } = rejected("", "must be shorter")
     const described = (over: object) =>
       Refusal.describe(new ApiError.Invalid({ ...rest, details, message: "PATCH /x: is invalid", ...over } as never))
     expect(described({ details: { ...details, name: "" } })).toBe("The API server refuses PATCH /x: must be shorter")
     expect(described({ causes: [] })).toBe("The API server refuses PATCH /x: is invalid")
   })
-  test("and differs from a failed test of a JSON patch", () => {
+  test("does not apply to a failed test of a JSON patch", () => {
     const { causes, ...rest } = rejected("spec", "must be shorter")
     const of = (over: object) => Refusal.isRejection(new ApiError.Invalid({ ...rest, causes, ...over } as never))
     const message = "PATCH /x: the server rejected our request due to an error in our request"
@@ -130,7 +130,7 @@ describe("a rejected object is described", () => {
     expect(of({ causes: [], message })).toBe(false)
     expect(Refusal.isRejection(new Error("no"))).toBe(false)
   })
-  test("in at most 1024 characters, whatever the server says", () => {
+  test("has at most 1024 characters, for any message", () => {
     const adversarial = ['"'.repeat(1e6), "\\".repeat(1e6), `Invalid value: "${"\\".repeat(1e6)}`, "{".repeat(1e6)]
     for (const message of [...adversarial, `Invalid value: ${"a.".repeat(5e5)}`]) {
       const began = performance.now()

@@ -54,7 +54,7 @@ describe("Retry", () => {
     422: [false, false, false, false]
   }
   for (const [reaction, expected] of Object.entries(cases)) {
-    test(`${reaction}: ${["a get", "an apply", "a create", "a merge patch"].filter((_, i) => expected[i]).join(", ") || "nothing"} is sent again`, () => {
+    test(`${reaction}: ${["a get", "an apply", "a create", "a merge patch"].filter((_, i) => expected[i]).join(", ") || "nothing"} is retried`, () => {
       const again = [get, apply, create, mergePatch].map(
         (request) => Retry.next(request, errorOf(request, reaction), 1, 0, 0.5) !== undefined
       )
@@ -62,20 +62,20 @@ describe("Retry", () => {
     })
   }
 
-  test("delays grow by three, and are spread by half to both sides", () => {
+  test("triples its delays, with jitter of half in both directions", () => {
     const error = errorOf(get, "ECONNRESET")
     expect([1, 2, 3, 4].map((made) => Retry.next(get, error, made, 0, 0.5))).toEqual([100, 300, 900, 2700])
     expect([0, 1].map((random) => Retry.next(get, error, 1, 0, random))).toEqual([50, 150])
   })
 
-  test("gives up after the last attempt, and when the next one would begin too late", () => {
+  test("stops after the last attempt, or if the next one would start after the time limit", () => {
     const error = errorOf(get, "ECONNRESET")
     expect(Retry.next(get, error, Retry.attempts, 0, 0.5)).toBeUndefined()
     expect(Retry.next(get, error, 4, Retry.windowMillis - 2700, 0.5)).toBe(2700)
     expect(Retry.next(get, error, 4, Retry.windowMillis - 2699, 0.5)).toBeUndefined()
   })
 
-  test("waits at least as long as the server asks, but not for longer than a request may take", () => {
+  test("waits at least for retryAfter, within the time limit", () => {
     const asked = (seconds: number) => {
       const response = answer(429, "busy", { "retry-after": String(seconds) })
       return Retry.next(create, ApiError.fromResponse(create, response), 1, 0, 0.5)
@@ -84,7 +84,7 @@ describe("Retry", () => {
     expect(asked(30)).toBeUndefined()
   })
 
-  test("a request that is to be sent once is not sent again", () => {
+  test("does not repeat a request with once", () => {
     expect(Retry.next({ ...get, once: true }, errorOf(get, "ECONNREFUSED"), 1, 0, 0.5)).toBeUndefined()
   })
 
@@ -103,7 +103,7 @@ describe("Retry", () => {
       return { result: yield* Fiber.join(fiber), sentAt }
     }).pipe(Effect.withRandom(Random.fixed([0.5])))
 
-  effect("a request goes through as soon as the server is back", () =>
+  effect("continues as soon as the server is available", () =>
     Effect.gen(function* () {
       const { result, sentAt } = yield* run(create, ["ECONNREFUSED", "ECONNREFUSED", answer(201, "made")])
       expect(result).toMatchObject({ _tag: "Right", right: { body: "made" } })
@@ -111,7 +111,7 @@ describe("Retry", () => {
     })
   )
 
-  effect("a server that stays away is the caller's to wait for, after five attempts in four seconds", () =>
+  effect("stops after five attempts in four seconds if the server stays unavailable", () =>
     Effect.gen(function* () {
       const { result, sentAt } = yield* run(get, [])
       expect(result).toMatchObject({ _tag: "Left", left: { _tag: "Transport", outcome: "unsent" } })
@@ -120,7 +120,7 @@ describe("Retry", () => {
   )
 
   for (const [way, millis] of WallClock.ways) {
-    effect(`gives up in time although the machine's time is set ${way} by an hour meanwhile`, () =>
+    effect(`keeps its time limit if the wall clock is set ${way} by an hour`, () =>
       Effect.gen(function* () {
         const wall = yield* WallClock.make
         let sent = 0
@@ -144,7 +144,7 @@ describe("Retry", () => {
     )
   }
 
-  effect("a create whose answer is lost is not sent twice, and its outcome is unknown", () =>
+  effect("does not repeat a create whose answer is lost, and the outcome is unknown", () =>
     Effect.gen(function* () {
       const { result, sentAt } = yield* run(create, ["ECONNRESET"])
       expect(result).toMatchObject({ _tag: "Left", left: { code: "ECONNRESET", outcome: "unknown" } })
@@ -152,7 +152,7 @@ describe("Retry", () => {
     })
   )
 
-  effect("an apply whose answer is lost is sent again", () =>
+  effect("repeats an apply whose answer is lost", () =>
     Effect.gen(function* () {
       const { result, sentAt } = yield* run(apply, ["ECONNRESET", answer(200, "applied")])
       expect(result._tag).toBe("Right")

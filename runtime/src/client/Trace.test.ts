@@ -78,8 +78,8 @@ const run = (
 
 const ok = () => answer(200, configMap("b"))
 
-describe("Trace", () => {
-  effect("outside of a span, a request makes none and carries no ids", () =>
+describe("The trace of a request", () => {
+  effect("is empty outside of a span, and no ids are sent", () =>
     Effect.gen(function* () {
       const { headers, spans } = yield* run(ok, get)
       expect(spans).toEqual([])
@@ -88,7 +88,7 @@ describe("Trace", () => {
     })
   )
 
-  effect("inside of one, it is a CLIENT span named by the URL's template", () =>
+  effect("is a CLIENT span in the current span, named by the URL template", () =>
     Effect.gen(function* () {
       const { spans } = yield* run(ok, Effect.withSpan(get, "reconcile"))
       expect(spans).toHaveLength(2)
@@ -109,7 +109,7 @@ describe("Trace", () => {
     })
   )
 
-  effect("the server is told the span, and numbered ids for its audit log", () =>
+  effect("is sent to the server, with numbered audit ids", () =>
     Effect.gen(function* () {
       const { headers } = yield* run(ok, Effect.withSpan(Effect.zip(get, get), "reconcile"))
       const trace = "a".repeat(32)
@@ -123,7 +123,7 @@ describe("Trace", () => {
     })
   )
 
-  effect("a request that is sent again is one span, which says how often", () =>
+  effect("is one span for all attempts, with their number", () =>
     Effect.gen(function* () {
       const { headers, spans } = yield* run(
         (request, sent) => (sent < 3 ? disconnect(request, "ECONNRESET") : ok()),
@@ -135,7 +135,7 @@ describe("Trace", () => {
     })
   )
 
-  effect("a failure is on the span, with the server's code when there is one", () =>
+  effect("has the type of an error, and the status code if there is one", () =>
     Effect.gen(function* () {
       const answered = yield* run(() => failure(403, "Forbidden"), Effect.withSpan(get, "reconcile"))
       expect(answered.spans[1]).toMatchObject({
@@ -148,7 +148,7 @@ describe("Trace", () => {
     })
   )
 
-  effect("a parent from elsewhere counts as a span, a disabled tracer as none", () =>
+  effect("accepts an external parent, and ignores a disabled tracer", () =>
     Effect.gen(function* () {
       const external = Tracer.externalSpan({ traceId: "b".repeat(32), spanId: "c".repeat(16) })
       const { headers } = yield* run(ok, Effect.provide(get, Context.make(Tracer.ParentSpan, external)))
@@ -160,7 +160,7 @@ describe("Trace", () => {
   )
 })
 
-describe("the ledger of a reconcile", () => {
+describe("The exchanges of a reconcile", () => {
   /** The ledger entries of requests with these responses, in order. */
   const entries = (answers: ReadonlyArray<Scripted.Reaction>, body: Effect.Effect<unknown, unknown, Client.Client>) =>
     Effect.gen(function* () {
@@ -181,12 +181,16 @@ describe("the ledger of a reconcile", () => {
   const remove = Client.delete(ConfigMap, key)
 
   const rows: ReadonlyArray<readonly [what: string, entry: ManagedFieldsEntry, own: boolean]> = [
-    ["the one that its manager made a moment ago", { manager: "m", time: "2026-11-23T09:00:08Z" }, true],
-    ["none that its manager did not make", { manager: "m", time: "2026-11-23T09:00:07Z" }, false],
-    ["one of which the answer does not say", { manager: "other", time: "2026-11-23T09:00:07Z" }, true]
+    [
+      "the version that its manager wrote at the time of the answer",
+      { manager: "m", time: "2026-11-23T09:00:08Z" },
+      true
+    ],
+    ["no version that its manager wrote earlier", { manager: "m", time: "2026-11-23T09:00:07Z" }, false],
+    ["a version if the answer does not contain its manager", { manager: "other", time: "2026-11-23T09:00:07Z" }, true]
   ]
   for (const [what, entry, own] of rows) {
-    effect(`counts ${what} as a version of its own`, () =>
+    effect(`count ${what} as an own write`, () =>
       Effect.gen(function* () {
         const ledger = new Ledger()
         const object = made("8")
@@ -199,7 +203,7 @@ describe("the ledger of a reconcile", () => {
     )
   }
 
-  effect("has every request with what came of it, repetitions counted, traced or not", () =>
+  effect("contain each request with its result and its retries, with and without a trace", () =>
     Effect.gen(function* () {
       const ledger = new Ledger()
       const body = Effect.ignore(Effect.zip(get, remove)).pipe(Effect.provideService(Exchanges, ledger))
@@ -225,16 +229,16 @@ describe("the ledger of a reconcile", () => {
     readonly [string, Scripted.Reaction, Effect.Effect<unknown, unknown, Client.Client>, object | undefined]
   > = [
     [
-      "a write that made something",
+      "a creation",
       answer(201, made("8")),
       apply(),
       { verb: "apply", fieldManager: "m", before: undefined, after: "8", changed: true }
     ],
-    ["one that changed something", answer(200, made("8")), apply("7"), { before: "7", after: "8", changed: true }],
-    ["one that changed nothing", answer(200, made("7")), apply("7"), { before: "7", after: "7", changed: false }],
-    ["one of which that is not known", answer(200, made("8")), apply(), { after: "8", changed: undefined }],
+    ["a write that changed the object", answer(200, made("8")), apply("7"), { before: "7", after: "8", changed: true }],
+    ["a write without a change", answer(200, made("7")), apply("7"), { before: "7", after: "7", changed: false }],
+    ["a write with an unknown effect", answer(200, made("8")), apply(), { after: "8", changed: undefined }],
     [
-      "a replacement, which says itself what it found",
+      "a replacement, with the version that it states",
       answer(200, made("8")),
       Client.replace(ConfigMap, made("7")),
       { verb: "update", before: "7", after: "8", changed: true }
@@ -246,27 +250,27 @@ describe("the ledger of a reconcile", () => {
       { verb: "delete", kind: "ConfigMap", after: undefined, changed: true }
     ],
     [
-      "a deletion of what is going already",
+      "a deletion of an object that is being deleted",
       answer(200, made("7")),
       Client.delete(ConfigMap, key, { resourceVersion: "7" }),
       { verb: "delete", before: "7", after: "7", changed: false }
     ],
     [
-      "a deletion of many, of which nobody knows how many there were",
+      "a deletion of a collection, with an unknown number of objects",
       answer(200, { kind: "Status", status: "Success" }),
       Effect.flatMap(Client.Client, (client) => client.deleteAll(ConfigMap, { namespace: "a" })),
       { verb: "deletecollection", changed: undefined }
     ],
-    ["a write that failed, as none", failure(409, "Conflict"), apply("7"), undefined],
+    ["no write for a failed one", failure(409, "Conflict"), apply("7"), undefined],
     [
-      "a dry run, as none",
+      "no write for a dry run",
       answer(201, made("8")),
       Client.apply(ConfigMap, { metadata: { namespace: "a", name: "b" } }, { dryRun: true }),
       undefined
     ]
   ]
   for (const [what, answered, body, write] of table) {
-    effect(`knows ${what}, and so does its span`, () =>
+    effect(`contain ${what}, and so does the span`, () =>
       Effect.gen(function* () {
         const { all, spans } = yield* entries([answered], body)
         expect(all).toHaveLength(1)
@@ -280,7 +284,7 @@ describe("the ledger of a reconcile", () => {
     )
   }
 
-  effect("is told by its first requests when there are very many", () =>
+  effect("are limited to the first requests", () =>
     Effect.gen(function* () {
       const answers = Array.from({ length: most + 5 }, ok)
       const { all } = yield* entries(answers, Effect.replicateEffect(get, most + 5))
@@ -289,29 +293,27 @@ describe("the ledger of a reconcile", () => {
     })
   )
 
-  effect(
-    "tells a write after very many reads and dry runs, reads after very many writes, and how many there were",
-    () =>
-      Effect.gen(function* () {
-        const many = most + 44
-        const dry = Client.apply(
-          ConfigMap,
-          { metadata: { namespace: "a", name: "b" } },
-          { fieldManager: "m", dryRun: true }
-        )
-        const told = (...parts: ReadonlyArray<Effect.Effect<unknown, unknown, Client.Client>>) =>
-          Effect.gen(function* () {
-            const ledger = new Ledger()
-            const body = Effect.all(parts, { discard: true }).pipe(Effect.provideService(Exchanges, ledger))
-            yield* run(() => answer(200, made("8")), Effect.ignore(body))
-            return ledger
-          })
-        const last = yield* told(Effect.replicateEffect(get, most), Effect.replicateEffect(dry, 44), apply("7"))
-        expect(last.all().at(-1)).toMatchObject({ request: { method: "PATCH" }, write: { changed: true, after: "8" } })
-        expect([last.all().length, last.count()]).toEqual([most + 1, many + 1])
-        const first = yield* told(Effect.replicateEffect(apply("7"), many), get)
-        expect(first.all().at(-1)?.request.method).toBe("GET")
-        expect([first.all().length, first.count()]).toEqual([most + 1, many + 1])
-      })
+  effect("keep a late write after many reads, drop reads after many writes, and count all of them", () =>
+    Effect.gen(function* () {
+      const many = most + 44
+      const dry = Client.apply(
+        ConfigMap,
+        { metadata: { namespace: "a", name: "b" } },
+        { fieldManager: "m", dryRun: true }
+      )
+      const ledgerOf = (...parts: ReadonlyArray<Effect.Effect<unknown, unknown, Client.Client>>) =>
+        Effect.gen(function* () {
+          const ledger = new Ledger()
+          const body = Effect.all(parts, { discard: true }).pipe(Effect.provideService(Exchanges, ledger))
+          yield* run(() => answer(200, made("8")), Effect.ignore(body))
+          return ledger
+        })
+      const last = yield* ledgerOf(Effect.replicateEffect(get, most), Effect.replicateEffect(dry, 44), apply("7"))
+      expect(last.all().at(-1)).toMatchObject({ request: { method: "PATCH" }, write: { changed: true, after: "8" } })
+      expect([last.all().length, last.count()]).toEqual([most + 1, many + 1])
+      const first = yield* ledgerOf(Effect.replicateEffect(apply("7"), many), get)
+      expect(first.all().at(-1)?.request.method).toBe("GET")
+      expect([first.all().length, first.count()]).toEqual([most + 1, many + 1])
+    })
   )
 })

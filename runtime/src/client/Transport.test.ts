@@ -80,7 +80,7 @@ const http2Server = (authority: Certificates.Authority) =>
   })
 
 describe("Transport", () => {
-  live("carries a request over plain HTTP, and gives whatever is answered", () =>
+  live("sends a request over plain HTTP, and returns any answer", () =>
     Effect.gen(function* () {
       const server = yield* serve({
         fetch: async (request) =>
@@ -97,7 +97,7 @@ describe("Transport", () => {
     })
   )
 
-  live("speaks HTTP/2 over TLS, with the client's certificate", () =>
+  live("uses HTTP/2 over TLS with the client certificate", () =>
     Effect.gen(function* () {
       const authority = yield* Certificates.authority
       const client = yield* authority.client("jane", [])
@@ -109,7 +109,7 @@ describe("Transport", () => {
     })
   )
 
-  live("uses a certificate that was rotated, on a new connection", () =>
+  live("uses a rotated certificate on a new connection", () =>
     Effect.gen(function* () {
       const authority = yield* Certificates.authority
       const server = yield* http2Server(authority)
@@ -132,7 +132,7 @@ describe("Transport", () => {
     })
   )
 
-  live("goes on with HTTP/1.1 where the server has no HTTP/2", () =>
+  live("falls back to HTTP/1.1", () =>
     Effect.gen(function* () {
       const authority = yield* Certificates.authority
       const server = yield* serve({ tls: yield* authority.server(ip), fetch: () => new Response("ok") })
@@ -148,7 +148,7 @@ describe("Transport", () => {
     })
   )
 
-  live("says what is wrong with a server that it does not trust, and that retrying is useless", () =>
+  live("reports why it does not trust a server, as a permanent error", () =>
     Effect.gen(function* () {
       const authority = yield* Certificates.authority
       const stranger = yield* Certificates.authority
@@ -169,7 +169,7 @@ describe("Transport", () => {
     })
   )
 
-  live("verifies a server whatever NODE_TLS_REJECT_UNAUTHORIZED says", () =>
+  live("verifies the certificate of a server even with NODE_TLS_REJECT_UNAUTHORIZED=0", () =>
     Effect.gen(function* () {
       const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
       yield* Effect.acquireRelease(
@@ -203,7 +203,7 @@ describe("Transport", () => {
     })
   )
 
-  live("a server that is not there was not sent anything", () =>
+  live("reports a refused connection as unsent", () =>
     Effect.gen(function* () {
       const gone = yield* Effect.scoped(Effect.map(serve({ fetch: () => new Response() }), (server) => server.port))
       const transport = yield* connect(Cluster.make({ server: `http://127.0.0.1:${gone}` }))
@@ -216,7 +216,7 @@ describe("Transport", () => {
     })
   )
 
-  live("a connection that breaks after the request leaves its outcome unknown", () =>
+  live("reports an unknown outcome if the connection breaks after the request", () =>
     Effect.gen(function* () {
       const listener = yield* Effect.acquireRelease(
         Effect.sync(() =>
@@ -232,7 +232,7 @@ describe("Transport", () => {
     })
   )
 
-  live("interrupting a request, aborting it, and closing the scope of a stream end it at the server", () =>
+  live("closes a request at the server when it is interrupted, aborted or its scope closes", () =>
     Effect.gen(function* () {
       let arrived = yield* Deferred.make<void>()
       let left = yield* Deferred.make<void>()
@@ -280,7 +280,7 @@ describe("Transport", () => {
   )
 
   for (const way of ["send", "open"] as const) {
-    live(`${way} gives a redirect as its answer, and asks nothing of the server that the redirect names`, () =>
+    live(`returns a redirect to ${way}, and does not follow it`, () =>
       Effect.gen(function* () {
         const seen: Array<string | null> = []
         const other = yield* serve({
@@ -299,7 +299,7 @@ describe("Transport", () => {
     )
   }
 
-  live("a stream gives bytes as they come, and undefined at its end", () =>
+  live("returns the bytes of a stream as they arrive, and undefined at its end", () =>
     Effect.gen(function* () {
       const server = yield* serve({
         fetch: () =>
@@ -325,7 +325,7 @@ describe("Transport", () => {
     })
   )
 
-  live("credentials that the server refuses are renewed, and the request is made once more if they changed", () =>
+  live("renews rejected credentials, and repeats the request once if they changed", () =>
     Effect.gen(function* () {
       const seen: Array<string | null> = []
       const server = yield* serve({
@@ -351,7 +351,7 @@ describe("Transport", () => {
     })
   )
 
-  live("a watch that is opened again with new credentials ends the answer that refused the old ones", () =>
+  live("closes the rejected answer when it opens a watch again with new credentials", () =>
     Effect.gen(function* () {
       const ended = Promise.withResolvers<void>()
       const server = yield* serve({
@@ -376,7 +376,7 @@ describe("Transport", () => {
     })
   )
 
-  live("a server with a certificate of a new authority is known as soon as the credentials name that one", () =>
+  live("accepts a server with a new CA as soon as the credentials contain it", () =>
     Effect.gen(function* () {
       const [before, after] = [yield* Certificates.authority, yield* Certificates.authority]
       const server = yield* serve({ tls: yield* after.server(ip), fetch: () => new Response("ok") })
@@ -396,7 +396,7 @@ describe("Transport", () => {
     })
   )
 
-  live("a write whose leadership ended while credentials were read is not sent, a read is", () =>
+  live("does not send a write whose leadership ended while credentials were read", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const server = yield* serve({
@@ -420,7 +420,7 @@ describe("Transport", () => {
     })
   )
 
-  live("a proxy that is down, or refuses, is named without its password, and so is what to do", () =>
+  live("reports a proxy that is down or rejects the request, with advice and without its password", () =>
     Effect.gen(function* () {
       const answer = (status: string) =>
         Effect.acquireRelease(
@@ -459,7 +459,7 @@ describe("Transport", () => {
     })
   )
 
-  live("an abort ends what waits in memory, also where nothing may be interrupted", () =>
+  live("ends an aborted request that waits in memory, even in an uninterruptible fiber", () =>
     Effect.gen(function* () {
       const abort = new AbortController()
       const waiting = yield* Effect.fork(
@@ -473,7 +473,7 @@ describe("Transport", () => {
     })
   )
 
-  live("goes through the proxy of the environment or the kubeconfig, but reaches loopback directly", () =>
+  live("uses the proxy of the environment or the kubeconfig, except for loopback", () =>
     Effect.gen(function* () {
       const server = yield* serve({ fetch: () => new Response("server") })
       const proxy = yield* serve({ fetch: (request) => new Response(`proxy for ${request.url}`) })
@@ -508,7 +508,7 @@ describe("Transport", () => {
     })
   )
 
-  effect("a request does not wait longer for credentials than it has time; reading them goes on", () =>
+  effect("limits the wait for credentials to the timeout of the request, and continues to read them", () =>
     Effect.gen(function* () {
       const read: Array<string> = []
       const reading = (what: string) =>
@@ -541,7 +541,7 @@ describe("Transport", () => {
     })
   )
 
-  live("a TLS connection that breaks after a write was sent leaves its outcome unknown", () =>
+  live("reports an unknown outcome if a TLS connection breaks after a write", () =>
     Effect.gen(function* () {
       const authority = yield* Certificates.authority
       const { certificate: cert, key } = yield* authority.server(ip)
@@ -576,7 +576,7 @@ describe("Transport", () => {
     })
   )
 
-  live("a request without credentials is not sent, and says why", () =>
+  live("fails without credentials, with the reason", () =>
     Effect.gen(function* () {
       const error = new Cluster.CredentialsError({ message: "token file t does not exist" })
       const transport = yield* connect({

@@ -69,19 +69,19 @@ const parse = (chunks: ReadonlyArray<Uint8Array>): ReadonlyArray<Watch.Event> =>
 describe("Watch parsing", () => {
   const bytes = new TextEncoder().encode(stream)
 
-  test("one chunk with everything gives every event", () => {
+  test("one chunk returns all events", () => {
     const parsed = parse([bytes])
     expect<ReadonlyArray<unknown>>(parsed).toEqual(events)
     expect(JSON.stringify(parsed)).not.toContain("managedFields")
   })
 
-  test("cut at any one place, the bytes give the same events", () => {
+  test("any single split returns the same events", () => {
     for (let i = 0; i <= bytes.length; i++) {
       expect<ReadonlyArray<unknown>>(parse([bytes.slice(0, i), bytes.slice(i)])).toEqual(events)
     }
   })
 
-  test("cut at any places, down to single bytes, they give the same events", () => {
+  test("any splits, down to single bytes, return the same events", () => {
     expect<ReadonlyArray<unknown>>(parse(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(events)
     const place = FastCheck.nat(bytes.length)
     // Two cuts close to each other give a chunk of zero to two bytes.
@@ -102,7 +102,7 @@ describe("Watch parsing", () => {
     )
   })
 
-  test("a line that is not JSON ends it: what came before is given, then nothing more, and the line is not quoted", () => {
+  test("a line that is not JSON ends the watch with an error that does not quote the line", () => {
     const parser = Watch.parser(request)
     const given = parser.push(new TextEncoder().encode(`${bookmark("8")}{"data":{"password":\n${bookmark("9")}`))
     expect(given).toHaveLength(1)
@@ -124,7 +124,7 @@ describe("Watch parsing", () => {
     expect([parser.skipped(), parser.skipped(), parser.failure()]).toEqual([what, undefined, undefined])
   })
 
-  test("an ERROR that is no Status is a server error", () => {
+  test("an ERROR without a Status is a server error", () => {
     expect(parse([new TextEncoder().encode(frame("ERROR", {}))])).toMatchObject([
       { type: "ERROR", error: { _tag: "ServerError" } }
     ])
@@ -134,7 +134,7 @@ describe("Watch parsing", () => {
 const open = (options: Parameters<typeof Client.watch>[1] = {}) => Client.watch(ConfigMap, options)
 
 describe("Watch", () => {
-  effect("gives all events of a chunk at once, and waits for the rest of a line", () =>
+  effect("returns all events of a chunk at once, and waits for the rest of a line", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make(() => "silence")
       yield* Effect.gen(function* () {
@@ -148,7 +148,7 @@ describe("Watch", () => {
     })
   )
 
-  effect("a clean end of the stream is Ended, also inside a line", () =>
+  effect("ends with Ended if the server closes the stream, even within a line", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make(() => "silence")
       yield* Effect.gen(function* () {
@@ -182,7 +182,7 @@ describe("Watch", () => {
       return yield* Fiber.join(fiber)
     })
 
-  effect("150 seconds without a line are Idle where the server sends bookmarks, and end the request", () =>
+  effect("ends with Idle after 150 seconds without a line if the server sends bookmarks", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make(() => "silence")
       yield* Effect.gen(function* () {
@@ -200,7 +200,7 @@ describe("Watch", () => {
   )
 
   effect(
-    "a server without bookmarks loses one watch, and may then be silent until 30 seconds after the end of a watch",
+    "of a server without bookmarks ends once, and later watches may be silent until 30 seconds after their end",
     () =>
       Effect.gen(function* () {
         const server = yield* Scripted.make(() => "silence")
@@ -214,7 +214,7 @@ describe("Watch", () => {
       })
   )
 
-  effect("an event of an unknown type is skipped, with one line of the log for each connection", () => {
+  effect("skips events of an unknown type, with one line in the log per connection", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
       const server = yield* Scripted.make(() => "silence")
@@ -229,7 +229,7 @@ describe("Watch", () => {
     }).pipe(Effect.provide(capture(lines)))
   })
 
-  effect("a bookmark, or an empty line, keeps a silent watch open", () =>
+  effect("stays open with a bookmark or an empty line", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make(() => "silence")
       yield* Effect.gen(function* () {
@@ -246,7 +246,7 @@ describe("Watch", () => {
   )
 
   for (const [way, millis] of WallClock.ways) {
-    effect(`the machine's time that is set ${way} by an hour does not change how long silence is borne`, () =>
+    effect(`measures silence independent of a wall clock that is set ${way} by an hour`, () =>
       Effect.gen(function* () {
         const server = yield* Scripted.make(() => "silence")
         const wall = yield* WallClock.make
@@ -267,7 +267,7 @@ describe("Watch", () => {
     )
   }
 
-  effect("the pauses of a reader that is busy are not the server's silence", () =>
+  effect("does not count the pauses of a busy reader as silence", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make(() => "silence")
       yield* Effect.gen(function* () {
@@ -281,7 +281,7 @@ describe("Watch", () => {
     })
   )
 
-  effect("closing the scope ends the request", () =>
+  effect("closes its request with its scope", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make(() => "silence")
       yield* Effect.scoped(open()).pipe(
@@ -291,7 +291,7 @@ describe("Watch", () => {
     })
   )
 
-  effect("a refusal is the error it stands for, and not sent again", () =>
+  effect("fails with the error of a rejection, and is not retried", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make(() => "silence", failure(403, "Forbidden"))
       const error = yield* Effect.flip(open()).pipe(Effect.provide(Scripted.client(server)))
@@ -300,7 +300,7 @@ describe("Watch", () => {
     })
   )
 
-  effect("headers that do not come within 30 seconds are a Transport error; events may take any time", () =>
+  effect("fails with a Transport error if the headers take 30 seconds; events may take any time", () =>
     Effect.gen(function* () {
       const silent = yield* Scripted.make(() => "silence", "silence")
       const fiber = yield* Effect.fork(Effect.flip(Effect.scoped(open())).pipe(Effect.provide(Scripted.client(silent))))
@@ -328,7 +328,7 @@ describe("Watch", () => {
       }))[0]
     })
 
-  effect("the initial state is asked for in one stream, compressed", () =>
+  effect("requests the initial state in one stream, with compression", () =>
     Effect.gen(function* () {
       expect(yield* query({ initialEvents: true, labelSelector: "a=b", timeoutSeconds: 300 })).toEqual({
         encoding: "gzip",
@@ -344,7 +344,7 @@ describe("Watch", () => {
     })
   )
 
-  effect("a watch is resumed from a resourceVersion, for five to ten minutes at random", () =>
+  effect("resumes from a resourceVersion, for five to ten minutes at random", () =>
     Effect.gen(function* () {
       const queries = yield* Effect.all(Array.from({ length: 20 }, () => query({ resourceVersion: "7" })))
       const seconds = queries.map((each) => Number(each?.query.timeoutSeconds))

@@ -141,7 +141,7 @@ describe("the page of log levels", () => {
     ["?level=debug&for=25h", 'for: invalid duration: "25h" (must be at most 24h)'],
     ["?level=debug&form=10m", "unknown parameter: form (must be one of level, controller, for)"]
   ] as const) {
-    effect(`rejects ${query || "an empty query"}, says why, and changes nothing`, () =>
+    effect(`rejects ${query || "an empty query"} with the reason, and changes nothing`, () =>
       Effect.gen(function* () {
         const { ask } = yield* world()
         expect(yield* ask("PUT", query)).toEqual({ status: 400, body: message })

@@ -161,13 +161,13 @@ describe("An error has one line of the response, and what to do", () => {
 
   live("from a manager that answers in JSON", () =>
     Effect.gen(function* () {
-      const said = (body: string) =>
+      const outputOf = (body: string) =>
         Effect.map(
           ask(() => new Response(body, { status: 400 }), "-o", "json"),
           ({ error }) => error
         )
-      expect(yield* said('{"error":"no such kind"}')).toBe("no such kind")
-      for (const body of ['{"error":3}', "3", "null", "{"]) expect(yield* said(body)).toBe(body)
+      expect(yield* outputOf('{"error":"no such kind"}')).toBe("no such kind")
+      for (const body of ['{"error":3}', "3", "null", "{"]) expect(yield* outputOf(body)).toBe(body)
     })
   )
 

@@ -80,8 +80,8 @@ export const verb = (program: Verb.Named) =>
         const query = { ...object.right, namespace, output, ...(controller !== undefined && { controller }) }
         const answer = yield* Asking.ask(program.name, settings, "/why", query)
         // An error has the format of the answer: in JSON, the line is a field.
-        const said = answer.status === 400 && output === "json" ? { ...answer, body: errorIn(answer.body) } : answer
-        yield* Console.log(Text.printable(yield* Asking.textOf(program.name, probeAddress.origin, "/why", said)))
+        const shown = answer.status === 400 && output === "json" ? { ...answer, body: errorIn(answer.body) } : answer
+        yield* Console.log(Text.printable(yield* Asking.textOf(program.name, probeAddress.origin, "/why", shown)))
       })
   })
 

@@ -30,32 +30,32 @@ const Blind = CustomResource.make({ group: "example.com", version: "v1", kind: "
 const finalizer = { name: "example.com/clean", cleanup: () => Effect.void }
 const events = "events.events.k8s.io: create patch"
 
-describe("a controller's rights", () => {
+describe("The permissions of a controller", () => {
   const cases: ReadonlyArray<
     readonly [string, { readonly access: ReadonlyArray<Access.Access> }, ReadonlyArray<string>]
   > = [
     [
-      "of a custom kind alone: to follow it, to write its status, and to look who else does",
+      "of a custom kind: list and watch it, write its status, and get its managers",
       Controller.make("it", { for: Widget, reconcile }),
       ["widgets.example.com: list watch get", "widgets.example.com/status: patch", events]
     ],
     [
-      "of a kind without a status: not to write any",
+      "of a kind without a status: no status writes",
       Controller.make("it", { for: Blind, reconcile }),
       ["blinds.example.com: list watch", events]
     ],
     [
-      "of a built-in kind: not to write its status, which is its own controllers'",
+      "of a built-in kind: no status writes, because its own controllers write the status",
       Controller.make("it", { for: Deployment, reconcile }),
       ["deployments.apps: list watch", events]
     ],
     [
-      "of a cluster-scoped kind: to tell of it in namespace default",
+      "of a cluster-scoped kind: Events in namespace default",
       Controller.make("it", { for: Namespace, reconcile }),
       ["namespaces: list watch", "events.events.k8s.io in default: create patch"]
     ],
     [
-      "with children: to make them, and to look at their owner past the cache",
+      "with children: apply them, and get their owner without the cache",
       Controller.make("it", { for: Blind, owns: [Deployment, Service], reconcile }),
       [
         "blinds.example.com: list watch get",
@@ -65,17 +65,17 @@ describe("a controller's rights", () => {
       ]
     ],
     [
-      "with a finalizer: to patch its kind",
+      "with a finalizer: patch its kind",
       Controller.make("it", { for: Blind, finalizer, reconcile }),
       ["blinds.example.com: list watch patch", events]
     ],
     [
-      "with somebody's old finalizers: to patch its kind",
+      "with inherited finalizers: patch its kind",
       Controller.make("it", { for: Blind, inheritedFinalizers: ["example.com/old"], reconcile }),
       ["blinds.example.com: list watch patch", events]
     ],
     [
-      "that watches other kinds: to follow them",
+      "with watches of other kinds: list and watch them",
       Controller.make("it", {
         for: Blind,
         watches: [Trigger.on(Pod, { map: () => [] }), Trigger.onMetadata(ConfigMap, { map: () => [] })],
@@ -84,7 +84,7 @@ describe("a controller's rights", () => {
       ["blinds.example.com: list watch", "pods: list watch", "configmaps: list watch", events]
     ],
     [
-      "that says more: that too",
+      "with access: the declared permissions",
       Controller.make("it", {
         for: Blind,
         access: [
@@ -110,7 +110,7 @@ describe("a controller's rights", () => {
     test(sentence, () => expect(summary(access)).toEqual(expected))
   }
 
-  test("can't be restricted to names where a request has none", () => {
+  test("cannot be restricted to names for verbs without a name", () => {
     for (const verb of ["create", "deletecollection"] as const) {
       expect(() => Access.of(Secret, ["get", verb], { names: ["one"] })).toThrow(
         `${verb} of secrets can't be restricted to names`
@@ -118,7 +118,7 @@ describe("a controller's rights", () => {
     }
   })
 
-  test("may have a verb of a server of its own, and no wildcard", () => {
+  test("may have a custom verb, but no wildcard", () => {
     expect(Access.of(Secret, [Access.verb("publish")]).verbs.map(String)).toEqual(["publish"])
     for (const name of ["*", "", "Publish", "a b"]) {
       expect(() => Access.verb(name)).toThrow(`invalid verb: "${name}" (`)
@@ -126,7 +126,7 @@ describe("a controller's rights", () => {
   })
 })
 
-test("a permission is declared by its group, its resource and its verb", () => {
+test("Access.declares compares the group, the resource and the verb", () => {
   const declared = [Access.of(Deployment, ["get", "list"]), Access.of(Pod, ["get"], { subresource: "log" })]
   const permission = (group: string, resource: string, verb: string) =>
     Access.declares(declared, { group, resource, verb, namespace: undefined })
@@ -140,7 +140,7 @@ test("a permission is declared by its group, its resource and its verb", () => {
   expect(permission("rbac.authorization.k8s.io", "roles", "escalate")).toBe(true)
 })
 
-test("each name of a permission stands for its verbs", () => {
+test("Each function of Access has its verbs", () => {
   const { apply, create, get, list, patch, update, use, watch } = Access
   const verbsOf = (each: (resource: typeof Secret) => Access.Access) => each(Secret).verbs.map(String)
   expect([get, list, watch, create, update, patch, Access.delete, use].flatMap(verbsOf)).toEqual([

@@ -15,29 +15,29 @@ import * as Result from "./Result.ts"
 import { TerminalError } from "./TerminalError.ts"
 import { capture, unreachable } from "./World.fixture.ts"
 
-describe("the outcome", () => {
+describe("The outcome", () => {
   const terminal = new TerminalError({ message: "never" })
   const stopped = Cause.interrupt(FiberId.none)
   const elsewhere = Disconnect.make({ method: "GET", path: "/" }, "https://other.test", "ECONNREFUSED")
   const heldBack = fenced({ method: "PATCH", path: "/x" }, "too late")
   const table: ReadonlyArray<readonly [string, Exit.Exit<Result.Result, unknown>, Outcome["_tag"]]> = [
-    ["of success is what it asks for: done", Exit.succeed(Result.done), "Done"],
-    ["of success is what it asks for: requeue", Exit.succeed(Result.requeue), "Requeue"],
-    ["of success is what it asks for: requeueAfter", Exit.succeed(Result.requeueAfter("1 second")), "RequeueAfter"],
+    ["of a result is the result: done", Exit.succeed(Result.done), "Done"],
+    ["of a result is the result: requeue", Exit.succeed(Result.requeue), "Requeue"],
+    ["of a result is the result: requeueAfter", Exit.succeed(Result.requeueAfter("1 second")), "RequeueAfter"],
     ["of a failure is Failed", Exit.fail("no luck"), "Failed"],
     ["of a TerminalError is Terminal", Exit.fail(terminal), "Terminal"],
     ["of a Transport error is Unreachable", Exit.fail(unreachable), "Unreachable"],
     ["of a Transport error of another server is Failed", Exit.fail(elsewhere), "Failed"],
     ["of a defect is Failed", Exit.die("boom"), "Failed"],
     ["of an interruption from outside is Interrupted", Exit.failCause(stopped), "Interrupted"],
-    ["of a write that was held back, as the leadership had ended, is Interrupted", Exit.fail(heldBack), "Interrupted"],
+    ["of a fenced write after the end of the leadership is Interrupted", Exit.fail(heldBack), "Interrupted"],
     [
-      "is the failure's, though a finalizer died after it",
+      "is that of the failure, even if a finalizer died after it",
       Exit.failCause(Cause.sequential(Cause.fail(terminal), Cause.die("boom"))),
       "Terminal"
     ],
     [
-      "is the failure's, though what ran beside it was interrupted",
+      "is that of the failure, even if concurrent fibers were interrupted",
       Exit.failCause(Cause.parallel(stopped, Cause.fail(unreachable))),
       "Unreachable"
     ]
@@ -45,13 +45,13 @@ describe("the outcome", () => {
   for (const [name, exit, tag] of table) {
     test(name, () => expect(outcomeOf(exit, { interrupted: true, server: "memory" })._tag).toBe(tag))
   }
-  test("of an interruption that did not come from outside is Failed", () => {
+  test("of an interruption from within is Failed", () => {
     expect(outcomeOf(Exit.failCause(stopped), { interrupted: false, server: "memory" })).toMatchObject({
       _tag: "Failed",
       defect: true
     })
   })
-  test("tells a defect from a failure", () => {
+  test("distinguishes a defect from a failure", () => {
     expect(outcomeOf(Exit.die("boom"), { interrupted: false, server: "memory" })).toMatchObject({
       defect: true,
       error: "boom"
@@ -63,7 +63,7 @@ describe("the outcome", () => {
   })
 })
 
-describe("an error in one line", () => {
+describe("The line of an error", () => {
   for (const [error, line] of [
     [new Error("boom"), "boom"],
     [new TypeError(), "TypeError"],
@@ -76,7 +76,7 @@ describe("an error in one line", () => {
   }
 })
 
-describe("the line of an attempt", () => {
+describe("The log line of an attempt", () => {
   const attempt = (outcome: Outcome, next: Next = { _tag: "Wait" }): Attempt => Fixture.attempt({ outcome, next })
   const failed = (defect: boolean) => Outcome.Failed({ cause: Cause.die("boom"), error: new Error("boom"), defect })
   const conflict = fromStatus({ method: "PATCH", path: "/x" }, { kind: "Status", message: "modified" }, 409)
@@ -115,8 +115,8 @@ describe("the line of an attempt", () => {
   }
 })
 
-describe("the log line of an attempt that is traced", () => {
-  effect("leads to its trace, and no other says that it does", () =>
+describe("The log line of a traced attempt", () => {
+  effect("has the ids of its trace, which other lines do not have", () =>
     Effect.gen(function* () {
       const annotations: Array<Record<string, unknown>> = []
       const logger = Logger.make((line) => {

@@ -13,7 +13,7 @@ import { run, Widget, widget, withWorld } from "./World.fixture.ts"
 
 const reconcile = () => Effect.succeed(Result.done)
 
-describe("a controller", () => {
+describe("A controller", () => {
   test("has a name of lower-case letters, digits and dashes", () => {
     for (const name of ["webapp", "a", "backup-2"]) {
       expect(Controller.make(name, { for: Widget, reconcile }).name).toBe(name)
@@ -39,13 +39,13 @@ describe("a controller", () => {
     expect(make({ concurrency: 1, timeout: 1 })()).toMatchObject({ concurrency: 1 })
   })
 
-  test("has defaults for all that need not be said", () => {
+  test("has defaults for optional settings", () => {
     const controller = Controller.make("widgets", { for: Widget, reconcile })
     expect(controller).toMatchObject({ fieldManager: "widgets", concurrency: 16, triggers: [], retry: Backoff.default })
     expect(Duration.toMillis(controller.timeout)).toBe(120_000)
   })
 
-  test("watches what it owns first, and then what else it watches", () => {
+  test("watches owned kinds first, and then other kinds", () => {
     const watches = [Trigger.on(Secret, { map: () => [] })]
     const { triggers } = Controller.make("widgets", { for: Widget, owns: [ConfigMap], watches, reconcile })
     expect(triggers.map(({ relation, resource }) => `${relation} ${resource.kind}`)).toEqual([
@@ -55,9 +55,9 @@ describe("a controller", () => {
   })
 })
 
-describe("a reconcile", () => {
+describe("A reconcile", () => {
   effect(
-    "is given the decoded object, and what it is part of",
+    "gets the decoded object, and its context",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a", 7))
@@ -76,7 +76,7 @@ describe("a reconcile", () => {
   )
 
   effect(
-    "does not see an object that is being deleted",
+    "does not get an object that is being deleted",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, { ...widget("a"), metadata: { name: "a", finalizers: ["example.com/other"] } })

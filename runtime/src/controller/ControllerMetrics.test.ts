@@ -39,28 +39,24 @@ const metered = (body: (registry: Metrics.Registry) => ReturnType<typeof withWor
 
 const once = { retry: Schedule.recurs(0) }
 
-describe("a reconcile is counted", () => {
+describe("A reconcile is counted", () => {
   const outcomes: ReadonlyArray<readonly [string, () => Effect.Effect<Result.Result, unknown>, object]> = [
-    ["that is done as a success", () => Effect.succeed(Result.done), { [total("success")]: 1 }],
-    ["that asks to run again as a requeue", () => Effect.succeed(Result.requeue), { [total("requeue")]: 1 }],
+    ["as a success if it is done", () => Effect.succeed(Result.done), { [total("success")]: 1 }],
+    ["as a requeue", () => Effect.succeed(Result.requeue), { [total("requeue")]: 1 }],
+    ["as a requeue_after", () => Effect.succeed(Result.requeueAfter("1 hour")), { [total("requeue_after")]: 1 }],
     [
-      "that asks for a time as a requeue_after",
-      () => Effect.succeed(Result.requeueAfter("1 hour")),
-      { [total("requeue_after")]: 1 }
-    ],
-    [
-      "that failed as an error",
+      "as an error if it failed",
       () => Effect.fail("no luck"),
       { [total("error")]: 1, [own("reconcile_errors_total")]: 1 }
     ],
     [
       // Two errors, because the runtime retries an object without delay after its first unanswered request.
-      "that found no server as an error",
+      "as an error if no server answered",
       () => Effect.fail(unreachable),
       { [total("error")]: 2, [own("reconcile_errors_total")]: 2 }
     ],
     [
-      "that failed permanently as an error and a terminal one",
+      "as an error and a terminal error if it failed permanently",
       () => Effect.fail(new TerminalError({ message: "never" })),
       {
         [total("error")]: 1,
@@ -69,12 +65,12 @@ describe("a reconcile is counted", () => {
       }
     ],
     [
-      "that died as an error and a panic",
+      "as an error and a panic if it died",
       () => Effect.die("boom"),
       { [total("error")]: 1, [own("reconcile_errors_total")]: 1, [own("reconcile_panics_total")]: 1 }
     ],
     [
-      "that took too long as an error and a timeout",
+      "as an error and a timeout if it took too long",
       () => Effect.never,
       { [total("error")]: 1, [own("reconcile_errors_total")]: 1, [own("reconcile_timeouts_total")]: 1 }
     ]
@@ -101,7 +97,7 @@ describe("a reconcile is counted", () => {
   }
 
   effect(
-    "with the time it took, although the machine's time is set back meanwhile",
+    "with its duration, independent of the wall clock",
     metered((registry) =>
       withWorld(({ server }) =>
         Effect.gen(function* () {
@@ -121,7 +117,7 @@ describe("a reconcile is counted", () => {
   )
 
   effect(
-    "with the time it took",
+    "with its duration",
     metered((registry) =>
       withWorld(({ server }) =>
         Effect.gen(function* () {
@@ -137,9 +133,9 @@ describe("a reconcile is counted", () => {
   )
 })
 
-describe("a queue is measured", () => {
+describe("The metrics of a queue contain", () => {
   effect(
-    "by what waits, by priority, and by what is in progress",
+    "its depth by priority, and the active keys",
     metered((registry) =>
       withWorld(({ server }) =>
         Effect.gen(function* () {
@@ -169,7 +165,7 @@ describe("a queue is measured", () => {
   )
 
   effect(
-    "by how often a delay was asked for",
+    "the number of retries",
     metered((registry) =>
       withWorld(({ server }) =>
         Effect.gen(function* () {
@@ -182,7 +178,7 @@ describe("a queue is measured", () => {
     )
   )
 
-  effect("to the end, whether anybody has read before or not, and not beyond it", () =>
+  effect("values until its end, with or without earlier reads, and none afterwards", () =>
     Effect.gen(function* () {
       const registry = Metrics.make()
       const { follow } = yield* Effect.provideService(
@@ -206,7 +202,7 @@ describe("a queue is measured", () => {
     })
   )
 
-  effect("with a bound to the number of priorities that have a series", () =>
+  effect("a limited number of priorities", () =>
     Effect.gen(function* () {
       const registry = Metrics.make()
       const queue = yield* WorkQueue.make<TriggerEvent>()
@@ -227,13 +223,13 @@ describe("a queue is measured", () => {
   )
 })
 
-describe("freshness", () => {
+describe("Freshness", () => {
   const freshness = (what: string) => `homeostat_freshness_${what}_seconds`
   const count = (what: string) => `${freshness(what)}_count{controller="widgets"}`
   const sum = (what: string) => `${freshness(what)}_sum{controller="widgets"}`
 
   effect(
-    "is how long after a change its reconcile began and ended, of changes that came during another run too",
+    "is the delay from a change to the start and end of its reconcile, also for changes during another run",
     metered((registry) =>
       withWorld(({ server }) =>
         Effect.gen(function* () {
@@ -256,7 +252,7 @@ describe("freshness", () => {
   )
 
   effect(
-    "is how long after it what was done about it was seen, and an own write that comes back is no change",
+    "is the delay to the event of the own write, which does not count as a change",
     metered((registry) =>
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
@@ -312,7 +308,7 @@ describe("freshness", () => {
       return registry
     })
 
-  effect("is that of the oldest change that is news", () =>
+  effect("is that of the oldest change that is not an own write", () =>
     Effect.gen(function* () {
       const triggers: ReadonlyArray<TriggerEvent> = [
         { ...event(0), kind: "startup" },
@@ -326,7 +322,7 @@ describe("freshness", () => {
     })
   )
 
-  effect("is that of a write of the same controller for another object", () =>
+  effect("includes writes of the same controller for another object", () =>
     Effect.gen(function* () {
       const seen = reading(
         yield* observed({ key: "default/b", exchanges: [patched("8")] }, { triggers: [event(1000, "8")] })
@@ -335,31 +331,29 @@ describe("freshness", () => {
     })
   )
 
-  effect("counts from the time the key was ready where older changes were not kept", () =>
+  effect("starts when the key was ready if older changes were dropped", () =>
     Effect.gen(function* () {
       const seen = reading(yield* observed({ triggers: [event(4000)], dropped: 1 }))
       expect(seen[sum("started")]).toBe(3)
     })
   )
 
-  effect("is never negative, though the machine's time is set back", () =>
+  effect("is never negative, even if the clock is set back", () =>
     Effect.gen(function* () {
       const seen = reading(yield* observed({ triggers: [event(9000)] }))
       expect([seen[count("started")], seen[sum("started")], seen[sum("finished")]]).toEqual([1, 0, 0])
     })
   )
 
-  effect(
-    "of writes is measured once for each that changed something, when it was answered and its event was there",
-    () =>
-      Effect.gen(function* () {
-        const exchanges = [patched("8"), patched("7", false), patched("9", undefined)]
-        const first = { triggers: [event(3000)], exchanges }
-        // The responses arrived at 5001. The event of version 8 arrived earlier, the other events later.
-        const echoes = { triggers: [event(4000, "8"), event(8000, "7"), event(8000, "9")] }
-        const seen = reading(yield* observed(first, echoes, echoes))
-        expect([seen[count("seen")], seen[sum("seen")]]).toEqual([2, 2.001 + 5])
-      })
+  effect("of writes is measured once per changed object, when both the answer and the event have arrived", () =>
+    Effect.gen(function* () {
+      const exchanges = [patched("8"), patched("7", false), patched("9", undefined)]
+      const first = { triggers: [event(3000)], exchanges }
+      // The responses arrived at 5001. The event of version 8 arrived earlier, the other events later.
+      const echoes = { triggers: [event(4000, "8"), event(8000, "7"), event(8000, "9")] }
+      const seen = reading(yield* observed(first, echoes, echoes))
+      expect([seen[count("seen")], seen[sum("seen")]]).toEqual([2, 2.001 + 5])
+    })
   )
 
   const exemplars = (registry: Metrics.Registry) =>
@@ -373,35 +367,37 @@ describe("freshness", () => {
     )
 
   for (const exported of [true, false]) {
-    effect(`and the time of a reconcile point to its trace${exported ? "" : ", unless that stays here"}`, () =>
-      Effect.gen(function* () {
-        const root = Recording.root("reconcile widgets", { traceId: "t".repeat(32), startTime: 0n })
-        root.recording.exported = exported
-        const registry = yield* observed(
-          { root, triggers: [event(3000)], exchanges: [patched("8")] },
-          { triggers: [event(8000, "8")] }
-        )
-        const { traceId } = root
-        expect(exemplars(registry)).toEqual(
-          exported
-            ? {
-                controller_runtime_reconcile_time_seconds: { traceId, value: 1, at: 6000 },
-                [freshness("started")]: { traceId, value: 2, at: 6000 },
-                [freshness("finished")]: { traceId, value: 3, at: 6000 },
-                [freshness("seen")]: { traceId, value: 5, at: 8000 }
-              }
-            : {}
-        )
-      })
+    effect(
+      `and the duration of a reconcile have an exemplar with its trace${exported ? "" : ", unless the trace is not exported"}`,
+      () =>
+        Effect.gen(function* () {
+          const root = Recording.root("reconcile widgets", { traceId: "t".repeat(32), startTime: 0n })
+          root.recording.exported = exported
+          const registry = yield* observed(
+            { root, triggers: [event(3000)], exchanges: [patched("8")] },
+            { triggers: [event(8000, "8")] }
+          )
+          const { traceId } = root
+          expect(exemplars(registry)).toEqual(
+            exported
+              ? {
+                  controller_runtime_reconcile_time_seconds: { traceId, value: 1, at: 6000 },
+                  [freshness("started")]: { traceId, value: 2, at: 6000 },
+                  [freshness("finished")]: { traceId, value: 3, at: 6000 },
+                  [freshness("seen")]: { traceId, value: 5, at: 8000 }
+                }
+              : {}
+          )
+        })
     )
   }
 })
 
-describe("back-off is measured", () => {
+describe("The metrics of the back-off contain", () => {
   const backoff = (what: string) => `homeostat_backoff_${what}{controller="widgets"}`
 
   effect(
-    "by the objects in it, the most attempts in a row and the longest delay, until they are well",
+    "the number of objects, the most attempts and the longest delay, until the objects recover",
     metered((registry) =>
       withWorld(({ server }) =>
         Effect.gen(function* () {
@@ -428,12 +424,12 @@ describe("back-off is measured", () => {
   )
 })
 
-describe("a controller", () => {
+describe("The metrics of a controller", () => {
   const prepared = (reconcile: () => Effect.Effect<Result.Result, never>) =>
     Runner.prepare(Controller.make("widgets", { for: Widget, reconcile }), { gracePeriod: 0 })
 
   effect(
-    "has all its series before it leads, at 0",
+    "exist before it leads, at 0",
     metered((registry) =>
       withWorld(() =>
         Effect.gen(function* () {
@@ -464,7 +460,7 @@ describe("a controller", () => {
   )
 
   effect(
-    "goes on counting through its terms, and is at rest between them",
+    "continue over its terms, and are idle in between",
     metered((registry) =>
       withWorld(({ server }) =>
         Effect.gen(function* () {

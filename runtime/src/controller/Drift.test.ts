@@ -7,7 +7,7 @@ const paths = (intent: Json, object: Json) => missing(intent, object).map(({ pat
 
 describe("missing", () => {
   const table: ReadonlyArray<readonly [string, Json, Json, ReadonlyArray<string>]> = [
-    ["nothing where the object has all of it", { a: 1, b: { c: "x" } }, { a: 1, b: { c: "x" } }, []],
+    ["nothing if the object has the whole intent", { a: 1, b: { c: "x" } }, { a: 1, b: { c: "x" } }, []],
     ["nothing for fields that the intent does not name", { a: 1 }, { a: 1, foreign: true }, []],
     ["a changed scalar", { spec: { replicas: 2 } }, { spec: { replicas: 5 } }, ["spec.replicas"]],
     ["an absent field", { spec: { replicas: 2 } }, { spec: {} }, ["spec.replicas"]],
@@ -19,12 +19,12 @@ describe("missing", () => {
       ["c[app].image"]
     ],
     [
-      "nothing for a stranger's item beside ours",
+      "nothing for a foreign item next to an intended one",
       { c: [{ name: "app" }] },
       { c: [{ name: "sidecar" }, { name: "app", x: 1 }] },
       []
     ],
-    ["an item that is not there at all", { c: [{ name: "app" }] }, { c: [{ name: "sidecar" }] }, ["c[app]"]],
+    ["an absent item", { c: [{ name: "app" }] }, { c: [{ name: "sidecar" }] }, ["c[app]"]],
     [
       "a port by its number",
       { ports: [{ containerPort: 80 }] },
@@ -42,7 +42,7 @@ describe("missing", () => {
       { tolerations: [{ operator: "Exists" }] },
       ["tolerations"]
     ],
-    ["nothing for the items of others in a list that is empty in the intent", { c: [] }, { c: [{ name: "x" }] }, []],
+    ["nothing for foreign items in a list that is empty in the intent", { c: [] }, { c: [{ name: "x" }] }, []],
     ["items in another order", { c: [{ name: "a" }, { name: "b" }] }, { c: [{ name: "b" }, { name: "a" }] }, ["c"]],
     [
       "items in another order, of which one differs",
@@ -51,7 +51,7 @@ describe("missing", () => {
       ["c[b].x", "c"]
     ],
     [
-      "nothing for items in their order, with those of others between them",
+      "nothing for items in order with foreign items in between",
       { c: [{ name: "a" }, { name: "b" }] },
       { c: [{ name: "x" }, { name: "a" }, { name: "y" }, { name: "b" }] },
       []
@@ -59,27 +59,32 @@ describe("missing", () => {
     ["nothing for a list of scalars that is equal", { args: ["a", "b"] }, { args: ["a", "b"] }, []],
     ["nothing for a field that the intent leaves undefined", { a: undefined }, { a: 1 }, []],
     [
-      "nothing for items without a key that follow those of others",
+      "nothing for items without a key after foreign ones",
       { c: [{ y: 1 }, { x: 1 }] },
       { c: [{ z: 1 }, { y: 1 }, { x: 1 }] },
       []
     ],
-    ["nothing for an item without a key that the server gave one", { c: [{ x: 1 }] }, { c: [{ x: 1, name: "n" }] }, []],
+    [
+      "nothing for an item without a key that got one from the server",
+      { c: [{ x: 1 }] },
+      { c: [{ x: 1, name: "n" }] },
+      []
+    ],
     ["nothing for items that are equal", { c: [{ x: 1 }, { x: 1 }] }, { c: [{ x: 1 }, { x: 1 }] }, []],
     [
-      "an item that is gone, although another item has all its fields",
+      "a deleted item, even if another item has all its fields",
       { tolerations: [{ operator: "Exists" }, { key: "x", operator: "Exists" }] },
       { tolerations: [{ key: "x", operator: "Exists" }] },
       ["tolerations"]
     ],
     [
-      "one of two ports with one number",
+      "one of two ports with the same number",
       { ports: [{ containerPort: 53 }, { containerPort: 53, protocol: "UDP" }] },
       { ports: [{ containerPort: 53, protocol: "UDP" }] },
       ["ports"]
     ],
     [
-      "nothing for an item that a foreign item before it covers too",
+      "nothing for an item that a foreign item before it matches, too",
       { tolerations: [{ operator: "Exists" }, { key: "x", operator: "Exists" }] },
       {
         tolerations: [{ key: "y", operator: "Exists" }, { operator: "Exists" }, { key: "x", operator: "Exists" }]
@@ -91,7 +96,7 @@ describe("missing", () => {
     test(`finds ${name}`, () => expect(paths(intent, object)).toEqual([...expected]))
   }
 
-  test("gives the order of the wanted items and of the existing items", () => {
+  test("returns the order of the wanted and of the existing items", () => {
     const [a, b] = [{ name: "a" }, { name: "b" }]
     expect(missing({ c: [a, b] }, { c: [b, a] })).toEqual([{ path: "c", want: ["a", "b"], have: ["b", "a"] }])
     const [other, c] = [{ name: "other" }, { name: "c" }]
@@ -100,14 +105,14 @@ describe("missing", () => {
     ])
   })
 
-  test("tells what is wanted and what is there", () => {
+  test("returns the wanted and the existing value", () => {
     expect(missing({ a: { b: 1 } }, { a: { b: 2 } })).toEqual([{ path: "a.b", want: 1, have: 2 }])
   })
 })
 
-describe("foreign fields", () => {
+describe("foreignFields", () => {
   const ports = [["spec", "containers", { name: "app" }, "ports"]]
-  test("are the items of a list of ours that no intended item matches, last first", () => {
+  test("returns the items of an exclusive list that match no intended item, last first", () => {
     const intent = { spec: { containers: [{ name: "app", ports: [{ containerPort: 80 }] }] } }
     const object = {
       spec: {
@@ -122,15 +127,15 @@ describe("foreign fields", () => {
       { path: "spec.containers[app].ports[7]", pointer: "/spec/containers/1/ports/0" }
     ])
   })
-  test("are all items of a list of ours that the intent does not name", () => {
+  test("returns all items of an exclusive list that the intent does not contain", () => {
     expect(foreignFields({}, { env: [{ name: "A" }] }, [["env"]])).toEqual([{ path: "env[A]", pointer: "/env/0" }])
   })
-  test("are the keys of a map of ours that are not intended, escaped for a pointer", () => {
+  test("returns the unintended keys of an exclusive map, escaped for a pointer", () => {
     expect(foreignFields({ s: { app: "a" } }, { s: { app: "a", "x/y~z": "1" } }, [["s"]])).toEqual([
       { path: "s.x/y~z", pointer: "/s/x~1y~0z" }
     ])
   })
-  test("are named by the first 256 characters of a name, and paired by the whole one", () => {
+  test("truncates long names to 256 characters, and compares whole names", () => {
     const long = "a.".repeat(60_000)
     const env = { env: [{ name: `${long}x`, value: "1" }] }
     expect(foreignFields({ env: [] }, env, [["env"]])).toEqual([
@@ -144,18 +149,18 @@ describe("foreign fields", () => {
       { path: `env[${long.slice(0, 256)}…].value`, want: "2", have: "1" }
     ])
   })
-  test("are the values of a list that are not intended", () => {
+  test("returns unintended values of a list", () => {
     expect(foreignFields({ a: ["x"] }, { a: ["x", "y"] }, [["a"]])).toEqual([{ path: "a[1]", pointer: "/a/1" }])
     expect(foreignFields({ a: [{ x: 1 }] }, { a: [{ x: 2 }] }, [["a"]])).toEqual([{ path: "a[0]", pointer: "/a/0" }])
     expect(foreignFields({ a: ["x"] }, { a: [{ x: 1 }] }, [["a"]])).toEqual([{ path: "a[0]", pointer: "/a/0" }])
     expect(foreignFields({ a: [{ x: [1] }] }, { a: [{ x: [1], y: 1 }] }, [["a"]])).toEqual([])
   })
 
-  test("are none in a place that holds one value", () => {
+  test("returns nothing for a place with a single value", () => {
     expect(foreignFields({ a: 1 }, { a: 2 }, [["a"]])).toEqual([])
   })
 
-  test("are paired by the first of the keys by which Kubernetes merges lists", () => {
+  test("pairs items by the first merge key of Kubernetes", () => {
     for (const key of ["name", "containerPort", "port", "type", "uid"]) {
       const [want, have] = [
         { [key]: "k", x: 1 },
@@ -166,21 +171,21 @@ describe("foreign fields", () => {
     }
   })
 
-  test("are in a place that several values name", () => {
+  test("supports a place with several merge keys", () => {
     const ports = [{ port: 80, protocol: "UDP", tags: { x: 1 } }]
     expect(foreignFields({}, { ports }, [["ports", { port: 80, protocol: "UDP" }, "tags"]])).toEqual([
       { path: "ports[80 UDP].tags.x", pointer: "/ports/0/tags/x" }
     ])
   })
 
-  test("are none where the place does not exist", () => {
+  test("returns nothing if the place does not exist", () => {
     expect(foreignFields({}, { spec: { containers: [] } }, ports)).toEqual([])
   })
 })
 
-describe("foreign fields beside ours", () => {
+describe("foreignFields with values of the server", () => {
   const place = [["env"]]
-  test("are not what the server stores in its own way", () => {
+  test("ignores values that the server stores in another form", () => {
     const intent = {
       env: [
         { name: "A", value: "" },
@@ -189,7 +194,7 @@ describe("foreign fields beside ours", () => {
     }
     expect(foreignFields(intent, { env: [{ name: "A" }, { name: "B", amount: "1Gi" }] }, place)).toEqual([])
   })
-  test("are the ports of another protocol", () => {
+  test("returns ports of another protocol", () => {
     const intent = { ports: [{ port: 53, protocol: "TCP" }] }
     const object = {
       ports: [
@@ -207,7 +212,7 @@ describe("foreign fields beside ours", () => {
 })
 
 describe("restoration", () => {
-  test("exchanges foreign fields for what is missing, and keeps what the server added to ours", () => {
+  test("replaces foreign fields by the missing ones, and keeps what the server added to the intended ones", () => {
     const intent = { spec: { ports: [{ port: 80 }, { port: 443 }], selector: { app: "a" } } }
     const object = { spec: { ports: [{ port: 81 }, { port: 80, nodePort: 30_000 }], selector: { app: "a", x: "y" } } }
     const exclusive = [
@@ -219,7 +224,7 @@ describe("restoration", () => {
       { op: "replace", path: "/spec/selector", value: { app: "a" } }
     ])
   })
-  test("removes a list of which the intent has none, and leaves places without foreign fields alone", () => {
+  test("removes a list that the intent does not contain, and ignores places without foreign fields", () => {
     const object = { env: [{ name: "A" }], ports: [{ port: 80, x: 1 }] }
     expect(restoration({ ports: [{ port: 80 }] }, object, [["env"], ["ports"]])).toEqual([
       { op: "remove", path: "/env" }
@@ -228,19 +233,19 @@ describe("restoration", () => {
 })
 
 describe("mergePatch", () => {
-  test("has a key that every object inherits", () => {
+  test("supports a key that every object inherits", () => {
     const some: Json = JSON.parse('{"counts":{"__proto__":{"seen":1}}}')
     expect(JSON.stringify(mergePatch({ counts: {} }, some))).toBe('{"counts":{"__proto__":{"seen":1}}}')
     expect(JSON.stringify(mergePatch(some, { counts: {} }))).toBe('{"counts":{"__proto__":null}}')
   })
 
-  test("knows own keys only", () => {
+  test("ignores inherited keys", () => {
     expect(mergePatch({ constructor: "a" }, {})).toEqual({ constructor: null })
   })
-  test("is nothing between equals, whatever the order of keys", () => {
+  test("is undefined for equal values, in any order of keys", () => {
     expect(mergePatch({ a: 1, b: [1] }, { b: [1], a: 1 })).toBeUndefined()
   })
-  test("nulls what went, replaces lists whole, leaves the rest out", () => {
+  test("sets removed keys to null, replaces lists, and omits the rest", () => {
     expect(mergePatch({ a: 1, b: { c: 1, d: 2 }, l: [1, 2] }, { b: { c: 1, d: 3 }, l: [2] })).toEqual({
       a: null,
       b: { d: 3 },
@@ -278,25 +283,25 @@ const withoutNulls = (json: Json): Json =>
         )
       : json
 
-test("an empty value is a text, a list or a map without anything in it", () => {
+test("isEmpty is true for an empty text, list or map", () => {
   const values: ReadonlyArray<Json> = ["", [], {}, { a: undefined }, "x", [0], { a: 1, b: undefined }, 0, false, null]
   expect(values.map(isEmpty)).toEqual([true, true, true, true, false, false, false, false, false, false])
 })
 
-test("a canonical text has its keys in order, and none without a value", () => {
+test("canonical sorts the keys, and omits undefined values", () => {
   expect(canonical({ b: [{ d: 1, c: "x" }], a: null, e: undefined })).toBe('{"a":null,"b":[{"c":"x","d":1}]}')
   expect(canonical(undefined)).toBe("null")
 })
 
-test("a restoration puts a list in the place of a map", () => {
+test("restoration replaces a map by a list", () => {
   expect(restoration({ a: ["x"] }, { a: { y: 1 } }, [["a"]])).toEqual([{ op: "replace", path: "/a", value: ["x"] }])
 })
 
-test("a merge patch names only what changes", () => {
+test("mergePatch contains only changes", () => {
   expect(Object.keys(Object(mergePatch({ a: 1, b: 2, c: { d: 1 } }, { a: 1, b: 3, c: { d: 1 } })))).toEqual(["b"])
 })
 
-test("a merge patch turns what it was made from into what it was made for", () => {
+test("mergePatch turns the first value into the second", () => {
   FastCheck.assert(
     FastCheck.property(FastCheck.dictionary(key, value), FastCheck.dictionary(key, value), (from, to) => {
       const [start, end] = [withoutNulls(from), withoutNulls(to)]
@@ -307,7 +312,7 @@ test("a merge patch turns what it was made from into what it was made for", () =
   )
 })
 
-test("an object lacks nothing of itself, and equals itself by its canonical text", () => {
+test("missing is empty for equal values, and canonical is stable", () => {
   FastCheck.assert(
     FastCheck.property(value, (json) => {
       expect(missing(json, json)).toEqual([])

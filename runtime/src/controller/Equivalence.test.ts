@@ -6,7 +6,7 @@ import * as Equivalence from "./Equivalence.ts"
 const units = (...names: ReadonlyArray<string>) =>
   names.slice(1).map((name, at): readonly [less: string, more: string] => [`1000${names[at]}`, `1${name}`])
 
-describe("another spelling", () => {
+describe("Equivalence.isSame", () => {
   const same: ReadonlyArray<readonly [sent: Json, stored: Json]> = [
     ["1000m", "1"],
     ["0.5", "500m"],
@@ -38,7 +38,7 @@ describe("another spelling", () => {
     ]
   ]
   for (const [sent, stored] of same) {
-    test(`${JSON.stringify(sent)} is ${JSON.stringify(stored)}`, () => {
+    test(`accepts ${JSON.stringify(sent)} for ${JSON.stringify(stored)}`, () => {
       expect(Equivalence.isSame(sent, stored)).toBe(true)
     })
   }
@@ -59,13 +59,13 @@ describe("another spelling", () => {
     [{ a: 1 }, { a: 2 }]
   ]
   for (const [sent, stored] of others) {
-    test(`${JSON.stringify(sent)} is not ${JSON.stringify(stored)}`, () => {
+    test(`rejects ${JSON.stringify(sent)} for ${JSON.stringify(stored)}`, () => {
       expect(Equivalence.isSame(sent, stored)).toBe(false)
     })
   }
 })
 
-describe("a stored value", () => {
+describe("Equivalence.isStored", () => {
   const stored: ReadonlyArray<readonly [path: string, want: Json, have: Json]> = [
     ["spec.resources.limits.cpu", "1000m", "1"],
     ["spec.resources.limits.cpu", 1, "1"],
@@ -77,7 +77,7 @@ describe("a stored value", () => {
     ["spec.at", "2026-11-21T10:00:00+01:00", "2026-11-21T09:00:00Z"]
   ]
   for (const [path, want, have] of stored) {
-    test(`${have} of ${path} was sent as ${want}`, () => {
+    test(`accepts ${have} in ${path} for ${want}`, () => {
       expect(Equivalence.isStored({ path, want, have })).toBe(true)
     })
   }
@@ -94,7 +94,7 @@ describe("a stored value", () => {
     ["spec.template.spec.containers[app].env[A].value", "01", "1"]
   ]
   for (const [path, want, have] of changed) {
-    test(`${have} of ${path} is a change of ${want}`, () => {
+    test(`rejects ${have} in ${path} for ${want}`, () => {
       expect(Equivalence.isStored({ path, want, have })).toBe(false)
     })
   }

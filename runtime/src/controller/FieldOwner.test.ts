@@ -80,7 +80,7 @@ const object: Json = {
   }
 }
 
-describe("who owns", () => {
+describe("FieldOwner.owners returns the managers of", () => {
   const cases: ReadonlyArray<readonly [path: string, owners: string, without?: "without the object"]> = [
     ["spec.replicas", "kubectl-scale"],
     ["spec.template.spec.containers[app].image", "rival"],
@@ -121,7 +121,7 @@ describe("who owns", () => {
   }
 })
 
-test("a name that a path has only the beginning of is followed", () => {
+test("FieldOwner.owners matches a truncated name in a path", () => {
   const name = "a".repeat(1000)
   const short = `${name.slice(0, 256)}…`
   const fieldsV1 = {
@@ -136,40 +136,35 @@ test("a name that a path has only the beginning of is followed", () => {
   }
 })
 
-test("who wrote last is who has the latest time, and of those the last in the list", () => {
+test("FieldOwner.lastWriter returns the entry with the latest time, and the last of equal ones", () => {
   expect(FieldOwner.lastWriter(entries)?.manager).toBe("rival")
   expect(FieldOwner.lastWriter([])).toBeUndefined()
 })
 
-test("an item of a list in a list is owned by its place in both", () => {
+test("FieldOwner.owners finds an item in nested lists by its indexes", () => {
   const entry = { manager: "rival", fieldsV1: { "f:m": { "i:0": { "i:1": {} } } } }
   const owners = (path: string) => FieldOwner.owners([entry], path, { m: [["a", "b"]] })
   expect(owners("m[0][1]")).toEqual([entry])
   expect(owners("m[0][0]")).toEqual([])
 })
 
-describe("a key of a set that stands for no item", () => {
+describe("FieldOwner.owners finds no owner for a key", () => {
   const owned = (fieldsV1: object, path: string, object?: Json) =>
     FieldOwner.owners([{ manager: "rival", fieldsV1: { ...fieldsV1 } }], path, object).length === 1
   const cases: ReadonlyArray<readonly [what: string, fieldsV1: object, path: string, object: Json | undefined]> = [
-    ["of no kind that the server writes", { "f:a": { 'x:{"name":"b"}': {} } }, "a[b]", { a: [{ name: "b" }] }],
-    [
-      "of no kind that the server writes, of an object that lacks it",
-      { "f:a": { 'x:{"name":"b"}': {} } },
-      "a[b]",
-      undefined
-    ],
-    ["of fields, where the item is a value", { "f:a": { 'k:{"name":"b"}': {} } }, "a[0]", { a: ["b"] }],
-    ["of a value, where the item has fields", { "f:a": { 'k:"b"': {} } }, "a[b]", { a: [{ name: "b" }] }],
+    ["with an unknown prefix", { "f:a": { 'x:{"name":"b"}': {} } }, "a[b]", { a: [{ name: "b" }] }],
+    ["with an unknown prefix, without the item in the object", { "f:a": { 'x:{"name":"b"}': {} } }, "a[b]", undefined],
+    ["of fields, if the item is a value", { "f:a": { 'k:{"name":"b"}': {} } }, "a[0]", { a: ["b"] }],
+    ["of a value, if the item has fields", { "f:a": { 'k:"b"': {} } }, "a[b]", { a: [{ name: "b" }] }],
     ["of another name", { "f:a": { 'k:{"name":"c"}': {} } }, "a[b]", undefined],
-    ["that is no field", { "x:a": {} }, "a", undefined]
+    ["that is not a field", { "x:a": {} }, "a", undefined]
   ]
   for (const [what, fieldsV1, path, object] of cases) {
     test(what, () => expect(owned(fieldsV1, path, object)).toBe(false))
   }
 })
 
-test("who wrote without a time wrote before the others", () => {
+test("FieldOwner.lastWriter treats entries without a time as the oldest", () => {
   const at = (manager: string, time?: string) => ({ manager, ...(time !== undefined && { time }) })
   expect(FieldOwner.lastWriter([at("a", "2026-11-21T10:00:00Z"), at("b")])?.manager).toBe("a")
   expect(FieldOwner.lastWriter([at("b"), at("a", "2026-11-21T10:00:00Z")])?.manager).toBe("a")

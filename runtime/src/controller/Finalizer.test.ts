@@ -22,9 +22,9 @@ const cleaning = <E>(behave: (run: number) => ReturnType<Finalizer<Widget, E, ne
 
 const done = () => counted(() => Effect.succeed(Result.done))
 
-describe("while the object lives", () => {
+describe("Before the deletion of an object,", () => {
   effect(
-    "the entry is put in before the first reconcile does anything, and once",
+    "the finalizer is added before the first reconcile, and once",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, held("example.com/other"))
@@ -46,7 +46,7 @@ describe("while the object lives", () => {
   )
 
   effect(
-    "an entry that somebody else adds in the same moment survives",
+    "a finalizer that another manager adds at the same time is kept",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -62,9 +62,9 @@ describe("while the object lives", () => {
   )
 })
 
-describe("when deletion is asked for", () => {
+describe("After the deletion of an object was requested,", () => {
   effect(
-    "the clean-up runs, then the object goes, and no reconcile sees it",
+    "the clean-up runs, the object is removed, and no reconcile gets it",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -83,7 +83,7 @@ describe("when deletion is asked for", () => {
   )
 
   effect(
-    "a clean-up that fails is repeated by the controller's schedule until it succeeds, and the object stays so long",
+    "a failed clean-up is retried by the schedule of the controller, and the object stays until it succeeds",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, held(name))
@@ -102,7 +102,7 @@ describe("when deletion is asked for", () => {
   )
 
   effect(
-    "a clean-up that has not finished is called again when it says, the entry stays so long, and that is no failure",
+    "a clean-up with requeueAfter is called again without counting as a failure, and the finalizer stays",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, held(name))
@@ -124,7 +124,7 @@ describe("when deletion is asked for", () => {
   )
 
   effect(
-    "a clean-up that does not know when it will have finished is called again by the controller's schedule",
+    "a clean-up with requeue is called again by the schedule of the controller",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, held(name))
@@ -141,7 +141,7 @@ describe("when deletion is asked for", () => {
   )
 
   effect(
-    "a clean-up that waits is called as soon as its object changes",
+    "a waiting clean-up is called when its object changes",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, held(name))
@@ -161,7 +161,7 @@ describe("when deletion is asked for", () => {
   )
 
   effect(
-    "a clean-up that succeeded is not run again, though taking the entry out fails",
+    "a successful clean-up does not run again, even if removing the finalizer fails",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, held(name))
@@ -178,7 +178,7 @@ describe("when deletion is asked for", () => {
   )
 
   effect(
-    "entries of others are left, whatever is done to the list meanwhile, and nothing is cleaned up twice for them",
+    "the finalizers of other managers are kept, and the clean-up runs once",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, held("example.com/first", "example.com/second", name, "example.com/last"))
@@ -201,7 +201,7 @@ describe("when deletion is asked for", () => {
   )
 
   effect(
-    "a new object of the same name gets its own clean-up, though the removal for the old one finds the new one",
+    "a new object with the same name gets its own clean-up, even if the old removal finds the new object",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, held(name))
@@ -223,7 +223,7 @@ describe("when deletion is asked for", () => {
   )
 
   effect(
-    "an entry that is not there asks for no clean-up",
+    "the clean-up does not run without the finalizer",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, held("example.com/other"))
@@ -240,7 +240,7 @@ describe("when deletion is asked for", () => {
 
   for (const own of [true, false]) {
     effect(
-      `entries inherited from other programs are taken off${own ? " beside our own" : ""}, without a failure on the way`,
+      `inherited finalizers of other programs are removed${own ? " with the own one" : ""}, without a failure`,
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
           server.put(Widget, held("example.com/old", "example.com/keep", "example.com/older", ...(own ? [name] : [])))
@@ -258,7 +258,7 @@ describe("when deletion is asked for", () => {
   }
 
   effect(
-    "an object that does not match its schema loses its inherited entries all the same",
+    "an invalid object loses its inherited finalizers, too",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.loosen(Widget)
@@ -271,7 +271,7 @@ describe("when deletion is asked for", () => {
   )
 
   effect(
-    "an object that does not match its schema stays where its clean-up needs the schema, and its conditions say why",
+    "an invalid object stays if its clean-up needs the decoded object, and its conditions show the reason",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.loosen(Widget)
@@ -287,7 +287,7 @@ describe("when deletion is asked for", () => {
   )
 
   effect(
-    "an object that does not match its schema is cleaned up in its wire form, where that is declared",
+    "an invalid object is cleaned up in its wire form, if that is declared",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.loosen(Widget)
@@ -304,7 +304,7 @@ describe("when deletion is asked for", () => {
   )
 
   effect(
-    "a list of entries that changes while ours is taken out is a conflict, and the next attempt sees it",
+    "a conflicting change of the finalizers is retried",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, held("example.com/other", name))

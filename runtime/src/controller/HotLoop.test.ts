@@ -7,10 +7,10 @@ const place = "ConfigMap default/a"
 const counting = (hotLoop: HotLoop.HotLoop, times: ReadonlyArray<number>, field = "data.a", uid = "u", at = place) =>
   times.filter((seconds) => hotLoop.count(uid, "fight", at, [field], seconds * 1000).length > 0)
 
-describe("an object", () => {
+describe("An object", () => {
   const cases: ReadonlyArray<readonly [string, ReadonlyArray<readonly [number, number?]>, ReadonlyArray<boolean>]> = [
     [
-      "is suspicious from the second write on for which no generation is the cause",
+      "is suspicious from the second write on that no generation caused",
       [[0], [1], [2], [3]],
       [false, false, true, true]
     ],
@@ -38,7 +38,7 @@ describe("an object", () => {
     expect(hotLoop.size()).toEqual({ keys: 1, bytes })
   })
 
-  test("begins with no counts after a new generation, a pause, and when it is gone", () => {
+  test("starts again after a new generation, a pause and its deletion", () => {
     const renewals: ReadonlyArray<(hotLoop: HotLoop.HotLoop) => unknown> = [
       (hotLoop) => hotLoop.wrote("u", 2, 4000),
       (hotLoop) => hotLoop.wrote("u", 1, 30_000),
@@ -59,11 +59,11 @@ describe("an object", () => {
   })
 })
 
-describe("a field", () => {
+describe("A field", () => {
   const cases: ReadonlyArray<readonly [string, ReadonlyArray<number>, number, boolean]> = [
-    ["is due when the next write is the fifth", [0, 1, 2, 3], 4, true],
-    ["is not due before", [0, 1, 2], 3, false],
-    ["is due at the window's end", [0, 7, 14, 21], 29.999, true],
+    ["is due before the fifth write", [0, 1, 2, 3], 4, true],
+    ["is not due before the fourth write", [0, 1, 2], 3, false],
+    ["is due at the end of the window", [0, 7, 14, 21], 29.999, true],
     ["is not due once the first write is out of the window", [0, 7, 14, 21], 30, false]
   ]
   for (const [name, times, now, expected] of cases) {
@@ -94,7 +94,7 @@ describe("a field", () => {
     expect(counting(hotLoop, [4], "data.b")).toEqual([4])
   })
 
-  test("repeats the write before if it has the same value, and not an older one", () => {
+  test("repeats the previous write if it has the same value, but not an older one", () => {
     const hotLoop = HotLoop.make()
     const a = ["data.a", "x"] as const
     const b = ["data.b", "x"] as const
@@ -109,7 +109,7 @@ describe("a field", () => {
   })
 })
 
-test("what it holds takes no more than it counts, however long the names are", () => {
+test("The counted bytes cover the memory, even with long names", () => {
   const heap = (): number => {
     Bun.gc(true)
     return process.memoryUsage().heapUsed
@@ -145,7 +145,7 @@ test("what it holds takes no more than it counts, however long the names are", (
   }
 })
 
-test("of many objects and fields those written longest ago are forgotten", () => {
+test("The oldest objects and fields are dropped above the capacity", () => {
   const hotLoop = HotLoop.make()
   const most = 50_000
   for (let index = 0; index < most; index++) {

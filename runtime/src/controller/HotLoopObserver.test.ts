@@ -95,7 +95,7 @@ const looks = ({ server }: World) =>
 
 const hotLoops = Effect.map(Metrics.Metrics, (registry) => reading(registry, "homeostat_hot_loops_total"))
 
-const told =
+const expectedNote =
   "data.size of ConfigMap default/a was put back 5 times within 30 s: rival keeps changing it. " +
   "Give the field to one of the two: either rival stops setting it, or Widget default/a stops asking for it."
 
@@ -107,9 +107,9 @@ const fighting = (body: (world: World) => Effect.Effect<void, unknown, Services>
       yield* body(world)
     })) satisfies Body
 
-describe("a child that another manager keeps deleting", () => {
+describe("A child that another manager keeps deleting", () => {
   it(
-    "is reported, and the object is read before it is created again",
+    "is reported, and the object is read before each creation",
     fighting((world) =>
       Effect.gen(function* () {
         for (let round = 1; round <= reported; round++) {
@@ -129,7 +129,7 @@ describe("a child that another manager keeps deleting", () => {
   )
 
   it(
-    "is not created for an object that is gone, which the cache does not know yet",
+    "is not recreated for an object whose deletion is not yet in the cache",
     fighting((world) =>
       Effect.gen(function* () {
         world.server.faults.on({ verb: "watch", kind: Widget }, Faults.delayed("20 seconds"))
@@ -148,7 +148,7 @@ describe("a child that another manager keeps deleting", () => {
   )
 
   it(
-    "is created as often as the object asks for it where that is far between",
+    "is recreated without a report if the deletions are rare",
     fighting((world) =>
       Effect.gen(function* () {
         for (let round = 0; round < 10; round++) {
@@ -162,17 +162,17 @@ describe("a child that another manager keeps deleting", () => {
   )
 })
 
-describe("two managers that fight over a field", () => {
+describe("Two managers that fight over a field", () => {
   it(
-    "are reported: an Event, a line, a count; field and manager are named, values are not",
+    "are reported with an Event, a log line and a count, with the field and the manager, without values",
     fighting((world) =>
       Effect.gen(function* () {
         yield* fight(world, reported - 1, "1 second")
         expect(yield* warnings(world.server)).toEqual([])
         expect(looks(world)).toBe(0)
         yield* fight(world, 1, "1 second")
-        expect(yield* warnings(world.server)).toEqual([`FieldFight: ${told}`])
-        expect(lines(world)).toEqual([`WARN ${told}`])
+        expect(yield* warnings(world.server)).toEqual([`FieldFight: ${expectedNote}`])
+        expect(lines(world)).toEqual([`WARN ${expectedNote}`])
         expect(Cluster.lines(world.server.requests).filter((line) => /^get .*\/a$/.test(line))).toEqual([
           "get /api/v1/namespaces/default/configmaps/a"
         ])
@@ -186,7 +186,7 @@ describe("two managers that fight over a field", () => {
   )
 
   it(
-    "are told of once in ten minutes, and looked at no more often",
+    "are looked up and reported once in ten minutes",
     fighting((world) =>
       Effect.gen(function* () {
         // The report is due after 35 seconds.
@@ -201,7 +201,7 @@ describe("two managers that fight over a field", () => {
   )
 
   it(
-    "are not told of where the repairs are far between",
+    "are not reported if the corrections are rare",
     fighting((world) =>
       Effect.gen(function* () {
         yield* fight(world, 30, "8 seconds")
@@ -210,7 +210,7 @@ describe("two managers that fight over a field", () => {
     )
   )
 
-  it("over several fields are told of by who changes which", ({ server }) =>
+  it("over several fields are reported by manager", ({ server }) =>
     Effect.gen(function* () {
       server.put(Widget, widget("a"))
       yield* run(makes({ b: "1", c: "1" }))
@@ -226,7 +226,7 @@ describe("two managers that fight over a field", () => {
       expect(notes.join("\n")).toContain("data.c of ConfigMap default/a was put back 5 times within 30 s: other keeps")
     }))
 
-  it("over what one of them adds to a place of the other's are told of", (world) =>
+  it("over an added entry in an exclusive place are reported", (world) =>
     Effect.gen(function* () {
       world.server.put(Widget, widget("a"))
       yield* run(makes({}, { exclusive: [["data"]] }))
@@ -236,7 +236,7 @@ describe("two managers that fight over a field", () => {
       )
     }))
 
-  it("over a name of 253 characters are reported with its beginning", (world) =>
+  it("over a name of 253 characters are reported with a truncated name", (world) =>
     Effect.gen(function* () {
       const { server } = world
       const name = `${"a.".repeat(126)}a`
@@ -252,19 +252,19 @@ describe("two managers that fight over a field", () => {
 
   const unowned: ReadonlyArray<readonly [string, Cluster.Fields, string, string]> = [
     [
-      "of whom one writes in our own name: so it is said",
+      "with the same field manager are reported as such",
       { data: { size: "7" } },
       "widget-maker",
       "another program that writes as widget-maker keeps changing it. Check whether this program runs twice"
     ],
     [
-      "of whom one removes the field: who wrote last is named, as a guess",
+      "of which one removes the field are reported with the probable last writer",
       { data: { size: null, late: "yes" } },
       "late",
       "another manager keeps changing it, probably late, which wrote last"
     ],
     [
-      "of whom one is nowhere to be seen",
+      "of which one is not in managedFields are reported without a name",
       { data: { size: "7" }, metadata: { managedFields: [{}] } },
       "rival",
       "the API server's audit log names it"
@@ -285,7 +285,7 @@ describe("two managers that fight over a field", () => {
   }
 
   it(
-    "are told of though the other one can't be looked for, and the field is put back",
+    "are reported even if the other manager cannot be looked up, and the field is corrected",
     fighting((world) =>
       Effect.gen(function* () {
         world.server.faults.on({ verb: ["get", "list"], kind: ConfigMap }, Faults.answer(403))
@@ -302,17 +302,17 @@ describe("two managers that fight over a field", () => {
   )
 
   it(
-    "are told of also where the other one takes our mark off, as a replace does",
+    "are reported even if the other manager removes the intent annotation",
     fighting((world) =>
       Effect.gen(function* () {
         const metadata = { annotations: { [Owned.intentAnnotation]: "other" } }
         yield* fight(world, reported, "1 second", { data: { size: "7" }, metadata })
-        expect((yield* warnings(world.server)).join()).toContain(told)
+        expect((yield* warnings(world.server)).join()).toContain(expectedNote)
       })
     )
   )
 
-  it("over a status are told of", (world) =>
+  it("over a status are reported", (world) =>
     Effect.gen(function* () {
       const { server } = world
       server.put(Widget, widget("a"))
@@ -336,7 +336,7 @@ describe("two managers that fight over a field", () => {
       expect(note).not.toContain("seen")
     }))
 
-  it("over a list of conditions are reported, though the rival's own condition is new each time", (world) =>
+  it("over a list of conditions are reported, even if the condition of the other manager changes each time", (world) =>
     Effect.gen(function* () {
       const { server } = world
       const condition = (type: string, reason: string) => ({
@@ -361,7 +361,7 @@ describe("two managers that fight over a field", () => {
     }))
 })
 
-describe("nothing is told of", () => {
+describe("Nothing is reported for", () => {
   it(
     "ten changes of the spec in ten seconds",
     fighting((world) =>
@@ -382,7 +382,7 @@ describe("nothing is told of", () => {
   )
 
   it(
-    "somebody who changes what is not ours, as an autoscaler does",
+    "another manager that changes other fields, such as an autoscaler",
     fighting((world) =>
       Effect.gen(function* () {
         for (let replicas = 0; replicas < 30; replicas++) {
@@ -395,7 +395,7 @@ describe("nothing is told of", () => {
   )
 
   it(
-    "five fields that are put back once each, beside one that the server always stores in its own way",
+    "five fields with one correction each, next to a field that the server stores in another form",
     (world) =>
       Effect.gen(function* () {
         const { server } = world
@@ -411,7 +411,7 @@ describe("nothing is told of", () => {
     altering(({ cpu }) => (cpu === "1000m" ? { cpu: "1" } : undefined))
   )
 
-  it("a status that follows a rollout, and one that follows the spec", (world) =>
+  it("a status that follows a rollout or the spec", (world) =>
     Effect.gen(function* () {
       const { server } = world
       server.put(Widget, widget("a"))
@@ -442,7 +442,7 @@ describe("nothing is told of", () => {
       expect(yield* warnings(server)).toEqual([])
     }))
 
-  it("conditions that come and go with the work, while somebody else writes the status too", (world) =>
+  it("conditions that follow the work while another manager writes the status, too", (world) =>
     Effect.gen(function* () {
       const { server } = world
       const condition = (type: string, reason: string) => ({
@@ -481,7 +481,7 @@ describe("nothing is told of", () => {
       expect(yield* warnings(server)).toEqual([])
     }))
 
-  it("a list without keys that goes back and forth with its cause", (world) =>
+  it("a list without keys that alternates with its cause", (world) =>
     Effect.gen(function* () {
       const { server } = world
       server.put(Widget, widget("a"))
@@ -508,7 +508,7 @@ describe("nothing is told of", () => {
       expect(yield* warnings(server)).toEqual([])
     }))
 
-  it("a failing reconcile that counts its attempts: it backs off", (world) =>
+  it("a failing reconcile that counts its attempts, because it backs off", (world) =>
     Effect.gen(function* () {
       const { server } = world
       server.put(Widget, widget("a"))
@@ -528,7 +528,7 @@ describe("nothing is told of", () => {
       expect(yield* warnings(server)).toEqual([])
     }))
 
-  it("progress that is told each second", (world) =>
+  it("progress that is written each second", (world) =>
     Effect.gen(function* () {
       const { server } = world
       server.put(Widget, widget("a"))
@@ -538,7 +538,7 @@ describe("nothing is told of", () => {
       expect(yield* warnings(server)).toEqual([])
     }))
 
-  it("a write that changes nothing, however often it is sent", (world) =>
+  it("repeated writes without a change", (world) =>
     Effect.gen(function* () {
       const { server } = world
       server.put(Widget, widget("a"))
@@ -556,10 +556,10 @@ describe("nothing is told of", () => {
     }))
 })
 
-describe("a reconcile that is woken by nothing but its own writes", () => {
+describe("A reconcile that only its own writes trigger", () => {
   const loops: ReadonlyArray<readonly [string, string, () => Effect.Effect<unknown, never, Services | Scope.Scope>]> = [
     [
-      "of a status with a time in it is told of, with the field",
+      "by a status with a time is reported with the field",
       "status.seen of Widget default/a was written 10 times",
       () =>
         run(
@@ -572,7 +572,7 @@ describe("a reconcile that is woken by nothing but its own writes", () => {
         )
     ],
     [
-      "of a condition with a time in it is told of, with the condition",
+      "by a condition with a time is reported with the condition",
       "status.conditions[Ready].lastTransitionTime of Widget default/a was written 10 times",
       () =>
         run(
@@ -599,7 +599,7 @@ describe("a reconcile that is woken by nothing but its own writes", () => {
         )
     ],
     [
-      "of a child that it wants otherwise each time is told of",
+      "by a child with an alternating intent is reported",
       "data.seen of ConfigMap default/a was written 10 times",
       () =>
         run({
@@ -616,7 +616,7 @@ describe("a reconcile that is woken by nothing but its own writes", () => {
         })
     ],
     [
-      "that are its own patches is told of",
+      "by its own patches is reported",
       "metadata.annotations.seen of Widget default/a was written 10 times",
       () =>
         run(
@@ -632,7 +632,7 @@ describe("a reconcile that is woken by nothing but its own writes", () => {
         )
     ],
     [
-      "as it asks to run again within less than a second is told of",
+      "by a requeue within less than a second is reported",
       "status.seen of Widget default/a was written 10 times",
       () => run(counted((seen, owner) => Effect.as(Status.update(owner, { seen }), Result.requeueAfter("999 millis"))))
     ]
@@ -652,7 +652,7 @@ describe("a reconcile that is woken by nothing but its own writes", () => {
     )
   }
 
-  it("of which there are more than a run is told of, is told of all the same", (world) =>
+  it("is reported even with more writes than a run has triggers", (world) =>
     Effect.gen(function* () {
       const { attempts, server } = world
       const names = Array.from({ length: 12 }, (_, index) => `a${index}`)
@@ -679,9 +679,9 @@ describe("a reconcile that is woken by nothing but its own writes", () => {
     }))
 })
 
-describe("an answer that is not what was sent", () => {
+describe("A stored value that differs from the sent one", () => {
   it(
-    "is told of once, with the field, and goes on as it is",
+    "is reported once with the field, and is not corrected",
     (world) =>
       Effect.gen(function* () {
         const { server } = world
@@ -699,7 +699,7 @@ describe("an answer that is not what was sent", () => {
 
   let isAltering = false
   it(
-    "is not put on ourselves, under whichever of our names",
+    "is not attributed to the own field managers",
     ({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -715,7 +715,7 @@ describe("an answer that is not what was sent", () => {
   )
 
   it(
-    "is told of on each object, and once in the log",
+    "is reported on each object, and once in the log",
     (world) =>
       Effect.gen(function* () {
         const { server } = world
@@ -728,7 +728,7 @@ describe("an answer that is not what was sent", () => {
   )
 
   it(
-    "but in another spelling is not told of",
+    "is not reported if it is another form of the same value",
     (world) =>
       Effect.gen(function* () {
         const { server } = world
@@ -742,7 +742,7 @@ describe("an answer that is not what was sent", () => {
   )
 
   it(
-    "as its schema drops a field is told of once for all objects",
+    "is reported once for all objects if the schema drops the field",
     (world) =>
       Effect.gen(function* () {
         const { server } = world
@@ -759,7 +759,7 @@ describe("an answer that is not what was sent", () => {
   )
 })
 
-describe("a trace", () => {
+describe("The trace", () => {
   const traced = (body: Body) =>
     ((world) =>
       Effect.provideService(body(world), Tracing.Tracing, {
@@ -777,7 +777,7 @@ describe("a trace", () => {
     )
 
   it(
-    "of the repair at which a fight is reported has the report at its root",
+    "of the correction that reports a fight has the report at its root",
     traced(
       fighting((world) =>
         Effect.gen(function* () {
@@ -797,7 +797,7 @@ describe("a trace", () => {
   )
 
   it(
-    "of the run at which a loop is told of says so at its root",
+    "of the run that reports a loop has the report at its root",
     traced((world) =>
       Effect.gen(function* () {
         world.server.put(Widget, widget("a"))
@@ -815,14 +815,14 @@ describe("a trace", () => {
         ])
         yield* warnings(world.server)
         const event = world.server.events().find(({ reason }) => reason === "WriteLoop")
-        const told = world.attempts.find(({ root }) => root?.events.some(({ name }) => name === SpanName.hotLoop))
-        expect(event?.metadata.annotations?.[Tracing.annotation]).toContain(`-${told?.root?.traceId}-`)
+        const reporting = world.attempts.find(({ root }) => root?.events.some(({ name }) => name === SpanName.hotLoop))
+        expect(event?.metadata.annotations?.[Tracing.annotation]).toContain(`-${reporting?.root?.traceId}-`)
       })
     )
   )
 })
 
-it("an object that is made anew begins anew", (world) =>
+it("A recreated object starts with new counts", (world) =>
   Effect.gen(function* () {
     const { server } = world
     server.put(Widget, widget("a"))

@@ -75,13 +75,13 @@ export const fights = (
   }
   const groups = Map.groupBy(fields, (field) => JSON.stringify(Rival.of(seen, field, ours)))
   return Array.from(groups.values(), (theirs): Finding => {
-    const { manager, says, stops } = Rival.of(seen, theirs[0] ?? "", ours)
+    const { manager, description, stops } = Rival.of(seen, theirs[0] ?? "", ours)
     const [was, it, each] = theirs.length > 1 ? ["were", "them", "each field"] : ["was", "it", "the field"]
     const advice =
       stops === undefined
         ? "Check whether this program runs twice; otherwise give the other program another field manager."
         : `Give ${each} to one of the two: either ${stops} stops setting ${it}, or ${asker} stops asking for ${it}.`
-    const note = `${named(theirs, place)} ${was} put back ${times("fight")}: ${says.replace("{it}", it)}. ${advice}`
+    const note = `${named(theirs, place)} ${was} put back ${times("fight")}: ${description.replace("{it}", it)}. ${advice}`
     return { reason: "fight", place, fields: theirs, manager, note }
   })
 }

@@ -4,8 +4,8 @@ import * as Memory from "./Memory.ts"
 
 const difference = (have: string): Difference => ({ path: "spec.cpu", want: "1000m", have })
 
-describe("what the server made of a write", () => {
-  test("is known again, for that object and that place, until it is something else", () => {
+describe("An accepted difference", () => {
+  test("is known for its object and place, until the value changes", () => {
     const memory = Memory.make()
     expect(memory.accepted("u", "child", [difference("1")])).toBe(false)
     memory.accept("u", "child", [difference("1")])
@@ -14,14 +14,14 @@ describe("what the server made of a write", () => {
     expect(memory.accepted("u", "status", [difference("1")])).toBe(false)
     expect(memory.accepted("v", "child", [difference("1")])).toBe(false)
   })
-  test("is known for each place of an object", () => {
+  test("is kept for each place of an object", () => {
     const memory = Memory.make()
     memory.accept("u", "child", [difference("1")])
     memory.accept("u", "status", [difference("2")])
     expect(memory.accepted("u", "child", [difference("1")])).toBe(true)
     expect(memory.accepted("u", "status", [difference("2")])).toBe(true)
   })
-  test("is nothing to remember where it is what was sent", () => {
+  test("is removed when the sent value is stored", () => {
     const memory = Memory.make()
     memory.accept("u", "child", [difference("1")])
     memory.accept("u", "child", [])
@@ -30,8 +30,8 @@ describe("what the server made of a write", () => {
   })
 })
 
-describe("who waits for a place", () => {
-  test("is known until the place is free, and is news once", () => {
+describe("An object that waits for a place", () => {
+  test("is kept until the place is free, and is news once", () => {
     const memory = Memory.make()
     expect(Array.from(memory.waiting("place"))).toEqual([])
     expect(memory.block("place", "shop/a")).toBe(true)
@@ -45,7 +45,7 @@ describe("who waits for a place", () => {
   })
 })
 
-test("to forget an object takes no longer where many others wait for places", () => {
+test("Memory.forget takes constant time while many objects wait", () => {
   const memory = Memory.make()
   for (let n = 0; n < 50_000; n++) memory.block(`Deployment shop/${n}`, `shop/${n}`)
   const began = performance.now()
@@ -54,7 +54,7 @@ test("to forget an object takes no longer where many others wait for places", ()
   expect(performance.now() - began).toBeLessThan(1000)
 })
 
-test("an object that is gone is forgotten, and nobody else with it", () => {
+test("Memory.forget removes only the given object", () => {
   const memory = Memory.make()
   for (const uid of ["u", "v"]) {
     memory.accept(uid, "child", [difference("1")])
@@ -67,14 +67,14 @@ test("an object that is gone is forgotten, and nobody else with it", () => {
   expect(Array.from(memory.waiting("place"))).toEqual(["shop/v"])
 })
 
-test("a line is news once, and again only when there were very many", () => {
+test("A line is news once, and again after a thousand other lines", () => {
   const memory = Memory.make()
   expect([memory.isNews("a"), memory.isNews("a"), memory.isNews("b")]).toEqual([true, false, true])
   for (let n = 0; n < 1000; n++) memory.isNews(`line ${n}`)
   expect(memory.isNews("a")).toBe(true)
 })
 
-test("a field that the server dropped is known by its kind and path, whatever key of a list it is under", () => {
+test("A dropped field is known by its kind and path, for any key of a list", () => {
   const memory = Memory.make()
   expect(memory.isDropped("Pod", "spec.a")).toBe(false)
   memory.drop("Pod", "spec.env[A].b")
@@ -87,7 +87,7 @@ test("a field that the server dropped is known by its kind and path, whatever ke
   expect(memory.isDropped("Pod", "spec.env[A].b")).toBe(false)
 })
 
-test("an object that waits for two places is forgotten in both, and so are its writes and its end", () => {
+test("Memory.forget removes an object from all places, with its writes and its deletion", () => {
   const forgotten: Array<string> = []
   const hotLoop = { ...Memory.make().hotLoop, forget: (uid: string) => void forgotten.push(uid) }
   const memory = Memory.make(hotLoop)
@@ -100,7 +100,7 @@ test("an object that waits for two places is forgotten in both, and so are its w
   expect(forgotten).toEqual(["u"])
 })
 
-test("Entries of an object do not change later, and another memory begins with them", () => {
+test("The entries of an object do not change later, and another memory can start with them", () => {
   const memory = Memory.make()
   const differences = [{ path: "spec.a", want: 1, have: 2 }]
   memory.accept("u", "slot", differences)

@@ -84,7 +84,7 @@ export const make = (
   const gone = new Set<string>()
   const bereft = new Set<string>()
   const reports: Memory["reports"] = new Map()
-  const said = new Set<bigint>()
+  const seenLines = new Set<bigint>()
   /** A change replaces the set, which `entriesOf` shares. Changes are few: each is a fact about a kind. */
   let dropped: ReadonlySet<bigint> = kept?.entries.dropped ?? new Set()
   let unserved: ReadonlySet<string> = kept?.entries.unserved ?? new Set()
@@ -132,8 +132,8 @@ export const make = (
     isDropped: (kind, path) => dropped.has(typeOf(kind, path)),
     isNews: (line) => {
       // Lines name fields, so there are few. If there are too many, a repeated line does less harm than growth.
-      if (said.size >= 1000) said.clear()
-      return said.size < said.add(Bun.hash.wyhash(line)).size
+      if (seenLines.size >= 1000) seenLines.clear()
+      return seenLines.size < seenLines.add(Bun.hash.wyhash(line)).size
     },
     block: (child, owner) => {
       const waiting = blocked.get(child)

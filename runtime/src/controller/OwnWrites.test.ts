@@ -53,7 +53,7 @@ const resize = (name: string, size: number) =>
 /** The outcomes of the reconcile of a small Widget. */
 const ends: { readonly [state: string]: () => Effect.Effect<Result.Result, Broken | TerminalError> } = {
   "was given up": () => new TerminalError({ message: "too small" }),
-  "waits for its time": () => Effect.succeed(Result.requeueAfter("1 hour")),
+  "has a requeueAfter": () => Effect.succeed(Result.requeueAfter("1 hour")),
   "is in back-off": () => new Broken({ message: "too small" })
 }
 
@@ -61,7 +61,7 @@ const ends: { readonly [state: string]: () => Effect.Effect<Result.Result, Broke
 for (const lag of [0, 30]) {
   const when = lag === 0 ? "before the answer" : "after the answer"
 
-  describe(`a write whose event comes ${when}`, () => {
+  describe(`A write whose event comes ${when}`, () => {
     for (const [state, end] of Object.entries(ends)) {
       const small = (widgets: Array<string>) => (one: Widget) => {
         widgets.push(`${one.metadata.name} ${one.spec.size}`)
@@ -69,7 +69,7 @@ for (const lag of [0, 30]) {
       }
 
       effect(
-        `of another controller of the process wakes an object that ${state}`,
+        `of another controller of the process triggers an object that ${state}`,
         withWorld(
           ({ server }) =>
             Effect.gen(function* () {
@@ -88,7 +88,7 @@ for (const lag of [0, 30]) {
       )
 
       effect(
-        `of the same controller for another object wakes an object that ${state}`,
+        `of the same controller for another object triggers an object that ${state}`,
         withWorld(({ server }) =>
           Effect.gen(function* () {
             server.put(Widget, widget("a"))
@@ -110,7 +110,7 @@ for (const lag of [0, 30]) {
 
       for (const relation of ["owns", "watches"] as const) {
         effect(
-          `of an object that it ${relation}, by another controller, wakes an object that ${state}`,
+          `to an object that it ${relation}, of another controller, triggers an object that ${state}`,
           withWorld(
             ({ attempts, server }) =>
               Effect.gen(function* () {
@@ -155,7 +155,7 @@ for (const lag of [0, 30]) {
   })
 }
 
-describe("the event of an own write", () => {
+describe("The event of an own write", () => {
   for (const lag of [0, 3, 30, 3000]) {
     effect(
       `that comes ${lag} ms late does not end the back-off of a reconcile that writes a new status each time`,
@@ -179,7 +179,7 @@ describe("the event of an own write", () => {
   }
 })
 
-test("a run wrote the versions that its writes made, of all objects, and not the version that one found unchanged", () => {
+test("Ledger.versions contains the new versions of the writes of a run, without unchanged ones", () => {
   const ledger = new Ledger()
   const request = { method: "PATCH", path: "/", template: "/", headers: {}, repeatable: false } as const
   const write = { kind: "Widget", verb: "patch", subresource: undefined, fieldManager: "w" }
@@ -195,7 +195,7 @@ test("a run wrote the versions that its writes made, of all objects, and not the
 })
 
 effect(
-  "a change that a list finds after a gap is no echo: an own write may hide another writer's",
+  "A change in a list after a gap does not count as an own write, because it may hide another one",
   withWorld(() =>
     Effect.gen(function* () {
       const listeners: Array<(changes: ReadonlyArray<Change>) => void> = []
@@ -240,7 +240,7 @@ effect(
   )
 )
 
-test("the latest writes of a controller are known by UID and resourceVersion", () => {
+test("OwnWrites keeps the latest writes of a controller by UID and resourceVersion", () => {
   const writes = OwnWrites.make(8)
   const write = { uid: "u", key: 1n, answeredAt: 0, arrivedAt: undefined, trace: undefined }
   for (let version = 1; version <= 100; version++) writes.record(`${version}`, write)

@@ -47,19 +47,23 @@ const notes = (server: Cluster.Cluster) =>
   })
 const ownersOf = (server: Cluster.Cluster) => child(server).metadata.ownerReferences?.map(({ uid }) => uid)
 
-describe("a place that is taken", () => {
+describe("A name that is taken", () => {
   for (const [by, metadata, words] of [
     ["an object without an owner", {}, "has no controller"],
     ["another controller's object", { ownerReferences: [other] }, "is controlled by Gadget g"],
     [
-      "another controller's object that is offered",
+      "another controller's object with the adopt annotation",
       { ownerReferences: [other], annotations: { [adoptAnnotation]: "true" } },
       "is controlled by Gadget g"
     ],
-    ["an object that is offered with another word", { annotations: { [adoptAnnotation]: "yes" } }, "has no controller"]
+    [
+      "an object with another value of the adopt annotation",
+      { annotations: { [adoptAnnotation]: "yes" } },
+      "has no controller"
+    ]
   ] as const) {
     effect(
-      `by ${by} is left alone, and told of once`,
+      `by ${by} is not written to, and is reported once`,
       withWorld(({ server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
@@ -88,7 +92,7 @@ describe("a place that is taken", () => {
   }
 
   effect(
-    "wakes the owner when it becomes free, and is told of again when it is taken again",
+    "wakes the owner when it becomes free, and is reported again when it is taken again",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -116,7 +120,7 @@ describe("a place that is taken", () => {
   )
 
   effect(
-    "is told of again to an owner that was made anew",
+    "is reported again for a recreated owner",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -134,7 +138,7 @@ describe("a place that is taken", () => {
   )
 
   effect(
-    "causes an Event for a new owner, too, after a namesake that was deleted during its reconcile",
+    "causes an Event for a new owner, even after the earlier one was deleted during its reconcile",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -154,11 +158,11 @@ describe("a place that is taken", () => {
   )
 
   for (const [fields, data] of [
-    ["fields of ours", { a: "theirs" }],
-    ["no field of ours", { precious: "theirs" }]
+    ["fields of the intent", { a: "theirs" }],
+    ["other fields", { precious: "theirs" }]
   ] as const) {
     effect(
-      `by an object with ${fields}, which the cache does not have yet, is not written to`,
+      `by an object with ${fields} that is not yet in the cache is not written to`,
       withWorld(({ server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
@@ -179,9 +183,9 @@ describe("a place that is taken", () => {
   }
 })
 
-describe("a place becomes ours", () => {
+describe("A child is adopted", () => {
   effect(
-    "when its object is given away before the cache has it",
+    "with the adopt annotation before the cache has the child",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -197,7 +201,7 @@ describe("a place becomes ours", () => {
   )
 
   effect(
-    "when its object is given away by the annotation, even later",
+    "with the adopt annotation, even if it is added later",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -213,7 +217,7 @@ describe("a place becomes ours", () => {
   )
 
   effect(
-    "when its object was ours and was left an orphan",
+    "as an orphan of the same controller",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -229,7 +233,7 @@ describe("a place becomes ours", () => {
     ["the orphan of another program", (server: Cluster.Cluster) => server.apply(ConfigMap, applied, "gadgets")]
   ] as const) {
     effect(
-      `but not ${what}, though it has the annotation`,
+      `but not ${what}, even with the annotation`,
       withWorld(({ server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
@@ -249,7 +253,7 @@ describe("a place becomes ours", () => {
     ["being deleted", ["example.com/other"]]
   ] as const) {
     effect(
-      `but not for an owner that is ${state}, which the cache does not know yet`,
+      `but not by an owner that is ${state} before the cache knows that`,
       withWorld(({ server }) =>
         Effect.gen(function* () {
           server.put(Widget, { ...widget("a"), metadata: { name: "a", finalizers } })

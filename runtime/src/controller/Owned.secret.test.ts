@@ -8,9 +8,9 @@ import { counted, pass, run, settle, Widget, widget, withWorld } from "./World.f
 
 const base64 = (text: string) => Buffer.from(text).toString("base64")
 
-describe("the stringData of a Secret", () => {
+describe("The stringData of a Secret", () => {
   effect(
-    "is applied as its data, and put back when another manager changes it",
+    "is applied as its data, and corrected when another manager changes it",
     withWorld(({ logs, server }) =>
       Effect.gen(function* () {
         const data = () => server.get(Secret, "a")?.data

@@ -47,9 +47,9 @@ const touch = (server: Cluster.Cluster, label: string) => {
   return settle
 }
 
-describe("a child", () => {
+describe("A child", () => {
   effect(
-    "that is not there is made by one apply of the whole intent, which fails where an object exists, and reported",
+    "is created by one apply of the whole intent, which fails if the object exists, and is reported",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -87,7 +87,7 @@ describe("a child", () => {
   )
 
   effect(
-    "that has all of the intent costs no request, whatever others have added to it",
+    "that matches the intent causes no request, whatever other managers have added",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -103,7 +103,7 @@ describe("a child", () => {
   )
 
   effect(
-    "costs no request when the author gives the keys of the same intent in another order",
+    "causes no request if only the order of the keys in the intent changes",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -119,7 +119,7 @@ describe("a child", () => {
   )
 
   effect(
-    "that version 0.1 has applied costs no request: its hash has the first half only",
+    "that version 0.1 applied causes no request: its hash contains only the first half",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -133,7 +133,7 @@ describe("a child", () => {
   )
 
   effect(
-    "that was changed is put right by one forced apply, and the event names the field but not what was in it",
+    "that was changed is corrected by one forced apply, and the Event contains the field without its value",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -150,7 +150,7 @@ describe("a child", () => {
   )
 
   effect(
-    "that was deleted is made again",
+    "that was deleted is recreated",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -164,7 +164,7 @@ describe("a child", () => {
   )
 
   effect(
-    "loses what a new intent does not name any more, for the hash of the intent is another one",
+    "loses the fields that a new intent no longer contains",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -183,7 +183,7 @@ describe("a child", () => {
   )
 
   effect(
-    "loses what strangers put into a place that is ours alone, in one JSON patch guarded by the resourceVersion",
+    "loses foreign fields in an exclusive place, by one JSON patch guarded by the resourceVersion",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -211,7 +211,7 @@ describe("a child", () => {
     ["loses them", { data: { z: null } }]
   ] as const) {
     effect(
-      `that ${change} while foreign entries are removed is a conflict, and the next attempt sees it`,
+      `that ${change} while foreign fields are removed is a conflict, and is retried`,
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
@@ -231,7 +231,7 @@ describe("a child", () => {
   }
 
   effect(
-    "without a name is a mistake of the program, and says so",
+    "without a name is an error of the program",
     withWorld(({ logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -242,10 +242,10 @@ describe("a child", () => {
   )
 })
 
-describe("a child that its owner cannot own", () => {
+describe("A child that its owner cannot own", () => {
   for (const owns of [[ConfigMap], []]) {
     effect(
-      `is a permanent error, which says what to do instead, and nothing is sent, with ${owns.length} kinds in owns`,
+      `is a permanent error with advice, and no request is sent, with ${owns.length} kinds in owns`,
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
@@ -263,7 +263,7 @@ describe("a child that its owner cannot own", () => {
   }
 })
 
-describe("a list in a child", () => {
+describe("A list in a child", () => {
   const env = (...variables: ReadonlyArray<{ readonly name: string; readonly value: string }>): Fields => ({
     spec: {
       selector: { matchLabels: { app: "a" } },
@@ -282,7 +282,7 @@ describe("a list in a child", () => {
     Effect.as(Owned.apply(owner, Deployment, desired(owner.metadata.name), { exclusive }), Result.done)
 
   effect(
-    "is put back into its order, with the items of others in it",
+    "is put into its order again, with the items of other managers",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -306,7 +306,7 @@ describe("a list in a child", () => {
   )
 
   effect(
-    "is put right item by item, and the event names the item but not its value",
+    "is corrected item by item, and the Event contains the item without its value",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -315,19 +315,19 @@ describe("a list in a child", () => {
         server.change(Deployment, "a", env({ name: "PASSWORD", value: "hunter2" }, { name: "THEIRS", value: "secret" }))
         yield* settle
         expect(server.get(Deployment, "a")?.spec).toEqual(made?.spec)
-        const told = notes(server).filter((note) => note.includes("DeploymentUpdated"))
-        expect(told).toHaveLength(1)
-        expect(told[0]).toContain("spec.template.spec.containers[app].env[PASSWORD].value")
-        expect(told[0]).toContain("spec.template.spec.containers[app].env[THEIRS]")
-        expect(told.join()).not.toMatch(/hunter2|secret|correct/)
+        const updates = notes(server).filter((note) => note.includes("DeploymentUpdated"))
+        expect(updates).toHaveLength(1)
+        expect(updates[0]).toContain("spec.template.spec.containers[app].env[PASSWORD].value")
+        expect(updates[0]).toContain("spec.template.spec.containers[app].env[THEIRS]")
+        expect(updates.join()).not.toMatch(/hunter2|secret|correct/)
       })
     )
   )
 })
 
-describe("what the server stores otherwise than it was sent", () => {
+describe("A value that the API server stores in another form", () => {
   effect(
-    "is not taken for drift again, while other drift is",
+    "is not corrected again, unlike other drift",
     withWorld(
       ({ server }) =>
         Effect.gen(function* () {
@@ -352,7 +352,7 @@ describe("what the server stores otherwise than it was sent", () => {
   )
 
   effect(
-    "or drops, is told of once, by name, and not sent again",
+    "or drops is reported once by name, and not sent again",
     withWorld(
       ({ logs, server }) =>
         Effect.gen(function* () {
@@ -374,7 +374,7 @@ describe("what the server stores otherwise than it was sent", () => {
   )
 })
 
-describe("after a restart of the program", () => {
+describe("After a restart of the program,", () => {
   const container = {
     name: "app",
     image: "nginx",
@@ -405,7 +405,7 @@ describe("after a restart of the program", () => {
     })
 
   effect(
-    "a quantity in another spelling costs no request",
+    "a quantity in another form causes no request",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -437,7 +437,7 @@ describe("after a restart of the program", () => {
   )
 })
 
-describe("an empty value", () => {
+describe("An empty value", () => {
   effect(
     "that another manager deletes is created again",
     withWorld(({ server }) =>
@@ -456,9 +456,9 @@ describe("an empty value", () => {
   )
 })
 
-describe("a field that somebody else takes over", () => {
+describe("A field that another manager takes over", () => {
   effect(
-    "is given to a manager of its own, with the value it has, before the intent without it is applied",
+    "is first handed over with its current value, and then removed from the intent",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -499,9 +499,9 @@ describe("a field that somebody else takes over", () => {
   )
 })
 
-describe("a reconcile whose child cannot be made", () => {
+describe("A reconcile whose child is rejected", () => {
   effect(
-    "fails as the request did, and is tried again",
+    "fails with the error of the request, and is retried",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -518,9 +518,9 @@ describe("a reconcile whose child cannot be made", () => {
   )
 })
 
-describe("a field handed over while strangers are in a place of ours", () => {
+describe("A field that is handed over while foreign fields are in an exclusive place", () => {
   effect(
-    "costs no failed attempt, and the field is handed over once",
+    "causes no failed attempt, and is handed over once",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))

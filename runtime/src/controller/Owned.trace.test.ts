@@ -45,10 +45,10 @@ const process = (server: Cluster.Cluster, options: ReturnType<typeof makes>) =>
     yield* settle
   })
 
-describe("the trace on a child", () => {
+describe("The trace annotation of a child", () => {
   for (const propagation of ["link", "parent"] as const) {
     effect(
-      `is that of the write which made it, and of the one which changed what is wanted of it (${propagation})`,
+      `contains the trace of its creation, and then of the last change of the intent (${propagation})`,
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
           server.put(WidgetKind, widget("a"))
@@ -72,7 +72,7 @@ describe("the trace on a child", () => {
   }
 
   effect(
-    "stays when somebody else's change is undone: that write need not change anything",
+    "does not change when another manager's change is corrected",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(WidgetKind, widget("a"))
@@ -92,7 +92,7 @@ describe("the trace on a child", () => {
   )
 
   effect(
-    "is no reason to write: whoever changes it or takes it away, no request is made, and it does not come back",
+    "causes no write when another manager changes or removes it",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(WidgetKind, widget("a"))
@@ -113,7 +113,7 @@ describe("the trace on a child", () => {
   )
 
   effect(
-    "is no reason to write after a restart, with tracing, without it, and with it again",
+    "causes no write after a restart with other tracing settings",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(WidgetKind, widget("a"))
@@ -147,7 +147,7 @@ describe("the trace on a child", () => {
   )
 
   effect(
-    "goes with the next apply that is made without tracing",
+    "is removed by the next apply without tracing",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(WidgetKind, widget("a"))
@@ -162,7 +162,7 @@ describe("the trace on a child", () => {
   )
 
   effect(
-    "is under the key that the settings name, and yields to one that the author sets",
+    "has the configured key, and does not replace a value of the author",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(WidgetKind, widget("a"))
@@ -175,7 +175,7 @@ describe("the trace on a child", () => {
   )
 
   effect(
-    "is no stranger where all annotations are ours alone and another field is put right: one write, and told of that field alone",
+    "is not a foreign field in exclusive annotations: another correction is one write and reports only its field",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(WidgetKind, widget("a"))
@@ -209,7 +209,7 @@ describe("the trace on a child", () => {
   )
 
   effect(
-    "is no stranger where all annotations are ours alone",
+    "is not a foreign field in exclusive annotations",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(WidgetKind, widget("a"))
@@ -232,9 +232,9 @@ describe("the trace on a child", () => {
   )
 })
 
-describe("a child in a trace", () => {
+describe("The span of a child", () => {
   effect(
-    "has what became of it: created, matched, updated, with the paths of what differed and no value",
+    "contains the result created, matched or updated, with the paths of the differences and no values",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(WidgetKind, widget("a"))
@@ -243,30 +243,30 @@ describe("a child in a trace", () => {
         yield* settle
         server.change(WidgetKind, "a", { spec: { size: 2 } })
         yield* settle
-        const told = attempts.flatMap(({ root }) =>
+        const childSpans = attempts.flatMap(({ root }) =>
           (root?.recording.spans ?? [])
             .filter(({ name }) => name === "dependent ConfigMap")
             .map(({ attributes }) => Object.fromEntries(attributes))
         )
         const place = { "k8s.object.kind": "ConfigMap", "k8s.object.name": "a", "k8s.namespace.name": "default" }
-        expect(told).toContainEqual({ ...place, "dependent.result": "created", "dependent.reason": "created" })
-        expect(told).toContainEqual({ ...place, "dependent.result": "matched" })
+        expect(childSpans).toContainEqual({ ...place, "dependent.result": "created", "dependent.reason": "created" })
+        expect(childSpans).toContainEqual({ ...place, "dependent.result": "matched" })
         for (const reason of ["drift", "intent"]) {
-          expect(told).toContainEqual({
+          expect(childSpans).toContainEqual({
             ...place,
             "dependent.result": "updated",
             "dependent.reason": reason,
             "dependent.fields": ["data.size"]
           })
         }
-        expect(told.filter((each) => each["dependent.result"] !== "matched")).toHaveLength(3)
+        expect(childSpans.filter((each) => each["dependent.result"] !== "matched")).toHaveLength(3)
       }).pipe(settings("link"))
     )
   )
 
   for (const propagation of ["link", "off"] as const) {
     effect(
-      `that another process made a moment ago is created once, and told of once (${propagation})`,
+      `reports a child that another process has just created once (${propagation})`,
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
           server.put(WidgetKind, widget("a"))
@@ -294,7 +294,7 @@ describe("a child in a trace", () => {
   }
 
   effect(
-    "that this controller made a moment ago with other values is put right, and told of as that",
+    "reports a child that this controller has just created with other values as updated",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(WidgetKind, widget("a"))
@@ -314,7 +314,7 @@ describe("a child in a trace", () => {
   )
 
   effect(
-    "whose creation was not answered, and was sent again, is reported as created once",
+    "reports a creation once whose answer was lost",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(WidgetKind, widget("a"))
@@ -330,7 +330,7 @@ describe("a child in a trace", () => {
   )
 
   effect(
-    "whose place is taken is left alone",
+    "reports a child with a taken name as not changed",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(ConfigMap, { metadata: { name: "a" }, data: { theirs: "1" } })

@@ -13,7 +13,7 @@ import * as Result from "./Result.ts"
 import { counted, run, settle, Widget, widget, withWorld } from "./World.fixture.ts"
 
 effect(
-  "a predicate of an owned kind decides which changes of children trigger their owner",
+  "The predicate of an owned kind decides which changes of children trigger their owner",
   withWorld(({ server }) =>
     Effect.gen(function* () {
       server.put(Widget, widget("a"))
@@ -34,7 +34,7 @@ effect(
 )
 
 effect(
-  "a label selector of an owned kind restricts the cache, and a child without the labels is a permanent error",
+  "The label selector of an owned kind restricts the cache, and a child without the labels is a permanent error",
   withWorld(({ server }) =>
     Effect.gen(function* () {
       server.put(Widget, widget("a"))
@@ -61,7 +61,7 @@ effect(
 )
 
 effect(
-  "children of which the cache keeps only metadata trigger their owner, and are removed",
+  "Children with only metadata in the cache trigger their owner, and can be removed",
   withWorld(({ server }) =>
     Effect.gen(function* () {
       server.put(Widget, widget("a"))
@@ -90,14 +90,14 @@ effect(
   )
 )
 
-test("a kind of which the cache keeps only metadata needs no permission to apply", () => {
+test("A kind with only metadata in the cache needs no permission to apply", () => {
   const owns = [Owned.kind(ConfigMap, { metadataOnly: true })]
   const { access } = Controller.make("widgets", { for: Widget, owns, reconcile: () => Effect.succeed(Result.done) })
   const verbs = access.filter(({ resource }) => resource.plural === "configmaps").flatMap((each) => each.verbs)
   expect(verbs).toEqual(["list", "watch"])
 })
 
-test("an owned kind refuses a label selector that is not one", () => {
+test("An owned kind rejects an invalid label selector", () => {
   expect(() => Owned.kind(ConfigMap, { labelSelector: "app is shop" })).toThrow(
     'invalid labelSelector of an owned kind: "app is shop" (must be like app=shop)'
   )

@@ -25,8 +25,8 @@ const owner = (namespace?: string) => ({
   }
 })
 
-describe("an owner owns", () => {
-  test("an object of its own namespace", () => {
+describe("An owner can own", () => {
+  test("an object in its own namespace", () => {
     expect(Ownership.mistakeIn(owner("a"), namespaced, ConfigMap, { name: "c", namespace: "a" })).toBeUndefined()
   })
   test("any object, if it is cluster-scoped", () => {
@@ -38,7 +38,7 @@ describe("an owner owns", () => {
 const wayOut =
   "(make Widget cluster-scoped, or create it with Client.apply and a label, watch that label with Trigger.on, delete it in a finalizer)"
 
-describe("an owner does not own", () => {
+describe("An owner cannot own", () => {
   test("an object in another namespace", () => {
     expect(Ownership.mistakeIn(owner("a"), namespaced, ConfigMap, { name: "c", namespace: "b" })).toBe(
       `Widget a/w cannot own an object in another namespace: ConfigMap b/c ${wayOut}`
@@ -56,7 +56,7 @@ describe("an owner does not own", () => {
   })
 })
 
-describe("a child is", () => {
+describe("A child is", () => {
   const controlledBy = (over: object) => ({
     ownerReferences: [{ apiVersion: "example.com/v1", kind: "Widget", name: "w", uid: "u", controller: true, ...over }]
   })
@@ -70,25 +70,25 @@ describe("a child is", () => {
       { adoptAnnotation }
     )
 
-  test("ours, if its owner is its controller by uid", () => {
+  test("ours, if its controller is the owner by uid", () => {
     expect(claim(controlledBy({}))).toBe("ours")
     expect(claim(controlledBy({ controller: false }))).toBe("none")
   })
 
-  test("adoptable, if no controller holds it and its annotation gives it away", () => {
+  test("adoptable, if it has no controller and has the adopt annotation", () => {
     expect(claim(given)).toBe("adoptable")
     expect(claim({ annotations: { "example.com/adopt": "yes" } })).toBe("none")
     expect(claim({ ...given, ...controlledBy({ uid: "other" }) })).toBe("none")
     expect(claim({})).toBe("none")
   })
 
-  test("not adoptable where no annotation is named", () => {
+  test("not adoptable without a configured annotation", () => {
     const options = {}
     const metadata = { name: "c", uid: "c", resourceVersion: "1", creationTimestamp: "", ...given }
     expect(Ownership.of(owner("a"), namespaced, { metadata }, options)).toBe("none")
   })
 
-  test("an orphan, if it was applied and has no controller, or one of the owner's name", () => {
+  test("an orphan, if it was applied and has no controller, or one with the owner's name", () => {
     expect(claim(applied)).toBe("orphan")
     expect(claim({ ...applied, ...controlledBy({ uid: "before" }) })).toBe("orphan")
     expect(claim({ ...applied, ...controlledBy({ uid: "before", apiVersion: "example.com/v2" }) })).toBe("orphan")

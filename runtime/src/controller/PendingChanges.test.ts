@@ -10,8 +10,8 @@ const handedOver = (recent: PendingChanges.PendingChanges): ReadonlyArray<readon
   return all
 }
 
-describe("what changed lately", () => {
-  test("is handed over once, each key with its latest change, in the order of those", () => {
+describe("Pending changes", () => {
+  test("are returned once, each key with its latest change, in the order of the changes", () => {
     const recent = PendingChanges.make()
     for (const [key, at] of [
       ["a", 1],
@@ -27,7 +27,7 @@ describe("what changed lately", () => {
     expect(handedOver(recent)).toEqual([])
   })
 
-  test("is a thousand keys at most, the latest", () => {
+  test("are limited to the latest 1,000 keys", () => {
     const recent = PendingChanges.make()
     for (let number = 0; number < 1500; number++) recent.add(`key-${number}`, fired(number))
     const kept = handedOver(recent)

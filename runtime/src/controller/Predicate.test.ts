@@ -20,8 +20,8 @@ const yes: Predicate.Predicate = () => true
 const no: Predicate.Predicate = () => false
 const any = change("added")
 
-describe("the algebra", () => {
-  test("and holds when all hold, and so with none", () => {
+describe("Predicate", () => {
+  test("and is true if all are true, including none", () => {
     expect([[], [yes, yes], [yes, no], [no, no]].map((of) => Predicate.and(...of)(any))).toEqual([
       true,
       true,
@@ -29,7 +29,7 @@ describe("the algebra", () => {
       false
     ])
   })
-  test("or holds when one holds, and so not with none", () => {
+  test("or is true if one is true", () => {
     expect([[], [yes, yes], [yes, no], [no, no]].map((of) => Predicate.or(...of)(any))).toEqual([
       false,
       true,
@@ -37,25 +37,25 @@ describe("the algebra", () => {
       false
     ])
   })
-  test("gives the reason for a change that does not pass: the first predicate of and, each predicate of or", () => {
+  test("refusalOf returns the reason: the first predicate of and, each predicate of or", () => {
     const red = Predicate.named("red: it is not red", no)
     const blue = Predicate.named("blue: it is not blue", no)
-    const told = (predicate: Predicate.Predicate | undefined) => Predicate.refusalOf(predicate, any)
+    const reasonOf = (predicate: Predicate.Predicate | undefined) => Predicate.refusalOf(predicate, any)
     expect(red(any)).toBe(false)
-    expect(told(Predicate.and(yes, blue, red))).toBe("blue: it is not blue")
-    expect(told(Predicate.or(blue, red))).toBe("blue: it is not blue; red: it is not red")
-    expect(told(Predicate.labels({ app: "web" }))).toBe("labels: it does not have app=web")
-    expect(told(no)).toBe("a predicate without a name")
-    expect(told(undefined)).toBe("a predicate without a name")
+    expect(reasonOf(Predicate.and(yes, blue, red))).toBe("blue: it is not blue")
+    expect(reasonOf(Predicate.or(blue, red))).toBe("blue: it is not blue; red: it is not red")
+    expect(reasonOf(Predicate.labels({ app: "web" }))).toBe("labels: it does not have app=web")
+    expect(reasonOf(no)).toBe("a predicate without a name")
+    expect(reasonOf(undefined)).toBe("a predicate without a name")
     const throwing = Predicate.and(() => {
       throw new Error("no")
     })
-    expect(told(throwing)).toBe("a predicate that threw when it was asked why")
+    expect(reasonOf(throwing)).toBe("a predicate that threw when it was asked why")
   })
-  test("not holds when what it is of does not", () => {
+  test("not inverts its predicate", () => {
     expect([Predicate.not(yes)(any), Predicate.not(no)(any)]).toEqual([false, true])
   })
-  test("what decides is not asked further", () => {
+  test("and and or stop at the first decisive predicate", () => {
     const asked = (): boolean => {
       throw new Error("asked")
     }
@@ -64,7 +64,7 @@ describe("the algebra", () => {
   })
 })
 
-describe("a change passes", () => {
+describe("A change passes", () => {
   const updated = (now: Partial<ObjectMeta>, before: Partial<ObjectMeta>) => change("updated", now, before)
   const { annotationsChanged, generationChanged, labels, labelsChanged } = Predicate
 
@@ -76,46 +76,51 @@ describe("a change passes", () => {
       true
     ],
     [
-      "generationChanged: no update of the status",
+      "generationChanged: not an update of the status",
       generationChanged,
       updated({ generation: 1 }, { generation: 1 }),
       false
     ],
     [
-      "generationChanged: a deletion asked for",
+      "generationChanged: a requested deletion",
       generationChanged,
       updated({ generation: 1, deletionTimestamp: "2026-11-20T01:00:00Z" }, { generation: 1 }),
       true
     ],
     ["generationChanged: every update of a kind without generations", generationChanged, updated({}, {}), true],
-    ["generationChanged: an appearance", generationChanged, change("added", { generation: 1 }), true],
-    ["generationChanged: a disappearance", generationChanged, change("deleted", { generation: 1 }), true],
+    ["generationChanged: a creation", generationChanged, change("added", { generation: 1 }), true],
+    ["generationChanged: a deletion", generationChanged, change("deleted", { generation: 1 }), true],
     ["labelsChanged: a new label", labelsChanged, updated({ labels: { a: "1" } }, {}), true],
     ["labelsChanged: another value", labelsChanged, updated({ labels: { a: "1" } }, { labels: { a: "2" } }), true],
-    ["labelsChanged: a label gone", labelsChanged, updated({ labels: {} }, { labels: { a: "2" } }), true],
+    ["labelsChanged: a removed label", labelsChanged, updated({ labels: {} }, { labels: { a: "2" } }), true],
     [
       "labelsChanged: not another order",
       labelsChanged,
       updated({ labels: { a: "1", b: "2" } }, { labels: { b: "2", a: "1" } }),
       false
     ],
-    ["labelsChanged: no annotation", labelsChanged, updated({ annotations: { a: "1" } }, {}), false],
+    ["labelsChanged: not an annotation", labelsChanged, updated({ annotations: { a: "1" } }, {}), false],
     ["annotationsChanged: a new annotation", annotationsChanged, updated({ annotations: { a: "1" } }, {}), true],
-    ["annotationsChanged: no label", annotationsChanged, updated({ labels: { a: "1" } }, {}), false],
+    ["annotationsChanged: not a label", annotationsChanged, updated({ labels: { a: "1" } }, {}), false],
     [
-      "labels: one that has them all",
+      "labels: an object with all labels",
       labels({ a: "1", b: "2" }),
       change("added", { labels: { a: "1", b: "2", c: "3" } }),
       true
     ],
-    ["labels: none that lacks one", labels({ a: "1", b: "2" }), change("added", { labels: { a: "1" } }), false],
     [
-      "labels: one that was deleted, by its last state",
+      "labels: not an object without one of the labels",
+      labels({ a: "1", b: "2" }),
+      change("added", { labels: { a: "1" } }),
+      false
+    ],
+    [
+      "labels: a deleted object with the labels in its last state",
       labels({ a: "1" }),
       change("deleted", { labels: { a: "1" } }),
       true
     ],
-    ["labels: none that has them no more", labels({ a: "1" }), updated({}, { labels: { a: "1" } }), false]
+    ["labels: not an object that has lost them", labels({ a: "1" }), updated({}, { labels: { a: "1" } }), false]
   ]
   for (const [name, predicate, of, passes] of table) test(name, () => expect(predicate(of)).toBe(passes))
 })

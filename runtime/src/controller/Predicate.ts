@@ -23,9 +23,9 @@ export interface Predicate {
  * )
  * ```
  */
-export const named = (refusal: string, predicate: Predicate): Predicate => telling(() => refusal, predicate)
+export const named = (refusal: string, predicate: Predicate): Predicate => withRefusal(() => refusal, predicate)
 
-const telling = (refusal: (change: Change) => string, predicate: (change: Change) => boolean): Predicate =>
+const withRefusal = (refusal: (change: Change) => string, predicate: (change: Change) => boolean): Predicate =>
   // A new function, because one predicate may be used under several names.
   Object.assign((change: Change) => predicate(change), { refusal })
 
@@ -52,7 +52,7 @@ export const refusalOf = (predicate: Predicate | undefined, change: Change): str
  * ```
  */
 export const and = (...predicates: ReadonlyArray<Predicate>): Predicate =>
-  telling(
+  withRefusal(
     (change) => {
       const first = predicates.find((predicate) => !predicate(change))
       return first === undefined ? "and: each of them passes" : refusalOf(first, change)
@@ -69,7 +69,7 @@ export const and = (...predicates: ReadonlyArray<Predicate>): Predicate =>
  * ```
  */
 export const or = (...predicates: ReadonlyArray<Predicate>): Predicate =>
-  telling(
+  withRefusal(
     (change) =>
       predicates.map((predicate) => refusalOf(predicate, change)).join("; ") || "or: there is nothing to pass",
     (change) => predicates.some((predicate) => predicate(change))

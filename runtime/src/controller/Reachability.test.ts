@@ -25,8 +25,8 @@ const start = Effect.gen(function* () {
   return { gate, state, probes, logs }
 })
 
-describe("the gate before the workers", () => {
-  effect("is open, and asks nobody, until somebody says that no server answered", () =>
+describe("The gate of the workers", () => {
+  effect("is open without probes until a worker reports an outage", () =>
     Effect.gen(function* () {
       const { gate, logs, probes } = yield* start
       yield* TestClock.adjust("1 minute")
@@ -37,7 +37,7 @@ describe("the gate before the workers", () => {
     })
   )
 
-  effect("is closed from then on until a probe gets an answer, and lets everybody through at that moment", () =>
+  effect("is closed until a probe succeeds, and then releases all workers", () =>
     Effect.gen(function* () {
       const { gate, logs, state } = yield* start
       yield* gate.lost
@@ -56,7 +56,7 @@ describe("the gate before the workers", () => {
     })
   )
 
-  effect("probes at once, then ever more rarely, but every two seconds at least", () =>
+  effect("probes at once, and then with increasing delays of at most two seconds", () =>
     Effect.gen(function* () {
       const { gate, probes } = yield* start
       yield* gate.lost
@@ -65,7 +65,7 @@ describe("the gate before the workers", () => {
     })
   )
 
-  effect("hears of an outage from many workers, and tells of it once", () =>
+  effect("logs an outage once, even if many workers report it", () =>
     Effect.gen(function* () {
       const { gate, logs, probes } = yield* start
       for (let n = 0; n < 16; n++) yield* gate.lost
@@ -77,7 +77,7 @@ describe("the gate before the workers", () => {
     })
   )
 
-  effect("closes again at the next outage, whose probes begin anew", () =>
+  effect("closes again with the next outage, and its probes start again", () =>
     Effect.gen(function* () {
       const { gate, probes, state } = yield* start
       state.answers = true
@@ -94,7 +94,7 @@ describe("the gate before the workers", () => {
   )
 })
 
-describe("a probe over the client", () => {
+describe("A probe of the client", () => {
   const withServer = (body: (server: Cluster.Cluster) => Effect.Effect<void, never, Reachability.Reachability>) => () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
@@ -114,7 +114,7 @@ describe("a probe over the client", () => {
     ["a server that refuses", 403]
   ] as const) {
     effect(
-      `takes ${what} for an answer`,
+      `counts ${what} as an answer`,
       withServer((server) =>
         Effect.gen(function* () {
           const gate = yield* Reachability.Reachability
@@ -129,7 +129,7 @@ describe("a probe over the client", () => {
   }
 
   effect(
-    "does not wait longer than five seconds for an answer, so that the end of the outage is not missed",
+    "waits five seconds at most for an answer",
     withServer((server) =>
       Effect.gen(function* () {
         const gate = yield* Reachability.Reachability
@@ -144,7 +144,7 @@ describe("a probe over the client", () => {
   )
 
   effect(
-    "takes a connection that is refused, or lost on the way, for none",
+    "does not count a refused or lost connection as an answer",
     withServer((server) =>
       Effect.gen(function* () {
         const gate = yield* Reachability.Reachability

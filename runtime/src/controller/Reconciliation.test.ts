@@ -31,7 +31,7 @@ const recorded = (...corrections: ReadonlyArray<Correction>): ReadonlyArray<stri
 const deployment = correction("Deployment", "created")
 const service = correction("Service", "created")
 
-describe("an attempt that corrects", () => {
+describe("An attempt that corrects", () => {
   for (const [what, corrections, expected] of [
     ["nothing records no Event", [], []],
     ["one new child records its kind", [deployment], ["shop DeploymentCreated: Created Deployment shop"]],

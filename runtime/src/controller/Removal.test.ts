@@ -39,9 +39,9 @@ const off = (server: Cluster.Cluster) => {
   return settle
 }
 
-describe("a child that its owner removes", () => {
+describe("A child that its owner removes", () => {
   effect(
-    "is deleted once, in exactly the version that the server had, and reported",
+    "is deleted once with its uid and resourceVersion as preconditions, and reported",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -80,7 +80,7 @@ describe("a child that its owner removes", () => {
   )
 
   effect(
-    "stays if it has another owner since, and the cache does not know that yet",
+    "stays if it has another owner by now that is not yet in the cache",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -103,7 +103,7 @@ describe("a child that its owner removes", () => {
   }
   for (const by of ["Owned.remove", "Owned.all"] as const) {
     effect(
-      `by ${by} stays if a newer version of the owner wants it, and the cache does not have that version yet`,
+      `by ${by} stays if a newer version of the owner that is not yet in the cache wants it`,
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
@@ -162,7 +162,7 @@ describe("a child that its owner removes", () => {
   )
 
   effect(
-    "that another manager deletes at the same time is gone, without a failure",
+    "that another manager deletes at the same time causes no failure",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -214,7 +214,7 @@ describe("a child that its owner removes", () => {
   )
 
   effect(
-    "needs a declaration, which the permanent error names",
+    "needs a declaration, which the permanent error mentions",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a", 0))
@@ -227,7 +227,7 @@ describe("a child that its owner removes", () => {
   )
 })
 
-effect("the declaration of removals adds the permission to delete, and only that", () =>
+effect("needs only the additional permission to delete", () =>
   Effect.sync(() => {
     const reconcile = () => Effect.succeed(Result.done)
     const plain = Controller.make("widgets", { for: Widget, owns: [ConfigMap], reconcile }).access

@@ -14,7 +14,7 @@ import { Reconciliation } from "./Reconciliation.ts"
 export interface Rival {
   readonly manager?: string
   /** A sentence without its end, in which `{it}` stands for the fields. */
-  readonly says: string
+  readonly description: string
   /** The manager that should stop setting the field; absent if it has the same name as the controller. */
   readonly stops?: string
 }
@@ -67,7 +67,7 @@ export const of = (seen: Seen | undefined, field: string, ours: string): Rival =
   if (seen === undefined || Either.isLeft(seen.live)) {
     const why = seen === undefined || Either.isRight(seen.live) ? "" : ` (${seen.live.left})`
     return {
-      says: `another manager keeps changing {it}. That manager could not be looked up${why}; ${log}`,
+      description: `another manager keeps changing {it}. That manager could not be looked up${why}; ${log}`,
       stops: "the other manager"
     }
   }
@@ -75,17 +75,24 @@ export const of = (seen: Seen | undefined, field: string, ours: string): Rival =
   const { metadata } = live.right
   const { managedFields = [] } = metadata
   const owner = ownersOf(cached, [field], ours, metadata)
-  if (owner !== undefined) return { manager: owner, says: `${owner} keeps changing {it}`, stops: owner }
+  if (owner !== undefined) return { manager: owner, description: `${owner} keeps changing {it}`, stops: owner }
   // The controller owns the field, with a foreign value, in the state before the repair.
   const isCurrent = metadata.resourceVersion === cached.metadata.resourceVersion
   if (isCurrent && FieldOwner.owners(managedFields, field, Drift.json(cached)).length > 0) {
-    return { manager: ours, says: `another program that writes as ${ours} keeps changing {it}` }
+    return { manager: ours, description: `another program that writes as ${ours} keeps changing {it}` }
   }
   // A write of the status changes nothing else.
   const last = FieldOwner.lastWriter(
     others(managedFields, ours).filter(({ subresource }) => (subresource === "status") === field.startsWith("status"))
   )?.manager
   return last === undefined
-    ? { says: `another manager keeps changing {it} and no longer owns a field; ${log}`, stops: "the other manager" }
-    : { manager: last, says: `another manager keeps changing {it}, probably ${last}, which wrote last`, stops: last }
+    ? {
+        description: `another manager keeps changing {it} and no longer owns a field; ${log}`,
+        stops: "the other manager"
+      }
+    : {
+        manager: last,
+        description: `another manager keeps changing {it}, probably ${last}, which wrote last`,
+        stops: last
+      }
 }

@@ -6,7 +6,7 @@ import * as Controller from "./Controller.ts"
 import * as Result from "./Result.ts"
 import { closable, ended, pass, run, story, Widget, widget, withWorld } from "./World.fixture.ts"
 
-describe("no grace period at all", () => {
+describe("A grace period of 0", () => {
   effect(
     "interrupts a reconcile at once, and waits for its clean-up",
     withWorld(({ attempts, server }) =>
@@ -36,9 +36,9 @@ describe("no grace period at all", () => {
   )
 })
 
-describe("the default grace period", () => {
+describe("The default grace period", () => {
   effect(
-    "ends after 30 seconds: the runner then interrupts a reconcile, and not before",
+    "is 30 seconds, after which the runner interrupts a reconcile",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -57,8 +57,8 @@ describe("the default grace period", () => {
   )
 })
 
-describe("a controller of which nothing is said about leaders", () => {
-  test("is the leader's, where leaders are elected", () => {
+describe("A controller", () => {
+  test("runs only in the leader by default", () => {
     const reconcile = () => Effect.succeed(Result.done)
     expect(Controller.make("widgets", { for: Widget, reconcile }).leaderElected).toBe(true)
     expect(Controller.make("widgets", { for: Widget, reconcile, leaderElected: false }).leaderElected).toBe(false)

@@ -59,9 +59,9 @@ const lead = (runner: Runner.Prepared<Controller.Services>) =>
     return { fiber, stop: Effect.zipRight(Deferred.succeed(stop, undefined), settle) }
   })
 
-describe("what reconciles count", () => {
+describe("The metrics of reconciles", () => {
   effect(
-    "is in the registry of their manager, and not before one of them has run",
+    "are in the registry of their manager after the first reconcile",
     measured(({ runner, seen }) =>
       Effect.gen(function* () {
         expect(seen()).toEqual({})
@@ -72,7 +72,7 @@ describe("what reconciles count", () => {
   )
 
   effect(
-    "goes when their controller is stopped, and begins anew when it leads again",
+    "are removed when the controller stops, and start again when it leads again",
     measured(({ runner, seen }) =>
       Effect.gen(function* () {
         const first = yield* lead(runner)
@@ -85,7 +85,7 @@ describe("what reconciles count", () => {
   )
 
   effect(
-    "goes when leadership is lost",
+    "are removed when leadership is lost",
     measured(({ runner, seen }) =>
       Effect.gen(function* () {
         const { fiber } = yield* lead(runner)

@@ -18,9 +18,9 @@ const done = () => counted(() => Effect.succeed(Result.done))
 const start = <R>(controller: Controller.Controller<R>, settings?: Runner.Settings) =>
   Effect.tap(RunnerFixture.start(controller, { gracePeriod: 0, ...settings }), () => settle)
 
-describe("the first pass", () => {
+describe("The first pass", () => {
   effect(
-    "begins when all that the first lists have to say was said, so that an object's first run is for all of it",
+    "starts after all first lists, so that the first run of an object has all triggers",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (const name of ["a", "b"]) server.put(Widget, widget(name))
@@ -48,9 +48,9 @@ describe("the first pass", () => {
   )
 })
 
-describe("a first list that is never answered", () => {
+describe("A first list without an answer", () => {
   effect(
-    "is asked for again, and holds up its own controller only",
+    "is retried, and delays only its own controller",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -69,7 +69,7 @@ describe("a first list that is never answered", () => {
   )
 
   effect(
-    "does not hold up the end either",
+    "does not delay the shutdown",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.faults.on({ verb: ["get", "list"] }, Faults.held)
@@ -84,9 +84,9 @@ describe("a first list that is never answered", () => {
   )
 })
 
-describe("a controller is a value", () => {
+describe("A controller", () => {
   effect(
-    "which can be started again when it has ended, and finds everything as if for the first time",
+    "can be started again, and starts without state",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -108,7 +108,7 @@ describe("a controller is a value", () => {
   )
 })
 
-describe("a grace period without end", () => {
+describe("An infinite grace period", () => {
   effect(
     "waits for a reconcile as long as it takes",
     withWorld(({ attempts, server }) =>
@@ -129,7 +129,7 @@ describe("a grace period without end", () => {
   )
 })
 
-describe("workers", () => {
+describe("Workers", () => {
   /** The number of fibers of a controller without objects, and the largest number of its concurrent reconciles. */
   const burden = (concurrency: number, objects: number) =>
     Effect.gen(function* () {
@@ -159,14 +159,14 @@ describe("workers", () => {
       return { rest, most }
     })
 
-  effect("start when there is something to do for them: a controller at rest has one", () =>
+  effect("start on demand: an idle controller has one", () =>
     Effect.gen(function* () {
       const [few, many] = [yield* burden(2, 0), yield* burden(50, 0)]
       expect(many.rest).toBe(few.rest)
     })
   )
 
-  effect("are as many as were asked for, if there are enough objects", () =>
+  effect("are limited by the concurrency and the number of objects", () =>
     Effect.gen(function* () {
       expect((yield* burden(5, 12)).most).toBe(5)
       expect((yield* burden(5, 3)).most).toBe(3)

@@ -41,9 +41,9 @@ const term = <R>(runner: Runner.Prepared<R>, permit: Fence.Permit = Fence.open) 
     }
   })
 
-describe("a controller that does not lead", () => {
+describe("A controller without leadership", () => {
   effect(
-    "has warm caches and no queue, so that nothing piles up in it",
+    "has synced caches and no queue",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         const { names, reconcile } = counted(() => Effect.succeed(Result.done))
@@ -64,10 +64,10 @@ describe("a controller that does not lead", () => {
   )
 })
 
-describe("a controller that stands by", () => {
+describe("A standby controller", () => {
   for (const [what, changed, first] of [
     ["reconciles a change before it has added all objects", true, 1],
-    ["adds all objects first where nothing has changed", false, 1000]
+    ["adds all objects first if nothing has changed", false, 1000]
   ] as const) {
     effect(
       what,
@@ -102,7 +102,7 @@ describe("a controller that stands by", () => {
   }
 
   effect(
-    "begins its term with what changed meanwhile, before the first pass over the rest; so does the next term",
+    "starts each term with the changes since the last one, before the first pass",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (const name of ["a", "b", "c", "d"]) server.put(Widget, widget(name))
@@ -125,7 +125,7 @@ describe("a controller that stands by", () => {
   )
 
   effect(
-    "begins its term with the changes that its last term has left, where the Lease was lost",
+    "starts its term with the changes that its last lost term has left",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         for (const name of ["a", "b", "c", "d"]) server.put(Widget, widget(name))
@@ -145,7 +145,7 @@ describe("a controller that stands by", () => {
   )
 
   effect(
-    "is no longer told once it leads",
+    "collects no changes while it leads",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         for (const name of ["a", "b"]) server.put(Widget, widget(name))
@@ -163,9 +163,9 @@ describe("a controller that stands by", () => {
   )
 })
 
-describe("a standby, at each return to it,", () => {
+describe("A standby, after each term,", () => {
   effect(
-    "asks neither predicates nor maps about what there is, and lets maps write nothing",
+    "evaluates no predicates and maps for existing objects, and maps cannot write",
     withWorld(({ logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -211,9 +211,9 @@ describe("a standby, at each return to it,", () => {
   )
 })
 
-describe("a term that is stopped", () => {
+describe("A term that is stopped", () => {
   effect(
-    "ends when its reconciles have, and the next one begins with all there is",
+    "ends after its reconciles, and the next one starts with all objects",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (const name of ["a", "b"]) server.put(Widget, widget(name))
@@ -239,7 +239,7 @@ describe("a term that is stopped", () => {
   )
 
   effect(
-    "forgets what failed: the next one begins with fresh retries",
+    "forgets failures: the next one starts with new retries",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -258,7 +258,7 @@ describe("a term that is stopped", () => {
   )
 
   effect(
-    "hands its record of writes to the next term, without objects that were deleted between the two",
+    "passes its record of writes to the next term, without objects that were deleted in between",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
@@ -282,7 +282,7 @@ describe("a term that is stopped", () => {
   )
 
   effect(
-    "dies if its workers do: without them nobody would learn that nothing is reconciled any more",
+    "fails if its workers die, so that the failure is noticed",
     withWorld(() =>
       Effect.gen(function* () {
         const runner = yield* prepare(() => Effect.succeed(Result.done))
@@ -302,7 +302,7 @@ describe("a term that is stopped", () => {
   )
 
   effect(
-    "says so when reconciles do not end although they are interrupted, and ends without them",
+    "reports reconciles that do not stop after their interruption, and abandons them",
     withWorld(({ logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -323,9 +323,9 @@ describe("a term that is stopped", () => {
   )
 })
 
-describe("a term that is lost", () => {
+describe("A term that is lost", () => {
   effect(
-    "begins no other reconcile after a write was held back because the leadership has ended",
+    "starts no reconcile after the fence has rejected a write",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
@@ -342,7 +342,7 @@ describe("a term that is lost", () => {
   )
 
   effect(
-    "interrupts its reconciles at once and waits for their finalizers",
+    "interrupts its reconciles at once, and waits for their finalizers",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -372,7 +372,7 @@ describe("a term that is lost", () => {
   )
 
   effect(
-    "leaves to the next one what it was at: that comes first there",
+    "passes its active keys to the next term, which starts with them",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
@@ -391,7 +391,7 @@ describe("a term that is lost", () => {
   )
 
   effect(
-    "is not followed by another one while a reconcile of it runs: there are never two of one object",
+    "is not followed by another one while one of its reconciles runs",
     withWorld(({ logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -428,7 +428,7 @@ describe("a term that is lost", () => {
   )
 
   effect(
-    "can be stopped while it waits for the one before",
+    "can be stopped while it waits for the previous one",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -444,7 +444,7 @@ describe("a term that is lost", () => {
   )
 
   effect(
-    "writes nothing more, whatever its reconciles still do: that counts as an interruption, not as a failure",
+    "writes nothing more: its rejected writes count as interruptions",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))

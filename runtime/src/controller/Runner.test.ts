@@ -35,9 +35,9 @@ const child = (owner: Widget) =>
 const start = <R>(controller: Controller.Controller<R>, settings?: Runner.Settings) =>
   Effect.tap(RunnerFixture.start(controller, { gracePeriod: 0, ...settings }), () => settle)
 
-describe("a controller starts", () => {
+describe("A controller starts", () => {
   effect(
-    "when all its caches are synced, so that a child it has not seen yet is not made again",
+    "when all its caches are synced, so that it does not recreate existing children",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -72,7 +72,7 @@ describe("a controller starts", () => {
     [404, "not served", "the API server does not serve v1 Secret"]
   ] as const) {
     effect(
-      `though another one cannot, because a kind of its is ${word}, which follows by itself when that is mended`,
+      `independent of another one with a kind that is ${word}, which starts when that is fixed`,
       withWorld(({ logs, server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
@@ -95,7 +95,7 @@ describe("a controller starts", () => {
   }
 
   effect(
-    "for as long as the scope lives, not as the fiber that started it",
+    "for the lifetime of the scope, not of the starting fiber",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         const { names, reconcile } = counted(() => Effect.succeed(Result.done))
@@ -109,9 +109,9 @@ describe("a controller starts", () => {
   )
 })
 
-describe("a controller that stops", () => {
+describe("A controller that stops", () => {
   effect(
-    "finishes what is in progress, undisturbed, and takes up nothing more",
+    "finishes the active reconciles, and starts no others",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         for (const name of ["a", "b"]) server.put(Widget, widget(name))
@@ -139,7 +139,7 @@ describe("a controller that stops", () => {
   )
 
   effect(
-    "interrupts what is left when the grace period is over, and waits for all finalizers and fibers of it",
+    "interrupts the remaining reconciles after the grace period, and waits for their finalizers and fibers",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -175,7 +175,7 @@ describe("a controller that stops", () => {
   )
 
   effect(
-    "does so at once when nothing is in progress: workers that wait for a server hold up nobody",
+    "ends at once if no reconcile is active, even if workers wait for a server",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
@@ -195,7 +195,7 @@ describe("a controller that stops", () => {
   )
 
   effect(
-    "does so at once when its caches never synced",
+    "ends at once if its caches never synced",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.faults.on({ verb: ["get", "list"], kind: Widget }, Faults.answer(403))
@@ -210,9 +210,9 @@ describe("a controller that stops", () => {
   )
 })
 
-describe("a turn comes", () => {
+describe("An object is reconciled", () => {
   effect(
-    "sooner to what changes than to what was there at start",
+    "after a change before the initial objects",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
@@ -232,7 +232,7 @@ describe("a turn comes", () => {
   )
 
   effect(
-    "to every object once in a sync period, spread over the period",
+    "once in each sync period, spread over the period",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (let number = 0; number < 300; number++) server.put(Widget, widget(`w${number}`))
@@ -259,7 +259,7 @@ describe("a turn comes", () => {
   )
 
   effect(
-    "to an object that changed before those that the sync period brings",
+    "after a change before the objects of the sync period",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (let number = 0; number < 300; number++) server.put(Widget, widget(`w${number}`))
@@ -277,7 +277,7 @@ describe("a turn comes", () => {
   )
 
   effect(
-    "to no object by time alone when the sync period is 0",
+    "only after a change if the sync period is 0",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -291,7 +291,7 @@ describe("a turn comes", () => {
 
   for (const part of ["request", "answer"] as const) {
     effect(
-      `to an object that fails when its schedule says, though it writes its status each time${part === "answer" ? " and the event comes before the answer" : ""}`,
+      `after a failure by its schedule, even if it writes its status each time${part === "answer" ? " and the event comes before the answer" : ""}`,
       withWorld(({ server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))

@@ -28,9 +28,9 @@ const config = (name: string, data: { readonly [key: string]: string }) => ({ me
 const users = ({ data }: ConfigMap) =>
   (data?.users ?? "").split(",").flatMap((name) => (name === "" ? [] : [{ namespace: "default", name }]))
 
-describe("a change of another kind", () => {
+describe("A change of another kind", () => {
   effect(
-    "wakes whom it concerns now and whom it concerned before, each once",
+    "triggers the objects of its map before and after the change, each once",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a", "b", "c")
@@ -66,7 +66,7 @@ describe("a change of another kind", () => {
   )
 
   effect(
-    "that a predicate ignores is in the history, without the objects of the first list",
+    "that a predicate ignores is in the history, unlike the objects of the first list",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a")
@@ -88,7 +88,7 @@ describe("a change of another kind", () => {
   )
 
   effect(
-    "may be mapped by an effect that reads the cache, without holding up the watch",
+    "can be mapped by an effect that reads the cache, without blocking the watch",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a", "b")
@@ -112,7 +112,7 @@ describe("a change of another kind", () => {
   )
 
   effect(
-    "that comes faster than its effect ends makes the controller reconcile all objects, and keeps few changes",
+    "that comes faster than its effect runs makes the controller reconcile all objects",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a", "b")
@@ -141,7 +141,7 @@ describe("a change of another kind", () => {
   )
 
   effect(
-    "may be mapped by an effect that can't be interrupted: it holds up neither the end of a term nor that of a standby",
+    "can be mapped by an uninterruptible effect, which delays neither the end of a term nor that of a standby",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         const stuck = Controller.make("widgets", {
@@ -168,7 +168,7 @@ describe("a change of another kind", () => {
   )
 
   effect(
-    "that its predicate or its selector leaves out triggers no reconcile",
+    "that its predicate or selector excludes triggers no reconcile",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a")
@@ -280,7 +280,7 @@ describe("a change of another kind", () => {
   )
 
   effect(
-    "can be looked up by what the trigger indexes it by",
+    "can be looked up by the index of the trigger",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a", "b")
@@ -306,7 +306,7 @@ describe("a change of another kind", () => {
   )
 
   effect(
-    "is all that is fetched of it where its metadata is enough",
+    "contains only metadata if that is sufficient for the trigger",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a")
@@ -325,11 +325,11 @@ describe("a change of another kind", () => {
   )
 })
 
-describe("a child that exists when a term begins", () => {
+describe("A child that exists when a term starts", () => {
   for (const [name, predicate, kinds] of [
     ["adds no trigger, because its owner is reconciled anyway", undefined, ["Widget"]],
     [
-      "wakes its owner where a predicate may have ignored the owner",
+      "triggers its owner if a predicate may have ignored the owner",
       Predicate.named("all", () => true),
       ["ConfigMap", "Widget"]
     ]
@@ -360,9 +360,9 @@ describe("a child that exists when a term begins", () => {
   }
 })
 
-describe("a change of an object itself", () => {
+describe("A change of an object itself", () => {
   effect(
-    "that the controller's predicate leaves out does not trigger it; a deletion and a retry always do",
+    "that the predicate of the controller excludes does not trigger it, unlike deletions and retries",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a")
@@ -385,13 +385,13 @@ describe("a change of an object itself", () => {
   )
 })
 
-describe("an author's mistake", () => {
+describe("An exception", () => {
   const bad = (): never => {
     throw new Error("bad")
   }
 
   effect(
-    "in a predicate is reported once, lets the change pass, and does not end the watch",
+    "in a predicate is logged once, lets the change pass, and does not end the watch",
     withWorld(({ logs, server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a")
@@ -410,7 +410,7 @@ describe("an author's mistake", () => {
 
   for (const later of [false, true]) {
     effect(
-      `in a map that gives a key without a namespace is an error in the log, and wakes no object${later ? ", also by an effect" : ""}`,
+      `in a map that returns a key without a namespace is logged as an error, and triggers nothing${later ? ", also in an effect" : ""}`,
       withWorld(({ logs, server }) =>
         Effect.gen(function* () {
           putWidgets(server, "a")
@@ -433,7 +433,7 @@ describe("an author's mistake", () => {
     ["dies", () => Effect.dieMessage("bad")]
   ] as const) {
     effect(
-      `in a map that ${how} is told once, and does not keep later changes from being mapped`,
+      `in a map that ${how} is logged once, and does not affect later changes`,
       withWorld(({ logs, server }) =>
         Effect.gen(function* () {
           putWidgets(server, "a")

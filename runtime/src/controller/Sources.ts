@@ -81,7 +81,7 @@ export const connect = <R>(
     const work = yield* Effect.makeLatch(false)
     let isOverfull = false
 
-    const say = (line: string, log: (line: string) => Effect.Effect<void>): void => {
+    const logOnce = (line: string, log: (line: string) => Effect.Effect<void>): void => {
       if (!memory.isNews(line)) return
       lines.push(log(line))
       work.unsafeOpen()
@@ -92,7 +92,7 @@ export const connect = <R>(
       if (maps.length > mostWaiting) {
         maps.length = 0
         isOverfull = true
-        say(
+        logOnce(
           `Controller ${controller.name} reconciles all objects: more than ${mostWaiting} changes wait for a map`,
           Effect.logInfo
         )
@@ -113,7 +113,7 @@ export const connect = <R>(
     const reportOnce = (what: "predicate" | "map", error: unknown): void => {
       // A standby holds back all writes; the leader makes them.
       if (error instanceof Fenced) return
-      say(`A ${what} of controller ${controller.name} threw: ${messageOf(error)}`, Effect.logError)
+      logOnce(`A ${what} of controller ${controller.name} threw: ${messageOf(error)}`, Effect.logError)
     }
 
     /** A predicate that throws lets the change pass: an extra reconcile does no harm, a missing one may. */

@@ -48,9 +48,9 @@ const reasons = (server: Cluster.Cluster) =>
 const events = (server: Cluster.Cluster) =>
   server.events().map(({ note, reason, type }) => `${type} ${reason}: ${note}`)
 
-describe("a reconcile that is refused", () => {
+describe("A reconcile with a Forbidden error", () => {
   effect(
-    "is reported once however often it is repeated, beside the controller's own conditions, until the reconcile succeeds",
+    "is reported once for repeated attempts, in addition to the own conditions, until the reconcile succeeds",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, { ...widget("a"), status: { phase: "Old" } })
@@ -86,7 +86,7 @@ describe("a reconcile that is refused", () => {
   )
 
   effect(
-    "names the declaration that the controller lacks, and no other",
+    "mentions exactly the declaration that the controller lacks",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -112,7 +112,7 @@ describe("a reconcile that is refused", () => {
   )
 
   effect(
-    "keeps what it has written of its status before, and has the last word when it succeeds",
+    "keeps earlier status writes of the attempt, and the next success replaces its report",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -153,10 +153,10 @@ describe("a reconcile that is refused", () => {
     ["a terminal error", Effect.fail(new TerminalError({ message: "hopeless" })), "TerminalError"],
     ["a defect", Effect.dieMessage("bad"), "InternalError"],
     ["another failure", Effect.fail("bad"), undefined],
-    ["a conflict, which says nothing about permissions", Effect.fail(answered(409, "Conflict")), "Forbidden"],
-    ["a 500, which says nothing about permissions", Effect.fail(answered(500, "InternalError")), "Forbidden"],
-    ["a 503, which says nothing about permissions", Effect.fail(answered(503, "ServiceUnavailable")), "Forbidden"],
-    ["a missing answer, which says nothing about permissions", Effect.fail(unreachable), "Forbidden"]
+    ["a conflict, which is not about permissions", Effect.fail(answered(409, "Conflict")), "Forbidden"],
+    ["a 500, which is not about permissions", Effect.fail(answered(500, "InternalError")), "Forbidden"],
+    ["a 503, which is not about permissions", Effect.fail(answered(503, "ServiceUnavailable")), "Forbidden"],
+    ["a missing answer, which is not about permissions", Effect.fail(unreachable), "Forbidden"]
   ]
   for (const [what, failure, reason] of others) {
     effect(
@@ -179,7 +179,7 @@ describe("a reconcile that is refused", () => {
   }
 
   effect(
-    "and then fails for another reason fails for that, even if the report cannot be removed",
+    "that then fails for another reason has the new outcome, even if the report cannot be removed",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -195,7 +195,7 @@ describe("a reconcile that is refused", () => {
   )
 
   effect(
-    "writes no status to an object that is gone after its clean-up",
+    "writes no status to an object that its clean-up removed",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -217,8 +217,8 @@ describe("a reconcile that is refused", () => {
   )
 
   const silent: ReadonlyArray<readonly [string, ApiError.Forbidden]> = [
-    ["because its namespace is being deleted", refusal("it is being terminated", [{ reason: "NamespaceTerminating" }])],
-    ["the permission to write the status", unauthorized("patch", "widgets/status", "example.com")]
+    ["in a namespace that is being deleted", refusal("it is being terminated", [{ reason: "NamespaceTerminating" }])],
+    ["for the status itself", unauthorized("patch", "widgets/status", "example.com")]
   ]
   for (const [why, error] of silent) {
     effect(
@@ -236,7 +236,7 @@ describe("a reconcile that is refused", () => {
   }
 
   effect(
-    "writes nothing to a kind whose status has no conditions",
+    "writes nothing to a kind without conditions in its status",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         const Plain = CustomResource.make({
@@ -262,7 +262,7 @@ describe("a reconcile that is refused", () => {
   )
 
   effect(
-    "fails with the refusal, even if that cannot be reported",
+    "fails with that error, even if the report fails",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -276,7 +276,7 @@ describe("a reconcile that is refused", () => {
   )
 })
 
-describe("an attempt that gets no further", () => {
+describe("An attempt with a permanent error", () => {
   const immutable = rejected("spec.selector", 'Invalid value: {"a":"b"}: field is immutable')
   const hopeless = new TerminalError({ message: "hopeless" })
   const cases: ReadonlyArray<readonly [string, unknown, string, string]> = [
@@ -285,7 +285,7 @@ describe("an attempt that gets no further", () => {
   ]
   for (const [why, error, reason, message] of cases) {
     effect(
-      `${why} says so in conditions and an Event, and is not retried until something changes`,
+      `${why} is reported in conditions and an Event, and is not retried until a change`,
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
@@ -309,7 +309,7 @@ describe("an attempt that gets no further", () => {
   }
 
   effect(
-    "for a child of another owner says so, and is retried when that child is deleted",
+    "for a child of another owner is reported, and is retried when that child is deleted",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -333,7 +333,7 @@ describe("an attempt that gets no further", () => {
   )
 
   effect(
-    "for a defect says so once, is retried by the schedule, and loses the conditions when it succeeds",
+    "for a defect is reported once, is retried by the schedule, and its conditions are removed after a success",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -385,7 +385,7 @@ describe("an attempt that gets no further", () => {
   )
 
   effect(
-    "says so again after a Ready that the controller wrote in between",
+    "is reported again after the controller wrote Ready in between",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -428,7 +428,7 @@ describe("an attempt that gets no further", () => {
   }
 
   effect(
-    "for a JSON patch whose test failed is retried, and says nothing",
+    "for a failed test of a JSON patch is retried without a report",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -451,9 +451,9 @@ describe("an attempt that gets no further", () => {
   )
 })
 
-describe("conditions of another program", () => {
+describe("Conditions of another program", () => {
   effect(
-    "may have no message, or be no conditions: the object is reconciled, and its status written",
+    "may be invalid: the object is reconciled, and its status is written",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         const foreign = [{ type: "Synced", status: "False", reason: "Forbidden" }, null, "Ready"]

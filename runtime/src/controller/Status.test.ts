@@ -51,9 +51,9 @@ const touch = (server: Cluster.Cluster, label: string) => {
   return settle
 }
 
-describe("a status", () => {
+describe("A status", () => {
   effect(
-    "is sent once, as a merge patch of what changed, and not at all when nothing did",
+    "is sent once, as a merge patch of the changes, and not at all without changes",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, { ...widget("a"), status: { phase: "Old", seen: 1 } })
@@ -78,7 +78,7 @@ describe("a status", () => {
   )
 
   effect(
-    "written twice in one reconcile is compared with the first the second time",
+    "that is written twice in one reconcile is compared with the first write",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -96,7 +96,7 @@ describe("a status", () => {
   )
 
   effect(
-    "keeps what a newer version of the kind says besides, and is not written for it",
+    "keeps unknown fields of a newer version, and causes no write for them",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.loosen(Widget)
@@ -116,7 +116,7 @@ describe("a status", () => {
   )
 
   effect(
-    "keeps the same in the entries of a map, and takes out those that are wanted no more",
+    "keeps unknown fields in the entries of a map, and removes unwanted entries",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         const shards = { a: { ready: 1, color: "red" }, b: { ready: 1, color: "blue" } }
@@ -139,7 +139,7 @@ describe("a status", () => {
   )
 
   effect(
-    "is repaired where another manager changes it beside our write",
+    "is corrected if another manager changes it at the same time",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, { ...widget("a"), status: { phase: "Running", seen: 1 } })
@@ -157,7 +157,7 @@ describe("a status", () => {
   )
 
   effect(
-    "of a deleted object ends the attempt, and no attempt follows before the cache has seen the deletion",
+    "of a deleted object ends the attempt, and the next one waits for the deletion in the cache",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -191,7 +191,7 @@ describe("a status", () => {
   )
 
   effect(
-    "is an error that names the CRD where that has no status subresource",
+    "is an error that names the CRD if the CRD has no status subresource",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -206,14 +206,14 @@ describe("a status", () => {
   )
 })
 
-describe("conditions", () => {
+describe("Conditions", () => {
   const conditionsOf = (server: Cluster.Cluster) => {
     const status = server.get(Widget, "a")?.status
     return status?.conditions?.map(({ status, type }) => `${type} ${status}`)
   }
 
   effect(
-    "of others stay, and are guarded by the resourceVersion they were seen at",
+    "of other managers are kept, guarded by the resourceVersion",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, { ...widget("a"), status: { conditions: [condition("theirs/One")] } })
@@ -235,7 +235,7 @@ describe("conditions", () => {
   )
 
   effect(
-    "that another manager adds beside our write stay, the first one too",
+    "that another manager adds at the same time are kept, including its first one",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, { ...widget("a"), status: { conditions: [condition("Ready", "False")] } })
@@ -253,7 +253,7 @@ describe("conditions", () => {
   )
 
   effect(
-    "of others stay where the controller has none of its own",
+    "of other managers are kept if the controller has no own conditions",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, { ...widget("a"), status: { conditions: [condition("theirs/One")] } })
@@ -282,7 +282,7 @@ describe("conditions", () => {
   )
 
   effect(
-    "of kstatus go when they hold no more, whoever else has some",
+    "of kstatus are removed when they are no longer true, whatever other conditions exist",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, { ...widget("a"), status: { conditions: [condition("theirs/One")] } })
@@ -299,11 +299,11 @@ describe("conditions", () => {
   )
 })
 
-describe("conditions without a time", () => {
+describe("Conditions without a time", () => {
   const facts = { reason: "Because", message: "so it is" }
 
   effect(
-    "get the time of their last transition, and the generation, by themselves",
+    "get the last transition time and the generation",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -336,7 +336,7 @@ describe("conditions without a time", () => {
   )
 
   effect(
-    "are those of kstatus in one line, beside other fields and conditions",
+    "of kstatus are set by one call, together with other fields and conditions",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -367,7 +367,7 @@ describe("conditions without a time", () => {
   )
 })
 
-describe("a status field that the server prunes", () => {
+describe("A status field that the server prunes", () => {
   /** The kind with an older CRD, whose status lacks `seen`. */
   const Older = CustomResource.make({
     group: Widget.group,
@@ -381,7 +381,7 @@ describe("a status field that the server prunes", () => {
   })
 
   effect(
-    "is told of once, by name, and is not written again for itself",
+    "is reported once by name, and is not written again on its own",
     withWorld(
       ({ logs, server }) =>
         Effect.gen(function* () {
@@ -399,7 +399,7 @@ describe("a status field that the server prunes", () => {
   )
 
   effect(
-    "does not keep other changes from being written, and is told of no more when they are",
+    "does not prevent other status writes, and is not reported again with them",
     withWorld(
       ({ logs, server }) =>
         Effect.gen(function* () {
@@ -426,9 +426,9 @@ describe("a status field that the server prunes", () => {
   )
 })
 
-describe("an object that does not match its schema", () => {
+describe("An invalid object", () => {
   effect(
-    "says so in its conditions, naming the field, and is not tried again until it changes",
+    "has conditions with the invalid field, and is not retried until it changes",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         const reconciling = { ...condition("Reconciling") }

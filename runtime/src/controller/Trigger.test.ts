@@ -24,33 +24,33 @@ const mapped = (trigger: Trigger.Trigger, object: KubernetesObject) => {
   return Array.from(keys as Iterable<unknown>)
 }
 
-describe("an owned object", () => {
+describe("An owned object", () => {
   const trigger = Trigger.owned(Widget, { resource: ConfigMap })
 
-  test("concerns its controlling owner, in its own namespace", () => {
+  test("triggers its controlling owner, in its own namespace", () => {
     expect(mapped(trigger, child(owner))).toEqual([{ namespace: "shop", name: "a" }])
   })
-  test("made before its owner's kind had a new version concerns it too", () => {
+  test("triggers its owner after a new version of the owner's kind", () => {
     expect(mapped(trigger, child({ ...owner, apiVersion: "example.com/v1alpha1" }))).toEqual([
       { namespace: "shop", name: "a" }
     ])
   })
-  test("concerns no owner of another group or kind", () => {
+  test("triggers no owner of another group or kind", () => {
     expect(mapped(trigger, child({ ...owner, apiVersion: "other.com/v1" }))).toEqual([])
     expect(mapped(trigger, child({ ...owner, apiVersion: "v1" }))).toEqual([])
     expect(mapped(trigger, child({ ...owner, kind: "Gadget" }))).toEqual([])
   })
-  test("concerns no owner that does not control it, and is found by the one that does among several", () => {
+  test("triggers only its controlling owner among several", () => {
     const { controller, ...plain } = owner
     expect(mapped(trigger, child(plain))).toEqual([])
     expect(mapped(trigger, child({ ...owner, controller: false }))).toEqual([])
     expect(mapped(trigger, child({ ...plain, name: "x" }, owner))).toEqual([{ namespace: "shop", name: "a" }])
     expect(mapped(trigger, child(owner, { ...plain, kind: "Gadget" }))).toEqual([{ namespace: "shop", name: "a" }])
   })
-  test("of nobody concerns nobody", () => {
+  test("without an owner triggers nothing", () => {
     expect(mapped(trigger, child())).toEqual([])
   })
-  test("of an owner in the core group is told by the empty group", () => {
+  test("of an owner in the core group has an empty group", () => {
     const pod = { ...owner, apiVersion: "v1", kind: "ConfigMap" }
     expect(mapped(Trigger.owned(ConfigMap, { resource: Deployment }), child(pod))).toEqual([
       { namespace: "shop", name: "a" }
@@ -59,31 +59,31 @@ describe("an owned object", () => {
       mapped(Trigger.owned(ConfigMap, { resource: Deployment }), child({ ...pod, apiVersion: "apps/v1" }))
     ).toEqual([])
   })
-  test("of a cluster-scoped owner concerns it by name alone", () => {
+  test("of a cluster-scoped owner triggers it by name", () => {
     const reference = { ...owner, apiVersion: "v1", kind: "Namespace" }
     expect(mapped(Trigger.owned(Namespace, { resource: ConfigMap }), child(reference))).toEqual([{ name: "a" }])
   })
 })
 
-describe("a watched object", () => {
+describe("A watched object", () => {
   const map = (object: KubernetesObject) => [{ name: object.metadata.name }]
 
-  test("concerns whom its map says", () => {
+  test("triggers the keys of its map", () => {
     expect(mapped(Trigger.on(ConfigMap, { map }), child())).toEqual([{ name: "child" }])
   })
-  test("that does not match its schema concerns nobody", () => {
+  test("that is invalid triggers nothing", () => {
     const invalid: KubernetesObject & { readonly spec: unknown } = { ...child(), spec: { size: "big" } }
     expect(mapped(Trigger.on(Widget, { map }), invalid)).toEqual([])
     expect(mapped(Trigger.onMetadata(Widget, { map }), invalid)).toEqual([{ name: "child" }])
   })
-  test("of which only metadata is wanted is of another identity", () => {
+  test("has another identity if only its metadata is watched", () => {
     expect(Resource.identityOf(Trigger.onMetadata(ConfigMap, { map }).resource)).toBe("configmaps/v1:metadata")
   })
 })
 
-describe("what fired", () => {
+describe("A trigger event", () => {
   const change = { object: child(), initial: false, relisted: false, receivedAt: 42 }
-  test("says what happened to which object, in which version, when", () => {
+  test("contains the object, its version and the time", () => {
     expect(Trigger.fired("owned", ConfigMap, { ...change, type: "updated" })).toEqual({
       kind: "owned.modified",
       source: { kind: "ConfigMap", key: "shop/child", uid: change.object.metadata.uid, resourceVersion: "7" },
@@ -91,11 +91,11 @@ describe("what fired", () => {
     })
     expect(Trigger.fired("watch", ConfigMap, { ...change, type: "deleted" }).kind).toBe("watch.deleted")
   })
-  test("at the first list is the start, whatever the relation", () => {
+  test("of the first list has the kind startup", () => {
     expect(Trigger.fired("owned", ConfigMap, { ...change, type: "added", initial: true }).kind).toBe("startup")
   })
 
-  describe("is told with the trace that brought it", () => {
+  describe("A trigger event has the trace of the change", () => {
     const trace = `00-${"b".repeat(32)}-${"c".repeat(16)}-01`
     const annotated = (value: string | undefined): KubernetesObject => {
       const object = child()
@@ -107,18 +107,18 @@ describe("what fired", () => {
         .traceparent
     const other = trace.replaceAll("c", "d")
 
-    test("if it is of an object that was not there, or had another one", () => {
+    test("if the object is new, or had another trace before", () => {
       expect(of({})).toBe(trace)
       expect(of({ type: "updated", previous: annotated(undefined) })).toBe(trace)
       expect(of({ type: "updated", previous: annotated(other) })).toBe(trace)
     })
-    test("but not if that stands there since before, or nobody knows", () => {
+    test("but not if the trace is older or of unknown age", () => {
       expect(of({ type: "updated", previous: annotated(trace) })).toBeUndefined()
       expect(of({ type: "updated" })).toBeUndefined()
       expect(of({ initial: true })).toBeUndefined()
       expect(of({ type: "deleted" })).toBeUndefined()
     })
-    test("but not where that is not asked for, is under another key, or is none", () => {
+    test("but not without tracing, under another key, or if it is invalid", () => {
       expect(
         Trigger.fired("owned", ConfigMap, { ...change, object: annotated(trace), type: "added" })
       ).not.toHaveProperty("traceparent")

@@ -22,9 +22,9 @@ import { counted, is, pass, run, settle, story, unreachable, Widget, widget, wit
 class Broken extends Data.TaggedError("Broken")<{ readonly message: string }> {}
 const broken = new Broken({ message: "no luck" })
 
-describe("a defect", () => {
+describe("A defect", () => {
   effect(
-    "follows the schedule, is logged with its cause, and stops nothing else",
+    "follows the schedule, is logged with its cause, and does not affect other objects",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         for (const name of ["bad", "good"]) server.put(Widget, widget(name))
@@ -43,7 +43,7 @@ describe("a defect", () => {
   )
 
   effect(
-    "may also be a throw before there is an Effect at all",
+    "includes an exception before the Effect exists",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -58,7 +58,7 @@ describe("a defect", () => {
   )
 
   effect(
-    "in the controller itself, before its reconcile, fails the attempt and stops no worker",
+    "in the controller before its reconcile fails the attempt, and the worker continues",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         for (const name of ["bad", "good"]) server.put(Widget, widget(name))
@@ -86,7 +86,7 @@ describe("a defect", () => {
   )
 
   effect(
-    "of one who watches the attempts is told, and the worker goes on",
+    "of an observer is logged, and the worker continues",
     withWorld(({ logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -100,7 +100,7 @@ describe("a defect", () => {
   )
 
   effect(
-    "may be an interruption of itself by whoever takes part: it stops no worker and nobody who watches too",
+    "includes an interruption from within: workers and other observers continue",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         const attempts: Array<Attempt> = []
@@ -119,9 +119,9 @@ describe("a defect", () => {
   )
 })
 
-describe("a refusal for too many requests", () => {
+describe("A TooManyRequests error", () => {
   effect(
-    "is followed by what the server asked for, if the schedule would come back sooner",
+    "delays the retry by retryAfter, unless the schedule delays it longer",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -136,9 +136,9 @@ describe("a refusal for too many requests", () => {
   )
 })
 
-describe("an attempt that ends before its work does", () => {
+describe("An attempt", () => {
   effect(
-    "is interrupted at the controller's timeout, and tried again by the schedule",
+    "is interrupted at the timeout of the controller, and retried by the schedule",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -158,7 +158,7 @@ describe("an attempt that ends before its work does", () => {
     ["succeeded", Effect.succeed(Result.done)]
   ] as const) {
     effect(
-      `and has ${how} leaves no fiber and no resource behind`,
+      `that has ${how} leaves no fibers and resources behind`,
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
@@ -186,7 +186,7 @@ describe("an attempt that ends before its work does", () => {
   }
 
   effect(
-    "leaves nothing that it set in its fiber to the next one, after a timeout neither",
+    "does not change the FiberRefs of the next one, even after a timeout",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -210,7 +210,7 @@ describe("an attempt that ends before its work does", () => {
   )
 
   effect(
-    "runs a finalizer at once that a fiber adds to its Scope later",
+    "runs a finalizer at once that is added to its Scope later",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -236,7 +236,7 @@ describe("an attempt that ends before its work does", () => {
   )
 
   effect(
-    "because it interrupted itself is a failure like any other",
+    "that interrupts itself fails",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -250,7 +250,7 @@ describe("an attempt that ends before its work does", () => {
   )
 })
 
-describe("what no declaration covers", () => {
+describe("An undeclared access", () => {
   const cases: ReadonlyArray<
     readonly [
       what: string,
@@ -282,7 +282,7 @@ describe("what no declaration covers", () => {
   const watches = [Trigger.on(ConfigMap, { map: () => [] })]
   for (const [what, reconcileWith, sentence] of cases) {
     effect(
-      `ends the attempt for good, with a sentence that names the declaration: ${what}`,
+      `is a permanent error that mentions the declaration: ${what}`,
       withWorld(({ attempts, logs, server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
@@ -304,7 +304,7 @@ describe("what no declaration covers", () => {
   }
 
   effect(
-    "is not a child of a kind that `access` may create and patch",
+    "does not include a child of a kind that access may create and patch",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -319,9 +319,9 @@ describe("what no declaration covers", () => {
   )
 })
 
-describe("when no API server answers", () => {
+describe("While no API server answers,", () => {
   effect(
-    "workers pause, whoever waits for a key too, and go on at once when a probe gets through",
+    "workers pause, and continue at once when a probe succeeds",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -347,7 +347,7 @@ describe("when no API server answers", () => {
   )
 
   effect(
-    "no schedule advances",
+    "retry schedules do not advance",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (let n = 0; n < 100; n++) server.put(Widget, widget(`w${n}`))
@@ -372,7 +372,7 @@ describe("when no API server answers", () => {
   )
 
   effect(
-    "a schedule that was under way goes on where it stood",
+    "a running retry schedule continues afterwards",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -385,7 +385,7 @@ describe("when no API server answers", () => {
   )
 
   effect(
-    "though probes get through, the object that meets it again and again backs off",
+    "an object that fails again after each successful probe backs off",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -407,7 +407,7 @@ describe("when no API server answers", () => {
 })
 
 effect(
-  "an outage that outlasts the client's own retries is met in a reconcile's request just so",
+  "a reconcile that outlasts the retries of the client has the outcome Unreachable",
   withWorld(({ attempts, server }) =>
     Effect.gen(function* () {
       server.put(Widget, widget("a"))
@@ -427,13 +427,13 @@ effect(
   )
 )
 
-describe("a failure that JSON has no text for", () => {
+describe("A failure that JSON does not support", () => {
   effect(
-    "is told like any other, and an observer that throws at once stops nothing either",
+    "is handled like others, and a throwing observer does not affect the others",
     withWorld(({ logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        const told: Array<number> = []
+        const numbers: Array<number> = []
         const circular: { self?: unknown } = {}
         circular.self = circular
         const { reconcile, runs } = counted((time) => Effect.fail(time === 1 ? circular : { size: 1n }))
@@ -441,12 +441,12 @@ describe("a failure that JSON has no text for", () => {
           () => {
             throw new Error("watching is hard")
           },
-          (attempt) => Effect.sync(() => void told.push(attempt.number)),
+          (attempt) => Effect.sync(() => void numbers.push(attempt.number)),
           log
         ])
         yield* pass("2500 millis")
         expect(runs.map(({ at }) => at)).toEqual([0, 1000, 2000])
-        expect(told).toEqual([1, 2, 3])
+        expect(numbers).toEqual([1, 2, 3])
         expect(logs.filter((line) => line.startsWith("WARN Reconcile failed"))).toHaveLength(3)
         expect(logs.filter((line) => line.includes("watching is hard"))).toHaveLength(3)
       })
@@ -454,9 +454,9 @@ describe("a failure that JSON has no text for", () => {
   )
 })
 
-describe("when the API server of another cluster does not answer", () => {
+describe("If the API server of another cluster does not answer,", () => {
   effect(
-    "the attempts that asked it fail and follow their schedule, and the other objects are reconciled",
+    "the reconciles that use it fail and follow their schedule, and other objects are reconciled",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         for (const name of ["far", "near"]) server.put(Widget, widget(name))

@@ -11,9 +11,9 @@ import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./
 class Broken extends Data.TaggedError("Broken")<{ readonly message: string }> {}
 const broken = new Broken({ message: "no luck" })
 
-describe("what follows a reconcile", () => {
+describe("A reconcile", () => {
   effect(
-    "that is done is nothing, until the object changes",
+    "that is done is not repeated until the object changes",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -30,7 +30,7 @@ describe("what follows a reconcile", () => {
 
   for (const millis of [0, -5000, Number.POSITIVE_INFINITY]) {
     effect(
-      `that asks to run again after ${millis} ms is nothing, until the object changes`,
+      `with requeueAfter ${millis} ms is not repeated until the object changes`,
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
@@ -48,7 +48,7 @@ describe("what follows a reconcile", () => {
   }
 
   effect(
-    "that asks to run again after NaN ms is a retry, as after any other exception",
+    "with requeueAfter NaN fails, and is retried",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -64,7 +64,7 @@ describe("what follows a reconcile", () => {
   )
 
   effect(
-    "that failed is another one, at exactly the times of the controller's schedule",
+    "that failed is retried by the schedule of the controller",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -78,7 +78,7 @@ describe("what follows a reconcile", () => {
   )
 
   effect(
-    "that asks to be run again is another one, by the same schedule",
+    "with requeue is repeated by the same schedule",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -93,7 +93,7 @@ describe("what follows a reconcile", () => {
   )
 
   effect(
-    "that failed with nothing said of retries is another one in 5 ms, then twice as long each time",
+    "that failed is retried after 5 ms by default, and then after twice the delay",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -105,7 +105,7 @@ describe("what follows a reconcile", () => {
   )
 
   effect(
-    "whose schedule has ended is nothing until the next trigger, which finds the schedule fresh",
+    "whose schedule has ended is not retried until the next trigger, which starts the schedule again",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -126,7 +126,7 @@ describe("what follows a reconcile", () => {
   )
 
   effect(
-    "that asks for a time is another one after exactly that time, with the schedule fresh",
+    "with requeueAfter is repeated after exactly that time, and resets the schedule",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -150,7 +150,7 @@ describe("what follows a reconcile", () => {
   )
 
   effect(
-    "that succeeded after failures is a fresh schedule for the next failure",
+    "that succeeded resets the schedule",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -165,7 +165,7 @@ describe("what follows a reconcile", () => {
   )
 
   effect(
-    "that failed permanently is nothing until the object changes, and an error in the log",
+    "that failed permanently is logged as an error, and not retried until the object changes",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -187,7 +187,7 @@ describe("what follows a reconcile", () => {
     ["failed permanently", new TerminalError({ message: "there is no such size" })]
   ] as const) {
     effect(
-      `that ${how} is nothing, though it told of that in the status, until somebody else changes the object`,
+      `that ${how} is not retried after its own status write, but after another change`,
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
@@ -210,7 +210,7 @@ describe("what follows a reconcile", () => {
   }
 
   effect(
-    "of an object that is gone by then is nothing, and the author's code is not called",
+    "is not called for an object that no longer exists",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -225,9 +225,9 @@ describe("what follows a reconcile", () => {
   )
 })
 
-describe("the retry schedule of an object", () => {
+describe("The retry schedule of an object", () => {
   effect(
-    "begins anew with a new generation, and with no other change",
+    "starts again with a new generation, but not with other changes",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -246,7 +246,7 @@ describe("the retry schedule of an object", () => {
   )
 
   effect(
-    "is not inherited by an object of the same name that takes its place",
+    "is not inherited by a new object with the same name",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -262,7 +262,7 @@ describe("the retry schedule of an object", () => {
   )
 
   effect(
-    "is advanced by attempts, not by the triggers that met in one of them",
+    "advances with attempts, not with triggers",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -277,7 +277,7 @@ describe("the retry schedule of an object", () => {
   )
 
   effect(
-    "that throws gives the object up and says so, and the workers go on",
+    "that throws gives the object up with a log line, and the workers continue",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -298,11 +298,11 @@ describe("the retry schedule of an object", () => {
   )
 })
 
-describe("a crowd of failing objects", () => {
+describe("Many failing objects", () => {
   const names = Array.from({ length: 150 }, (_, n) => `w${String(n).padStart(3, "0")}`)
 
   effect(
-    "does not hold up one that has just been triggered",
+    "do not delay a newly triggered object",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (const name of names.slice(0, 100)) server.put(Widget, widget(name))
@@ -321,7 +321,7 @@ describe("a crowd of failing objects", () => {
   )
 
   effect(
-    "is retried by the back-off of each object alone, however many fail together",
+    "are retried by the back-off of each object",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         for (const name of names) server.put(Widget, widget(name))
@@ -334,7 +334,7 @@ describe("a crowd of failing objects", () => {
   )
 
   effect(
-    "keeps the priority that it had: what failed at start stands behind what changed since",
+    "keep their priority: initial objects are behind changed ones",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))

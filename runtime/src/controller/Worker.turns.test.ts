@@ -15,19 +15,15 @@ const broken = new Broken({ message: "no luck" })
 
 const touched = (how: string) => ({ metadata: { labels: { touched: how } } })
 
-describe("another run that a reconcile asks for", () => {
+describe("A requeued run", () => {
   for (const [how, again] of [
-    ["after a time", Result.requeueAfter("10 millis")],
-    ["by the schedule", Result.requeue]
+    ["with requeueAfter", Result.requeueAfter("10 millis")],
+    ["with requeue", Result.requeue]
   ] as const) {
     for (const [where, result, order] of [
-      ["stands where its turn is", again, "a busy before a after a"],
-      [
-        "stands before all others at a high priority, and after a failure too",
-        Result.withPriority(again, 7),
-        "a busy a before a after"
-      ],
-      ["stands behind all that changes at a low one", Result.withPriority(again, Result.low), "a busy before after a a"]
+      ["keeps its position", again, "a busy before a after a"],
+      ["is first with a high priority, also after a failure", Result.withPriority(again, 7), "a busy a before a after"],
+      ["is behind all changes with a low priority", Result.withPriority(again, Result.low), "a busy before after a a"]
     ] as const) {
       effect(
         `${how} ${where}`,
@@ -57,7 +53,7 @@ describe("another run that a reconcile asks for", () => {
   }
 
   effect(
-    "after a time is on time, however many objects ask for one",
+    "with requeueAfter is on time for many objects",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         for (let n = 0; n < 150; n++) server.put(Widget, widget(`w${n}`))
@@ -72,7 +68,7 @@ describe("another run that a reconcile asks for", () => {
   )
 
   effect(
-    "is lost on a failure: there the schedule decides, whatever was about to be asked for",
+    "is dropped on a failure, after which the retry schedule decides",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -84,15 +80,15 @@ describe("another run that a reconcile asks for", () => {
     )
   )
 
-  test("asks for a priority only where there is another run", () => {
+  test("may have a priority, unlike a finished one", () => {
     // @ts-expect-error: a finished result has no next run.
     expect(Result.withPriority(Result.done, 1)).toMatchObject({ _tag: "Done" })
   })
 })
 
-describe("an object that failed permanently", () => {
+describe("An object that failed permanently", () => {
   effect(
-    "leaves nothing of its failures behind: the next one is a first",
+    "starts again with its first failure",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -109,9 +105,9 @@ describe("an object that failed permanently", () => {
   )
 })
 
-describe("predicates", () => {
+describe("The predicates", () => {
   effect(
-    "of two triggers for one kind each decide for their own",
+    "of two triggers for one kind are evaluated for their own trigger only",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (const name of ["a", "b"]) server.put(Widget, widget(name))

@@ -62,8 +62,8 @@ const patches = (server: Cluster.Cluster) =>
 
 const isDone = (fiber: Fiber.RuntimeFiber<unknown>) => Effect.map(Fiber.poll(fiber), (exit) => exit._tag === "Some")
 
-describe("an event", () => {
-  effect("says what happened to which object, who reports it, and when", () =>
+describe("An Event", () => {
+  effect("contains the object, the reason, the reporter and the time", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
       yield* TestClock.adjust("1250 millis")
@@ -93,7 +93,7 @@ describe("an event", () => {
     })
   )
 
-  effect("has a later time than the event before it, also in the same millisecond", () =>
+  effect("has a later time than the previous Event, even within one millisecond", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
       for (const note of ["one", "two", "three"]) yield* record({ note })
@@ -121,7 +121,7 @@ describe("an event", () => {
     })
   )
 
-  effect("is cut to what the server takes", () =>
+  effect("is truncated to the limit of the API server", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
       yield* record({ note: "x".repeat(5000) })
@@ -131,7 +131,7 @@ describe("an event", () => {
     })
   )
 
-  effect("is kept without its length, waiting or written: hundreds of notes of a megabyte take none", () =>
+  effect("retains no memory of a long note, neither queued nor written", () =>
     Effect.gen(function* () {
       const { record, server } = yield* start
       const heap = (): number => {
@@ -139,7 +139,7 @@ describe("an event", () => {
         return process.memoryUsage().heapUsed / 2 ** 20
       }
       const large = (index: number) => `${index} ${"A".repeat(1_000_000)}`
-      const telling = (from: number) =>
+      const recordMany = (from: number) =>
         Effect.forEach(Array.from({ length: 100 }), (_, index) =>
           Effect.suspend(() => {
             const regarding = object()
@@ -153,16 +153,16 @@ describe("an event", () => {
       yield* record()
       yield* settle
       const before = heap()
-      yield* telling(0)
+      yield* recordMany(0)
       expect(heap() - before).toBeLessThan(20)
       yield* settle
-      yield* telling(100)
+      yield* recordMany(100)
       yield* settle
       expect(events(server)).toHaveLength(201)
       expect(heap() - before).toBeLessThan(20)
     })
   )
-  effect("of another note, reason, type or object is another event", () =>
+  effect("with another note, reason, type or object is a new Event", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
       yield* record()
@@ -177,19 +177,19 @@ describe("an event", () => {
   )
 })
 
-describe("the trace that an event is recorded in", () => {
-  effect("is known to be told of, unless the event only counts up one that bears another trace", () =>
+describe("The trace of an Event", () => {
+  effect("is marked as referenced, unless the Event only increments a series of another trace", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
-      const told = (over?: Partial<EventRecorder.EventFields>) =>
+      const traced = (over?: Partial<EventRecorder.EventFields>) =>
         Effect.gen(function* () {
           const root = Recording.root("reconcile widgets", { startTime: 0n })
           if (over !== undefined) yield* Effect.provideService(record(over), Tracer.ParentSpan, root)
           yield* settle
           return [root.traceId, root.recording.hasEvent] as const
         })
-      const [first, isTold] = yield* told({})
-      expect([isTold, (yield* told({}))[1], (yield* told({ note: "News" }))[1], (yield* told())[1]]).toEqual([
+      const [first, hasEvent] = yield* traced({})
+      expect([hasEvent, (yield* traced({}))[1], (yield* traced({ note: "News" }))[1], (yield* traced())[1]]).toEqual([
         true,
         false,
         true,
@@ -197,14 +197,14 @@ describe("the trace that an event is recorded in", () => {
       ])
       expect(JSON.stringify(events(server)[0]?.metadata.annotations)).toContain(first)
       yield* TestClock.adjust(EventRecorder.seriesMillis)
-      expect((yield* told({}))[1]).toBe(true)
+      expect((yield* traced({}))[1]).toBe(true)
       yield* Fiber.join(yield* close)
     })
   )
 })
 
-describe("repeats", () => {
-  effect("count up one series, which is written at most every ten seconds", () =>
+describe("Repeated Events", () => {
+  effect("form one series, which is written at most every ten seconds", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
       for (let n = 0; n < 25; n++) {
@@ -238,7 +238,7 @@ describe("repeats", () => {
     })
   )
 
-  effect("during a write that the server refuses are lost with it, and counted", () =>
+  effect("during a rejected write are lost with it, and counted", () =>
     Effect.gen(function* () {
       const { close, record, recorder, server } = yield* start
       const held = server.faults.on({ verb: "create", kind: Event }, Faults.held)
@@ -255,7 +255,7 @@ describe("repeats", () => {
     })
   )
 
-  effect("after ten minutes of silence are an event of their own", () =>
+  effect("after ten minutes of silence start a new Event", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
       yield* record()
@@ -271,7 +271,7 @@ describe("repeats", () => {
     })
   )
 
-  effect("of an event that is gone begin anew", () =>
+  effect("of a deleted Event start a new one", () =>
     Effect.gen(function* () {
       const { close, record, recorder, server } = yield* start
       yield* record()
@@ -288,7 +288,7 @@ describe("repeats", () => {
     })
   )
 
-  effect("add one lost event when the server refuses their count", () =>
+  effect("count as one lost Event when the API server rejects the patch", () =>
     Effect.gen(function* () {
       const { close, record, recorder, server } = yield* start
       yield* record()
@@ -304,8 +304,8 @@ describe("repeats", () => {
   )
 })
 
-describe("recording", () => {
-  effect("waits for nobody and fails for nothing; what is lost is counted, and later events are written", () =>
+describe("The recorder", () => {
+  effect("never blocks or fails; it counts lost Events, and writes later ones", () =>
     Effect.gen(function* () {
       const { close, record, recorder, server } = yield* start
       const held = server.faults.on({ verb: "create", kind: Event }, Faults.held)
@@ -324,7 +324,7 @@ describe("recording", () => {
     })
   )
 
-  effect("drops the newest events, and counts them, while the API server answers none and a thousand are queued", () =>
+  effect("drops and counts the newest Events while 1,000 are queued", () =>
     Effect.gen(function* () {
       const { close, record, recorder, server } = yield* start
       const held = server.faults.on({ verb: "create", kind: Event }, Faults.held)
@@ -343,7 +343,7 @@ describe("recording", () => {
     })
   )
 
-  effect("writes four events at a time, in their order", () =>
+  effect("writes four Events at a time, in order", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
       const notes = ["one", "two", "three", "four", "five", "six"]
@@ -359,8 +359,8 @@ describe("recording", () => {
   )
 })
 
-describe("when the process stops", () => {
-  effect("what is queued and what was counted is written first", () =>
+describe("At shutdown,", () => {
+  effect("the queued Events and the counts are written first", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
       yield* record()
@@ -374,7 +374,7 @@ describe("when the process stops", () => {
     })
   )
 
-  effect("a write in progress is finished, and not told twice", () =>
+  effect("a write in progress is finished, and not repeated", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start
       const held = server.faults.on({ verb: "create", kind: Event }, Faults.unanswered)
@@ -392,7 +392,7 @@ describe("when the process stops", () => {
   )
 
   for (const part of ["request", "answer"] as const) {
-    effect(`it takes three seconds at most, however long the ${part} of a write takes`, () =>
+    effect(`the recorder takes three seconds at most, however long the ${part} of a write takes`, () =>
       Effect.gen(function* () {
         const { close, record, server } = yield* start
         server.faults.on({ verb: "create", kind: Event }, part === "answer" ? Faults.unanswered : Faults.held)
@@ -409,8 +409,8 @@ describe("when the process stops", () => {
   }
 })
 
-describe("an event that is longer than the server takes, or is none at all", () => {
-  effect("is cut by bytes, not by characters", () =>
+describe("An Event that the API server would reject", () => {
+  effect("is truncated by bytes, not by characters", () =>
     Effect.gen(function* () {
       const { record, server } = yield* start
       yield* record({ note: "é".repeat(600), reason: "R".repeat(200), regarding: object(`${"a".repeat(219)}-b`) })
@@ -421,7 +421,7 @@ describe("an event that is longer than the server takes, or is none at all", () 
       expect(event?.metadata.name).toMatch(/^a{219}\.[0-9a-f]+$/)
     })
   )
-  effect("is lost alone: what comes after it is written", () =>
+  effect("is lost without affecting later ones", () =>
     Effect.gen(function* () {
       const { record, recorder, server } = yield* start
       // A note that is absent despite the types.
@@ -435,8 +435,8 @@ describe("an event that is longer than the server takes, or is none at all", () 
   )
 })
 
-describe("a server that is away", () => {
-  effect("does not fill the queue with ticks", () =>
+describe("An unavailable API server", () => {
+  effect("does not let retries fill the queue", () =>
     Effect.gen(function* () {
       const { record, recorder, server } = yield* start
       server.faults.on({ verb: "create", kind: Event }, Faults.refused)
@@ -450,8 +450,8 @@ describe("a server that is away", () => {
   )
 })
 
-describe("a flush", () => {
-  effect("waits until what was recorded so far is written", () =>
+describe("A flush", () => {
+  effect("waits until all recorded Events are written", () =>
     Effect.gen(function* () {
       const { record, recorder, server } = yield* start
       const held = server.faults.on({ verb: "create", kind: Event }, Faults.held)
@@ -467,7 +467,7 @@ describe("a flush", () => {
     })
   )
 
-  effect("waits three seconds at most, also where it can't be interrupted", () =>
+  effect("waits three seconds at most, even if it is uninterruptible", () =>
     Effect.gen(function* () {
       const { record, recorder, server } = yield* start
       server.faults.on({ verb: "create", kind: Event }, Faults.held)

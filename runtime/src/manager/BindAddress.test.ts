@@ -3,7 +3,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as BindAddress from "./BindAddress.ts"
 
-describe("an address to listen on", () => {
+describe("BindAddress.parse", () => {
   for (const [text, hostname, port] of [
     [":8080", undefined, 8080],
     [":0", undefined, 0],
@@ -12,7 +12,7 @@ describe("an address to listen on", () => {
     ["localhost:1", "localhost", 1],
     ["[::1]:8080", "::1", 8080]
   ] as const) {
-    test(`is read from ${text}, and written the same`, () => {
+    test(`reads ${text}, which format writes again`, () => {
       const address = Option.getOrThrow(Either.getOrThrow(BindAddress.parse(text)))
       expect(address).toEqual({ hostname, port })
       expect(BindAddress.format(address)).toBe(text)
@@ -20,8 +20,7 @@ describe("an address to listen on", () => {
   }
 
   for (const text of ["0", ""]) {
-    test(`is none when it is "${text}"`, () =>
-      expect(Either.getOrThrow(BindAddress.parse(text))).toEqual(Option.none()))
+    test(`returns none for "${text}"`, () => expect(Either.getOrThrow(BindAddress.parse(text))).toEqual(Option.none()))
   }
 
   for (const text of [
@@ -37,7 +36,7 @@ describe("an address to listen on", () => {
     ":-1",
     " :1"
   ]) {
-    test(`is refused as "${text}", with what is accepted`, () => {
+    test(`rejects "${text}" with the accepted values`, () => {
       expect(BindAddress.parse(text)).toMatchObject({
         _tag: "Left",
         left: `invalid bind address: "${text}" (write it like :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none)`
@@ -50,10 +49,10 @@ describe("an address to listen on", () => {
   }
 })
 
-test("A port that is always open has an address", () => {
+test("BindAddress.required rejects a disabled port", () => {
   expect(BindAddress.required("[::1]:9443")).toEqual(Either.right({ hostname: "::1", port: 9443 }))
   for (const text of ["0", ""]) expect(Either.isLeft(BindAddress.required(text))).toBe(true)
 })
 
-test("the usual ports are those that the documentation names", () =>
+test("The default ports are those of the documentation", () =>
   expect(BindAddress.usualPorts).toEqual({ metrics: 8080, probes: 8081 }))

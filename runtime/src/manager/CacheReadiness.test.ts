@@ -31,19 +31,19 @@ const kinds: ReadonlyArray<Kind> = [
   "unavailable"
 ]
 
-describe("a kind whose first list is not complete", () => {
-  test("is not ready, and says that", () => {
+describe("A kind whose first list is not complete", () => {
+  test("is not ready, with the reason", () => {
     expect(hindrance(stateOf(false))).toBe("the first list of configmaps is not complete yet")
   })
 
   for (const kind of kinds) {
-    test(`is not ready for being ${kind}, and says so`, () => {
+    test(`is not ready while it is ${kind}, with the reason`, () => {
       expect(hindrance(stateOf(false, kind))).toBe("what is in the way")
     })
   }
 })
 
-describe("a kind that was complete once", () => {
+describe("A kind whose first list was complete", () => {
   test("is ready", () => expect(hindrance(stateOf(true))).toBeUndefined())
 
   for (const kind of kinds) {

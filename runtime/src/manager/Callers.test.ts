@@ -102,10 +102,10 @@ const ask = ({ caller = remote, headers = {}, loopback = true, method = "GET", p
 const statuses = (askings: ReadonlyArray<Asking>) =>
   Effect.forEach(askings, (asking) => Effect.map(ask(asking), ({ status }) => status))
 
-describe("whoever asks from loopback", () => {
+describe("A request from loopback", () => {
   const host = { host: "localhost:8081" }
 
-  effect("needs no token where that is enough, by either kind of address", () => {
+  effect("needs no token if loopback is allowed, with IPv4 and IPv6", () => {
     const { asked, layer } = world()
     return Effect.gen(function* () {
       const addresses = ["127.0.0.1", "::1", "::ffff:127.0.0.1"]
@@ -119,14 +119,14 @@ describe("whoever asks from loopback", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  effect("needs one where it is not", () =>
+  effect("needs a token if loopback is not allowed", () =>
     Effect.gen(function* () {
       const asking = { headers: host, caller: { address: "127.0.0.1" }, loopback: false }
       expect((yield* ask(asking)).status).toBe(401)
     }).pipe(Effect.provide(world().layer))
   )
 
-  effect("on behalf of somebody else needs one: a proxy beside us, a page in a browser", () =>
+  effect("through a proxy or from a page in a browser needs a token", () =>
     Effect.gen(function* () {
       const caller = { address: "127.0.0.1" }
       expect(
@@ -158,7 +158,7 @@ describe("whoever asks from loopback", () => {
     ["Sec-Fetch-Site", "cross-site"],
     ["Sec-Fetch-Site", "same-site"]
   ] as const) {
-    effect(`on behalf of somebody else needs one, told by ${name}: ${value}`, () =>
+    effect(`through a proxy needs a token, recognized by ${name}: ${value}`, () =>
       Effect.gen(function* () {
         const caller = { address: "127.0.0.1" }
         expect((yield* ask({ caller, headers: { ...host, [name]: value } })).status).toBe(401)
@@ -166,7 +166,7 @@ describe("whoever asks from loopback", () => {
     )
   }
 
-  effect("as curl, Go and browsers do needs no token", () =>
+  effect("with the headers of curl, Go or a browser needs no token", () =>
     Effect.gen(function* () {
       const caller = { address: "127.0.0.1" }
       const curl = { ...host, "user-agent": "curl/8.5.0", accept: "*/*" }
@@ -191,7 +191,7 @@ describe("whoever asks from loopback", () => {
     }).pipe(Effect.provide(world().layer))
   )
 
-  effect("by a browser's address bar, or from a page of the manager itself, needs none", () =>
+  effect("from the address bar of a browser or a page of the manager needs no token", () =>
     Effect.gen(function* () {
       const caller = { address: "127.0.0.1" }
       const asked = ["none", "same-origin"].map((site) => ({ caller, headers: { ...host, "sec-fetch-site": site } }))
@@ -199,7 +199,7 @@ describe("whoever asks from loopback", () => {
     }).pipe(Effect.provide(world().layer))
   )
 
-  effect("but not from 127.0.0.1 needs one: a sidecar passes on so what strangers send", () =>
+  effect("from an address other than 127.0.0.1 needs a token, because a sidecar forwards requests", () =>
     Effect.gen(function* () {
       const asked = ["127.0.0.6", "::ffff:127.0.0.6", "127.1.0.1"].map((address) => ({
         caller: { address },
@@ -209,15 +209,15 @@ describe("whoever asks from loopback", () => {
     }).pipe(Effect.provide(world().layer))
   )
 
-  test("is not who asks from another address", () => {
+  test("does not come from another address", () => {
     for (const address of ["10.0.0.7", "fe80::1", "::", "::ffff:10.127.0.1", "1127.0.0.1", "", undefined]) {
       expect(Loopback.isLoopback(address)).toBe(false)
     }
   })
 })
 
-describe("whoever shows a token", () => {
-  effect("that the API server knows, with the permission, is answered", () => {
+describe("A token", () => {
+  effect("with the permission is accepted", () => {
     const { asked, layer } = world()
     return Effect.gen(function* () {
       expect(yield* ask({ headers: bearer("good"), path: "/why/a?b=c", method: "PUT" })).toMatchObject({
@@ -240,7 +240,7 @@ describe("whoever shows a token", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  effect("of somebody who may not is told the rule to add", () =>
+  effect("without the permission gets 403 with the missing rule", () =>
     Effect.gen(function* () {
       expect(yield* ask({ headers: bearer("good"), path: "/closed" })).toMatchObject({
         status: 403,
@@ -249,7 +249,7 @@ describe("whoever shows a token", () => {
     }).pipe(Effect.provide(world().layer))
   )
 
-  effect("that nobody knows is told so, and whoever shows none what is taken", () => {
+  effect("that is unknown gets 401, and a request without a token gets the accepted scheme", () => {
     const { kinds, layer } = world()
     return Effect.gen(function* () {
       const unknown = yield* ask({ headers: bearer("rubbish") })
@@ -265,7 +265,7 @@ describe("whoever shows a token", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  effect("that the API server does not confirm is nobody's, whatever else is in its answer", () =>
+  effect("is unknown without the confirmation of the API server, whatever else its answer contains", () =>
     Effect.gen(function* () {
       const askings = [{ headers: bearer("a") }, { headers: bearer("b") }, { headers: bearer("c") }]
       expect(yield* statuses(askings)).toEqual([401, 401, 401])
@@ -280,7 +280,7 @@ describe("whoever shows a token", () => {
     )
   )
 
-  effect("is reviewed again when it has expired, and not before", () => {
+  effect("is reviewed again when its cached review has expired", () => {
     const { kinds, layer } = world()
     const twice = ["TokenReview", "SubjectAccessReview"]
     return Effect.gen(function* () {
@@ -299,7 +299,7 @@ describe("whoever shows a token", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  effect("and was refused is heard again soon, when the reason may be mended", () => {
+  effect("that was rejected is reviewed again soon, because the reason may be fixed", () => {
     let known = false
     let granted = false
     const { kinds, layer } = world(({ kind }) =>
@@ -319,7 +319,7 @@ describe("whoever shows a token", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  effect("for one thing is asked about again for another", () => {
+  effect("is reviewed for each path", () => {
     const { layer } = world()
     return Effect.gen(function* () {
       const headers = bearer("good")
@@ -327,26 +327,23 @@ describe("whoever shows a token", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  effect(
-    "that nobody knows is remembered among very many no longer than there is room, and pushes out no good one",
-    () => {
-      const { kinds, layer } = world()
-      return Effect.gen(function* () {
-        yield* ask({ headers: bearer("good") })
-        const before = kinds().length
-        for (let n = 0; n <= Callers.mostAnswers; n++) yield* ask({ headers: bearer(`rubbish-${n}`) })
-        const after = kinds().length
-        expect(after - before).toBe(Callers.mostAnswers + 1)
-        expect((yield* ask({ headers: bearer("good") })).status).toBe(200)
-        yield* ask({ headers: bearer(`rubbish-${Callers.mostAnswers}`) })
-        expect(kinds().slice(after)).toEqual([])
-        yield* ask({ headers: bearer("rubbish-0") })
-        expect(kinds().slice(after)).toEqual(["TokenReview"])
-      }).pipe(Effect.provide(layer))
-    }
-  )
+  effect("that is unknown is cached in limited space, and displaces no accepted token", () => {
+    const { kinds, layer } = world()
+    return Effect.gen(function* () {
+      yield* ask({ headers: bearer("good") })
+      const before = kinds().length
+      for (let n = 0; n <= Callers.mostAnswers; n++) yield* ask({ headers: bearer(`rubbish-${n}`) })
+      const after = kinds().length
+      expect(after - before).toBe(Callers.mostAnswers + 1)
+      expect((yield* ask({ headers: bearer("good") })).status).toBe(200)
+      yield* ask({ headers: bearer(`rubbish-${Callers.mostAnswers}`) })
+      expect(kinds().slice(after)).toEqual([])
+      yield* ask({ headers: bearer("rubbish-0") })
+      expect(kinds().slice(after)).toEqual(["TokenReview"])
+    }).pipe(Effect.provide(layer))
+  })
 
-  effect("among very many good ones is remembered no longer than there is room", () => {
+  effect("that is accepted is cached in limited space", () => {
     const { kinds, layer } = world()
     return Effect.gen(function* () {
       for (let n = 0; n <= Callers.mostAnswers; n++) yield* ask({ headers: bearer(`good-${n}`) })
@@ -357,13 +354,13 @@ describe("whoever shows a token", () => {
   })
 })
 
-describe("when nobody can say who a caller is", () => {
+describe("If the caller cannot be reviewed,", () => {
   const unavailable = {
     status: 503,
     body: "the manager cannot authorize the request: the API server does not answer (try again)"
   }
 
-  effect("it is refused with the right that the manager lacks, and one warning a minute says so", () => {
+  effect("the request gets 503 with the missing permission of the manager, and one warning a minute is logged", () => {
     const { layer } = world(() => 403)
     const logs: Array<string> = []
     return Effect.gen(function* () {
@@ -386,7 +383,7 @@ describe("when nobody can say who a caller is", () => {
     }).pipe(Effect.provide(Layer.merge(layer, capture(logs))))
   })
 
-  effect("it is refused for now if the server is silent, before the port cuts it off", () =>
+  effect("a silent API server causes 503 before the timeout of the port", () =>
     Effect.gen(function* () {
       const asking = yield* Effect.fork(ask({ headers: bearer("good") }))
       yield* TestClock.adjust("9 seconds")
@@ -394,7 +391,7 @@ describe("when nobody can say who a caller is", () => {
     }).pipe(Effect.provide(Layer.merge(world(() => "silence").layer, capture([]))))
   )
 
-  effect("whose answer is lost once is asked once more, and what it says then is remembered", () => {
+  effect("a lost answer is requested once more, and then cached", () => {
     let lost = 0
     const { kinds, layer } = world((review) => (lost++ === 0 ? "gone" : usual(review)))
     return Effect.gen(function* () {
@@ -403,7 +400,7 @@ describe("when nobody can say who a caller is", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  effect("who asks from loopback is answered all the same", () =>
+  effect("a request from loopback is still answered", () =>
     Effect.gen(function* () {
       const asking = { headers: { host: "localhost", ...bearer("good") }, caller: { address: "127.0.0.1" } }
       expect((yield* ask(asking)).status).toBe(200)
@@ -411,7 +408,7 @@ describe("when nobody can say who a caller is", () => {
   )
 })
 
-describe("a flood of made-up tokens", () => {
+describe("A flood of unknown tokens", () => {
   /** Sends requests from many addresses. */
   const flood = (size: number, name: (n: number) => string) =>
     Effect.forEach(
@@ -427,7 +424,7 @@ describe("a flood of made-up tokens", () => {
   const { unknown } = Callers.reviews
   const room = unknown.concurrency + unknown.waiting
 
-  effect("is refused at once but for those that there is room for", () => {
+  effect("is rejected at once above the limit", () => {
     const { kinds, layer } = world()
     return Effect.gen(function* () {
       expect(counted(yield* flood(2000, (n) => `made-up-${n}`))).toEqual({ 401: room, 429: 2000 - room })
@@ -437,7 +434,7 @@ describe("a flood of made-up tokens", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  effect("does not hold up a token that is cached, nor one that was confirmed once", () => {
+  effect("does not delay a cached token or one that was accepted before", () => {
     let held = false
     const { layer } = world((review) => (held && review.spec.token?.startsWith("made-up") ? "silence" : usual(review)))
     return Effect.gen(function* () {
@@ -457,7 +454,7 @@ describe("a flood of made-up tokens", () => {
     }).pipe(Effect.provide(Layer.merge(layer, capture([]))))
   })
 
-  effect("of tokens that were confirmed has more room, and an end", () => {
+  effect("that were accepted before has a higher limit", () => {
     let held = false
     const { layer } = world((review) => (held ? "silence" : usual(review)))
     return Effect.gen(function* () {
@@ -491,8 +488,8 @@ describe("a flood of made-up tokens", () => {
   })
 })
 
-describe("callers that show one token at the same time", () => {
-  effect("share one request, and are answered alike", () => {
+describe("Concurrent requests with one token", () => {
+  effect("share one review, and get the same answer", () => {
     const { kinds, layer } = world()
     return Effect.gen(function* () {
       const askings = Array.from({ length: 8 }, () => ask({ headers: bearer("good") }))
@@ -503,11 +500,11 @@ describe("callers that show one token at the same time", () => {
   })
 })
 
-describe("a token that no cluster has issued", () => {
+describe("A token that the cluster cannot have issued", () => {
   const now = 1_800_000_000_000
   const headersOf = (token: string) => ({ authorization: `Bearer ${token}` })
 
-  effect("is refused without a request: an opaque one, one that has expired, one that is too long", () => {
+  effect("is rejected without a review: an opaque one, an expired one, one that is too long", () => {
     const { kinds, layer } = world()
     return Effect.gen(function* () {
       yield* TestClock.setTime(now)
@@ -532,7 +529,7 @@ describe("a token that no cluster has issued", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  effect("is asked about where opaque tokens are allowed", () =>
+  effect("is reviewed if opaque tokens are allowed", () =>
     Effect.gen(function* () {
       expect((yield* ask({ headers: headersOf("good") })).status).toBe(200)
       expect((yield* ask({ headers: headersOf("rubbish") })).body).toBe("the API server does not know this token")

@@ -52,8 +52,8 @@ const nextLook = (source: Fiber.Fiber<unknown>) =>
     }
   })
 
-describe("a certificate of our own", () => {
-  test("is one for its names, holds for a year, and is signed with its key", () => {
+describe("A self-signed certificate", () => {
+  test("has its names, is valid for a year, and is signed with its key", () => {
     const now = Date.parse("2026-11-21T12:00:00Z")
     const { certificate, key } = SelfSigned.make(["homeostat-0", "localhost", "10.1.2.3", "::1", "fd00::a:b"], now)
     const read = new X509Certificate(certificate)
@@ -82,7 +82,7 @@ describe("a certificate of our own", () => {
     }
   })
 
-  effect("is replaced in the month before its end, and not before", () =>
+  effect("is replaced in the month before its end", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 10, 21))
       const source = yield* Certificate.ofOurOwn
@@ -97,29 +97,33 @@ describe("a certificate of our own", () => {
   )
 })
 
-describe("the certificate of a folder", () => {
+describe("The certificate of a folder", () => {
   for (const [what, spoil, message] of [
     ["without its certificate", (dir: string) => rmSync(join(dir, "tls.crt")), "tls.crt does not exist"],
     ["without its key", (dir: string) => rmSync(join(dir, "tls.key")), "tls.key does not exist"],
-    ["that is none", (dir: string) => writeFileSync(join(dir, "tls.crt"), "rubbish"), "tls.crt can't be read as PEM"],
     [
-      "with a key that is none",
+      "with an invalid certificate",
+      (dir: string) => writeFileSync(join(dir, "tls.crt"), "rubbish"),
+      "tls.crt can't be read as PEM"
+    ],
+    [
+      "with an invalid key",
       (dir: string) => writeFileSync(join(dir, "tls.key"), "secret rubbish"),
       "tls.key can't be read as PEM"
     ],
     [
-      "with the key of another",
+      "with the key of another certificate",
       (dir: string) => writeFileSync(join(dir, "tls.key"), pair("b").key),
       /^\/.*\/tls\.key is not the key of \/.*\/tls\.crt$/
     ],
     [
-      "followed by what is none",
+      "with an invalid second certificate",
       (dir: string) =>
         appendFileSync(join(dir, "tls.crt"), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
       "tls.crt can't be read as PEM"
     ]
   ] as const) {
-    effect(`${what} is refused, and the file is named`, () =>
+    effect(`${what} is rejected with the name of the file`, () =>
       Effect.gen(function* () {
         const { dir, put } = yield* mounted
         put(pair("a"))
@@ -131,7 +135,7 @@ describe("the certificate of a folder", () => {
     )
   }
 
-  effect("is followed through the symlinks of a mounted Secret", () =>
+  effect("is read through the symlinks of a mounted Secret", () =>
     Effect.gen(function* () {
       const { dir, put } = yield* mounted
       const [a, b] = [pair("a"), pair("b")]
@@ -169,12 +173,12 @@ describe("the certificate of a folder", () => {
   })
 })
 
-describe("the certificate of a folder is read", () => {
+describe("The certificate of a folder is read", () => {
   const year = 365 * 24 * 3_600_000
   const expired = () => SelfSigned.make(["a"], Date.UTC(2026, 0))
   const now = Date.UTC(2026, 0) + SelfSigned.lifetime + year
 
-  effect("and counted, with the reads that failed, as controller-runtime does", () =>
+  effect("and counted, with failed reads, as in controller-runtime", () =>
     Effect.gen(function* () {
       const registry = Metrics.make()
       const { dir, put } = yield* mounted
@@ -197,7 +201,7 @@ describe("the certificate of a folder is read", () => {
     })
   )
 
-  effect("and served although it has expired, with one warning; the next one is logged with its end", () => {
+  effect("and served even if it has expired, with one warning; the next one is logged with its end", () => {
     const logs: Array<string> = []
     return Effect.gen(function* () {
       yield* TestClock.setTime(now)
@@ -218,7 +222,7 @@ describe("the certificate of a folder is read", () => {
     }).pipe(Effect.provide(capture(logs)))
   })
 
-  effect("and warned of before it is valid", () => {
+  effect("with a warning before it is valid", () => {
     const logs: Array<string> = []
     return Effect.gen(function* () {
       yield* TestClock.setTime(now)
@@ -230,7 +234,7 @@ describe("the certificate of a folder is read", () => {
   })
 })
 
-describe("a port that speaks TLS", () => {
+describe("A port with TLS", () => {
   const free = { hostname: "127.0.0.1", port: 0 }
   const get = (address: string | undefined, { certificate }: Certificate.Pair) =>
     Effect.promise(() =>
@@ -240,7 +244,7 @@ describe("a port that speaks TLS", () => {
       )
     )
 
-  live("shows its certificate, and the next one in its place without a restart", () =>
+  live("serves its certificate, and the next one without a restart", () =>
     Effect.gen(function* () {
       const [a, b] = [pair("a"), pair("b")]
       const changed = Promise.withResolvers<Certificate.Pair>()
@@ -272,7 +276,7 @@ describe("a port that speaks TLS", () => {
     })
   )
 
-  live("answers nobody who speaks plain HTTP", () =>
+  live("does not answer plain HTTP", () =>
     Effect.gen(function* () {
       const first = pair("a")
       const metricsTls = { first, after: () => Effect.never }

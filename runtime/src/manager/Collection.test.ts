@@ -28,8 +28,8 @@ const manager = (objects: number) =>
 
 const second = TestClock.adjust("1 second")
 
-describe("The first pass", () => {
-  effect("is followed by one collection, when all kinds are synced and nothing is left to do", () =>
+describe("The garbage collection after the first pass", () => {
+  effect("runs once, when all kinds are synced and the queues are empty", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { state, sync } = yield* manager(10_000)
@@ -54,7 +54,7 @@ describe("The first pass", () => {
     )
   )
 
-  effect("of each term is, and so are the first lists of a standby", () =>
+  effect("runs after the first pass of each term, and after the first lists of a standby", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { state, sync } = yield* manager(10_000)
@@ -70,7 +70,7 @@ describe("The first pass", () => {
     )
   )
 
-  effect("of few objects leaves nothing to collect, and of very many a collection would take too long", () =>
+  effect("is skipped for few objects, and for so many that it would take too long", () =>
     Effect.scoped(
       Effect.gen(function* () {
         for (const [objects, collections] of [

@@ -9,16 +9,16 @@ import { Widget, withWorld } from "../controller/World.fixture.ts"
 import { ConfigMap, CustomResourceDefinition } from "../resource/BuiltIn.ts"
 import * as Connections from "./Connections.ts"
 
-describe("the cap on requests", () => {
+describe("The limit of concurrent requests", () => {
   const line = (workers: number, watches: number, planned: number, cap: number, fitting: number) =>
     `${workers} workers and ${watches} watches may want ${planned} requests at once, of which Bun allows ${cap}: set BUN_CONFIG_MAX_HTTP_REQUESTS=${fitting}`
   const cases: ReadonlyArray<readonly [string, number, number, string | undefined, string | undefined]> = [
-    ["is far away for a few", 16, 6, undefined, undefined],
-    ["is far enough away up to nine tenths", 200, 22, undefined, undefined],
-    ["is too near beyond", 200, 23, undefined, line(200, 23, 231, 256, 512)],
-    ["is what the variable says", 200, 23, "1024", undefined],
-    ["may be lower", 16, 6, "20", line(16, 6, 30, 20, 64)],
-    ["is Bun's own where the variable says nothing", 200, 23, "many", line(200, 23, 231, 256, 512)]
+    ["is sufficient for few workers", 16, 6, undefined, undefined],
+    ["is sufficient up to 90 percent", 200, 22, undefined, undefined],
+    ["is reported above 90 percent", 200, 23, undefined, line(200, 23, 231, 256, 512)],
+    ["is the value of the variable", 200, 23, "1024", undefined],
+    ["may be too low in the variable", 16, 6, "20", line(16, 6, 30, 20, 64)],
+    ["is Bun's default if the variable is invalid", 200, 23, "many", line(200, 23, 231, 256, 512)]
   ]
   for (const [sentence, workers, watches, setting, expected] of cases) {
     test(sentence, () => expect(Connections.problem({ workers, watches }, setting)).toBe(expected))
@@ -26,7 +26,7 @@ describe("the cap on requests", () => {
 })
 
 effect(
-  "a plan counts each worker, and each watched kind once for each namespace, if it is in any",
+  "Connections.planOf counts each worker, and each watched kind once per namespace, or once",
   withWorld(() =>
     Effect.gen(function* () {
       const reconcile = () => Effect.succeed(Result.done)

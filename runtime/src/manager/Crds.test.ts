@@ -53,9 +53,9 @@ const put = (server: Cluster.Cluster, kind: CustomResource.Any): void =>
 
 const stored = (server: Cluster.Cluster): unknown => server.get(CustomResourceDefinition, name)?.spec
 
-describe("installing CRDs", () => {
+describe("Crds.install", () => {
   effect(
-    "creates each, and waits until the kind is served",
+    "creates each CRD, and waits until its kind is served",
     withServer((server) =>
       Effect.gen(function* () {
         const unserved = server.faults.on({ verb: "list", kind: Widget }, Faults.answer(404))
@@ -75,7 +75,7 @@ describe("installing CRDs", () => {
   )
 
   effect(
-    "writes nothing over one that is the same, whatever others added to it",
+    "does not write an equal CRD, whatever other managers added to it",
     withServer((server) =>
       Effect.gen(function* () {
         put(server, newer)
@@ -90,7 +90,7 @@ describe("installing CRDs", () => {
   )
 
   effect(
-    "widens one that takes less, with all that is another one now, and keeps what others added",
+    "widens a narrower CRD, and keeps the additions of other managers",
     withServer((server) =>
       Effect.gen(function* () {
         put(server, version({}, ["wi"]))
@@ -103,7 +103,7 @@ describe("installing CRDs", () => {
   )
 
   effect(
-    "leaves one that takes more as it is, names what would be lost and how to have it so, and goes on",
+    "does not narrow a CRD, logs what would be lost with advice, and continues",
     withServer((server, lines) =>
       Effect.gen(function* () {
         put(server, newer)
@@ -123,7 +123,7 @@ describe("installing CRDs", () => {
   )
 
   effect(
-    "proposes no command that would be refused, where ours lacks a version that objects are stored in",
+    "suggests no command that the API server would reject, if a stored version is missing",
     withServer((server, lines) =>
       Effect.gen(function* () {
         const { spec, ...crd } = Crd.of(newer)
@@ -142,7 +142,7 @@ describe("installing CRDs", () => {
     ["changes", older]
   ] as const) {
     effect(
-      `looks again at one that ${what} meanwhile`,
+      `reads a CRD again that ${what} at the same time`,
       withServer((server, lines) =>
         Effect.gen(function* () {
           if (before !== undefined) put(server, before)
@@ -162,7 +162,7 @@ describe("installing CRDs", () => {
   }
 
   effect(
-    "looks whether a kind is served only where it will be worked on",
+    "checks only in the configured namespaces whether a kind is served",
     withServer((server) =>
       Effect.gen(function* () {
         const installing = yield* Effect.fork(Crds.install([Widget], { namespaces: ["shop", "home"] }))
@@ -176,7 +176,7 @@ describe("installing CRDs", () => {
   )
 
   effect(
-    "gives up after half a minute, and says where to look",
+    "fails after 30 seconds with advice",
     withServer((server) =>
       Effect.gen(function* () {
         // Another CRD has the kind already.
@@ -194,7 +194,7 @@ describe("installing CRDs", () => {
   )
 
   effect(
-    "does not ask for the right to list a kind everywhere",
+    "needs no cluster-wide permission to list a kind",
     withServer((server) =>
       Effect.gen(function* () {
         server.faults.on({ verb: ["get", "list"], kind: Widget }, Faults.answer(403))
@@ -207,7 +207,7 @@ describe("installing CRDs", () => {
   )
 
   effect(
-    "fails at once where it is not allowed",
+    "fails at once without permission",
     withServer((server) =>
       Effect.gen(function* () {
         server.faults.on({ verb: "create", kind: CustomResourceDefinition }, Faults.answer(403))

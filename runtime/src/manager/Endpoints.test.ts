@@ -33,8 +33,8 @@ const statusFrom = (localAddress: string, address: string | undefined, path: str
 
 const hello = () => Effect.succeed(Endpoints.text(200, "hello"))
 
-describe("a port", () => {
-  live("answers what is routed, each port its own", () =>
+describe("A port", () => {
+  live("answers only its own routes", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: free })
       yield* route("metrics", "/a", hello)
@@ -44,7 +44,7 @@ describe("a port", () => {
     })
   )
 
-  live("listens on all addresses of both kinds when none is named", () =>
+  live("listens on all IPv4 and IPv6 addresses without a host", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({
         metrics: undefined,
@@ -61,7 +61,7 @@ describe("a port", () => {
     })
   )
 
-  live("that is off takes routes and answers nothing", () =>
+  live("that is disabled accepts routes and answers nothing", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: undefined, probes: undefined })
       yield* route("metrics", "/a", hello)
@@ -69,7 +69,7 @@ describe("a port", () => {
     })
   )
 
-  live("is one for both, when both are at one address", () =>
+  live("is shared if both have the same address", () =>
     Effect.gen(function* () {
       const probe = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() })
       const address = { hostname: "127.0.0.1", port: probe.port ?? 0 }
@@ -83,7 +83,7 @@ describe("a port", () => {
     })
   )
 
-  live("that another process has is an error that names the flag and the address", () =>
+  live("that another process uses causes an error with the flag and the address", () =>
     Effect.gen(function* () {
       const { addresses } = yield* Endpoints.make({ metrics: free, probes: undefined })
       const port = Number(addresses.metrics?.split(":").at(-1))
@@ -98,7 +98,7 @@ describe("a port", () => {
     })
   )
 
-  live("at an address that the machine does not have is an error that says so", () =>
+  live("at an unknown address causes an error", () =>
     Effect.gen(function* () {
       const metrics = { hostname: "192.0.2.1", port: 0 }
       const error = yield* Effect.flip(Endpoints.make({ metrics, probes: undefined }))
@@ -118,7 +118,7 @@ describe("a port", () => {
     })
   )
 
-  live("closes though a handler is at work", () =>
+  live("closes even if a handler is active", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { addresses, route } = yield* Scope.extend(Endpoints.make({ metrics: free, probes: undefined }), scope)
@@ -135,8 +135,8 @@ describe("a port", () => {
   )
 })
 
-describe("a request", () => {
-  live("for a path without a route lists the routes, if it comes from this machine", () =>
+describe("A request", () => {
+  live("for an unknown path gets the routes, if it comes from this machine", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
       expect((yield* request(addresses.metrics, "/")).body).toBe("not found: / (one of: none yet)\n")
@@ -152,14 +152,14 @@ describe("a request", () => {
     })
   )
 
-  live("whose header Host is no host is answered like any other", () =>
+  live("with an invalid Host header is answered like any other", () =>
     Effect.gen(function* () {
       const { addresses } = yield* Endpoints.make({ metrics: free, probes: undefined })
       expect((yield* request(addresses.metrics, "/", { headers: { host: "[" } })).status).toBeWithin(400, 500)
     })
   )
 
-  live("goes to its own route, and else to the one above it", () =>
+  live("goes to the most specific route", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
       for (const path of ["/a", "/a/*", "/a/b", "/a/b/*"]) {
@@ -177,7 +177,7 @@ describe("a request", () => {
     })
   )
 
-  live("is no longer answered when the scope of its route has closed", () =>
+  live("gets 404 after the scope of its route has closed", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
       yield* Effect.scoped(route("metrics", "/a", hello))
@@ -185,7 +185,7 @@ describe("a request", () => {
     })
   )
 
-  live("has no body in the answer to HEAD, and no other method is taken", () =>
+  live("with HEAD gets no body, and other methods are rejected", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
       yield* route("metrics", "/a", hello)
@@ -198,7 +198,7 @@ describe("a request", () => {
     })
   )
 
-  live("is taken by the methods of its route", () =>
+  live("may have the methods of its route", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
       const method = (request: Request) => Effect.succeed(Endpoints.text(200, request.method))
@@ -212,44 +212,42 @@ describe("a request", () => {
     })
   )
 
-  live(
-    "beyond the number that its route answers at a time, to all or to one address, is refused at once; other routes answer on",
-    () =>
-      Effect.gen(function* () {
-        const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
-        const open = yield* Deferred.make<void>()
-        let underWay = 0
-        const held = Effect.suspend(() => {
-          underWay++
-          return Effect.zipRight(Deferred.await(open), hello())
-        })
-        yield* route("metrics", "/slow", () => held)
-        yield* route("metrics", "/quick", hello)
-        const slow = (from: string) => statusFrom(from, addresses.metrics, "/slow")
-        const hold = (from: string, all: number) =>
-          Effect.gen(function* () {
-            const fibers = yield* Effect.replicateEffect(Effect.fork(slow(from)), Endpoints.mostOfAddress)
-            const reached = Effect.sync(() => underWay)
-            yield* Eventually.eventually(`that ${from} is answered`, reached, (now) => now === all)
-            return fibers
-          })
-        const first = yield* hold("127.0.0.1", Endpoints.mostOfAddress)
-        expect(yield* slow("127.0.0.1")).toBe(503)
-        const second = yield* hold("127.0.0.2", Endpoints.mostUnderWay)
-        const refused = yield* request(addresses.metrics, "/slow")
-        expect(refused.status).toBe(503)
-        // Other requests that wait on the connection would cost as much.
-        expect(refused.headers.get("connection")).toBe("close")
-        expect(yield* slow("127.0.0.3")).toBe(503)
-        expect((yield* request(addresses.metrics, "/quick")).status).toBe(200)
-        yield* Deferred.succeed(open, undefined)
-        const answers = yield* Effect.forEach([...first, ...second], (fiber) => fiber)
-        expect(new Set(answers)).toEqual(new Set([200]))
-        expect(yield* slow("127.0.0.1")).toBe(200)
+  live("above the limit of its route or address is rejected at once, and other routes still answer", () =>
+    Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
+      const open = yield* Deferred.make<void>()
+      let underWay = 0
+      const held = Effect.suspend(() => {
+        underWay++
+        return Effect.zipRight(Deferred.await(open), hello())
       })
+      yield* route("metrics", "/slow", () => held)
+      yield* route("metrics", "/quick", hello)
+      const slow = (from: string) => statusFrom(from, addresses.metrics, "/slow")
+      const hold = (from: string, all: number) =>
+        Effect.gen(function* () {
+          const fibers = yield* Effect.replicateEffect(Effect.fork(slow(from)), Endpoints.mostOfAddress)
+          const reached = Effect.sync(() => underWay)
+          yield* Eventually.eventually(`that ${from} is answered`, reached, (now) => now === all)
+          return fibers
+        })
+      const first = yield* hold("127.0.0.1", Endpoints.mostOfAddress)
+      expect(yield* slow("127.0.0.1")).toBe(503)
+      const second = yield* hold("127.0.0.2", Endpoints.mostUnderWay)
+      const refused = yield* request(addresses.metrics, "/slow")
+      expect(refused.status).toBe(503)
+      // Other requests that wait on the connection would cost as much.
+      expect(refused.headers.get("connection")).toBe("close")
+      expect(yield* slow("127.0.0.3")).toBe(503)
+      expect((yield* request(addresses.metrics, "/quick")).status).toBe(200)
+      yield* Deferred.succeed(open, undefined)
+      const answers = yield* Effect.forEach([...first, ...second], (fiber) => fiber)
+      expect(new Set(answers)).toEqual(new Set([200]))
+      expect(yield* slow("127.0.0.1")).toBe(200)
+    })
   )
 
-  live("comes with the address of who asks", () =>
+  live("has the address of the caller", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
       yield* route("metrics", "/a", (_, { address }) => Effect.succeed(Endpoints.text(200, String(address))))
@@ -257,7 +255,7 @@ describe("a request", () => {
     })
   )
 
-  live("whose handler dies is a 500 that keeps to itself why, and an error in the log", () => {
+  live("whose handler dies gets 500 without the reason, and the error is logged", () => {
     const logs: Array<string> = []
     return Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
@@ -273,7 +271,7 @@ describe("a request", () => {
   })
 })
 
-describe("the page of metrics", () => {
+describe("The metrics page", () => {
   const render = () => ({ contentType: "text/plain; version=0.0.4", body: `${"x".repeat(5000)}\n` })
   const format = (mediaType: string, render: MetricsPage.Render): MetricsPage.Format => ({
     mediaType,
@@ -281,7 +279,7 @@ describe("the page of metrics", () => {
     render
   })
 
-  live("is what is rendered of the registry at hand", () =>
+  live("is the rendered registry", () =>
     Effect.gen(function* () {
       const endpoints = yield* Endpoints.make({ metrics: free, probes: undefined })
       const registry = Metrics.make()
@@ -299,7 +297,7 @@ describe("the page of metrics", () => {
     })
   )
 
-  effect("is rendered once for all requests that arrive before it is rendered", () =>
+  effect("is rendered once for all waiting requests", () =>
     Effect.gen(function* () {
       const pages: Array<Endpoints.Handler> = []
       const endpoints = Endpoints.Endpoints.of({
@@ -329,7 +327,7 @@ describe("the page of metrics", () => {
     })
   )
 
-  live("has the other metrics when a collector throws, which is logged once", () => {
+  live("contains the other metrics if a collector throws, which is logged once", () => {
     const logs: Array<string> = []
     return Effect.gen(function* () {
       const endpoints = yield* Endpoints.make({ metrics: free, probes: undefined })
@@ -353,7 +351,7 @@ describe("the page of metrics", () => {
     }).pipe(Effect.provide(capture(logs)))
   })
 
-  live("is in the format that its reader likes best, and says that it depends on that", () =>
+  live("has the preferred format of the Accept header, and the header Vary", () =>
     Effect.gen(function* () {
       const endpoints = yield* Endpoints.make({ metrics: free, probes: undefined })
       const formats = ["text/plain", "text/strict"].map((type) =>
@@ -380,7 +378,7 @@ describe("the page of metrics", () => {
     ["gzip;q=0", false],
     ["identity", false]
   ] as const) {
-    live(`is ${compressed ? "" : "not "}compressed for who accepts ${accepted}`, () =>
+    live(`is ${compressed ? "" : "not "}compressed for Accept-Encoding ${accepted}`, () =>
       Effect.gen(function* () {
         const endpoints = yield* Endpoints.make({ metrics: free, probes: undefined })
         yield* Effect.provideService(MetricsPage.serve([format("text/plain", render)]), Endpoints.Endpoints, endpoints)

@@ -47,14 +47,14 @@ const machine = () => {
   }
 }
 
-describe("the fair scheduler", () => {
+describe("FairScheduler", () => {
   const spawn = (scheduler: Scheduler.Scheduler, name: string, log: Array<string>, work: () => void): void =>
     scheduler.scheduleTask(() => {
       log.push(name)
       work()
     }, 0)
 
-  test("runs tasks in microtasks while its turn lasts", () => {
+  test("runs tasks in microtasks during its turn", () => {
     const loop = machine()
     const scheduler = FairScheduler.make(loop.host)
     const log: Array<string> = []
@@ -83,7 +83,7 @@ describe("the fair scheduler", () => {
     expect([ran(9), ran(10)]).toEqual([2, 1])
   })
 
-  test("waits for the event loop when its turn is over, and goes on after that", () => {
+  test("waits for the event loop after its turn, and then continues", () => {
     const loop = machine()
     const scheduler = FairScheduler.make(loop.host)
     const log: Array<string> = []
@@ -100,7 +100,7 @@ describe("the fair scheduler", () => {
     expect(loop.immediates()).toBe(1)
   })
 
-  test("asks for the event loop once in a turn, and not at all without work", () => {
+  test("schedules the event loop once per turn, and not at all without work", () => {
     const loop = machine()
     const scheduler = FairScheduler.make(loop.host)
     for (let n = 0; n < 5; n++) spawn(scheduler, `${n}`, [], () => {})
@@ -123,7 +123,7 @@ describe("the fair scheduler", () => {
       )
     )
 
-  test("gives every waiting fiber its turn, in the order in which they asked", () => {
+  test("gives every waiting fiber a turn, in order", () => {
     const loop = machine()
     const log: Array<string> = []
     fibers(20, FairScheduler.make(loop.host), (name) => {
@@ -139,22 +139,22 @@ describe("the fair scheduler", () => {
 
   const current = FairScheduler.within(FiberRef.get(FiberRef.currentScheduler))
 
-  live("is the scheduler of a program that runs by the machine's clock", () =>
+  live("is the scheduler of a program with the system clock", () =>
     Effect.map(current, (scheduler) => expect(scheduler).toBe(FairScheduler.scheduler))
   )
 
-  live("leaves a test with a clock of its own the default scheduler", () =>
+  live("is not used in a test with its own clock", () =>
     Effect.map(Effect.withClock(current, VirtualTime.make().clock), (scheduler) =>
       expect(scheduler).toBe(Scheduler.defaultScheduler)
     )
   )
 
-  live("leaves a program its own scheduler", () => {
+  live("is not used in a program with its own scheduler", () => {
     const own = new Scheduler.MixedScheduler(10)
     return Effect.map(Effect.withScheduler(current, own), (scheduler) => expect(scheduler).toBe(own))
   })
 
-  live("lets a timer run while 5,000 objects are reconciled for the first time", () =>
+  live("lets a timer run during the first reconciles of 5,000 objects", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       for (let number = 0; number < 5000; number++) server.put(Widget, widget(`w${number}`))
@@ -179,7 +179,7 @@ describe("the fair scheduler", () => {
   )
 })
 
-live("the process measures how late its timers run", () =>
+live("The process measures the delay of its timers", () =>
   Effect.gen(function* () {
     const registry = Metrics.make()
     yield* Effect.provideService(FairScheduler.lagMetered, Metrics.Metrics, registry)

@@ -68,7 +68,7 @@ const meet = (answers: ReadonlyArray<number | string>, reads = 2) =>
 
 describe("The first contact", () => {
   for (const status of [200, 403, 404, 500, 503]) {
-    effect(`is made by the first answer but a refusal of the credentials, and asks nothing: ${status}`, () =>
+    effect(`is complete with any answer except 401, without a probe: ${status}`, () =>
       Effect.gen(function* () {
         const read = status === 200 ? "Right" : "Left"
         expect(yield* meet([status])).toEqual({ outcome: "on", reads: [read, read], lines: [], sent: 2 })
@@ -89,7 +89,7 @@ describe("The first contact", () => {
     ["EPROTO", "the TLS connection failed: does the server speak TLS on this port? (EPROTO)"]
   ]
   for (const [answer, reason] of final) {
-    effect(`fails at once, naming server and source, by what a wait cannot fix: ${answer}`, () =>
+    effect(`fails at once with the server and the source for a permanent error: ${answer}`, () =>
       Effect.gen(function* () {
         const { outcome, sent } = yield* meet([answer], 1)
         expect(outcome).toBe(`cannot work on https://server, from a test: ${reason}`)
@@ -98,7 +98,7 @@ describe("The first contact", () => {
     )
   }
 
-  effect("waits for a server that does not answer, says so once, and sends the reads again when it does", () =>
+  effect("waits for a server that does not answer, logs that once per reason, and repeats the reads", () =>
     Effect.gen(function* () {
       const refused = ["ECONNREFUSED", "ECONNREFUSED", "ECONNREFUSED", "ECONNREFUSED", "DEADLINE"]
       const { lines, outcome, reads, sent } = yield* meet([...refused, 200])
@@ -114,13 +114,13 @@ describe("The first contact", () => {
     })
   )
 
-  effect("asks after five seconds in which no read had an answer", () =>
+  effect("probes after five seconds without the answer to a read", () =>
     Effect.gen(function* () {
       expect(yield* meet([200], 0)).toEqual({ outcome: "on", reads: [], lines: [], sent: 1 })
     })
   )
 
-  effect("is made once: a read that fails later fails at once", () =>
+  effect("happens once: a later failed read fails at once", () =>
     Effect.gen(function* () {
       const server = answering([200, "ECONNREFUSED"])
       const again = Effect.gen(function* () {
@@ -135,13 +135,13 @@ describe("The first contact", () => {
     })
   )
 
-  effect("fails when the server that came back does not accept us", () =>
+  effect("fails if the server then rejects the credentials", () =>
     Effect.gen(function* () {
       expect((yield* meet(["ECONNREFUSED", 401])).outcome).toContain("does not accept the credentials")
     })
   )
 
-  effect("never waits longer than two seconds to ask again, and never gives up", () =>
+  effect("keeps probing, at least every two seconds", () =>
     Effect.gen(function* () {
       const { outcome, sent } = yield* meet(["ECONNREFUSED"])
       expect(outcome).toBe("waiting")

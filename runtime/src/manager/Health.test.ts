@@ -19,7 +19,7 @@ const probed = Effect.gen(function* () {
 })
 
 describe("/healthz", () => {
-  live("is well from the start, and while the process shuts down", () =>
+  live("is healthy from the start until the end of the process", () =>
     Effect.gen(function* () {
       const { get, shutDown, started } = yield* probed
       expect(yield* get("/healthz")).toBe("200 ok\n")
@@ -29,7 +29,7 @@ describe("/healthz", () => {
     })
   )
 
-  live("is not when a check of liveness fails, which readiness has nothing to do with", () =>
+  live("is unhealthy if a liveness check fails, independent of readiness", () =>
     Effect.gen(function* () {
       const { get, liveness, started } = yield* probed
       yield* started
@@ -41,7 +41,7 @@ describe("/healthz", () => {
 })
 
 describe("/readyz", () => {
-  live("is ready only between the start of the controllers and the shutdown", () =>
+  live("is ready between the start of the controllers and the shutdown", () =>
     Effect.gen(function* () {
       const { get, shutDown, started } = yield* probed
       expect(yield* get("/readyz")).toBe(
@@ -58,7 +58,7 @@ describe("/readyz", () => {
     })
   )
 
-  live("asks every check each time, and says what failed in one line", () =>
+  live("runs each check for each request, and reports failures in one line", () =>
     Effect.gen(function* () {
       const { get, readiness, started } = yield* probed
       yield* started
@@ -73,7 +73,7 @@ describe("/readyz", () => {
     })
   )
 
-  live("shows every check to who asks for it", () =>
+  live("lists every check with verbose", () =>
     Effect.gen(function* () {
       const { get, started } = yield* probed
       yield* started
@@ -81,7 +81,7 @@ describe("/readyz", () => {
     })
   )
 
-  live("takes checks that are functions, in their order beside effects, and one that throws for failed", () =>
+  live("accepts functions and effects as checks in order, and a throwing one as failed", () =>
     Effect.gen(function* () {
       const { get, readiness, started } = yield* probed
       yield* started
@@ -101,7 +101,7 @@ describe("/readyz", () => {
     })
   )
 
-  live("leaves out what is excluded, and says what there was none of to exclude", () =>
+  live("omits excluded checks, and reports unknown ones", () =>
     Effect.gen(function* () {
       const { get, readiness, started } = yield* probed
       yield* started
@@ -128,7 +128,7 @@ describe("/readyz", () => {
     })
   )
 
-  live("counts a check that dies, and one that does not end, as failed", () =>
+  live("counts a check that dies or does not end as failed", () =>
     Effect.gen(function* () {
       const { get, readiness, started } = yield* probed
       yield* started
@@ -140,7 +140,7 @@ describe("/readyz", () => {
     })
   )
 
-  live("keeps a check that replaced another of its name when the scope of the first one closes", () =>
+  live("keeps a check that replaced one with the same name when the scope of the first one closes", () =>
     Effect.gen(function* () {
       const { get, readiness } = yield* probed
       const first = yield* Scope.make()
@@ -151,7 +151,7 @@ describe("/readyz", () => {
     })
   )
 
-  live("forgets a check when its scope closes", () =>
+  live("removes a check when its scope closes", () =>
     Effect.gen(function* () {
       const { get, readiness, started } = yield* probed
       yield* started

@@ -91,11 +91,11 @@ const play = (steps: number, pass: VirtualTime.VirtualTime["pass"]) =>
 /** The number of schedules; `SCHEDULES=1000 bun test …` runs more. */
 const schedules = Number(process.env.SCHEDULES ?? 25)
 
-describe("whatever happens to replicas, their lines, their clocks and the server", () => {
+describe("For any history of replicas, connections, clocks and the server,", () => {
   let all = 0
   for (let schedule = 1; schedule <= schedules; schedule++) {
     live(
-      `at most one may write, and one leads in the end (schedule ${schedule})`,
+      `at most one replica may write, and one leads at the end (schedule ${schedule})`,
       () =>
         Effect.gen(function* () {
           const { pass, within } = VirtualTime.make()
@@ -115,5 +115,5 @@ describe("whatever happens to replicas, their lines, their clocks and the server
   }
 
   // One schedule may happen to keep its leader.
-  test("the schedules change their leaders", () => expect(all).toBeGreaterThan(2 * schedules))
+  test("the schedules change the leader", () => expect(all).toBeGreaterThan(2 * schedules))
 })

@@ -16,8 +16,8 @@ const scope = (controllers: ReadonlyArray<string>, namespaces: ReadonlyArray<str
 const annotationOf = (server: Cluster.Cluster) =>
   server.get(Lease, Replica.place.name)?.metadata.annotations?.[LeaseScope.annotation]
 
-describe("a Lease of managers that run other controllers", () => {
-  effect("is refused with a sentence, also when it is free, until it is deleted", () => {
+describe("A Lease of managers with other controllers", () => {
+  effect("is rejected with a message, even if it is free, until it is deleted", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
       const server = yield* Cluster.make()
@@ -43,7 +43,7 @@ describe("a Lease of managers that run other controllers", () => {
     }).pipe(Effect.provide(capture(lines)))
   })
 
-  effect("is refused too if they work in other namespaces", () =>
+  effect("is also rejected if only the namespaces differ", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       yield* Replica.start(server, "a", scope(["webapp"], ["a"]))
@@ -57,8 +57,8 @@ describe("a Lease of managers that run other controllers", () => {
   )
 })
 
-describe("a rolling update that adds a namespace", () => {
-  effect("has one leader at a time, and the Lease says what the new one works on", () => {
+describe("A rolling update that adds a namespace", () => {
+  effect("has one leader at a time, and the Lease contains the scope of the new leader", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
       const server = yield* Cluster.make()

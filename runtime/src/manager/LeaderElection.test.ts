@@ -30,8 +30,8 @@ const pair = (settings?: Replica.Options) =>
 
 const spec = (server: Cluster.Cluster) => server.get(Lease, "homeostat")?.spec
 
-describe("of several replicas", () => {
-  effect("exactly one leads, and goes on leading", () =>
+describe("Among several replicas,", () => {
+  effect("exactly one leads, and keeps leading", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       const replicas = yield* Effect.forEach(["a", "b", "c"], (name) => Replica.start(server, name))
@@ -49,7 +49,7 @@ describe("of several replicas", () => {
     })
   )
 
-  effect("the leader writes a record as client-go does, and renews it", () =>
+  effect("the leader writes the same Lease as client-go, and renews it", () =>
     Effect.gen(function* () {
       const { server, a, b } = yield* pair()
       expect(spec(server)).toEqual({
@@ -76,7 +76,7 @@ describe("of several replicas", () => {
     })
   )
 
-  effect("a standby makes no request while the leader leads", () =>
+  effect("a standby sends no request while the leader leads", () =>
     Effect.gen(function* () {
       const { server, b } = yield* pair()
       const before = server.requests.length
@@ -90,7 +90,7 @@ describe("of several replicas", () => {
     })
   )
 
-  effect("changes of leadership are told on the Lease", () =>
+  effect("changes of the leader are recorded as Events of the Lease", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair()
       yield* a.stop
@@ -104,26 +104,24 @@ describe("of several replicas", () => {
   )
 })
 
-describe("a leader", () => {
-  effect(
-    "that wakes on a machine that was suspended writes nothing, by the wall clock, and takes the Lease again",
-    () =>
-      Effect.gen(function* () {
-        const { a, b } = yield* pair()
-        yield* pass("3 seconds")
-        // The monotonic clock stopped for eleven seconds.
-        a.skew = 11_000
-        expect(a.mayWrite()).toBe(false)
-        yield* pass("2 seconds")
-        expect([a.terms(), b.terms()]).toEqual([2, 0])
-        expect(leaders(a, b)).toEqual(["a"])
-        expect(a.mayWrite()).toBe(true)
-      })
+describe("A leader", () => {
+  effect("that was suspended writes nothing by the wall clock, and acquires the Lease again", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair()
+      yield* pass("3 seconds")
+      // The monotonic clock stopped for eleven seconds.
+      a.skew = 11_000
+      expect(a.mayWrite()).toBe(false)
+      yield* pass("2 seconds")
+      expect([a.terms(), b.terms()]).toEqual([2, 0])
+      expect(leaders(a, b)).toEqual(["a"])
+      expect(a.mayWrite()).toBe(true)
+    })
   )
 })
 
-describe("a leader that is stopped", () => {
-  effect("drains, renewing all the while, and then gives the Lease back, which another takes at once", () =>
+describe("A leader that is stopped", () => {
+  effect("renews while it drains, and then releases the Lease, which another replica acquires at once", () =>
     Effect.gen(function* () {
       // It does not end together with a renewal, which would delay the release.
       const { server, a, b } = yield* pair({ drainMillis: 29_500 })
@@ -139,7 +137,7 @@ describe("a leader that is stopped", () => {
     })
   )
 
-  effect("gives it back with an empty holder and one second", () => {
+  effect("releases the Lease with an empty holder and a duration of one second", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
       const server = yield* Cluster.make()
@@ -152,7 +150,7 @@ describe("a leader that is stopped", () => {
     }).pipe(Effect.provide(capture(lines)))
   })
 
-  effect("does not give it back while something of it still runs", () =>
+  effect("does not release the Lease while its work still runs", () =>
     Effect.gen(function* () {
       const { server, a, b } = yield* pair({ drains: false })
       const stopping = yield* a.stop
@@ -166,7 +164,7 @@ describe("a leader that is stopped", () => {
     })
   )
 
-  effect("gives it back although somebody changed it meanwhile", () =>
+  effect("releases the Lease even if another manager changed it", () =>
     Effect.gen(function* () {
       const { server, a, b } = yield* pair()
       server.change(Lease, "homeostat", { metadata: { labels: { team: "x" } } })
@@ -177,7 +175,7 @@ describe("a leader that is stopped", () => {
     })
   )
 
-  effect("tries to give it back for a while, and ends though it can't", () =>
+  effect("retries the release for a while, and ends without it", () =>
     Effect.gen(function* () {
       const { server, a, b } = yield* pair()
       const trouble = server.faults.on({ verb: "update", kind: Lease }, Faults.answer(500))
@@ -198,7 +196,7 @@ describe("a leader that is stopped", () => {
     })
   )
 
-  effect("leaves the Lease alone that is another's by then", () =>
+  effect("does not change a Lease with another holder", () =>
     Effect.gen(function* () {
       const { server, a } = yield* pair({ drainMillis: 1000 })
       yield* a.stop
@@ -209,11 +207,11 @@ describe("a leader that is stopped", () => {
   )
 })
 
-describe("a process that does not lead", () => {
+describe("A process that does not lead", () => {
   for (const [what, condition, millis] of [
     ["waits for the Lease", "up", 0],
     ["can't reach the API server", "refused", 0],
-    ["gets no answer, and may have taken the Lease", "silent", 500]
+    ["gets no answer, and may have acquired the Lease", "silent", 500]
   ] as const) {
     effect(`ends ${millis === 0 ? "at once" : `within ${millis} ms`} when it is stopped: one that ${what}`, () =>
       Effect.gen(function* () {
@@ -230,7 +228,7 @@ describe("a process that does not lead", () => {
     )
   }
 
-  effect("that wins while it is being stopped starts nothing, and gives the Lease back", () =>
+  effect("that acquires the Lease while it stops starts nothing, and releases the Lease", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       const held = server.faults.on({ verb: "create", kind: Lease }, Faults.unanswered)
@@ -247,9 +245,9 @@ describe("a process that does not lead", () => {
   )
 })
 
-describe("a leader that is cut off", () => {
+describe("A disconnected leader", () => {
   for (const condition of ["refused", "silent", "deaf"] as const) {
-    effect(`(${condition}) stops before another starts, and comes back as a standby`, () =>
+    effect(`(${condition}) stops before another one starts, and returns as a standby`, () =>
       Effect.gen(function* () {
         const { server, a, b } = yield* pair()
         yield* pass("1 second")
@@ -277,7 +275,7 @@ describe("a leader that is cut off", () => {
     )
   }
 
-  effect("closes its fence by the clock, before any of its fibers has run", () =>
+  effect("closes its fence by the clock, before any of its fibers runs", () =>
     Effect.gen(function* () {
       const { a } = yield* pair()
       a.line.condition = "silent"
@@ -296,7 +294,7 @@ describe("a leader that is cut off", () => {
     })
   )
 
-  effect("counts from when it asked, not from when it was answered", () =>
+  effect("counts from the request of a renewal, not from the answer", () =>
     Effect.gen(function* () {
       const { a } = yield* pair()
       // Sent at 2 s, answered at 6 s.
@@ -310,7 +308,7 @@ describe("a leader that is cut off", () => {
     })
   )
 
-  effect("goes on leading if it is back in time", () =>
+  effect("keeps leading if it reconnects in time", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair()
       a.line.condition = "refused"
@@ -323,8 +321,8 @@ describe("a leader that is cut off", () => {
   )
 })
 
-describe("a leader that finds", () => {
-  effect("another as the holder stops at once", () =>
+describe("A leader that finds", () => {
+  effect("another holder stops at once", () =>
     Effect.gen(function* () {
       const { server, a } = yield* pair()
       server.change(Lease, "homeostat", { spec: { holderIdentity: "x" } })
@@ -335,7 +333,7 @@ describe("a leader that finds", () => {
     })
   )
 
-  effect("its Lease deleted makes it anew, and nobody else takes it meanwhile", () =>
+  effect("its Lease deleted recreates it, and no other replica acquires it", () =>
     Effect.gen(function* () {
       const { server, a, b } = yield* pair()
       server.remove(Lease, "homeostat")
@@ -349,7 +347,7 @@ describe("a leader that finds", () => {
     })
   )
 
-  effect("its Lease changed by somebody who does not want it keeps what was added", () =>
+  effect("its Lease changed by another manager keeps the changes", () =>
     Effect.gen(function* () {
       const { server, a, b } = yield* pair()
       server.change(Lease, "homeostat", {
@@ -366,8 +364,8 @@ describe("a leader that finds", () => {
   )
 })
 
-describe("a standby", () => {
-  effect("takes the Lease of one that died when that has not renewed it for as long as it promised", () =>
+describe("A standby", () => {
+  effect("acquires the Lease of a dead leader after the duration of that Lease", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair({ leaseDuration: "30 seconds" })
       yield* pass("5 seconds")
@@ -381,7 +379,7 @@ describe("a standby", () => {
   )
 
   for (const hours of [-5, 5]) {
-    effect(`goes by its own clock: those of others may be ${hours} h off, and all may jump`, () =>
+    effect(`uses its own clock: other clocks may be ${hours} h off, and all may jump`, () =>
       Effect.gen(function* () {
         const { a, b } = yield* pair()
         a.skew = hours * 3_600_000
@@ -398,7 +396,7 @@ describe("a standby", () => {
     )
   }
 
-  effect("waits its full time for a holder that it sees for the first time, however old the record says it is", () =>
+  effect("waits the full duration for a holder that it first observes, however old the Lease is", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       server.put(Lease, {
@@ -414,11 +412,11 @@ describe("a standby", () => {
   )
 
   for (const [what, spec] of [
-    ["says nothing", undefined],
-    ["says nothing of a holder", { renewTime: "1970-01-01T00:00:00.000000Z" }],
+    ["has no spec", undefined],
+    ["has no holder", { renewTime: "1970-01-01T00:00:00.000000Z" }],
     ["is free", { holderIdentity: "", leaseDurationSeconds: 1 }]
   ] as const) {
-    effect(`takes at once a Lease that ${what}`, () =>
+    effect(`acquires a Lease at once that ${what}`, () =>
       Effect.gen(function* () {
         const server = yield* Cluster.make()
         server.put(Lease, { metadata: { name: "homeostat" }, ...(spec === undefined ? {} : { spec }) })
@@ -429,7 +427,7 @@ describe("a standby", () => {
     )
   }
 
-  effect("believes a holder that does not say how long for its own lease duration", () =>
+  effect("uses its own lease duration for a holder without one", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       server.put(Lease, { metadata: { name: "homeostat" }, spec: { holderIdentity: "x" } })
@@ -441,7 +439,7 @@ describe("a standby", () => {
     })
   )
 
-  effect("whose watch is refused looks every retry period, and takes over all the same", () =>
+  effect("whose watch is rejected reads in each retry period, and acquires a released Lease", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       const refused = server.faults.on({ verb: "watch", kind: Lease }, Faults.answer(403))
@@ -459,25 +457,23 @@ describe("a standby", () => {
     })
   )
 
-  effect(
-    "whose watch went silent notices at the latest when the Lease seems to expire, and takes nothing that is held",
-    () =>
-      Effect.gen(function* () {
-        const { server, a, b } = yield* pair()
-        const lost = server.faults.on({ verb: "watch", kind: Lease }, Faults.held)
-        b.line.condition = "silent"
-        yield* pass("2100 millis")
-        b.line.condition = "up"
-        lost.remove()
-        yield* pass("1 minute")
-        expect(leaders(a, b)).toEqual(["a"])
-        yield* a.stop
-        yield* settle
-        expect(leaders(a, b)).toEqual(["b"])
-      })
+  effect("whose watch is silent notices an expired Lease in time, and does not acquire a held one", () =>
+    Effect.gen(function* () {
+      const { server, a, b } = yield* pair()
+      const lost = server.faults.on({ verb: "watch", kind: Lease }, Faults.held)
+      b.line.condition = "silent"
+      yield* pass("2100 millis")
+      b.line.condition = "up"
+      lost.remove()
+      yield* pass("1 minute")
+      expect(leaders(a, b)).toEqual(["a"])
+      yield* a.stop
+      yield* settle
+      expect(leaders(a, b)).toEqual(["b"])
+    })
   )
 
-  effect("whose claim the server always refuses as stale claims twice at once, and then once per retry period", () =>
+  effect("whose claims always conflict claims twice at once, and then once per retry period", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       server.put(Lease, { metadata: { name: "homeostat" }, spec: { holderIdentity: "" } })
@@ -492,7 +488,7 @@ describe("a standby", () => {
     })
   )
 
-  effect("goes on trying while it lacks a right", () =>
+  effect("retries while it lacks a permission", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       const missing = server.faults.on({ verb: ["get", "create"], kind: Lease }, Faults.answer(403))
@@ -505,7 +501,7 @@ describe("a standby", () => {
     })
   )
 
-  effect("that was refused the Lease has none to give back: it asks for nothing more when it is stopped", () => {
+  effect("whose claims were rejected has nothing to release, and sends no request when it stops", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
       const server = yield* Cluster.make()
@@ -523,7 +519,7 @@ describe("a standby", () => {
     }).pipe(Effect.provide(capture(lines)))
   })
 
-  effect("whose claim was never answered does not speak of a Lease that it finds with another", () => {
+  effect("whose claim was not answered does not log the release of a Lease with another holder", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
       const server = yield* Cluster.make()
@@ -541,12 +537,12 @@ describe("a standby", () => {
 
   for (const [what, words, line] of [
     [
-      "names the right that it lacks",
+      "names the missing permission",
       'leases.coordination.k8s.io "homeostat" is forbidden: User "u" cannot get resource "leases" in API group "coordination.k8s.io" in the namespace "default"',
       ": requires permission to get leases.coordination.k8s.io in namespace default; "
     ],
     [
-      "names no right where an admission policy refuses",
+      "names no permission if an admission policy rejects the request",
       "ValidatingAdmissionPolicy 'p' denied request",
       ", trying again: "
     ]
@@ -565,7 +561,7 @@ describe("a standby", () => {
     })
   }
 
-  effect("says so while the namespace of the Lease is missing, once, and leads when it is there", () => {
+  effect("logs a missing namespace of the Lease once, and leads when it exists", () => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
       const server = yield* Cluster.make()
@@ -582,7 +578,7 @@ describe("a standby", () => {
   })
 })
 
-describe("settings", () => {
+describe("The settings", () => {
   const make = (settings: Partial<LeaderElection.Settings>) =>
     LeaderElection.make({ ...Replica.place, identity: "a", ...settings })
   const table: ReadonlyArray<readonly [Partial<LeaderElection.Settings>, string | undefined]> = [
@@ -603,14 +599,14 @@ describe("settings", () => {
     ]
   ]
   for (const [settings, problem] of table) {
-    test(`${JSON.stringify(settings)} are ${problem === undefined ? "good" : "refused"}`, () => {
+    test(`${JSON.stringify(settings)} are ${problem === undefined ? "valid" : "rejected"}`, () => {
       const made = make(settings)
       if (problem === undefined) expect(Either.isRight(made)).toBe(true)
       else expect(Either.getOrThrow(Either.flip(made)).message).toStartWith(problem)
     })
   }
 
-  test("have an identity that no other process has", () => {
+  test("have an identity that is unique for each process", () => {
     expect(LeaderElection.identityOf("pod-1")).toMatch(/^pod-1_[0-9a-f-]{36}$/)
     expect(LeaderElection.identityOf("pod-1")).not.toBe(LeaderElection.identityOf("pod-1"))
   })

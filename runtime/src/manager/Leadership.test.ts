@@ -7,8 +7,8 @@ import * as Leadership from "./Leadership.ts"
 import type { LeaseLock } from "./LeaseLock.ts"
 import { nothing } from "./LeaseRecord.ts"
 
-describe("a leadership", () => {
-  effect("is not prolonged by an answer that is read after its end, though no timer has gone off by then", () =>
+describe("A leadership", () => {
+  effect("is not extended by an answer that is read after its end, even before a timer fires", () =>
     Effect.gen(function* () {
       let now = 0
       const lock: LeaseLock = {

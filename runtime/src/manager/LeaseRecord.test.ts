@@ -21,30 +21,30 @@ const held = (renewTime = "1") => ({ holderIdentity: "a", leaseDurationSeconds: 
 const observe = (...looks: ReadonlyArray<readonly [at: number, lease: Lease | undefined]>) =>
   looks.reduce((known, [at, seen]) => LeaseRecord.observe(known, seen, at, 9000), LeaseRecord.nothing)
 
-describe("a Lease may be taken", () => {
+describe("A Lease can be acquired", () => {
   const table: ReadonlyArray<readonly [string, LeaseRecord.Observation, number]> = [
-    ["at once when there never was one", observe([100, undefined]), 0],
-    ["at once when nobody holds it", observe([100, lease({ holderIdentity: "" })]), 0],
-    ["at once when it says nothing", observe([100, lease(undefined)]), 0],
-    ["at once by who holds it", observe([100, lease({ ...held(), holderIdentity: "me" })]), 0],
-    ["when it was seen unchanged for its duration", observe([100, lease(held())], [5000, lease(held())]), 15_100],
-    ["later when it is renewed", observe([100, lease(held())], [5000, lease(held("2"))]), 20_000],
-    ["no later when only its metadata change", observe([100, lease(held())], [5000, lease(held(), "8")]), 15_100],
+    ["at once if it never existed", observe([100, undefined]), 0],
+    ["at once without a holder", observe([100, lease({ holderIdentity: "" })]), 0],
+    ["at once without a spec", observe([100, lease(undefined)]), 0],
+    ["at once by its holder", observe([100, lease({ ...held(), holderIdentity: "me" })]), 0],
+    ["when it was not renewed for its duration", observe([100, lease(held())], [5000, lease(held())]), 15_100],
+    ["later if it is renewed", observe([100, lease(held())], [5000, lease(held("2"))]), 20_000],
+    ["no later if only its metadata changes", observe([100, lease(held())], [5000, lease(held(), "8")]), 15_100],
     [
-      "as the new holder promises",
+      "after the duration of a new holder",
       observe([100, lease(held())], [200, lease({ ...held(), leaseDurationSeconds: 60 })]),
       60_200
     ],
-    ["after our own duration when it names none", observe([100, lease({ holderIdentity: "a" })]), 9100],
+    ["after the own duration if it has no duration", observe([100, lease({ holderIdentity: "a" })]), 9100],
     [
-      "after our own duration when it names none that is one",
+      "after the own duration if its duration is invalid",
       observe([100, lease({ ...held(), leaseDurationSeconds: 0 })]),
       9100
     ],
-    ["after the second that it names", observe([100, lease({ ...held(), leaseDurationSeconds: 1 })]), 1100],
-    ["no sooner when it is deleted", observe([100, lease(held())], [5000, undefined]), 15_100],
+    ["after its duration of one second", observe([100, lease({ ...held(), leaseDurationSeconds: 1 })]), 1100],
+    ["no sooner if it is deleted", observe([100, lease(held())], [5000, undefined]), 15_100],
     [
-      "at once when it is given back",
+      "at once after it was released",
       observe([100, lease(held())], [5000, lease({ ...held(), holderIdentity: "" })]),
       0
     ]
@@ -54,7 +54,7 @@ describe("a Lease may be taken", () => {
   }
 })
 
-test("a Lease that names no holder says when that was seen", () => {
+test("A Lease without a holder is free from the time of its observation", () => {
   const free = lease({ holderIdentity: "" })
   expect(observe([100, free])).toEqual({
     lease: free,
@@ -65,18 +65,18 @@ test("a Lease that names no holder says when that was seen", () => {
   expect(LeaseRecord.nothing).toEqual({ lease: undefined, holder: undefined, heldUntil: 0, version: "" })
 })
 
-describe("what is written", () => {
+describe("The written Lease", () => {
   const me = { namespace: "default", name: "homeostat", identity: "me", leaseDurationMillis: 1500 }
   const now = "1970-01-01T00:00:01.250000Z"
 
-  test("makes a Lease that is not there", () => {
+  test("is created if it does not exist", () => {
     expect(LeaseRecord.claimed(undefined, me, 1250)).toEqual({
       metadata: { namespace: "default", name: "homeostat" },
       spec: { holderIdentity: "me", leaseDurationSeconds: 2, acquireTime: now, renewTime: now, leaseTransitions: 0 }
     })
   })
 
-  test("takes another's Lease: guarded, one transition more, and what it does not know stays", () => {
+  test("of another holder is acquired with its resourceVersion, one more transition and its unknown fields", () => {
     const before = lease({ ...held(), acquireTime: "0", leaseTransitions: 4, strategy: "x" })
     expect(LeaseRecord.claimed(before, me, 1250)).toEqual({
       metadata: before.metadata,
@@ -91,7 +91,7 @@ describe("what is written", () => {
     })
   })
 
-  test("renews its own: the time of taking it and the transitions stay", () => {
+  test("is renewed with the same acquireTime and transitions", () => {
     const before = lease({ ...held(), holderIdentity: "me", acquireTime: "0", leaseTransitions: 4 })
     expect(LeaseRecord.claimed(before, me, 1250).spec).toEqual({
       holderIdentity: "me",
@@ -102,10 +102,10 @@ describe("what is written", () => {
     })
   })
 
-  test("counts a first transition where the Lease has none", () =>
+  test("has one transition if it had none", () =>
     expect(LeaseRecord.claimed(lease(held()), me, 1250).spec).toMatchObject({ leaseTransitions: 1 }))
 
-  test("annotates the Lease with the scope of the holder, beside what is there", () => {
+  test("has the scope of the holder as an annotation, and keeps other annotations", () => {
     const scope = { controllers: ["webapp"], namespaces: [], selector: undefined }
     const before = lease(held())
     const annotated = { ...before, metadata: { ...before.metadata, annotations: { other: "x" } } }
@@ -121,7 +121,7 @@ describe("what is written", () => {
     expect(LeaseRecord.scopeOf(before)).toBeUndefined()
   })
 
-  test("gives it back", () => {
+  test("is released", () => {
     const before = lease({ ...held(), holderIdentity: "me", acquireTime: "0", leaseTransitions: 4 })
     expect(LeaseRecord.released(before, 1250)).toEqual({
       metadata: before.metadata,

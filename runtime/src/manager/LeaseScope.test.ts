@@ -8,7 +8,7 @@ const scope = (change: Partial<LeaseScope.LeaseScope>): LeaseScope.LeaseScope =>
   ...change
 })
 
-describe("two scopes have in common", () => {
+describe("The overlap of two scopes is", () => {
   const table: ReadonlyArray<readonly [string, LeaseScope.LeaseScope, LeaseScope.LeaseScope, string]> = [
     ["all if they name the same in another order", scope({}), scope({ controllers: ["webapp", "backup"] }), "all"],
     ["some if a controller is added", scope({ controllers: ["backup"] }), scope({}), "some"],
@@ -26,7 +26,7 @@ describe("two scopes have in common", () => {
   }
 })
 
-describe("the annotation", () => {
+describe("The annotation of a scope", () => {
   test("is read as it was written", () => {
     const all = [scope({}), scope({ namespaces: ["b", "a"] }), scope({ selector: "team in (a,b)" })]
     for (const each of all) {
@@ -36,11 +36,11 @@ describe("the annotation", () => {
   })
 
   for (const text of [undefined, "", "x", "null", "[]", "{}", `{"controllers":"a","namespaces":[]}`]) {
-    test(`with ${text} says nothing`, () => expect(LeaseScope.decode(text)).toBeUndefined())
+    test(`is ignored with the value ${text}`, () => expect(LeaseScope.decode(text)).toBeUndefined())
   }
 })
 
-test("a scope is described by what it is limited to", () => {
+test("A scope is described by its controllers, namespaces and labels", () => {
   expect(LeaseScope.describe(scope({}))).toBe("controllers backup, webapp")
   expect(LeaseScope.describe(scope({ controllers: ["webapp"], namespaces: ["b", "a"], selector: "team=a" }))).toBe(
     "controller webapp in namespaces a, b with labels team=a"

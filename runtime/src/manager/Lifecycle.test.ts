@@ -65,8 +65,8 @@ const done = () => counted(() => Effect.succeed(Result.done))
 const watches = (server: Cluster.Cluster) =>
   server.requests.filter(({ path, verb }) => verb === "watch" && !path.includes("leases")).length
 
-describe("a standby", () => {
-  effect("has warm caches and reconciles nothing, and reconciles everything without a list when it leads", () =>
+describe("A standby", () => {
+  effect("has synced caches without reconciles, and reconciles all objects without a list when it leads", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       for (const name of ["a", "b"]) server.put(Widget, widget(name))
@@ -89,7 +89,7 @@ describe("a standby", () => {
     })
   )
 
-  effect("stays one beside a leader whose controllers run in every replica, because the leader holds the Lease", () =>
+  effect("stays a standby beside a leader whose controllers run in every replica", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       const [first, second] = [done(), done()]
@@ -109,7 +109,7 @@ describe("a standby", () => {
     })
   )
 
-  effect("takes up a kind that is served only later, and needs no list when it leads then", () =>
+  effect("syncs a kind that is served later, and needs no list when it leads", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
@@ -133,7 +133,7 @@ describe("a standby", () => {
   )
 })
 
-describe("a leader", () => {
+describe("A leader", () => {
   const slow = (ends: Array<string>) =>
     Controller.make("widgets", {
       for: Widget,
@@ -146,7 +146,7 @@ describe("a leader", () => {
         )
     })
 
-  effect("that is stopped holds the Lease until its reconciles are finished, and gives it back then", () =>
+  effect("that is stopped holds the Lease until its reconciles are finished, and then releases it", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
@@ -169,25 +169,27 @@ describe("a leader", () => {
     })
   )
 
-  effect("that loses the Lease interrupts its reconciles at once, however long the grace period, and lives on", () =>
-    Effect.gen(function* () {
-      const server = yield* Cluster.make()
-      server.put(Widget, widget("a"))
-      const ends: Array<string> = []
-      const leader = yield* start(server, [slow(ends)], { identity: "one", gracePeriod: "2 minutes" })
-      server.change(Lease, "homeostat", { spec: { holderIdentity: "two" } })
-      yield* pass("3 seconds")
-      expect(ends).toEqual(["interrupted"])
-      // No process renews that Lease: the next one acquires it, and the work starts again.
-      yield* pass("80 seconds")
-      expect(ends).toEqual(["interrupted", "finished"])
-      yield* leader.stop
-    })
+  effect(
+    "that loses the Lease interrupts its reconciles at once, whatever the grace period, and continues as a standby",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* Cluster.make()
+        server.put(Widget, widget("a"))
+        const ends: Array<string> = []
+        const leader = yield* start(server, [slow(ends)], { identity: "one", gracePeriod: "2 minutes" })
+        server.change(Lease, "homeostat", { spec: { holderIdentity: "two" } })
+        yield* pass("3 seconds")
+        expect(ends).toEqual(["interrupted"])
+        // No process renews that Lease: the next one acquires it, and the work starts again.
+        yield* pass("80 seconds")
+        expect(ends).toEqual(["interrupted", "finished"])
+        yield* leader.stop
+      })
   )
 })
 
-describe("a manager that ends", () => {
-  effect("leaves no fiber and no watch behind, though a reconcile takes its time to end", () =>
+describe("A manager that stops", () => {
+  effect("leaves no fiber and no watch behind, even if a reconcile ends late", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
@@ -217,7 +219,7 @@ describe("a manager that ends", () => {
       (server: Cluster.Cluster) => server.faults.on({ verb: ["list", "watch"], namespace: "two" }, Faults.held)
     ]
   ] as const) {
-    effect(`does so at once, and leaves nothing behind, while one of its namespaces ${how}`, () =>
+    effect(`ends at once, and leaves nothing behind, while one of its namespaces ${how}`, () =>
       Effect.gen(function* () {
         const server = yield* Cluster.make([Widget])
         trouble(server)
@@ -238,7 +240,7 @@ describe("a manager that ends", () => {
 
   for (const identity of [undefined, "one"]) {
     effect(
-      `waits for the events of its last reconciles to be written${identity === undefined ? "" : ", as the leader it was"}`,
+      `waits until the Events of its last reconciles are written${identity === undefined ? "" : ", while it is still the leader"}`,
       () =>
         Effect.gen(function* () {
           const server = yield* Cluster.make()
@@ -284,8 +286,8 @@ describe("a manager that ends", () => {
   )
 })
 
-describe("a kind that a manager may not read", () => {
-  effect("makes it unready, by name, until the right is there; what reads other kinds works meanwhile", () =>
+describe("A forbidden kind", () => {
+  effect("makes the manager unready with the name of the kind, and does not affect controllers of other kinds", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
@@ -326,8 +328,8 @@ describe("a kind that a manager may not read", () => {
   )
 })
 
-describe("the finalizer of a controller", () => {
-  effect("is its own among the controllers of a kind: a second one with that finalizer is refused", () =>
+describe("The finalizer of a controller", () => {
+  effect("is unique for a kind: a second controller with it is rejected", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       const of = (name: string, entry: string) =>
@@ -345,8 +347,8 @@ describe("the finalizer of a controller", () => {
   )
 })
 
-describe("the name of a controller", () => {
-  effect("is its own within a manager: a second one of that name is refused", () =>
+describe("The name of a controller", () => {
+  effect("is unique within a manager: a second controller with it is rejected", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       const make = () => Controller.make("widgets", { for: Widget, reconcile: done().reconcile })
@@ -356,7 +358,7 @@ describe("the name of a controller", () => {
     })
   )
 
-  effect("may be that of another manager's in the same process, and that of one before", () =>
+  effect("may repeat in another manager of the process, and in a later one", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
@@ -377,38 +379,36 @@ describe("the name of a controller", () => {
   )
 })
 
-describe("two clusters", () => {
-  effect(
-    "have a manager each in one process, and a reconcile may need the other's client, which is there before it runs",
-    () =>
-      Effect.gen(function* () {
-        class Other extends Context.Tag("test/Other")<Other, Context.Tag.Service<typeof Client.Client>>() {}
-        const [here, there] = [yield* Cluster.make(), yield* Cluster.make()]
-        here.put(Widget, widget("a"))
-        there.put(Widget, widget("b"))
-        const copier = Controller.make("widgets", {
-          for: Widget,
-          reconcile: ({ metadata }) =>
-            Effect.flatMap(Other, (other) =>
-              other.create(ConfigMap, { metadata: { namespace: "default", name: metadata.name } })
-            ).pipe(Effect.as(Result.done))
-        })
-        const other = Layer.map(Layer.provide(Client.layer({ userAgent: "test" }), there.transport), (context) =>
-          Context.make(Other, Context.get(context, Client.Client))
-        )
-        const { names, reconcile } = done()
-        const scope = yield* Effect.scope
-        const services = yield* Layer.build(
-          Layer.merge(Layer.provide(Manager.layer({ instance: "pod-1" }), here.transport), other)
-        )
-        yield* Manager.start([copier], { gracePeriod: 0 }).pipe(
-          Effect.provide(services),
-          Effect.provide(capture([])),
-          Scope.extend(scope)
-        )
-        yield* start(there, [Controller.make("widgets", { for: Widget, reconcile })])
-        expect(there.get(ConfigMap, "a")).toBeDefined()
-        expect(names()).toEqual(["b"])
+describe("Two clusters", () => {
+  effect("have one manager each in a process, and a reconcile can use the client of the other cluster", () =>
+    Effect.gen(function* () {
+      class Other extends Context.Tag("test/Other")<Other, Context.Tag.Service<typeof Client.Client>>() {}
+      const [here, there] = [yield* Cluster.make(), yield* Cluster.make()]
+      here.put(Widget, widget("a"))
+      there.put(Widget, widget("b"))
+      const copier = Controller.make("widgets", {
+        for: Widget,
+        reconcile: ({ metadata }) =>
+          Effect.flatMap(Other, (other) =>
+            other.create(ConfigMap, { metadata: { namespace: "default", name: metadata.name } })
+          ).pipe(Effect.as(Result.done))
       })
+      const other = Layer.map(Layer.provide(Client.layer({ userAgent: "test" }), there.transport), (context) =>
+        Context.make(Other, Context.get(context, Client.Client))
+      )
+      const { names, reconcile } = done()
+      const scope = yield* Effect.scope
+      const services = yield* Layer.build(
+        Layer.merge(Layer.provide(Manager.layer({ instance: "pod-1" }), here.transport), other)
+      )
+      yield* Manager.start([copier], { gracePeriod: 0 }).pipe(
+        Effect.provide(services),
+        Effect.provide(capture([])),
+        Scope.extend(scope)
+      )
+      yield* start(there, [Controller.make("widgets", { for: Widget, reconcile })])
+      expect(there.get(ConfigMap, "a")).toBeDefined()
+      expect(names()).toEqual(["b"])
+    })
   )
 })

@@ -66,7 +66,7 @@ const vitals = () => {
   return { health, look: Effect.suspend(() => Effect.flip(Effect.forEach(checks.values(), Health.effectOf))) }
 }
 
-effect("a manager with a leader that waits in vain for reconciles of its last leadership is alive no more", () =>
+effect("A manager is not alive while its leader waits too long for reconciles of an earlier term", () =>
   Effect.gen(function* () {
     const { health, look } = vitals()
     const server = yield* Cluster.make()
@@ -106,7 +106,7 @@ effect("a manager with a leader that waits in vain for reconciles of its last le
   })
 )
 
-effect("a manager does the work of the leader only while it leads, and fences its writes", () =>
+effect("A manager runs the work of the leader only while it leads, and fences its writes", () =>
   Effect.gen(function* () {
     const events: Array<string> = []
     const [won, lost] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -143,7 +143,7 @@ effect("a manager does the work of the leader only while it leads, and fences it
   })
 )
 
-effect("a manager whose controllers stopped unexpectedly is alive no more, so that it is replaced", () =>
+effect("A manager is not alive after its controllers died", () =>
   Effect.gen(function* () {
     const { health, look } = vitals()
     const begin = yield* Deferred.make<void>()
@@ -164,8 +164,8 @@ effect("a manager whose controllers stopped unexpectedly is alive no more, so th
   })
 )
 
-describe("controllers of one manager", () => {
-  effect("share a watch of a kind, and each has workers of its own", () =>
+describe("The controllers of one manager", () => {
+  effect("share the watch of a kind, and have separate workers", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       for (const name of ["a", "b", "c", "d"]) server.put(Widget, widget(name))
@@ -195,7 +195,7 @@ describe("controllers of one manager", () => {
     })
   )
 
-  effect("start each by itself: one that cannot holds up no other", () =>
+  effect("start independently: one that cannot start does not affect the others", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
@@ -216,7 +216,7 @@ describe("controllers of one manager", () => {
     })
   )
 
-  effect("see the objects of the manager's namespaces, and of its selector", () =>
+  effect("get the objects of the manager's namespaces and selector", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       for (const namespace of ["one", "two", "three"]) {
@@ -236,7 +236,7 @@ describe("controllers of one manager", () => {
   )
 })
 
-effect("a manager drops the journal of an object one hour after the object is deleted", () =>
+effect("A manager drops the journal of an object one hour after the object is deleted", () =>
   Effect.gen(function* () {
     const server = yield* Cluster.make()
     server.put(Widget, widget("a"))
@@ -258,7 +258,7 @@ effect("a manager drops the journal of an object one hour after the object is de
   })
 )
 
-describe("a manager that stops", () => {
+describe("A manager that stops", () => {
   const slow = (name: string, ends: Array<string>) =>
     Controller.make(name, {
       for: Widget,
@@ -271,7 +271,7 @@ describe("a manager that stops", () => {
         )
     })
 
-  effect("lets all its controllers finish side by side, writes their last events, and then closes its watches", () =>
+  effect("lets its controllers finish in parallel, writes their last Events, and then closes its watches", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
@@ -292,7 +292,7 @@ describe("a manager that stops", () => {
     })
   )
 
-  effect("interrupts all that is left when the one grace period is over", () =>
+  effect("interrupts the remaining reconciles after one grace period", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       server.put(Widget, widget("a"))
@@ -305,7 +305,7 @@ describe("a manager that stops", () => {
     })
   )
 
-  effect("does so although the API server answers nothing any more", () =>
+  effect("ends even if the API server no longer answers", () =>
     Effect.gen(function* () {
       const server = yield* Cluster.make()
       server.put(Widget, widget("a"))

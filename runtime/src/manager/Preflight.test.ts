@@ -21,7 +21,7 @@ const permission = (change: Partial<Permission> = {}): Permission => ({
   ...change
 })
 
-describe("what is missing is said in one line", () => {
+describe("The description of a missing permission", () => {
   const cases: ReadonlyArray<readonly [string, Permission, string]> = [
     [
       "in a namespace",
@@ -91,7 +91,7 @@ const complete = (...resourceRules: ReadonlyArray<object>) => ({
   incomplete: false
 })
 
-describe("the rules of a namespace", () => {
+describe("The rules of a namespace", () => {
   const rule = { verbs: ["get", "patch"], apiGroups: ["apps"], resources: ["deployments"] }
   const cases: ReadonlyArray<readonly [string, object, Partial<Permission>, boolean]> = [
     ["of the verb, the group and the resource", rule, {}, true],
@@ -124,7 +124,7 @@ describe("the rules of a namespace", () => {
     })
   }
 
-  effect("are asked for once, and those of the whole cluster where no Role can be, and nothing else is asked", () => {
+  effect("are requested once per namespace, and those of the cluster for other permissions", () => {
     const inEach = (change: Partial<Permission>) => ["a", "b"].map((namespace) => permission({ namespace, ...change }))
     const node = permission({ group: "", resource: "nodes", verb: "get", namespace: undefined })
     const { asked, askedRules, client } = reviewer(
@@ -140,7 +140,7 @@ describe("the rules of a namespace", () => {
     }).pipe(Effect.provide(client))
   })
 
-  effect("are not known of one namespace: the server is asked for its only permission", () => {
+  effect("are unknown: the review asks for the only permission of this namespace", () => {
     const { asked, client } = reviewer(
       () => false,
       () => 403
@@ -152,7 +152,7 @@ describe("the rules of a namespace", () => {
     }).pipe(Effect.provide(client))
   })
 
-  effect("are not all known, or refused: the server is asked for each permission of that namespace by itself", () => {
+  effect("are incomplete or forbidden: the review asks for each permission of this namespace", () => {
     const { asked, client } = reviewer(
       ({ verb }) => verb === "get",
       (namespace) =>
@@ -167,8 +167,8 @@ describe("the rules of a namespace", () => {
   })
 })
 
-describe("the API server", () => {
-  effect("is asked for each permission as it is needed, and those it does not grant are missing", () => {
+describe("Preflight.review", () => {
+  effect("asks for each permission, and returns those that are not granted", () => {
     const permissions = [
       permission(),
       permission({ subresource: "status", namespace: undefined }),
@@ -187,7 +187,7 @@ describe("the API server", () => {
     }).pipe(Effect.provide(client))
   })
 
-  effect("is asked for what several namespaces need once, and for each of them only where that is refused", () => {
+  effect("asks cluster-wide first, and for each namespace only if that is denied", () => {
     const inEach = (change: Partial<Permission>) =>
       ["a", "b", "c"].map((namespace) => permission({ namespace, ...change }))
     const lease = permission({ group: "coordination.k8s.io", resource: "leases", namespace: "home" })
@@ -203,7 +203,7 @@ describe("the API server", () => {
     }).pipe(Effect.provide(client))
   })
 
-  effect("fails at one question: the answers to the others count", () => {
+  effect("keeps the other answers if one request fails", () => {
     const { client } = reviewer(({ verb }) => (verb === "get" ? 422 : false))
     const lines: Array<string> = []
     return Effect.gen(function* () {
@@ -216,7 +216,7 @@ describe("the API server", () => {
     }).pipe(Effect.provide(Layer.merge(client, capture(lines))))
   })
 
-  effect("does not know us: it is not asked again and again", () => {
+  effect("does not repeat requests with rejected credentials", () => {
     const { asked, client } = reviewer(
       () => 401,
       () => 401
@@ -229,7 +229,7 @@ describe("the API server", () => {
     }).pipe(Effect.provide(client))
   })
 
-  effect("grants all but one: that is warned of", () => {
+  effect("is logged by Preflight.warn for each missing permission", () => {
     const { client } = reviewer(({ verb }) => verb !== "get")
     const lines: Array<string> = []
     return Effect.gen(function* () {
@@ -238,7 +238,7 @@ describe("the API server", () => {
     }).pipe(Effect.provide(Layer.merge(client, capture(lines))))
   })
 
-  effect("does not say: nobody is told, as those who need something will", () => {
+  effect("causes no warning if the API server does not answer it", () => {
     const { client } = reviewer(() => 403)
     const lines: Array<string> = []
     return Effect.gen(function* () {

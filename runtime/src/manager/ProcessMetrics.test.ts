@@ -5,7 +5,7 @@ import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
 import * as ProcessMetrics from "./ProcessMetrics.ts"
 
-effect("the process tells its time, its memory, its files and since when it runs", () =>
+effect("ProcessMetrics contains CPU time, memory, open files and the start time", () =>
   Effect.gen(function* () {
     const registry = Metrics.make()
     yield* Effect.provideService(ProcessMetrics.metered, Metrics.Metrics, registry)

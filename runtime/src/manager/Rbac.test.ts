@@ -72,8 +72,8 @@ const leading = [
   "events.k8s.io events: create patch"
 ]
 
-describe("the roles of a manager", () => {
-  test("of all namespaces: a ClusterRole, bound to its account", () => {
+describe("The roles of a manager", () => {
+  test("for all namespaces: a ClusterRole bound to its ServiceAccount", () => {
     const objects = Rbac.objects([widgets], settings)
     expect(summary(objects)).toEqual({ "ClusterRole  shop": work })
     expect(objects[1]).toEqual({
@@ -85,7 +85,7 @@ describe("the roles of a manager", () => {
     })
   })
 
-  test("of some namespaces: a Role in each, and no right across the cluster", () => {
+  test("for some namespaces: a Role in each, and no cluster-wide permission", () => {
     const objects = Rbac.objects([widgets], { ...settings, namespaces: ["b", "a"] })
     expect(summary(objects)).toEqual({ "Role a shop": work, "Role b shop": work })
     expect(objects.filter(({ kind }) => kind === "RoleBinding")).toEqual(
@@ -99,14 +99,14 @@ describe("the roles of a manager", () => {
     )
   })
 
-  test("that elect a leader: a Role for the Lease of its name, where it is", () => {
+  test("with leader election: a Role for the named Lease in its namespace", () => {
     const everywhere = summary(Rbac.objects([widgets], { ...settings, lease }))
     expect(everywhere).toEqual({ "ClusterRole  shop": work, "Role system shop-lease-leader-election": leading })
     const there = summary(Rbac.objects([widgets], { ...settings, lease, namespaces: ["system"] }))
     expect(there).toEqual({ "Role system shop": work, "Role system shop-lease-leader-election": leading })
   })
 
-  test("that applies CRDs: those of its kinds, of which only creating can't be told apart by name", () => {
+  test("with CRD installation: permissions for its own CRDs, except create without a name", () => {
     const crds = [
       "apiextensions.k8s.io customresourcedefinitions: create",
       "apiextensions.k8s.io customresourcedefinitions [widgets.example.com]: get patch"
@@ -117,7 +117,7 @@ describe("the roles of a manager", () => {
     expect(Object.keys(summary(Rbac.objects([builtIn], settled)))).toEqual(["Role a shop"])
   })
 
-  test("that asks who reads its metrics: to create the reviews, cluster-wide wherever it works", () => {
+  test("with secure metrics: create the reviews, cluster-wide", () => {
     const settled = { ...settings, metricsSecure: true, namespaces: ["a"] }
     expect(summary(Rbac.objects([widgets], settled))).toEqual({
       "ClusterRole  shop": [
@@ -128,7 +128,7 @@ describe("the roles of a manager", () => {
     })
   })
 
-  test("of a kind in no namespace: a ClusterRole for it even where the manager works in some, and Events in default", () => {
+  test("for a cluster-scoped kind: a ClusterRole even with namespaces, and Events in default", () => {
     const guard = Controller.make("guard", { for: Namespace, owns: [ConfigMap], reconcile })
     expect(summary(Rbac.objects([guard], { ...settings, namespaces: ["a"] }))).toEqual({
       "ClusterRole  shop": [" namespaces: get list watch"],
@@ -137,7 +137,7 @@ describe("the roles of a manager", () => {
     })
   })
 
-  test("of several controllers: each right once, by the widest that any of them needs", () => {
+  test("for several controllers: each permission once, with the widest scope", () => {
     const other = Controller.make("other", {
       for: Namespace,
       access: [Access.list(Secret), Access.get(Secret), Access.get(Secret, { names: ["key"], namespace: "system" })],
@@ -159,7 +159,7 @@ describe("the roles of a manager", () => {
   const rolesOf = (objects: ReturnType<typeof Rbac.objects>) =>
     Object.entries(summary(objects)).flatMap(([role, rules]) => (rules.includes(bind) ? [role] : []))
 
-  test("grant bind of ClusterRoles where the bindings are: in the namespaces, or cluster-wide", () => {
+  test("contain bind of ClusterRoles where the bindings are: in the namespaces, or cluster-wide", () => {
     expect(rolesOf(Rbac.objects([binds(RoleBinding)], settings))).toEqual(["ClusterRole  shop"])
     expect(rolesOf(Rbac.objects([binds(RoleBinding)], { ...settings, namespaces: ["a", "b"] }))).toEqual([
       "Role a shop",
@@ -170,7 +170,7 @@ describe("the roles of a manager", () => {
     ])
   })
 
-  test("grant verbs that are not of requests, on what is no kind too", () => {
+  test("contain verbs without requests, also for resources that are not kinds", () => {
     const robots = Controller.make("robots", {
       for: Pod,
       access: [
@@ -193,7 +193,7 @@ describe("the roles of a manager", () => {
     ])
   })
 
-  test("name several objects in one rule", () => {
+  test("list several object names in one rule", () => {
     const named = Controller.make("named", {
       for: Pod,
       access: [Access.get(Secret, { names: ["b"] }), Access.get(Secret, { names: ["a", "c"] }), Access.list(ConfigMap)],
@@ -212,7 +212,7 @@ describe("the roles of a manager", () => {
   })
 })
 
-test("a permission says who needs it", () => {
+test("A permission names the controllers that need it", () => {
   const other = Controller.make("other", { for: Pod, reconcile })
   const all = Permissions.all([widgets, other], { namespaces: ["a"], lease, installCrds: true, metricsSecure: true })
   const by = (resource: string, verb: string, subresource?: string) =>
@@ -227,7 +227,7 @@ test("a permission says who needs it", () => {
   expect(by("tokenreviews", "create")).toEqual([["--metrics-secure"]])
 })
 
-test("a controller that writes roles or bindings gets a note about the verb that it does not declare", () => {
+test("A controller that writes roles or bindings gets a hint about the undeclared verb", () => {
   const makes = (access: ReadonlyArray<Access.Access>) =>
     Controller.make("claims", { for: Widget, owns: [Role, RoleBinding], access, reconcile })
   const hint = (plural: string, verb: string) =>

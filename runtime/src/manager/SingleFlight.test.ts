@@ -35,8 +35,8 @@ const world = Effect.gen(function* () {
   return { answer, ask, begun, flights, isTaken }
 })
 
-describe("questions", () => {
-  effect("are asked a few at a time, and the others wait in their order", () =>
+describe("SingleFlight", () => {
+  effect("runs a few requests at a time, and the others in order", () =>
     Effect.gen(function* () {
       const { answer, begun, isTaken } = yield* world
       for (const [at, key] of ["a", "b", "c", "d"].entries()) expect(yield* isTaken(key, `source ${at}`)).toBe(true)
@@ -48,7 +48,7 @@ describe("questions", () => {
     }).pipe(Effect.scoped)
   )
 
-  effect("are refused where too many wait, until one is answered", () =>
+  effect("rejects requests while too many wait", () =>
     Effect.gen(function* () {
       const { answer, flights, isTaken } = yield* world
       for (const [at, key] of ["a", "b", "c", "d"].entries()) yield* isTaken(key, `source ${at}`)
@@ -60,7 +60,7 @@ describe("questions", () => {
     }).pipe(Effect.scoped)
   )
 
-  effect("of one source leave room for others", () =>
+  effect("limits the requests of each source", () =>
     Effect.gen(function* () {
       const { answer, isTaken } = yield* world
       for (const key of ["a", "b", "c"]) expect(yield* isTaken(key, "one")).toBe(true)
@@ -71,7 +71,7 @@ describe("questions", () => {
     }).pipe(Effect.scoped)
   )
 
-  effect("with one key are one, for a few callers, and are asked again later", () =>
+  effect("shares a request between a few callers with the same key, and repeats it later", () =>
     Effect.gen(function* () {
       const { answer, ask, begun, flights } = yield* world
       const first = Either.getOrThrow(yield* ask("a", "one"))

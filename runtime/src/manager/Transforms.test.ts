@@ -29,20 +29,20 @@ const object = (metadata: Partial<ObjectMeta> = {}): KubernetesObject & { readon
 const ownedBy = (apiVersion: string, kind: string) =>
   object({ ownerReferences: [{ apiVersion, kind, name: "o", uid: "any", controller: true }] })
 
-describe("the cache of a program", () => {
+describe("The cache of a program", () => {
   const keep = (resource: Resource.Any, kept: KubernetesObject) => {
     const transform = Transforms.of([widgets])(resource)
     return transform === undefined ? kept : transform.apply(kept)
   }
   const { apiVersion, kind } = { apiVersion: Resource.apiVersionOf(Widget), kind: Widget.kind }
 
-  test("keeps whole what it reconciles and watches, and metadata as it is", () => {
+  test("keeps reconciled and watched objects whole, and metadata unchanged", () => {
     for (const resource of [Widget, Pod, Resource.metadataOnly(Secret)]) {
       expect(Transforms.of([widgets])(resource)).toBeUndefined()
     }
   })
 
-  test("keeps whole what one of its controllers owns, in any version, or owned", () => {
+  test("keeps whole objects that one of its controllers owns or owned, in any version", () => {
     const [group = ""] = apiVersion.split("/")
     for (const whole of [
       ownedBy(apiVersion, kind),
@@ -53,7 +53,7 @@ describe("the cache of a program", () => {
     }
   })
 
-  test("keeps only the identity of an object of another owner", () => {
+  test("keeps only the identity of objects with another owner", () => {
     for (const others of [
       object(),
       ownedBy("apps/v1", "ReplicaSet"),
@@ -67,7 +67,7 @@ describe("the cache of a program", () => {
     }
   })
 
-  test("keeps whole what another controller watches", () => {
+  test("keeps whole objects that another controller watches", () => {
     const others = Controller.make("others", {
       for: Widget,
       watches: [Trigger.on(Deployment, { labelSelector: "a=b", map: () => [] })],
@@ -77,7 +77,7 @@ describe("the cache of a program", () => {
     expect(Transforms.of([widgets, others])(ConfigMap)).toBeDefined()
   })
 
-  test("keeps what an author says, which two controllers must say alike", () => {
+  test("uses the transform of a controller, which two controllers must share", () => {
     const nothing = Transform.of(Deployment, (deployment) => deployment)
     const using = (name: string, transform: Transform.Transform) =>
       Controller.make(name, { for: Widget, owns: [Deployment], transforms: [transform], reconcile })
@@ -94,9 +94,9 @@ describe("the cache of a program", () => {
   })
 })
 
-describe("the caches of two managers", () => {
+describe("The caches of two managers", () => {
   effect(
-    "share an informer only if both keep the same objects: a map of one gets whole objects that the other does not keep",
+    "share an informer only if both keep the same objects",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))

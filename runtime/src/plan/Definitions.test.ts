@@ -9,8 +9,8 @@ const definition = (strategy: string | undefined, ...versions: ReadonlyArray<Ret
   status: { conditions: [] }
 })
 
-describe("the definition for the API server in memory", () => {
-  test("has neither status nor metadata of the cluster, and keeps the approval", () => {
+describe("The definition for the API server in memory", () => {
+  test("has no status and no metadata of the cluster, except for the approval", () => {
     expect(Definitions.plain(definition(undefined, version("v1", true)), "v1")).toEqual({
       apiVersion: "apiextensions.k8s.io/v1",
       kind: "CustomResourceDefinition",
@@ -19,7 +19,7 @@ describe("the definition for the API server in memory", () => {
     })
   })
 
-  test("keeps all versions without a webhook, and only the wanted one with a webhook, which is not called", () => {
+  test("keeps all versions without a conversion webhook, and otherwise only the wanted one", () => {
     const versions = [version("v1", true), version("v2", false)]
     expect(Definitions.plain(definition("None", ...versions), "v2")).toMatchObject({ spec: { versions } })
     const single = Definitions.plain(definition("Webhook", ...versions), "v2")
@@ -27,7 +27,7 @@ describe("the definition for the API server in memory", () => {
     expect(JSON.stringify(single)).not.toContain("webhook")
   })
 
-  test("is missing for a version that the cluster does not serve", () => {
+  test("is undefined for a version that the cluster does not serve", () => {
     expect(Definitions.plain(definition("None", version("v1", true)), "v2")).toBeUndefined()
     expect(
       Definitions.plain(definition("None", version("v1", true), version("v2", false, false)), "v2")
@@ -35,7 +35,7 @@ describe("the definition for the API server in memory", () => {
   })
 })
 
-test("a kind without a readable definition accepts everything", () => {
+test("Definitions.permissive accepts everything", () => {
   const made = Definitions.permissive({ group: "example.com", version: "v1", plural: "sites" }, "Site", true)
   expect(made).toMatchObject({ metadata: { name: "sites.example.com" }, spec: { scope: "Namespaced" } })
   expect(Definitions.permissive({ group: "a.b", version: "v1", plural: "sites" }, "Site", false)).toMatchObject({

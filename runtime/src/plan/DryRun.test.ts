@@ -5,7 +5,7 @@ const versions = (version: string) => (version === "7" ? "48213" : undefined)
 const request = (method: "PATCH" | "DELETE" | "POST", path: string, body: unknown) =>
   ({ method, path, template: "", headers: { accept: "x" }, body: JSON.stringify(body), repeatable: false }) as const
 
-test("a dry run has the resourceVersion of the cluster, wherever the write has one", () => {
+test("A dry run has the resourceVersion of the cluster, wherever the write has one", () => {
   const bodies = [
     [
       request("PATCH", "/a?b=c", { metadata: { resourceVersion: "7", name: "n" }, spec: {} }),
@@ -31,7 +31,7 @@ test("a dry run has the resourceVersion of the cluster, wherever the write has o
   expect(DryRun.of(request("POST", "/a", {}), versions).path).toBe("/a?dryRun=All")
 })
 
-test("a deletion says in its body that it is a dry run", () => {
+test("The dry run of a deletion is requested in its body", () => {
   const asked = DryRun.of(request("DELETE", "/a", { preconditions: { uid: "u", resourceVersion: "7" } }), versions)
   expect(asked.path).toBe("/a")
   expect(JSON.parse(asked.body ?? "")).toEqual({
@@ -40,7 +40,7 @@ test("a deletion says in its body that it is a dry run", () => {
   })
 })
 
-test("a webhook with side effects supports no dry run; other refusals are those of the write", () => {
+test("DryRun.unsupported recognizes a webhook with side effects, and no other error", () => {
   const answer = (status: number, message: string) => ({
     status,
     headers: { get: () => null },

@@ -3,7 +3,7 @@ import * as Fields from "./Fields.ts"
 
 const pod = (containers: ReadonlyArray<object>) => ({ spec: { containers } })
 
-describe("the fields between two states", () => {
+describe("The fields between two states", () => {
   const table: ReadonlyArray<readonly [what: string, from: object, to: object, fields: ReadonlyArray<Fields.Field>]> = [
     ["are none for equal states", { a: [1, { b: 2 }] }, { a: [1, { b: 2 }] }, []],
     [
@@ -64,7 +64,7 @@ describe("the fields between two states", () => {
     test(what, () => expect(Fields.between("Thing", from, to)).toEqual(fields))
   }
 
-  test("hide the values of a Secret, and of no other kind", () => {
+  test("hide the values of Secrets only", () => {
     const [from, to] = [
       { data: { a: "x" }, type: "A" },
       { data: { a: "y", b: "z" }, type: "B" }
@@ -78,7 +78,7 @@ describe("the fields between two states", () => {
   })
 })
 
-test("the fields of a new object are those that its writer states", () => {
+test("Fields.of a new object are the fields of the request", () => {
   const object = {
     apiVersion: "v1",
     kind: "Secret",

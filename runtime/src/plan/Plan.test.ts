@@ -159,7 +159,7 @@ const roleOf = (name: string, rules: ReadonlyArray<object>): ReadonlyArray<objec
 }
 
 describe("A plan", () => {
-  scene("goes several steps deep: a later reconcile sees the writes of an earlier one", ({ plan }) =>
+  scene("continues for several reconciles, each of which sees the writes of the earlier ones", ({ plan }) =>
     Effect.gen(function* () {
       yield* create
       const steps = controller(
@@ -193,7 +193,7 @@ describe("A plan", () => {
     })
   )
 
-  scene("has deletions, also of a collection, and the clean-up of a deleted object", ({ plan }) =>
+  scene("contains deletions, of single objects and collections, and the clean-up of a deleted object", ({ plan }) =>
     Effect.gen(function* () {
       yield* Client.create(Site, { metadata: { ...key, finalizers: ["example.com/site"] }, spec: {} })
       yield* Client.delete(Site, key)
@@ -211,7 +211,7 @@ describe("A plan", () => {
     })
   )
 
-  scene("has generated names, and objects in a namespace that it creates", ({ plan }) =>
+  scene("contains generated names, and objects in a namespace that it creates", ({ plan }) =>
     Effect.gen(function* () {
       yield* create
       const making = controller(
@@ -239,7 +239,7 @@ describe("A plan", () => {
     })
   )
 
-  scene("repeats a requeue until its delay is long, and names a requeue that is not over in time", ({ plan }) =>
+  scene("repeats a requeue until its delay is long, and reports an unfinished requeue", ({ plan }) =>
     Effect.gen(function* () {
       yield* create
       let attempts = 0
@@ -279,7 +279,7 @@ describe("A plan", () => {
     })
   )
 
-  scene("has the refusals of the API server: a namespace that is missing, a child that is invalid", ({ plan }) =>
+  scene("contains the rejections of the API server: a missing namespace, an invalid child", ({ plan }) =>
     Effect.gen(function* () {
       yield* create
       const lost = controller(
@@ -300,37 +300,39 @@ describe("A plan", () => {
     })
   )
 
-  scene("ends at an effect outside of the cluster, which does not happen, and the rest is unknown", ({ plan }) =>
-    Effect.gen(function* () {
-      yield* create
-      yield* Client.create(Site, { metadata: { ...key, name: "b" }, spec: { size: 2 } })
-      let happened = 0
-      const cloud = controller((site) =>
-        Effect.gen(function* () {
-          yield* Owned.apply(site, ConfigMap, { metadata: { name: site.metadata.name } })
-          if (site.spec.size === 2) return Result.done
-          yield* Outside.effect(
-            "the bucket",
-            Effect.try(() => happened++)
-          ).pipe(Effect.catchAll(() => Effect.void))
-          yield* Status.update(site, { size: 1 })
-          return Result.done
-        })
-      )
-      const planned = yield* plan([cloud])
-      expect(short(planned)).toEqual(["create ConfigMap a", "create ConfigMap b"])
-      expect(planned.unknown).toEqual([
-        {
-          controller: "site",
-          object: { kind: "Site", ...key },
-          reason: "a plan has no effect outside of the cluster: the bucket"
-        }
-      ])
-      expect(happened).toBe(0)
-    })
+  scene(
+    "ends at an effect outside of the cluster, which is not executed, and reports the rest as unknown",
+    ({ plan }) =>
+      Effect.gen(function* () {
+        yield* create
+        yield* Client.create(Site, { metadata: { ...key, name: "b" }, spec: { size: 2 } })
+        let happened = 0
+        const cloud = controller((site) =>
+          Effect.gen(function* () {
+            yield* Owned.apply(site, ConfigMap, { metadata: { name: site.metadata.name } })
+            if (site.spec.size === 2) return Result.done
+            yield* Outside.effect(
+              "the bucket",
+              Effect.try(() => happened++)
+            ).pipe(Effect.catchAll(() => Effect.void))
+            yield* Status.update(site, { size: 1 })
+            return Result.done
+          })
+        )
+        const planned = yield* plan([cloud])
+        expect(short(planned)).toEqual(["create ConfigMap a", "create ConfigMap b"])
+        expect(planned.unknown).toEqual([
+          {
+            controller: "site",
+            object: { kind: "Site", ...key },
+            reason: "a plan has no effect outside of the cluster: the bucket"
+          }
+        ])
+        expect(happened).toBe(0)
+      })
   )
 
-  scene("ends after many writes of one object, and names an object whose reconcile fails", ({ plan }) =>
+  scene("ends after many writes of one object, and reports an object whose reconcile fails", ({ plan }) =>
     Effect.gen(function* () {
       yield* create
       const restless = controller((site) =>
@@ -371,7 +373,7 @@ describe("A plan", () => {
     })
   )
 
-  scene("applies manifests first, and does not have them", ({ plan }) =>
+  scene("applies manifests first, and does not contain them", ({ plan }) =>
     Effect.gen(function* () {
       const copying = controller((site) =>
         Effect.as(
@@ -400,7 +402,7 @@ describe("A plan", () => {
     })
   )
 
-  scene("is the same again, also with new objects and in another order of the answers", ({ plan }) =>
+  scene("is deterministic, also with new objects and in another order of the answers", ({ plan }) =>
     Effect.gen(function* () {
       const copying = controller((site) =>
         Effect.gen(function* () {
@@ -422,7 +424,7 @@ describe("A plan", () => {
     })
   )
 
-  scene("fails for a namespace that does not exist, which would look like an empty plan", ({ cluster, plan }) =>
+  scene("fails for a namespace that does not exist, instead of an empty plan", ({ cluster, plan }) =>
     Effect.gen(function* () {
       const done = controller(() => Effect.succeed(Result.done))
       const asked = plan([done], { namespaces: ["default", "shpo"] })
@@ -480,7 +482,7 @@ describe("A plan", () => {
   )
 
   scene(
-    "calls no conversion webhook: it refuses a file in another version, and names a controller of another version",
+    "calls no conversion webhook: it rejects a file in another version, and reports a controller of another version",
     ({ plan }) =>
       Effect.gen(function* () {
         yield* create
@@ -507,7 +509,7 @@ describe("A plan", () => {
   )
 
   scene(
-    "has kinds of other programs, also without the permission to read their definitions",
+    "supports kinds of other programs, even without permission to read their definitions",
     ({ cluster, plan }) =>
       Effect.gen(function* () {
         yield* create
@@ -558,7 +560,7 @@ describe("A plan", () => {
     { ...quiet, crds: [Crd.of(Site), permissive] }
   )
 
-  scene("names a controller whose kinds cannot be read, and plans the others", ({ cluster, plan }) =>
+  scene("reports a controller whose kinds cannot be read, and plans the others", ({ cluster, plan }) =>
     Effect.gen(function* () {
       yield* create
       yield* Client.create(Secret, { metadata: { ...key, name: "s" }, stringData: { a: "b" } })
@@ -618,7 +620,7 @@ describe("A plan", () => {
     })
   )
 
-  scene("never has a value of a Secret, also if the API server refuses it", ({ plan }) =>
+  scene("never contains a value of a Secret, even if the API server rejects the Secret", ({ plan }) =>
     Effect.gen(function* () {
       yield* create
       const value = "hunter2"
@@ -646,7 +648,7 @@ describe("A plan", () => {
     })
   )
 
-  scene("fails if the API server stops to answer", ({ cluster, plan }) =>
+  scene("fails if the API server stops answering", ({ cluster, plan }) =>
     Effect.gen(function* () {
       yield* create
       const broken = Layer.effect(
@@ -669,7 +671,7 @@ describe("A plan", () => {
 
 describe("A plan with dry runs", () => {
   scene(
-    "has the answers of the cluster: its admission, and a refusal",
+    "contains the answers of the cluster: its admission, and a rejection",
     ({ plan }) =>
       Effect.gen(function* () {
         yield* create

@@ -45,7 +45,7 @@ const cases: ReadonlyArray<
   ["a new token", { method: "POST", path: "/api/v1/namespaces/a/serviceaccounts/b/token" }, false, false]
 ]
 
-describe("a transport that cannot write passes on", () => {
+describe("A read-only transport sends", () => {
   for (const dryRuns of [false, true]) {
     for (const [what, request, reads, withDryRuns] of cases) {
       const isPassed = dryRuns ? withDryRuns : reads

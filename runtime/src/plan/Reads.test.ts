@@ -18,7 +18,7 @@ const rulesOf = (access: ReadonlyArray<Access.Access>, namespaces: ReadonlyArray
   )
 
 describe("The permissions of a plan are", () => {
-  test("to list what a cache follows, and to get what the controller writes", () => {
+  test("list for the cache, and get for the objects that the controller writes", () => {
     expect(rulesOf([Access.list(Pod), Access.watch(Pod)])).toEqual(["list pods"])
     expect(rulesOf([Access.patch(Job), Access.delete(Secret), Access.update(Pod, { subresource: "status" })])).toEqual([
       "get pods,secrets",
@@ -28,20 +28,20 @@ describe("The permissions of a plan are", () => {
     expect(rulesOf([Access.get(Secret, { names: ["a"] })])).toEqual(["get secrets a"])
   })
 
-  test("to get namespaces, if the controller creates objects in them", () => {
+  test("get namespaces, if the controller creates objects in them", () => {
     expect(rulesOf([Access.create(Job)])).toEqual(["get namespaces", "get jobs"])
     expect(rulesOf([Access.create(Job)], ["shop"])).toEqual(["get namespaces shop", "get jobs"])
     expect(rulesOf([Access.create(Namespace)])).toEqual(["get namespaces"])
     expect(rulesOf([Access.create(Pod, { subresource: "eviction" })])).toEqual(["get pods"])
   })
 
-  test("to get the definitions of custom kinds", () =>
+  test("get the definitions of custom kinds", () =>
     expect(rulesOf([Access.list(gadgets)])).toEqual([
       "get customresourcedefinitions gadgets.example.com",
       "list gadgets"
     ]))
 
-  test("to read other subresources, and to ask questions, which the cluster answers", () => {
+  test("get other subresources, and create reviews, which the cluster answers", () => {
     expect(rulesOf([Access.get(Pod, { subresource: "log" }), Access.get(Job, { subresource: "status" })])).toEqual([
       "get pods/log",
       "get jobs"
@@ -49,6 +49,6 @@ describe("The permissions of a plan are", () => {
     expect(rulesOf([Access.create(reviews)])).toEqual(["create subjectaccessreviews"])
   })
 
-  test("neither for Events nor for verbs beside a request", () =>
+  test("not for Events and for verbs without a request", () =>
     expect(rulesOf([Access.events(), Access.bind({ group: "", plural: "x", namespaced: false })])).toEqual([]))
 })

@@ -22,7 +22,7 @@ for (const [path, target] of cases) {
   })
 }
 
-test("paths lead to the same target again", () => {
+test("Target.objectPath is the inverse of Target.of", () => {
   const target = Target.of({ path: "/apis/apps/v1/namespaces/a/deployments/b%20c" })
   expect(target && Target.objectPath(target)).toBe("/apis/apps/v1/namespaces/a/deployments/b%20c")
   expect(target && Target.collectionPath({ ...target, namespace: "" })).toBe("/apis/apps/v1/deployments")
@@ -30,7 +30,7 @@ test("paths lead to the same target again", () => {
   expect(core && Target.objectPath(core)).toBe("/api/v1/nodes/n")
 })
 
-test("all versions of an object have one key", () => {
+test("Target.keyOf is equal for all versions of an object", () => {
   const keys = ["v1", "v2"].map((version) =>
     Target.of({ path: `/apis/autoscaling/${version}/namespaces/a/horizontalpodautoscalers/b` })
   )

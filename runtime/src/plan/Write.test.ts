@@ -7,7 +7,7 @@ const patch = { method: "PATCH", headers: { "content-type": "application/merge-p
 const state = (spec: object, status: object = {}, metadata: object = {}) => ({ metadata, spec, status })
 const image = (image: string) => ({ template: { spec: { containers: [{ name: "app", image }] } } })
 
-describe("a new pod template", () => {
+describe("A new pod template", () => {
   const rolls: ReadonlyArray<
     readonly [what: string, kind: string, spec: object, status: object, pods: number | undefined]
   > = [
@@ -35,7 +35,7 @@ describe("a new pod template", () => {
     })
   }
 
-  test("is no other change of a Deployment, and no field of another kind", () => {
+  test("is the only change that causes a rollout, and only of built-in workloads", () => {
     expect(
       Write.of(patch, place("Deployment"), state({ replicas: 1 }), state({ replicas: 2 }))?.rollout
     ).toBeUndefined()
@@ -44,14 +44,14 @@ describe("a new pod template", () => {
   })
 })
 
-describe("the effect of a request", () => {
+describe("Write.of", () => {
   const there = state({ a: 1 })
-  test("is none if the object stays the same", () => {
+  test("returns undefined if the object is unchanged", () => {
     expect(Write.of(patch, place("Job"), there, state({ a: 1 }))).toBeUndefined()
     expect(Write.of(patch, place("Job"), undefined, undefined)).toBeUndefined()
   })
 
-  test("is a creation with the fields of the request, without the defaults of the server", () => {
+  test("returns a creation with the fields of the request, without the defaults of the server", () => {
     const create = {
       method: "POST",
       headers: {},
@@ -64,7 +64,7 @@ describe("the effect of a request", () => {
     })
   })
 
-  test("is a deletion at its beginning, and again when the last finalizer goes", () => {
+  test("returns a deletion for its request, and again when the last finalizer is removed", () => {
     const ending = state({ a: 1 }, {}, { deletionTimestamp: "now", finalizers: ["x"] })
     const remove = { method: "DELETE", headers: {}, body: "{}" } as const
     expect(Write.of(remove, place("Job"), there, undefined)).toMatchObject({
@@ -79,7 +79,7 @@ describe("the effect of a request", () => {
   })
 })
 
-test("the verb is that of the client", () => {
+test("returns the verb of the client", () => {
   const types = ["application/apply-patch+yaml", "application/json-patch+json"]
   expect(types.map((type) => Write.verbOf({ method: "PATCH", headers: { "content-type": type } }))).toEqual([
     "apply",

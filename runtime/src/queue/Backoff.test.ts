@@ -28,7 +28,7 @@ effect("the default doubles from 5 ms to 1000 s and stays there", () =>
   })
 )
 
-effect("only attempts advance a schedule: time that passes does not", () =>
+effect("only attempts advance a schedule, not time", () =>
   Effect.gen(function* () {
     const backoffs = yield* Backoff.make(Backoff.default)
     yield* delays(backoffs, "a", 3)
@@ -37,7 +37,7 @@ effect("only attempts advance a schedule: time that passes does not", () =>
   })
 )
 
-effect("every key has its own state, and a forgotten key starts afresh", () =>
+effect("each key has its own state, and a forgotten key starts again", () =>
   Effect.gen(function* () {
     const backoffs = yield* Backoff.make(Backoff.default)
     expect(yield* delays(backoffs, "a", 3)).toEqual([5, 10, 20])
@@ -50,7 +50,7 @@ effect("every key has its own state, and a forgotten key starts afresh", () =>
   })
 )
 
-effect("the worst of the failing keys is told: most attempts in a row, longest delay", () =>
+effect("worst returns the most consecutive attempts and the longest delay", () =>
   Effect.gen(function* () {
     const backoffs = yield* Backoff.make(Backoff.default)
     expect(backoffs.worst()).toEqual({ attempts: 0, delayMillis: 0 })
@@ -62,7 +62,7 @@ effect("the worst of the failing keys is told: most attempts in a row, longest d
   })
 )
 
-effect("a schedule that ends gives none, is forgotten, and is fresh for the next failure", () =>
+effect("a schedule that ends returns no delay, and starts again with the next failure", () =>
   Effect.gen(function* () {
     const backoffs = yield* Backoff.make(Schedule.intersect(Schedule.spaced("1 second"), Schedule.recurs(2)))
     expect(yield* delays(backoffs, "a", 3)).toEqual([1000, 1000, null])
@@ -71,7 +71,7 @@ effect("a schedule that ends gives none, is forgotten, and is fresh for the next
   })
 )
 
-effect("a schedule decides by its input: what the run ended with", () =>
+effect("a schedule can depend on the result of the attempt", () =>
   Effect.gen(function* () {
     const schedule = Schedule.whileInput(Schedule.spaced(100), (input: string) => input !== "hopeless")
     const backoffs = yield* Backoff.make(schedule)
@@ -80,7 +80,7 @@ effect("a schedule decides by its input: what the run ended with", () =>
   })
 )
 
-effect("a schedule that reads the time sees the Clock's", () =>
+effect("a schedule uses the time of the Clock", () =>
   Effect.gen(function* () {
     const backoffs = yield* Backoff.make(Schedule.upTo(Schedule.spaced(10), "1 minute"))
     expect(yield* delays(backoffs, "a", 5)).toEqual([10, 10, 10, 10, 10])
@@ -99,7 +99,7 @@ effect("a schedule that reads the time sees the Clock's", () =>
 )
 
 for (const [way, millis] of WallClock.ways) {
-  effect(`how long a key has been failing is not changed by a machine's time that is set ${way} by an hour`, () =>
+  effect(`a wall clock that is set ${way} by an hour does not change how long a key has been failing`, () =>
     Effect.gen(function* () {
       const wall = yield* WallClock.make
       const retry = Schedule.upTo(Schedule.spaced(10), "1 minute")
@@ -119,7 +119,7 @@ for (const [way, millis] of WallClock.ways) {
   )
 }
 
-effect("an exponential schedule without a cap ends up waiting for ever, not at once", () =>
+effect("an exponential schedule without a cap ends with an infinite delay, not with 0", () =>
   Effect.gen(function* () {
     const backoffs = yield* Backoff.make(Schedule.exponential("5 millis"))
     yield* delays(backoffs, "a", 1100)
@@ -138,7 +138,7 @@ effect("a schedule with jitter stays within its bounds", () =>
 
 class Pace extends Context.Tag("test/Pace")<Pace, { readonly millis: number }>() {}
 
-effect("what a schedule requires is taken when the back-off is made", () =>
+effect("a schedule gets its requirements when the back-off is made", () =>
   Effect.gen(function* () {
     const schedule = Schedule.addDelayEffect(Schedule.forever, () => Effect.map(Pace, (pace) => pace.millis))
     const backoffs = yield* Backoff.make(schedule).pipe(Effect.provideService(Pace, { millis: 250 }))
@@ -146,7 +146,7 @@ effect("what a schedule requires is taken when the back-off is made", () =>
   })
 )
 
-effect("a forget while the schedule thinks has the last word", () =>
+effect("forget has precedence over a schedule that is still running", () =>
   Effect.gen(function* () {
     const gate = yield* Deferred.make<void>()
     const slow = Schedule.addDelayEffect(Schedule.forever, (count) =>

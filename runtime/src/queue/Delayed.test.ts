@@ -4,7 +4,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Delayed from "./Delayed.ts"
 import { Entry } from "./Entry.ts"
 
-test("entries come out by time and then in the order they went in, whatever is advanced or removed between", () => {
+test("entries are ordered by time and then by insertion, with any changes and removals in between", () => {
   const operation = FastCheck.record({
     due: FastCheck.nat(20),
     advanceTo: FastCheck.option(FastCheck.nat(20)),
@@ -40,7 +40,7 @@ test("entries come out by time and then in the order they went in, whatever is a
   )
 })
 
-test("what is drained is visited once, and is gone", () => {
+test("drain visits each entry once and removes it", () => {
   const delayed = Delayed.make<never>()
   for (const key of ["a", "b"]) delayed.add(new Entry<never>(key))
   const visited: Array<string> = []

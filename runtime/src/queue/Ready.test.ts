@@ -8,7 +8,7 @@ const entry = (key: string, priority: number): Entry<never> => {
   return made
 }
 
-test("a thousand priorities are served from the highest to the lowest, and their empty lines are dropped", () => {
+test("Ready serves a thousand priorities from the highest to the lowest, and drops their empty lists", () => {
   const ready = Ready.make<never>()
   const priorities = Array.from({ length: 1000 }, (_, index) => (index * 7919) % 1000)
   for (const priority of priorities) ready.append(entry(`p${priority}`, priority))
@@ -24,7 +24,7 @@ test("a thousand priorities are served from the highest to the lowest, and their
   expect(ready.next()?.key).toBe("again")
 })
 
-test("an entry can leave from the head, the middle and the end of its line", () => {
+test("An entry can be removed from the head, the middle and the end of its list", () => {
   const ready = Ready.make<never>()
   const [a, b, c, d] = [entry("a", 0), entry("b", 0), entry("c", 0), entry("d", 0)]
   for (const one of [a, b, c, d]) ready.append(one)
@@ -39,7 +39,7 @@ test("an entry can leave from the head, the middle and the end of its line", () 
   expect(ready.depth()).toEqual(new Map([[0, 3]]))
 })
 
-test("an entry whose key is running is stepped over, in its line and above it", () => {
+test("Ready skips entries whose key is running", () => {
   const ready = Ready.make<never>()
   const [urgent, a, b] = [entry("urgent", 1), entry("a", 0), entry("b", 0)]
   for (const one of [urgent, a, b]) ready.append(one)

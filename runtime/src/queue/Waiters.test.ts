@@ -7,7 +7,7 @@ import * as Waiters from "./Waiters.ts"
 
 const yields = (count: number) => Effect.replicateEffect(Effect.yieldNow(), count, { discard: true })
 
-effect("what becomes available while a waiter is between looking and lining up is not missed", () =>
+effect("A waiter misses no signal between its check and its registration", () =>
   Effect.gen(function* () {
     // Each fiber yields after another number of steps, so some pause hits every gap. With fewer than 16 steps, an Effect fiber only yields.
     for (let steps = 16; steps < 40; steps++) {
@@ -28,7 +28,7 @@ effect("what becomes available while a waiter is between looking and lining up i
   })
 )
 
-effect("a waiter is served again and again, and each as often as there is something for it", () =>
+effect("A waiter is served again and again, once for each available value", () =>
   Effect.gen(function* () {
     const stock: Array<number> = []
     const waiters = Waiters.make(

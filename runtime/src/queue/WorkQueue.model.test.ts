@@ -339,7 +339,7 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, time: VirtualTime.Virtu
   })
 
 live(
-  "whatever happens in whatever order, the queue does what the naive model does: no key runs twice at once, no trigger is lost, everything ready is served, and it ends empty",
+  "WorkQueue agrees with a naive model for any sequence: no key runs twice at once, no trigger is lost, and the queue ends empty",
   () =>
     Effect.gen(function* () {
       const runtime = yield* Effect.runtime<never>()

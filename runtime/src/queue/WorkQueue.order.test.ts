@@ -8,7 +8,7 @@ import * as WorkQueue from "./WorkQueue.ts"
 
 const take = <T>(queue: WorkQueue.WorkQueue<T>) => Effect.flatten(queue.take).pipe(Effect.orDie)
 
-effect("a queue that is shut down at any moment while workers are handed keys lets every one of them end", () =>
+effect("shutDown ends all workers, at any moment while they receive keys", () =>
   Effect.gen(function* () {
     for (let moment = 0; moment < 40; moment++) {
       const queue = yield* WorkQueue.make<string>()
@@ -45,7 +45,7 @@ effect("a queue that is shut down at any moment while workers are handed keys le
   })
 )
 
-effect("a key keeps the highest priority that it was asked for at, from a delay through being ready to its run", () =>
+effect("a key keeps the highest requested priority through a delay until it runs", () =>
   Effect.gen(function* () {
     const queue = yield* WorkQueue.make<string>()
     queue.addAfter("a", 10, "retry", { priority: 3 })
@@ -62,7 +62,7 @@ effect("a key keeps the highest priority that it was asked for at, from a delay 
   })
 )
 
-effect("what waits for its time or is being worked on does not count as ready", () =>
+effect("delayed and running keys do not count as ready", () =>
   Effect.gen(function* () {
     const queue = yield* WorkQueue.make<string>()
     const ready = () => queue.snapshot().ready

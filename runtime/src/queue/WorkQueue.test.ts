@@ -44,7 +44,7 @@ const drain = <T>(queue: WorkQueue.WorkQueue<T>): Effect.Effect<Array<WorkQueue.
 
 const keys = (items: ReadonlyArray<{ readonly key: string }>): string => items.map((item) => item.key).join(" ")
 
-effect("keys of one priority are handed out in the order in which they were added, each once", () =>
+effect("keys of one priority are served in insertion order, each once", () =>
   Effect.gen(function* () {
     const queue = yield* make
     for (const key of ["a", "b", "c", "a", "b"]) queue.add(key, `event of ${key}`)
@@ -55,7 +55,7 @@ effect("keys of one priority are handed out in the order in which they were adde
   })
 )
 
-effect("what asks for a key's next run can be looked at, and is not taken by that", () =>
+effect("pending returns the triggers of a key without removing them", () =>
   Effect.gen(function* () {
     const queue = yield* WorkQueue.make<string>({ triggers: 2 })
     expect(queue.pending("a")).toEqual({ triggers: [], dropped: 0 })
@@ -70,7 +70,7 @@ effect("what asks for a key's next run can be looked at, and is not taken by tha
   })
 )
 
-effect("a higher priority goes first, and the initial list last", () =>
+effect("a higher priority is served first, and the initial list last", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("list-1", "initial", { priority: WorkQueue.low })
@@ -83,24 +83,22 @@ effect("a higher priority goes first, and the initial list last", () =>
   })
 )
 
-effect(
-  "a trigger of a higher priority moves a ready key to the end of that level; the same or a lower one moves nothing",
-  () =>
-    Effect.gen(function* () {
-      const queue = yield* make
-      for (const key of ["a", "b", "c"]) queue.add(key, "initial", { priority: WorkQueue.low })
-      queue.add("x", "updated")
-      queue.add("y", "updated")
-      queue.add("c", "updated")
-      queue.add("x", "again")
-      queue.add("x", "initial", { priority: WorkQueue.low })
-      const items = yield* drain(queue)
-      expect(keys(items)).toBe("x y c a b")
-      expect(items.map((item) => item.priority)).toEqual([0, 0, 0, WorkQueue.low, WorkQueue.low])
-    })
+effect("a trigger of a higher priority moves a ready key to the end of that priority; others move nothing", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    for (const key of ["a", "b", "c"]) queue.add(key, "initial", { priority: WorkQueue.low })
+    queue.add("x", "updated")
+    queue.add("y", "updated")
+    queue.add("c", "updated")
+    queue.add("x", "again")
+    queue.add("x", "initial", { priority: WorkQueue.low })
+    const items = yield* drain(queue)
+    expect(keys(items)).toBe("x y c a b")
+    expect(items.map((item) => item.priority)).toEqual([0, 0, 0, WorkQueue.low, WorkQueue.low])
+  })
 )
 
-effect("however many triggers arrive during a run, exactly one more run follows it, with all of them", () =>
+effect("any number of triggers during a run cause exactly one more run with all of them", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("a", "first")
@@ -112,7 +110,7 @@ effect("however many triggers arrive during a run, exactly one more run follows 
   })
 )
 
-effect("a key is never handed out while its run is in progress; the keys behind it are", () =>
+effect("a running key is not served again, unlike the keys behind it", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("a", "first")
@@ -128,7 +126,7 @@ effect("a key is never handed out while its run is in progress; the keys behind 
   })
 )
 
-effect("a key triggered during its run keeps its place in line: it is served before what came later", () =>
+effect("a key that is triggered during its run keeps its position", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("a", "first")
@@ -140,7 +138,7 @@ effect("a key triggered during its run keeps its place in line: it is served bef
   })
 )
 
-effect("the next run has the priority of its own triggers, not of the run before", () =>
+effect("the next run has the priority of its own triggers, not that of the last run", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("a", "deleted", { priority: 5 })
@@ -151,7 +149,7 @@ effect("the next run has the priority of its own triggers, not of the run before
   })
 )
 
-effect("an item carries the newest ten triggers and counts the rest", () =>
+effect("an item has the newest ten triggers and the number of dropped ones", () =>
   Effect.gen(function* () {
     const queue = yield* WorkQueue.make<number>()
     for (let index = 1; index <= 25; index++) queue.add("a", index)
@@ -165,12 +163,12 @@ effect("an item carries the newest ten triggers and counts the rest", () =>
   })
 )
 
-describe("of the triggers that an item has no room for", () => {
+describe("Among dropped triggers,", () => {
   /** The counts of the next item. */
   const counts = (queue: WorkQueue.WorkQueue<number>) =>
     Effect.map(next(queue), ({ dropped, droppedNews }) => ({ dropped, droppedNews }))
 
-  effect("the echoes of own writes are counted apart, also those that came before the end of their run", () =>
+  effect("events of own writes are counted separately, even before the end of their run", () =>
     Effect.gen(function* () {
       const queue = yield* WorkQueue.make<number>({ triggers: 2 })
       queue.add("a", 0)
@@ -183,7 +181,7 @@ describe("of the triggers that an item has no room for", () => {
     })
   )
 
-  effect("those of more events than a run is compared with are news", () =>
+  effect("events above the limit of a comparison count as news", () =>
     Effect.gen(function* () {
       const queue = yield* WorkQueue.make<number>({ triggers: 2 })
       queue.add("a", 0)
@@ -196,7 +194,7 @@ describe("of the triggers that an item has no room for", () => {
     })
   )
 
-  effect("a delay's is no echo", () =>
+  effect("a delay does not count as the event of an own write", () =>
     Effect.gen(function* () {
       const queue = yield* WorkQueue.make<number>({ triggers: 2 })
       queue.add("a", 0)
@@ -209,7 +207,7 @@ describe("of the triggers that an item has no room for", () => {
     })
   )
 
-  effect("none is forgotten when a key is put back, and what came during the run is news: the run wrote nothing", () =>
+  effect("none is lost when a key is put back, and those during the run count as news", () =>
     Effect.gen(function* () {
       const queue = yield* WorkQueue.make<number>({ triggers: 2 })
       for (let index = 1; index <= 6; index++) queue.add("a", index)
@@ -221,7 +219,7 @@ describe("of the triggers that an item has no room for", () => {
   )
 })
 
-effect("a delayed key is handed out when its time has come and not a millisecond before", () =>
+effect("a delayed key is served exactly when its delay ends", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.addAfter("a", 1000, "retry")
@@ -233,7 +231,7 @@ effect("a delayed key is handed out when its time has come and not a millisecond
   })
 )
 
-effect("a delay that ends earlier wakes the timer earlier, whatever it sleeps for", () =>
+effect("a shorter delay wakes the timer earlier", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.addAfter("slow", 60_000, "retry")
@@ -247,7 +245,7 @@ effect("a delay that ends earlier wakes the timer earlier, whatever it sleeps fo
   })
 )
 
-effect("a delayed key keeps the earliest of its times", () =>
+effect("a delayed key keeps the earliest time", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.addAfter("a", 500, "one")
@@ -261,7 +259,7 @@ effect("a delayed key keeps the earliest of its times", () =>
   })
 )
 
-effect("a new trigger makes a delayed key ready now, and the delay is gone: one run, not two", () =>
+effect("a new trigger makes a delayed key ready at once and removes the delay", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.addAfter("a", 1000, "retry", { priority: 3 })
@@ -274,7 +272,7 @@ effect("a new trigger makes a delayed key ready now, and the delay is gone: one 
   })
 )
 
-effect("keys that leave a delay stand behind what is already ready, matured and promoted ones alike", () =>
+effect("delayed keys are appended to the ready ones when they become ready", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.addAfter("matured", 10, "retry")
@@ -287,7 +285,7 @@ effect("keys that leave a delay stand behind what is already ready, matured and 
   })
 )
 
-effect("keys due at the same time become ready in the order in which they were delayed", () =>
+effect("keys with the same due time become ready in insertion order", () =>
   Effect.gen(function* () {
     const queue = yield* make
     for (const key of ["d", "a", "c", "b", "e"]) queue.addAfter(key, 10, "retry")
@@ -296,7 +294,7 @@ effect("keys due at the same time become ready in the order in which they were d
   })
 )
 
-effect("the delay that a run asks for does not hold back a trigger that arrived during the run", () =>
+effect("the delay of a run does not delay a trigger that arrived during the run", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("a", "first")
@@ -310,7 +308,7 @@ effect("the delay that a run asks for does not hold back a trigger that arrived 
   })
 )
 
-effect("a delay that ends during the next run leads to one more run after it", () =>
+effect("a delay that ends during the next run causes one more run", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("a", "first")
@@ -326,7 +324,7 @@ effect("a delay that ends during the next run leads to one more run after it", (
   })
 )
 
-effect("a delay of zero, less or no number is none; an endless one waits for a trigger", () =>
+effect("a delay of zero, a negative number or NaN is ignored, and an infinite one waits for a trigger", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.addAfter("zero", 0, "retry")
@@ -341,7 +339,7 @@ effect("a delay of zero, less or no number is none; an endless one waits for a t
   })
 )
 
-effect("a delay longer than a JavaScript timer can sleep ends on time", () =>
+effect("a delay longer than the limit of JavaScript timers ends on time", () =>
   Effect.gen(function* () {
     const queue = yield* make
     const sleep = (days: number) => TestClock.adjust(`${days} days`)
@@ -356,7 +354,7 @@ effect("a delay longer than a JavaScript timer can sleep ends on time", () =>
   })
 )
 
-describe("the event of a key's own write", () => {
+describe("The event of a key's own write", () => {
   /** Runs the key once, with a write of version 1. */
   const after = (end: (queue: WorkQueue.WorkQueue<string>) => void) =>
     Effect.gen(function* () {
@@ -368,7 +366,7 @@ describe("the event of a key's own write", () => {
       return queue
     })
 
-  effect("does not wake the key in back-off, and is there when the key runs", () =>
+  effect("does not wake the key in back-off, and is among the triggers of the next run", () =>
     Effect.gen(function* () {
       const queue = yield* after(({ addAfter }) => addAfter("a", 1000, "retry"))
       queue.add("a", "echo", event(1, 9))
@@ -378,7 +376,7 @@ describe("the event of a key's own write", () => {
     })
   )
 
-  effect("joins the ready key without moving it", () =>
+  effect("is added to the ready key without moving it", () =>
     Effect.gen(function* () {
       const queue = yield* after(({ addAfter }) => addAfter("a", 1000, "retry", { priority: WorkQueue.low }))
       yield* TestClock.adjust(1000)
@@ -390,7 +388,7 @@ describe("the event of a key's own write", () => {
     })
   )
 
-  effect("is an ordinary trigger of a key at rest", () =>
+  effect("is an ordinary trigger of an idle key", () =>
     Effect.gen(function* () {
       const queue = yield* after(() => {})
       queue.add("a", "echo", event(1))
@@ -398,7 +396,7 @@ describe("the event of a key's own write", () => {
     })
   )
 
-  effect("does not wake a run that failed after it wrote, before the end of the run or after it", () =>
+  effect("does not wake a run that failed after its write, before or after its end", () =>
     Effect.gen(function* () {
       for (const early of [true, false]) {
         const queue = yield* after(({ add, addAfter }) => {
@@ -414,7 +412,7 @@ describe("the event of a key's own write", () => {
     })
   )
 
-  effect("leads to one more run of a key that ended without a delay, before the end or after it", () =>
+  effect("causes one more run of a key that ended without a delay, before or after its end", () =>
     Effect.gen(function* () {
       for (const early of [true, false]) {
         const events = (queue: WorkQueue.WorkQueue<string>) => {
@@ -433,7 +431,7 @@ describe("the event of a key's own write", () => {
   )
 
   for (const late of [59_000, 61_000]) {
-    effect(`${late < 60_000 ? "is known" : "is news"} ${late / 1000} s later, after more runs that failed`, () =>
+    effect(`${late < 60_000 ? "is known" : "is news"} ${late / 1000} s later, after more failed runs`, () =>
       Effect.gen(function* () {
         const queue = yield* after(({ addAfter }) => addAfter("a", late, "retry"))
         yield* TestClock.adjust(late)
@@ -446,7 +444,7 @@ describe("the event of a key's own write", () => {
     )
   }
 
-  effect("of a run that is not among the latest 64 is news", () =>
+  effect("of a run before the latest 64 is news", () =>
     Effect.gen(function* () {
       for (const runs of [63, 64]) {
         const queue = yield* after(({ addAfter }) => addAfter("a", 1, "retry"))
@@ -463,7 +461,7 @@ describe("the event of a key's own write", () => {
   )
 })
 
-describe("the event of another write", () => {
+describe("The event of another write", () => {
   for (const early of [true, false]) {
     const when = early ? "before the end of a run" : "after a run"
     for (const [what, version] of [
@@ -492,7 +490,7 @@ describe("the event of another write", () => {
     }
   }
 
-  effect("is found out once: the run that follows has echoes of its own, which do not wake it", () =>
+  effect("is reported once: the next run has its own events, which do not wake it", () =>
     Effect.gen(function* () {
       const queue = yield* make
       queue.add("a", "created")
@@ -508,7 +506,7 @@ describe("the event of another write", () => {
   )
 })
 
-effect("waiters are served in the order in which they came", () =>
+effect("waiters are served in order", () =>
   Effect.gen(function* () {
     const queue = yield* make
     const waiters = yield* Effect.forEach([1, 2, 3], () => Effect.fork(queue.take))
@@ -519,7 +517,7 @@ effect("waiters are served in the order in which they came", () =>
   })
 )
 
-effect("a waiter that comes while another has been called for the only key does not overtake it", () =>
+effect("a new waiter does not take the key of a notified waiter", () =>
   Effect.gen(function* () {
     const queue = yield* make
     const first = yield* Effect.fork(queue.take)
@@ -532,7 +530,7 @@ effect("a waiter that comes while another has been called for the only key does 
   })
 )
 
-effect("the events of one chunk meet in one run though a worker waits, and the most urgent key goes first", () =>
+effect("the events of one chunk are merged into one run, and the highest priority is served first", () =>
   Effect.gen(function* () {
     const queue = yield* make
     const waiter = yield* Effect.fork(queue.take)
@@ -545,7 +543,7 @@ effect("the events of one chunk meet in one run though a worker waits, and the m
   })
 )
 
-effect("an interrupted waiter loses nothing: the key it was called for goes to the next waiter", () =>
+effect("an interrupted waiter passes its key on to the next waiter", () =>
   Effect.gen(function* () {
     const queue = yield* make
     const first = yield* Effect.fork(queue.take)
@@ -557,7 +555,7 @@ effect("an interrupted waiter loses nothing: the key it was called for goes to t
   })
 )
 
-effect("an interrupted waiter that was not called is forgotten", () =>
+effect("an interrupted waiter without a key is removed", () =>
   Effect.gen(function* () {
     const queue = yield* make
     const first = yield* Effect.fork(queue.take)
@@ -570,7 +568,7 @@ effect("an interrupted waiter that was not called is forgotten", () =>
   })
 )
 
-effect("waiting for a key can be interrupted where nothing else can", () =>
+effect("take can be interrupted in an uninterruptible region", () =>
   Effect.gen(function* () {
     const queue = yield* make
     const worker = yield* Effect.fork(Effect.uninterruptible(queue.take))
@@ -581,7 +579,7 @@ effect("waiting for a key can be interrupted where nothing else can", () =>
   })
 )
 
-effect("a key that is put back is ready before all others of its priority, with what it had and what came since", () =>
+effect("a key that is put back is first in its priority, with its old and new triggers", () =>
   Effect.gen(function* () {
     const queue = yield* WorkQueue.make<number>()
     for (let index = 1; index <= 12; index++) queue.add("a", index)
@@ -611,7 +609,7 @@ effect("putting back a key that was triggered during its run counts it once", ()
   })
 )
 
-effect("after shutDown waiters and new ones get none, and nothing is handed out or accepted", () =>
+effect("after shutDown, waiters get nothing, and new keys are rejected", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("running", "first")
@@ -637,7 +635,7 @@ effect("after shutDown waiters and new ones get none, and nothing is handed out 
   })
 )
 
-effect("a key called for but not fetched when the queue is shut down is not handed out", () =>
+effect("a notified waiter gets no key after shutDown", () =>
   Effect.gen(function* () {
     const queue = yield* make
     const waiting = yield* Effect.fork(queue.take)
@@ -649,7 +647,7 @@ effect("a key called for but not fetched when the queue is shut down is not hand
 )
 
 effect(
-  "closing the scope shuts the queue down, even one made where nothing can be interrupted",
+  "closing the scope shuts the queue down, even if it was made in an uninterruptible region",
   () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
@@ -663,7 +661,7 @@ effect(
   2000
 )
 
-effect("a key that a worker puts back after shutDown is gone: no waiter gets it, and the queue is drained", () =>
+effect("a key that is put back after shutDown is dropped, and the queue is drained", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("a", "1")
@@ -680,7 +678,7 @@ effect("a key that a worker puts back after shutDown is gone: no waiter gets it,
   })
 )
 
-effect("to end or put back a run that is not in progress changes nothing", () =>
+effect("done and putBack ignore keys that are not running", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("a", "updated")
@@ -699,7 +697,7 @@ effect("to end or put back a run that is not in progress changes nothing", () =>
   })
 )
 
-effect("the snapshot counts what a scrape asks for", () =>
+effect("snapshot returns the counts for the metrics", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("low", "initial", { priority: WorkQueue.low })
@@ -733,7 +731,7 @@ effect("the snapshot counts what a scrape asks for", () =>
 )
 
 for (const [way, millis] of WallClock.ways) {
-  effect(`a machine's time that is set ${way} by an hour moves no delay, but the times that are shown`, () =>
+  effect(`a wall clock that is set ${way} by an hour changes the shown times, but no delay`, () =>
     Effect.gen(function* () {
       const wall = yield* WallClock.make
       const queue = yield* Effect.withClock(make, wall.clock)
@@ -758,7 +756,7 @@ for (const [way, millis] of WallClock.ways) {
   )
 }
 
-effect("position says how many keys are served first, until when a key waits, or since when it runs", () =>
+effect("position returns the index of a ready key, the end of a delay or the start of a run", () =>
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("urgent", "updated", { priority: 1 })

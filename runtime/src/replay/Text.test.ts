@@ -41,7 +41,7 @@ test("A text of the recording cannot look like another line, and has no control 
   expect(shown.split("\n").filter((line) => line.startsWith("Same"))).toEqual([])
 })
 
-test("A replay with hidden values says what it cannot compare", () => {
+test("A replay with hidden values reports what it cannot compare", () => {
   expect(Text.render(report())).toEndWith("\nSame as the recording: 0 reads, 0 writes.")
   expect(Text.render(report({}, 2))).toEndWith(
     "\nThe recording hides 2 secret values: the replay compares only their lengths."

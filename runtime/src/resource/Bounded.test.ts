@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import * as Bounded from "./Bounded.ts"
 
-test("a bounded map keeps what was put into it last", () => {
+test("Bounded keeps the latest entries", () => {
   const map = new Map<string, number>()
   for (const [index, key] of ["a", "b", "c", "a", "d"].entries()) Bounded.put(map, key, index, 3)
   expect([...map]).toEqual([
@@ -11,7 +11,7 @@ test("a bounded map keeps what was put into it last", () => {
   ])
 })
 
-test("a bounded map that is full makes room for an eighth of it at once, the oldest", () => {
+test("Bounded drops the oldest eighth of its entries when it is full", () => {
   const map = new Map<number, number>()
   const sizes: Array<number> = []
   for (let index = 0; index < 1000; index++) {

@@ -8,7 +8,7 @@ import type { Wire } from "./Wire.ts"
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const holds = <_ extends true>(): void => undefined
 
-test("a built-in kind is served where Kubernetes serves it", () => {
+test("The built-in kinds have the groups, versions and scopes of Kubernetes", () => {
   const kinds = Object.values(BuiltIn).map(
     (resource) =>
       `${resource.kind} ${apiVersionOf(resource)} ${nameOf(resource)}${resource.namespaced ? "" : " cluster"}`
@@ -59,7 +59,7 @@ test("a built-in kind is served where Kubernetes serves it", () => {
   ])
 })
 
-test("an object of a built-in kind is read as it is on the wire", () => {
+test("The decoder of a built-in kind returns the object unchanged", () => {
   const metadata = {
     name: "a",
     namespace: "b",
@@ -71,7 +71,7 @@ test("an object of a built-in kind is read as it is on the wire", () => {
   expect<unknown>(Either.getOrThrow(BuiltIn.Deployment.decode(wire))).toBe(wire)
 })
 
-test("the types of built-in kinds are those of their JSON", () => {
+test("The types of built-in kinds match their JSON", () => {
   type Template = NonNullable<BuiltIn.Deployment["spec"]>["template"]
   type Container = NonNullable<Template["spec"]>["containers"][number]
   holds<Same<BuiltIn.Deployment["metadata"], ObjectMeta>>()

@@ -22,25 +22,25 @@ const ready: Condition.Condition = {
 }
 const facts = { reason: "ReplicasNotReady", message: "2/3 ready", observedGeneration: 1 }
 
-describe("setting a condition", () => {
-  test("adds it, with the time of now", () =>
+describe("Condition.set", () => {
+  test("adds a condition with the current time", () =>
     expect(Condition.set([available], Condition.true("Ready", { reason: "Ok", message: "3/3 ready" }), now)).toEqual([
       available,
       { type: "Ready", status: "True", reason: "Ok", message: "3/3 ready", lastTransitionTime: now }
     ]))
 
-  test("starts a list where there is none", () =>
+  test("creates the list", () =>
     expect(Condition.set(undefined, Condition.unknown("Ready", { reason: "New", message: "" }), now)).toEqual([
       { type: "Ready", status: "Unknown", reason: "New", message: "", lastTransitionTime: now }
     ]))
 
-  test("moves the transition time when the status changes, and keeps its place among the others", () =>
+  test("updates the transition time when the status changes, and keeps the position", () =>
     expect(Condition.set([ready, available], Condition.true("Ready", facts), now)).toEqual([
       { ...ready, status: "True", lastTransitionTime: now },
       available
     ]))
 
-  test("keeps the transition time when only words or the generation change", () =>
+  test("keeps the transition time when only the message or the generation change", () =>
     expect(
       Condition.set(
         [available, ready],
@@ -49,25 +49,25 @@ describe("setting a condition", () => {
       )
     ).toEqual([available, { ...ready, message: "1/3 ready", observedGeneration: 2 }]))
 
-  test("keeps the transition time when the words alone change", () =>
+  test("keeps the transition time when only the message changes", () =>
     expect(Condition.set([ready], Condition.false("Ready", { ...facts, message: "1/3 ready" }), now)).toEqual([
       { ...ready, message: "1/3 ready" }
     ]))
 
-  test("takes away a generation that is not said any more", () => {
+  test("removes an observedGeneration that is no longer set", () => {
     const { observedGeneration: _, ...without } = ready
     expect(
       Condition.set([ready], Condition.false("Ready", { reason: facts.reason, message: facts.message }), now)
     ).toEqual([without])
   })
 
-  test("that is as it was gives back the very same array", () => {
+  test("returns the same array without a change", () => {
     const conditions = [available, ready]
     expect(Condition.set(conditions, Condition.false("Ready", facts), now)).toBe(conditions)
     expect(Condition.set(conditions, [], now)).toBe(conditions)
   })
 
-  test("sets several at once", () => {
+  test("sets several conditions", () => {
     const stalled = Condition.true(Condition.Stalled, { reason: "NotOwned", message: "a stranger's" })
     const conditions = Condition.set([available], [Condition.false(Condition.Ready, facts), stalled], now)
     expect(conditions.map(({ type, status }) => [type, status])).toEqual([
@@ -77,33 +77,33 @@ describe("setting a condition", () => {
     ])
   })
 
-  test("leaves what it was given as it is", () => {
+  test("does not modify its arguments", () => {
     const conditions = Object.freeze([Object.freeze({ ...ready })])
     Condition.set(conditions, Condition.true("Ready", facts), now)
     expect(conditions).toEqual([ready])
   })
 })
 
-test("a condition is found by its type", () => {
+test("Condition.find returns the condition with this type", () => {
   expect(Condition.find([available, ready], "Ready")).toBe(ready)
   expect(Condition.find([available], "Ready")).toBeUndefined()
   expect(Condition.find(undefined, "Ready")).toBeUndefined()
 })
 
-test("only status True is true", () => {
+test("Condition.isTrue is true only for status True", () => {
   expect(Condition.isTrue([available, ready], "Available")).toBe(true)
   expect(Condition.isTrue([available, ready], "Ready")).toBe(false)
   expect(Condition.isTrue([{ ...ready, status: "Unknown" }], "Ready")).toBe(false)
   expect(Condition.isTrue([], "Ready")).toBe(false)
 })
 
-test("a condition is removed, and removing none gives back the very same array", () => {
+test("Condition.remove removes a condition, and returns the same array without a change", () => {
   const conditions = [available, ready]
   expect(Condition.remove(conditions, "Available")).toEqual([ready])
   expect(Condition.remove(conditions, "Stalled")).toBe(conditions)
 })
 
-test("the schema has Kubernetes' patterns and lengths, and the list merges by type", () => {
+test("Condition.schema has the patterns and lengths of Kubernetes, and Condition.list merges by type", () => {
   const { items, ...list } = compile(Condition.list, { kind: "WebApp", field: "status.conditions" })
   expect(list).toEqual({ type: "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] })
   const properties = Object.entries(items?.properties ?? {}).map(([name, { description: _, ...schema }]) => [

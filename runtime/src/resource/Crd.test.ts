@@ -32,7 +32,7 @@ const Widget = CustomResource.make({
   rules: [{ rule: "self.metadata.name.size() < 9", message: "short names only", fieldPath: ".metadata.name" }]
 })
 
-test("the CRD of a kind says all that was declared, and the same text every time", () => {
+test("The CRD of a kind contains all declarations, in a stable order", () => {
   const expected = `{
   "apiVersion": "apiextensions.k8s.io/v1",
   "kind": "CustomResourceDefinition",
@@ -87,7 +87,7 @@ test("the CRD of a kind says all that was declared, and the same text every time
   expect(JSON.stringify(Crd.of(Widget), null, 2)).toBe(JSON.stringify(JSON.parse(expected), null, 2))
 })
 
-test("the CRD of a small kind has only what says something", () => {
+test("The CRD of a minimal kind has no empty fields", () => {
   const Policy = CustomResource.make({
     group: "example.com",
     version: "v1alpha1",
@@ -117,7 +117,7 @@ test("the CRD of a small kind has only what says something", () => {
   })
 })
 
-test("a column, and a kind, say nothing where there is nothing to say: the API server would leave it out", () => {
+test("Empty descriptions and formats are omitted, as the API server does", () => {
   const column = { name: "Size", path: ".spec.size" }
   const kind = (description: string, more: Partial<CustomResource.Column>) =>
     CustomResource.make({
@@ -137,7 +137,7 @@ test("a column, and a kind, say nothing where there is nothing to say: the API s
   ])
 })
 
-test("the subresources of a kind are those that it declares", () => {
+test("The CRD has the declared subresources", () => {
   const spec = Schema.Struct({ size: Schema.Int })
   const options = { group: "example.com", version: "v1", kind: "Widget", spec } as const
   const status = Schema.Struct({ size: Schema.Int })

@@ -49,8 +49,8 @@ const wire = (spec: unknown, more: object = {}): KubernetesObject => ({
   ...more
 })
 
-describe("reading an object", () => {
-  test("gives its spec decoded and all else as it is on the wire", () => {
+describe("The decoder of a custom resource", () => {
+  test("decodes the spec, and keeps all other fields", () => {
     const object = wire({ image: "nginx", memory: 2, ports: [{ port: 80 }] }, { status: { odd: true } })
     const app = Either.getOrThrow(WebApp.decode(object))
     expect(app.spec.replicas).toBe(2)
@@ -68,12 +68,12 @@ describe("reading an object", () => {
     expect(WebApp.decode(invalid)).toBe(WebApp.decode(invalid))
   })
 
-  test("keeps a field that another version of the kind knows", () => {
+  test("keeps the fields of other versions", () => {
     const app = Either.getOrThrow(WebApp.decode(wire({ image: "nginx", colour: "red" })))
     expect(app.spec).toMatchObject({ image: "nginx", colour: "red" })
   })
 
-  test("that does not match names every field by its path from the root", () => {
+  test("reports each invalid field with its path", () => {
     const spec = { image: "", replicas: 51, memory: "much", ports: [{ port: 80 }, { port: "http" }, {}] }
     const error = Either.getOrThrow(Either.flip(WebApp.decode(wire(spec)))) satisfies InvalidObject
     expect(error.issues.map(({ field }) => field)).toEqual([
@@ -89,7 +89,7 @@ describe("reading an object", () => {
     expect(error.key).toBe("team/shop")
   })
 
-  test("that has thousands of long wrong values is reported in part", () => {
+  test("reports only some of thousands of long invalid values", () => {
     const ports = Array.from({ length: 5000 }, () => ({ port: "x".repeat(1000) }))
     const error = Either.getOrThrow(
       Either.flip(WebApp.decode(wire({ image: "y".repeat(100_000), replicas: [], ports })))
@@ -100,13 +100,13 @@ describe("reading an object", () => {
     expect(error.message).toContain("spec.ports[5].port")
   })
 
-  test("without a spec says so in one line", () => {
+  test("reports a missing spec in one line", () => {
     const error = Either.getOrThrow(Either.flip(WebApp.decode(wire(undefined))))
     expect(error.message).toBe("WebApp team/shop does not match its schema: spec: is missing")
   })
 })
 
-describe("declaring a kind", () => {
+describe("CustomResource.make", () => {
   const plain = {
     group: "example.com",
     version: "v1",
@@ -114,7 +114,7 @@ describe("declaring a kind", () => {
     spec: Schema.Struct({ a: Schema.optional(Schema.Int) })
   }
 
-  test("makes its names from the kind", () => {
+  test("derives the names from the kind", () => {
     const names = (kind: string) => {
       const resource = CustomResource.make({ ...plain, kind })
       return [resource.plural, resource.definition.singular, resource.definition.listKind]
@@ -126,12 +126,12 @@ describe("declaring a kind", () => {
     expect(names("Switch")).toEqual(["switches", "switch", "SwitchList"])
   })
 
-  test("is namespaced unless it is said to be the cluster's", () => {
+  test("is namespaced by default", () => {
     expect(CustomResource.make(plain).namespaced).toBe(true)
     expect(CustomResource.make({ ...plain, scope: "Cluster" }).namespaced).toBe(false)
   })
 
-  test("tells it from a built-in one", () => {
+  test("is recognized by isCustomResource", () => {
     expect([WebApp, Deployment].filter((resource: Any) => CustomResource.isCustomResource(resource))).toEqual([WebApp])
   })
 
@@ -169,7 +169,7 @@ describe("declaring a kind", () => {
       'Thing spec.when: this filter bounds what is decoded, not what is stored. Annotate the outermost schema with the stored form, { jsonSchema: { type: "string", … } }'
     ],
     [
-      "a column that leads nowhere",
+      "a column with an unknown path",
       { columns: [{ name: "A", path: ".spec.b" }] },
       "Thing columns.A: .spec.b not found: the schema has no field b. Write the path as it is in the object, such as .spec.image"
     ],
@@ -184,18 +184,18 @@ describe("declaring a kind", () => {
       "Thing scale.status: .status.count not found: the schema has no field status. Write the path as it is in the object, such as .spec.image"
     ],
     [
-      "a scale by text",
+      "a scale with a text field",
       { status, scale: { spec: ".spec.a", status: ".status.text" } },
       "Thing scale.status: .status.text is not an integer under .status. Lead the path there"
     ],
     [
-      "a scale by the status alone",
+      "a scale with a status field as its spec",
       { status, scale: { spec: ".status.count", status: ".status.count" } },
       "Thing scale.spec: .status.count is not an integer under .spec. Lead the path there"
     ]
   ]
   for (const [name, change, message] of refused) {
-    test(`refuses ${name}`, () => {
+    test(`rejects ${name}`, () => {
       // Names are checked at once; the rest is compiled at its first use.
       const made = Either.try({ try: () => CustomResource.make({ ...plain, ...change }), catch: (error) => error })
       const refusal = Either.flatMap(made, (kind) => Effect.runSync(Effect.either(CustomResource.check(kind))))
@@ -204,7 +204,7 @@ describe("declaring a kind", () => {
     })
   }
 
-  test("finds the type of a column at its path", () => {
+  test("finds the type of a column by its path", () => {
     const { definition } = CustomResource.make({
       ...plain,
       spec: Schema.Struct({
@@ -248,7 +248,7 @@ describe("declaring a kind", () => {
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const holds = <_ extends true>(): void => undefined
 
-test("a read has the decoded spec and the status on the wire; a write has the spec on the wire", () => {
+test("has a type with the decoded spec for reads, and one with the encoded spec for writes", () => {
   holds<Same<WebApp["spec"]["replicas"], number>>()
   holds<Same<WebApp["spec"]["memory"], string | undefined>>()
   holds<Same<WebApp["spec"]["ports"], ReadonlyArray<Port>>>()

@@ -18,7 +18,7 @@ const root: StructuralSchema = {
   }
 }
 
-describe("a path of an object leads to its schema", () => {
+describe("FieldPath.resolve finds the schema of", () => {
   const found: ReadonlyArray<readonly [string, StructuralSchema]> = [
     [".spec.image", { type: "string" }],
     [".spec['image']", { type: "string" }],
@@ -63,11 +63,11 @@ describe("a path of an object leads to its schema", () => {
     ["", "the path is empty"]
   ]
   for (const [path, problem] of lost) {
-    test(`${path || "an empty path"} does not`, () =>
+    test(`an error for ${path || "an empty path"}`, () =>
       expect(FieldPath.resolve(root, path)).toEqual(Either.left(problem)))
   }
 
-  test("steps are names without their escapes, and items", () =>
+  test("FieldPath.parse returns unescaped names and list items", () =>
     expect(FieldPath.parse(String.raw`.a\.b['c\'d'][1:2]`)).toEqual(
       Either.right([{ name: "a.b" }, { name: "c'd" }, { item: "1:2" }])
     ))

@@ -75,7 +75,7 @@ const cases: ReadonlyArray<Case> = [
   ],
   ["a lower maximum", { ...integer, maximum: 9 }, { ...integer, maximum: 8 }, "must be at most 8 now, where 9 was"],
   [
-    "a bound that is no whole number",
+    "a bound of numbers",
     { type: "number", minimum: 4, exclusiveMinimum: true },
     { type: "number", minimum: 5 },
     "must be at least 5 now, where 4 was"
@@ -215,13 +215,13 @@ const cases: ReadonlyArray<Case> = [
     ".* was kept whatever it was, and is checked and pruned now"
   ],
   [
-    "what is inside of values, now that they may be anything",
+    "the content of values that may be anything now",
     { type: "object", ...open },
     { type: "object", ...anything },
     ".* was kept whatever it was, and is checked and pruned now"
   ],
   [
-    "an object that is no whole one",
+    "an object that is no longer an embedded resource",
     { type: "object", "x-kubernetes-embedded-resource": true, ...open },
     { type: "object", "x-kubernetes-embedded-resource": true },
     "no longer keeps fields that it does not name: they would be pruned"
@@ -234,7 +234,7 @@ const cases: ReadonlyArray<Case> = [
   ]
 ]
 
-describe("a definition narrows another one where it takes away", () => {
+describe("Narrowing.of reports the removal of", () => {
   test.each(cases)("%s", (_, from, to, says) => {
     expect(described(ofField(from), ofField(to))).toEqual([`v1 spec.x${says.startsWith(".") ? "" : " "}${says}`])
   })
@@ -242,13 +242,13 @@ describe("a definition narrows another one where it takes away", () => {
   const fields: ReadonlyArray<readonly [what: string, from: object, to: object, says: ReadonlyArray<string>]> = [
     ["a field", object({ x: string }), object({}), ["spec.x is gone: what it holds would be pruned"]],
     [
-      "a field deep down",
+      "a nested field",
       object({ list: { type: "array", items: object({ a: object({ b: string }) }) } }),
       object({ list: { type: "array", items: object({ a: object({}) }) } }),
       ["spec.list[].a.b is gone: what it holds would be pruned"]
     ],
     [
-      "the choice to leave a field out",
+      "the option to omit a field",
       object({ x: string }),
       object({ x: string }, { required: ["x"] }),
       ["spec.x is required now, and was not"]
@@ -275,7 +275,7 @@ describe("a definition narrows another one where it takes away", () => {
       ]
     ],
     [
-      "what values of a map held, in lists too, that may be anything now",
+      "fields of map values and list items that may be anything now",
       {
         type: "object",
         additionalProperties: object({ a: string, b: { type: "array", items: object({ c: string }) } })
@@ -284,13 +284,13 @@ describe("a definition narrows another one where it takes away", () => {
       ["spec.*.a is gone: what it holds would be pruned", "spec.*.b is gone: what it holds would be pruned"]
     ],
     [
-      "what items of lists held in a map whose values may be anything now",
+      "fields of list items in a map whose values may be anything now",
       { type: "object", additionalProperties: { type: "array", items: object({ c: string }) } },
       { type: "object", ...anything },
       ["spec.*[].c is gone: what it holds would be pruned"]
     ],
     [
-      "the room for one property that is filled in",
+      "the room for a defaulted property",
       object({ x: string, y: string }, { maxProperties: 1 }),
       object({ x: string, y: { ...string, default: "a" } }, { maxProperties: 1 }),
       ["spec.y is filled in now, which the conditions around it may not take"]
@@ -305,13 +305,13 @@ describe("a definition narrows another one where it takes away", () => {
         ] as const
     ),
     [
-      "what may not be, of what is filled in with something else",
+      "a value that a changed default may violate",
       object({ x: { ...string, default: "a" } }, { not: { required: ["y"] } }),
       object({ x: { ...string, default: "b" } }, { not: { required: ["y"] } }),
       ["spec.x is filled in with something else now, which the conditions around it may not take"]
     ],
     [
-      "what a field held that had no schema",
+      "unknown content of a field without a schema",
       { type: "object", ...open },
       object({ x: string }, open),
       ["spec.x was kept whatever it was, and is checked and pruned now"]
@@ -322,7 +322,7 @@ describe("a definition narrows another one where it takes away", () => {
     expect(described(ofSpec(from), ofSpec(to))).toEqual(says.map((one) => `v1 ${one}`))
   })
 
-  test("the names that objects may have", () => {
+  test("names that objects may have", () => {
     const named = definition(object({ metadata: object({ name: { ...string, maxLength: 5 } }), spec: object({}) }))
     expect(described(ofSpec(object({})), named)).toEqual([
       "v1 metadata.name may have at most 5 characters now, where any number were allowed"
@@ -330,7 +330,7 @@ describe("a definition narrows another one where it takes away", () => {
     expect(described(named, ofSpec(object({})))).toEqual([])
   })
 
-  test("a version, served or stored", () => {
+  test("a served or stored version", () => {
     const [first] = definition(object({})).spec.versions
     const { spec } = definition(object({}), { name: "v2" })
     const only = { spec }
@@ -348,7 +348,7 @@ describe("a definition narrows another one where it takes away", () => {
     ])
   })
 
-  test("what objects that are stored in one version hold, once they are stored in another", () => {
+  test("fields that a new storage version does not have", () => {
     const v1 = ofSpec(object({ x: string })).spec.versions
     const v2 = definition(object({ spec: object({}) }), { name: "v2" }).spec.versions
     const { spec } = ofSpec(object({ x: string }))
@@ -356,7 +356,7 @@ describe("a definition narrows another one where it takes away", () => {
     expect(described({ spec }, to)).toEqual(["v1 → v2 spec.x is gone: what it holds would be pruned"])
   })
 
-  test("fields that objects are selected by", () => {
+  test("selectable fields", () => {
     const selectable = (...paths: ReadonlyArray<string>) =>
       definition(object({}), { selectableFields: paths.map((jsonPath) => ({ jsonPath })) })
     expect(described(selectable(".spec.a", ".spec.b", ".spec.c"), selectable(".spec.b", ".spec.d"))).toEqual([
@@ -405,30 +405,30 @@ describe("a definition narrows another one where it takes away", () => {
   })
 })
 
-describe("a definition narrows nothing that", () => {
+describe("Narrowing.of accepts a definition that", () => {
   const wider: ReadonlyArray<readonly [what: string, from: object, to: object]> = [
-    ["has one field more", object({}), object({ x: string })],
+    ["has an additional field", object({}), object({ x: string })],
     [
-      "requires one with a default",
+      "requires a field with a default",
       object({ x: string }),
       object({ x: { ...string, default: "a" } }, { required: ["x"] })
     ],
     ["has another default", object({ x: { ...string, default: "a" } }), object({ x: { ...string, default: "b" } })],
-    ["is told in other words", object({ x: string }), object({ x: { ...string, description: "An x." } })],
-    ["takes numbers with a fraction too", object({ x: integer }), object({ x: { type: "number" } })],
-    ["takes strings too", object({ x: integer }), object({ x: { "x-kubernetes-int-or-string": true } })],
+    ["has another description", object({ x: string }), object({ x: { ...string, description: "An x." } })],
+    ["also allows fractions", object({ x: integer }), object({ x: { type: "number" } })],
+    ["also allows strings", object({ x: integer }), object({ x: { "x-kubernetes-int-or-string": true } })],
     [
-      "asks for less",
+      "requires less",
       object({ x: { ...string, minLength: 2, maxLength: 5, pattern: "a", enum: ["aa"] } }),
       object({ x: { ...string, minLength: 1, maxLength: 6 } })
     ],
     [
-      "says bits that the bounds say too",
+      "has a format that the bounds already imply",
       object({ x: { ...integer, minimum: 1, maximum: 9 } }),
       object({ x: { ...integer, minimum: 1, maximum: 9, format: "int32" } })
     ],
     [
-      "fills in what has to be there anyway, or what no condition is about",
+      "adds defaults for required fields and for fields without conditions",
       object({ x: string, y: object({ z: string }, { required: ["z"], maxProperties: 1 }) }),
       object({
         x: { ...string, default: "a" },
@@ -436,25 +436,25 @@ describe("a definition narrows nothing that", () => {
       })
     ],
     [
-      "says a bound of whole numbers otherwise",
+      "writes an integer bound in another form",
       object({ x: { ...integer, minimum: 4, exclusiveMinimum: true, maximum: 8 } }),
       object({ x: { ...integer, minimum: 5, maximum: 9, exclusiveMaximum: true } })
     ],
     [
-      "asks for multiples that they all are",
+      "adds a multipleOf that all values satisfy",
       object({ x: { type: "number", multipleOf: 0.3 }, y: integer }),
       object({ x: { type: "number", multipleOf: 0.1 }, y: { ...integer, multipleOf: 1 } })
     ],
     [
-      "tells items apart by one key more",
+      "has an additional list map key",
       { type: "array", items: object({ a: string, b: string }, { required: ["a", "b"] }), ...keys("a") },
       { type: "array", items: object({ a: string, b: string }, { required: ["a", "b"] }), ...keys("a", "b") }
     ],
-    ["keeps of a map what it kept before", { type: "object", ...anything }, { type: "object", ...anything, ...open }],
-    ["keeps what it no longer names", object({ x: string }), { type: "object", ...open }],
-    ["takes other names too", object({ x: string }), { type: "object", additionalProperties: string }],
+    ["keeps the same content of a map", { type: "object", ...anything }, { type: "object", ...anything, ...open }],
+    ["preserves fields that it no longer declares", object({ x: string }), { type: "object", ...open }],
+    ["also allows other names", object({ x: string }), { type: "object", additionalProperties: string }],
     [
-      "has a rule less",
+      "has one rule less",
       { type: "object", "x-kubernetes-validations": [{ rule: "a" }, { rule: "b" }] },
       { type: "object", "x-kubernetes-validations": [{ rule: "b", message: "other words" }] }
     ],
@@ -488,7 +488,7 @@ describe("a definition narrows nothing that", () => {
     expect(described(ofSpec(to), ofSpec(from))).not.toEqual([])
   })
 
-  test("is the same, or checks nothing at all", () => {
+  test("is identical, or has no schema at all", () => {
     const from = ofSpec(object({ x: string }, { required: ["x"] }))
     expect(Narrowing.of(from, from)).toEqual([])
     expect(Narrowing.of(definition(undefined), definition(undefined))).toEqual([])

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { Either } from "effect"
 import * as Pattern from "./Pattern.ts"
 
-describe("a regular expression for RE2", () => {
+describe("Pattern", () => {
   const same: ReadonlyArray<readonly [RegExp, string]> = [
     [/^[a-z]([-a-z0-9]*[a-z0-9])?$/, "^[a-z]([-a-z0-9]*[a-z0-9])?$"],
     [/^\d+\.\w\S\\$/, String.raw`^\d+\.\w\S\\$`],
@@ -13,7 +13,7 @@ describe("a regular expression for RE2", () => {
     [/a/gimsy, "(?ims)a"]
   ]
   for (const [regexp, pattern] of same) {
-    test(`${regexp} is ${pattern}`, () => expect(Pattern.fromRegExp(regexp)).toEqual(Either.right(pattern)))
+    test(`converts ${regexp} to ${pattern}`, () => expect(Pattern.fromRegExp(regexp)).toEqual(Either.right(pattern)))
   }
 
   const refused: ReadonlyArray<readonly [RegExp, string]> = [
@@ -28,24 +28,24 @@ describe("a regular expression for RE2", () => {
     [/\cA/, "a \\c escape"]
   ]
   for (const [regexp, what] of refused) {
-    test(`${regexp} is refused`, () =>
+    test(`rejects ${regexp}`, () =>
       expect(Pattern.fromRegExp(regexp)).toEqual(Either.left(`has ${what}, which the API server's RE2 does not know`)))
   }
 
-  test("with an empty class is refused", () =>
+  test("rejects an empty class", () =>
     expect(Pattern.fromText("[^]")).toEqual(
       Either.left("has an empty class, which the API server's RE2 does not know")
     ))
 
-  test("that repeats too often is refused", () =>
+  test("rejects more than 1000 repetitions", () =>
     expect(Pattern.fromRegExp(/^a{1,1001}$/)).toEqual(
       Either.left("repeats more than 1000 times, which the API server's RE2 does not do")
     ))
 
-  test("may be written as RE2 has it, where JavaScript has no such thing", () =>
+  test("accepts syntax of RE2 that JavaScript does not have", () =>
     expect(Pattern.fromText("(?i)^a$")).toEqual(Either.right("(?i)^a$")))
 
-  test("matches a text with special characters by its escaped form", () => {
+  test("escapes a literal text", () => {
     const text = "a.b*c+d?e^f$g{h}i(j)k|l[m]n\\o/p"
     expect(new RegExp(`^${Pattern.literal(text)}$`).test(text)).toBe(true)
   })

@@ -202,14 +202,14 @@ const cases: ReadonlyArray<readonly [string, Resource.Any, Fields, string]> = [
     "Current: the API server serves it"
   ],
   [
-    "has a name that another one has",
+    "has a name that is taken",
     BuiltIn.CustomResourceDefinition,
     { status: { conditions: [condition("NamesAccepted", "False", "taken")] } },
     "Failed: taken"
   ]
 ]
 
-describe("the readiness", () => {
+describe("The readiness", () => {
   for (const [what, kind, fields, expected] of cases) {
     test(`of a ${kind.kind} that ${what} is ${expected}`, () => {
       const { message, state } = Readiness.of(kind, object(fields))

@@ -64,7 +64,7 @@ const accepts = (schema: StructuralSchema, value: Json | undefined): boolean => 
   return true
 }
 
-describe("what the server lets through decodes, and what it refuses does not", () => {
+describe("The API server and the decoder accept the same values of", () => {
   const samples: ReadonlyArray<Json> = [
     ...[-1, 0, 0.5, 1, 2, 3, 4, 5, 6, 49, 50, 51, 2 ** 31, null, true, false],
     ...["", "a", "A", "b", "ab", "abc", "abcd", "a/b", "a\nb", "+", "25%", "500m", "1Gi", "1.5", "x", "é", "v1"],

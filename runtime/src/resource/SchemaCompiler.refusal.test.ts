@@ -8,7 +8,7 @@ const Port = Schema.Struct({
   port: Schema.Int,
   protocol: Schema.optionalWith(Schema.Literal("TCP", "UDP"), { default: () => "TCP" as const })
 })
-describe("what a CRD cannot hold is refused, naming the field and the way out", () => {
+describe("SchemaCompiler rejects what a CRD cannot express, with the field and advice:", () => {
   interface Tree {
     readonly children: ReadonlyArray<Tree>
   }
@@ -21,12 +21,12 @@ describe("what a CRD cannot hold is refused, naming the field and the way out", 
       `WebApp spec.a: its stored form differs from its decoded one, NumberFromString. ${whole}`
     ],
     [
-      "a bound on what a transformation gives",
+      "a bound on the result of a transformation",
       Schema.Trim.annotations({ jsonSchema: { type: "string" } }).pipe(Schema.minLength(1)),
       `WebApp spec.a: this filter bounds what is decoded, not what is stored. ${whole}`
     ],
     [
-      "a filter without words",
+      "a filter without a rule",
       Schema.String.pipe(Schema.filter((text) => text !== "x")),
       "WebApp spec.a: the API server does not know what this filter asks for. Say it to the server too: pipe Field.rule onto it, or give the filter a jsonSchema annotation such as { pattern }"
     ],
@@ -41,17 +41,17 @@ describe("what a CRD cannot hold is refused, naming the field and the way out", 
       "WebApp spec.a: a CRD has one type per field, this is string | boolean. Use one type, or Field.IntOrString"
     ],
     [
-      "any number or text",
+      "an unbounded number or text",
       Schema.Union(Schema.String, Schema.Number),
       "WebApp spec.a: a CRD has one type per field, this is string | number. Use one type, or Field.IntOrString"
     ],
     [
-      "a number or certain words",
+      "a number or a literal",
       Schema.Union(Schema.Int, Schema.Literal("auto")),
       'WebApp spec.a: a CRD has one type per field, this is Int | "auto". Use one type, or Field.IntOrString'
     ],
     [
-      "a rule on numbers alone where text may be",
+      "a rule for only the numbers of IntOrString",
       Schema.Union(Schema.Int.pipe(Field.rule({ rule: "self < 9" })), Schema.String),
       "WebApp spec.a: a CRD has one type per field, this is int | string. Use one type, or Field.IntOrString"
     ],
@@ -61,7 +61,7 @@ describe("what a CRD cannot hold is refused, naming the field and the way out", 
       "WebApp spec.a: a CRD has one type per field, these literals have several or none. Use strings"
     ],
     [
-      "null beside literals",
+      "null among literals",
       Schema.NullOr(Schema.Literal("a", "b")),
       "WebApp spec.a: the API server accepts no null where there is an enum. Leave the property out instead: Schema.optional"
     ],
@@ -86,7 +86,7 @@ describe("what a CRD cannot hold is refused, naming the field and the way out", 
       "WebApp spec.a: JSON has no undefined. Make the property optional with Schema.optional"
     ],
     [
-      "what has no JSON form",
+      "a value without a JSON form",
       Schema.DateFromSelf,
       "WebApp spec.a: DateFromSelf has no JSON form. Use the schema of what is stored, such as Schema.String or Field.Time"
     ],
@@ -101,7 +101,7 @@ describe("what a CRD cannot hold is refused, naming the field and the way out", 
       "WebApp spec.a: a CRD cannot constrain the keys of a record. Use Schema.String keys and Field.rule({ rule: \"self.all(key, key.matches('…'))\" })"
     ],
     [
-      "properties beside a record",
+      "properties next to a record",
       Schema.Struct({ b: Schema.String }, Schema.Record({ key: Schema.String, value: Schema.String })),
       "WebApp spec.a: named properties and a record in one struct. Put the record into a property of its own"
     ],

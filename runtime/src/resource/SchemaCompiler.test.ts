@@ -26,7 +26,7 @@ const portJson: StructuralSchema = {
   required: ["port"]
 }
 
-describe("a schema compiles to the structural schema of its wire side", () => {
+describe("SchemaCompiler compiles the encoded side of", () => {
   const features: ReadonlyArray<readonly [string, Schema.Schema.All, StructuralSchema]> = [
     ["text", Schema.String, { type: "string" }],
     ["numbers", Schema.Number, { type: "number" }],
@@ -44,7 +44,7 @@ describe("a schema compiles to the structural schema of its wire side", () => {
       { type: "integer", format: "int64", minimum: 0, maximum: 2 ** 31 }
     ],
     [
-      "integers from the least of 32 bits",
+      "integers with the minimum of 32 bits",
       Schema.Int.pipe(Schema.between(-(2 ** 31), 2 ** 31 - 1)),
       { type: "integer", format: "int32", minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }
     ],
@@ -54,22 +54,22 @@ describe("a schema compiles to the structural schema of its wire side", () => {
       { type: "integer", format: "int64", minimum: -(2 ** 31) - 1, maximum: 0 }
     ],
     [
-      "integers with a format of one's own",
+      "integers with a custom format",
       Schema.NonNegativeInt.pipe(Field.format("int64")),
       { type: "integer", format: "int64", minimum: 0 }
     ],
     [
-      "bounds that are outside themselves",
+      "exclusive bounds",
       Schema.Number.pipe(Schema.greaterThan(0), Schema.lessThan(1)),
       { type: "number", minimum: 0, exclusiveMinimum: true, maximum: 1, exclusiveMaximum: true }
     ],
     [
-      "chained bounds, of which the narrower counts",
+      "chained bounds, of which the narrower one applies",
       Schema.Number.pipe(Schema.between(1, 9), Schema.greaterThanOrEqualTo(3), Schema.lessThan(9), Schema.lessThan(20)),
       { type: "number", minimum: 3, maximum: 9, exclusiveMaximum: true }
     ],
     [
-      "an outer bound at the place of another, of which the stricter counts",
+      "an inclusive and an exclusive bound, of which the stricter one applies",
       Schema.Number.pipe(
         Schema.greaterThanOrEqualTo(3),
         Schema.greaterThan(3),
@@ -101,12 +101,12 @@ describe("a schema compiles to the structural schema of its wire side", () => {
       { type: "string", pattern: "^a", allOf: [{ pattern: "b$" }] }
     ],
     [
-      "a beginning with special characters",
+      "a prefix with special characters",
       Schema.String.pipe(Schema.startsWith("a+")),
       { type: "string", pattern: "^a\\+" }
     ],
-    ["an end", Schema.String.pipe(Schema.endsWith(".io")), { type: "string", pattern: "\\.io$" }],
-    ["a part", Schema.String.pipe(Schema.includes("(")), { type: "string", pattern: "\\(" }],
+    ["a suffix", Schema.String.pipe(Schema.endsWith(".io")), { type: "string", pattern: "\\.io$" }],
+    ["a substring", Schema.String.pipe(Schema.includes("(")), { type: "string", pattern: "\\(" }],
     ["formats", Schema.String.pipe(Field.format("ipv4")), { type: "string", format: "ipv4" }],
     ["brands", Schema.String.pipe(Schema.brand("Image"), Schema.maxLength(3)), { type: "string", maxLength: 3 }],
     [
@@ -131,8 +131,8 @@ describe("a schema compiles to the structural schema of its wire side", () => {
       { type: "string", enum: ["a", "b", "c", "low", "high"] }
     ],
     ["template literals", Schema.TemplateLiteral("v", Schema.String), { type: "string", pattern: "^v[\\s\\S]*?$" }],
-    ["null beside a value", Schema.NullOr(Schema.Int), { type: "integer", nullable: true }],
-    ["null beside a struct", Schema.NullOr(Port), { ...portJson, nullable: true }],
+    ["a nullable value", Schema.NullOr(Schema.Int), { type: "integer", nullable: true }],
+    ["a nullable struct", Schema.NullOr(Port), { ...portJson, nullable: true }],
     ["numbers or text", Field.IntOrString, { "x-kubernetes-int-or-string": true }],
     [
       "bounded numbers or bounded text",
@@ -166,7 +166,7 @@ describe("a schema compiles to the structural schema of its wire side", () => {
       { type: "array", items: { type: "string" }, "x-kubernetes-list-type": "set" }
     ],
     [
-      "lists owned whole",
+      "atomic lists",
       Schema.Array(Schema.String).pipe(Field.listAtomic),
       { type: "array", items: { type: "string" }, "x-kubernetes-list-type": "atomic" }
     ],
@@ -176,17 +176,17 @@ describe("a schema compiles to the structural schema of its wire side", () => {
       { type: "object", additionalProperties: { type: "integer" } }
     ],
     [
-      "records owned whole, with a bound of one's own",
+      "atomic records with a custom bound",
       Schema.Record({ key: Schema.String, value: Port }).pipe(
         Field.mapAtomic,
         Schema.annotations({ jsonSchema: { maxProperties: 3 } })
       ),
       { type: "object", maxProperties: 3, additionalProperties: portJson, "x-kubernetes-map-type": "atomic" }
     ],
-    ["what nobody knows", Schema.Unknown, { "x-kubernetes-preserve-unknown-fields": true }],
-    ["some object", Schema.Object, { type: "object", "x-kubernetes-preserve-unknown-fields": true }],
+    ["unknown values", Schema.Unknown, { "x-kubernetes-preserve-unknown-fields": true }],
+    ["any object", Schema.Object, { type: "object", "x-kubernetes-preserve-unknown-fields": true }],
     [
-      "structs that keep more than they declare",
+      "structs that preserve unknown fields",
       Schema.Struct({ a: Schema.String }).pipe(Field.preserveUnknown),
       {
         type: "object",
@@ -196,7 +196,7 @@ describe("a schema compiles to the structural schema of its wire side", () => {
       }
     ],
     [
-      "whole objects inside",
+      "embedded objects",
       Schema.Struct({ spec: Schema.Object }).pipe(Field.embeddedResource),
       {
         type: "object",
@@ -215,7 +215,7 @@ describe("a schema compiles to the structural schema of its wire side", () => {
     ],
     ["suspended schemas", Schema.suspend(() => Port), portJson],
     [
-      "rules, which add up",
+      "several rules",
       Schema.Struct({ a: Schema.Int, b: Schema.Int }).pipe(
         Field.rule({
           optionalOldSelf: true,
@@ -243,7 +243,7 @@ describe("a schema compiles to the structural schema of its wire side", () => {
       }
     ],
     [
-      "a filter of one's own that the server hears of as a rule",
+      "a custom filter with a rule for the server",
       Schema.String.pipe(
         Schema.filter((text) => text !== "x"),
         Field.rule({ rule: "self != 'x'" })
@@ -256,7 +256,7 @@ describe("a schema compiles to the structural schema of its wire side", () => {
       { type: "string", pattern: "^[0-9]+$" }
     ],
     [
-      "a filter of what is decoded, where the stored form is stated outside",
+      "a filter of decoded values with an explicit stored form",
       Schema.NumberFromString.pipe(Schema.between(1, 9)).annotations({ jsonSchema: { type: "string", maxLength: 1 } }),
       { type: "string", maxLength: 1 }
     ]
@@ -266,7 +266,7 @@ describe("a schema compiles to the structural schema of its wire side", () => {
   }
 })
 
-describe("a property", () => {
+describe("A property", () => {
   const optional: ReadonlyArray<readonly [string, Schema.Struct.Field, StructuralSchema]> = [
     ["may be absent", Schema.optional(Schema.Int), { type: "integer" }],
     ["may be absent, but not undefined", Schema.optionalWith(Schema.Int, { exact: true }), { type: "integer" }],
@@ -279,7 +279,7 @@ describe("a property", () => {
       { type: "integer", default: 2 }
     ],
     [
-      "has a default, in place of null too",
+      "has a default, also for null",
       Schema.optionalWith(Schema.Int, { default: () => 2, nullable: true }),
       { type: "integer", nullable: true, default: 2 }
     ],
@@ -289,7 +289,7 @@ describe("a property", () => {
       { type: "integer", default: 2 }
     ],
     [
-      "has a default that only the server fills in",
+      "has a default of the server only",
       Schema.optional(Schema.Int.annotations({ default: -1 })),
       { type: "integer", default: -1 }
     ],
@@ -324,12 +324,12 @@ describe("a property", () => {
       { description: "How many.", type: "integer", default: 2 }
     ],
     [
-      "is described in other words than its type",
+      "has another description than its type",
       Schema.optional(Schema.Int.annotations({ description: "A number." })).annotations({ description: "How many." }),
       { description: "How many.", type: "integer" }
     ],
     [
-      "carries facts as its type does",
+      "has the annotations of its type",
       Schema.optional(Schema.Array(Port)).pipe(Field.listMap("port"), Field.immutable),
       {
         type: "array",
@@ -340,7 +340,7 @@ describe("a property", () => {
       }
     ],
     [
-      "with a default carries facts",
+      "with a default has annotations",
       Schema.optionalWith(Schema.String, { default: () => "a" }).pipe(
         Field.rule({ rule: "self != ''" }),
         Field.rule({ rule: "self != 'b'" })
@@ -360,7 +360,7 @@ describe("a property", () => {
     })
   }
 
-  test("keeps its own description beside one with a default", () => {
+  test("keeps its own description next to one with a default", () => {
     const schema = compile(
       Schema.Struct({
         a: Schema.optionalWith(Schema.Int, { default: () => 2 }),
@@ -372,7 +372,7 @@ describe("a property", () => {
     expect(schema.properties?.b).toEqual({ description: "Words.", type: "string" })
   })
 
-  test("is named as it is stored", () => {
+  test("has its encoded name", () => {
     const schema = compile(
       Schema.Struct({ inside: Schema.optionalWith(Schema.Int, { default: () => 3 }).pipe(Schema.fromKey("outside")) }),
       where
@@ -380,7 +380,7 @@ describe("a property", () => {
     expect(schema).toEqual({ type: "object", properties: { outside: { type: "integer", default: 3 } } })
   })
 
-  test("that a constructor fills in is required in what is stored", () => {
+  test("with a constructor default is required in the stored form", () => {
     const schema = compile(
       Schema.Struct({
         a: Schema.String.pipe(
@@ -393,7 +393,7 @@ describe("a property", () => {
     expect(schema).toEqual({ type: "object", properties: { a: { type: "string" } }, required: ["a"] })
   })
 
-  test("says nothing of what Effect's filters say of themselves", () => {
+  test("does not get the descriptions of Effect's filters", () => {
     const filters: ReadonlyArray<Schema.Schema.All> = [
       Schema.String.pipe(Schema.minLength(1), Schema.maxLength(2), Schema.length(2), Schema.length({ min: 1, max: 2 })),
       Schema.String.pipe(Schema.nonEmptyString(), Schema.pattern(/a\n?/), Schema.trimmed(), Schema.length(1)),
@@ -413,7 +413,7 @@ describe("a property", () => {
   })
 })
 
-test("the keys of a schema stand in one order, whatever order it was written in", () => {
+test("The keys of a schema have a fixed order", () => {
   const one = Schema.Array(Port).pipe(Field.listMap("port"), Schema.maxItems(3), Schema.minItems(1))
   const other = Schema.Array(Port).pipe(Schema.minItems(1), Schema.maxItems(3), Field.listMap("port"))
   expect(JSON.stringify(compile(one, where))).toBe(JSON.stringify(compile(other, where)))

@@ -316,7 +316,7 @@ const dressed = (schema: Structural, annotated: AST.Annotated, at: At): Structur
     annotated.annotations
   )
   const description = descriptionOf(annotated)
-  const said: Structural = {
+  const explicit: Structural = {
     ...narrowed(schema, statedBy(annotated) ?? {}, at),
     ...(description === undefined ? {} : { description }),
     ...(format === undefined ? {} : { format }),
@@ -329,15 +329,15 @@ const dressed = (schema: Structural, annotated: AST.Annotated, at: At): Structur
       ? {}
       : { "x-kubernetes-validations": [...(schema["x-kubernetes-validations"] ?? []), ...rules.map(ruleInOrder)] })
   }
-  if (listType !== undefined && said.type !== "array")
+  if (listType !== undefined && explicit.type !== "array")
     refuse(at, `a list of type ${listType} is not an array`, "Use Schema.Array")
-  if (mapType !== undefined && said.type !== "object")
+  if (mapType !== undefined && explicit.type !== "object")
     refuse(at, "only objects merge field by field", "Use Schema.Struct")
-  if (listType === "map") checkKeys(said.items ?? {}, listMapKeys ?? [], at)
-  if (listType === "set" && (said.items?.type === "object" || said.items?.type === "array")) {
+  if (listType === "map") checkKeys(explicit.items ?? {}, listMapKeys ?? [], at)
+  if (listType === "set" && (explicit.items?.type === "object" || explicit.items?.type === "array")) {
     refuse(at, "a set has scalar items", "Use scalars, or Field.listMap with the keys of the items")
   }
-  return said
+  return explicit
 }
 
 const ruleInOrder = (rule: Field.Rule): Field.Rule => {

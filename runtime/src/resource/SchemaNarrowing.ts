@@ -135,39 +135,39 @@ const isMultiple = (value: number, step: number): boolean => {
 const boundFindings = (pair: Pair): ReadonlyArray<Finding> => {
   const { field, from, to } = pair
   const found: Array<Finding> = []
-  const say = (problem: string): void => void found.push({ field, problem })
+  const report = (problem: string): void => void found.push({ field, problem })
   const was = (bound: number | undefined): string => (bound === undefined ? "nothing was asked for" : `${bound} was`)
 
   const [least, most] = [numberAt(to, "minimum"), numberAt(to, "maximum")]
   if (least !== undefined && isCloser(pair, "minimum", 1)) {
     const how = to.exclusiveMinimum === true ? "more than" : "at least"
-    say(`must be ${how} ${least} now, where ${was(numberAt(from, "minimum"))}`)
+    report(`must be ${how} ${least} now, where ${was(numberAt(from, "minimum"))}`)
   }
   if (most !== undefined && isCloser(pair, "maximum", -1)) {
     const how = to.exclusiveMaximum === true ? "less than" : "at most"
-    say(`must be ${how} ${most} now, where ${was(numberAt(from, "maximum"))}`)
+    report(`must be ${how} ${most} now, where ${was(numberAt(from, "maximum"))}`)
   }
   for (const [what, unit] of Object.entries(units)) {
     const [min, minBefore] = [numberAt(to, `min${what}`) ?? 0, numberAt(from, `min${what}`) ?? 0]
-    if (min > minBefore) say(`must have at least ${min} ${unit} now, where ${minBefore} were enough`)
+    if (min > minBefore) report(`must have at least ${min} ${unit} now, where ${minBefore} were enough`)
     const [max, maxBefore] = [numberAt(to, `max${what}`), numberAt(from, `max${what}`)]
     if (max !== undefined && (maxBefore === undefined || max < maxBefore)) {
-      say(`may have at most ${max} ${unit} now, where ${maxBefore ?? "any number"} were allowed`)
+      report(`may have at most ${max} ${unit} now, where ${maxBefore ?? "any number"} were allowed`)
     }
   }
   const step = numberAt(to, "multipleOf")
   const stepBefore = numberAt(from, "multipleOf") ?? (typesOf(from).includes("number") ? undefined : 1)
   if (step !== undefined && (stepBefore === undefined || !isMultiple(stepBefore, step))) {
-    say(`must be a multiple of ${step} now`)
+    report(`must be a multiple of ${step} now`)
   }
   if (to.pattern !== undefined && to.pattern !== "" && to.pattern !== from.pattern) {
-    say(
+    report(
       `must match ${text(to.pattern)} now, where ${from.pattern === undefined ? "nothing" : text(from.pattern)} was asked for`
     )
   }
   const { format } = to
   if (typeof format === "string" && format !== "" && format !== from.format && !holds(format, from)) {
-    say(
+    report(
       `must have the format ${format} now, where ${from.format === undefined ? "none" : String(from.format)} was asked for`
     )
   }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import * as Text from "./Text.ts"
 
-describe("A text", () => {
-  test("is cut where it is longer, and the rest of it does not stay in memory", () => {
+describe("Text", () => {
+  test("clips a long text without retaining the rest in memory", () => {
     expect(Text.clip("abc", 3)).toBe("abc")
     expect(Text.clip("abcd", 3)).toBe("abc…")
     const heap = (): number => {
@@ -15,12 +15,12 @@ describe("A text", () => {
     expect(kept).toHaveLength(50)
   })
 
-  test("is counted by the bytes of its characters", () => {
+  test("counts the bytes of a text", () => {
     expect(["", "abc", "é", "я", "aя"].map(Text.bytes)).toEqual([0, 3, 1, 2, 4])
     expect(Text.bytes(undefined)).toBe(0)
   })
 
-  test("that a terminal would obey is spelled out", () => {
+  test("escapes control characters", () => {
     expect(Text.printable("a\u001b[2J\u009b\u202e\u2028\r\n\tb")).toBe("a\\u001b[2J\\u009b\\u202e\\u2028\\u000d\n\tb")
   })
 })

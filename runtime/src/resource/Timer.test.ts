@@ -37,7 +37,7 @@ const make = Effect.gen(function* () {
   return { add, rang, state, hook }
 })
 
-effect("it rings when something is due, and at the right time when something earlier is added while it sleeps", () =>
+effect("Timer rings when an entry is due, even if an earlier one is added while it sleeps", () =>
   Effect.gen(function* () {
     const { add, rang } = yield* make
     add(100)
@@ -50,7 +50,7 @@ effect("it rings when something is due, and at the right time when something ear
   })
 )
 
-effect("what is set before the fiber has begun is not missed", () =>
+effect("Timer rings for an entry that is added before its fiber starts", () =>
   Effect.gen(function* () {
     const { add, rang } = yield* make
     add(1)
@@ -59,7 +59,7 @@ effect("what is set before the fiber has begun is not missed", () =>
   })
 )
 
-effect("what is set after it rang and before it sleeps is not missed", () =>
+effect("Timer rings for an entry that is added between a ring and the next sleep", () =>
   Effect.gen(function* () {
     const { add, rang, hook } = yield* make
     hook.onSleep = () => {
@@ -72,7 +72,7 @@ effect("what is set after it rang and before it sleeps is not missed", () =>
   })
 )
 
-effect("it sleeps when nothing is due, and a later time does not wake it", () =>
+effect("Timer sleeps without entries, and a later entry does not wake it", () =>
   Effect.gen(function* () {
     const { add, state } = yield* make
     yield* TestClock.adjust("1 day")

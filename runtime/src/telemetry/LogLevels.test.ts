@@ -40,8 +40,8 @@ const world = Effect.gen(function* () {
   return { levels, lines, logged, logging }
 })
 
-describe("a log level", () => {
-  effect("is that of the start, until it is set, and again when it is reset", () =>
+describe("A log level", () => {
+  effect("is the initial one until it is set, and after it is reset", () =>
     Effect.gen(function* () {
       const { levels, logged } = yield* world
       for (const name of LogLevels.names) {
@@ -54,7 +54,7 @@ describe("a log level", () => {
     })
   )
 
-  effect("of a controller is its own, whatever is set for all", () =>
+  effect("of a controller has precedence over the general one", () =>
     Effect.gen(function* () {
       const { levels, logged } = yield* world
       yield* levels.set("debug", { controller: "a" })
@@ -69,7 +69,7 @@ describe("a log level", () => {
     })
   )
 
-  effect("holds at once for what runs already", () =>
+  effect("applies at once to running fibers", () =>
     Effect.gen(function* () {
       const { levels, lines, logging } = yield* world
       const words = yield* Queue.unbounded<string>()
@@ -81,7 +81,7 @@ describe("a log level", () => {
         )
       )
       yield* Effect.forkScoped(logging(LogLevels.within(loop, "a")))
-      const say = (word: string) =>
+      const logWord = (word: string) =>
         Effect.suspend(() => {
           const before = heard
           return Effect.zipRight(
@@ -89,16 +89,16 @@ describe("a log level", () => {
             Effect.repeat(Effect.yieldNow(), { until: () => heard > before })
           )
         })
-      yield* say("before")
+      yield* logWord("before")
       yield* levels.set("debug", { controller: "a" })
-      yield* say("while")
+      yield* logWord("while")
       yield* levels.reset("a")
-      yield* say("after")
+      yield* logWord("after")
       expect(lines).toEqual(["while"])
     })
   )
 
-  effect("for a while ends by itself, and not if it was set anew", () =>
+  effect("with a duration expires, unless it was set again", () =>
     Effect.gen(function* () {
       const { levels, logged } = yield* world
       yield* levels.set("warn", { controller: "a" })
@@ -120,7 +120,7 @@ describe("a log level", () => {
     })
   )
 
-  effect("is one to compare with, as the line about an attempt does before it is made", () =>
+  effect("can be compared before a line is built", () =>
     Effect.gen(function* () {
       const { levels, logging } = yield* world
       const isMade = logging(
@@ -135,14 +135,14 @@ describe("a log level", () => {
     })
   )
 
-  effect("is left alone where there are none to change", () =>
+  effect("does not change a minimum level of None", () =>
     Effect.gen(function* () {
       const level = LogLevels.within(FiberRef.get(FiberRef.currentMinimumLogLevel), "a")
       expect(yield* Logger.withMinimumLogLevel(level, LogLevel.None)).toBe(LogLevel.None)
     })
   )
 
-  effect("waits for no timer when its scope has closed", () =>
+  effect("does not delay the end of its scope by a timer", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const levels = yield* Scope.extend(LogLevels.make("info"), scope)
@@ -153,7 +153,7 @@ describe("a log level", () => {
   )
 })
 
-test("a level is known by its name", () => {
+test("is valid only by its lower-case name", () => {
   for (const name of LogLevels.names) expect(LogLevels.isName(name)).toBe(true)
   for (const name of ["", "none", "all", "toString", "INFO"]) expect(LogLevels.isName(name)).toBe(false)
 })

@@ -15,8 +15,8 @@ const stays = Metric.histogram("stays_seconds", "Stays.", [60, 3600], ["room"])
 const series = (registry: Metrics.Registry, name: string) =>
   registry.read().find(({ metric }) => metric.name === name)?.series
 
-describe("a registry", () => {
-  test("counts each set of labels by itself, whatever the order in which they are given", () => {
+describe("A registry", () => {
+  test("has a series for each set of labels, in any order", () => {
     const registry = Metrics.make()
     const home = registry.counter(visits, { page: "home", code: "200" })
     home.add()
@@ -29,14 +29,14 @@ describe("a registry", () => {
     ])
   })
 
-  test("does not mix up labels whose values run into each other", () => {
+  test("distinguishes labels with the same concatenation", () => {
     const registry = Metrics.make()
     registry.counter(visits, { page: "a", code: "bc" }).add()
     registry.counter(visits, { page: "ab", code: "c" }).add()
     expect(series(registry, "visits_total")).toHaveLength(2)
   })
 
-  test("has a series from the moment it is bound, at 0", () => {
+  test("creates a series at 0 when it is bound", () => {
     const registry = Metrics.make()
     registry.counter(visits, { page: "home", code: "200" })
     registry.histogram(seconds, {})
@@ -44,7 +44,7 @@ describe("a registry", () => {
     expect(series(registry, "seconds")).toEqual([{ labels: [], bounds: [0.1, 1, 10], counts: [0, 0, 0, 0], sum: 0 }])
   })
 
-  test("has gauges that are set, and moved both ways", () => {
+  test("has gauges that can be set, incremented and decremented", () => {
     const registry = Metrics.make()
     const room = registry.gauge(guests, { room: "1" })
     room.set(5)
@@ -52,7 +52,7 @@ describe("a registry", () => {
     expect(series(registry, "guests")).toEqual([{ labels: ["1"], value: 3 }])
   })
 
-  test("puts a value into the first bucket whose bound it does not exceed, the bound itself included", () => {
+  test("counts a value in the first bucket with an upper bound of at least the value", () => {
     const registry = Metrics.make()
     const { observe } = registry.histogram(seconds, {})
     for (const value of [0, 0.1, 0.11, 1, 1.5, 10, 10.1, 1000]) observe(value)
@@ -61,7 +61,7 @@ describe("a registry", () => {
     ])
   })
 
-  test("finds the bucket that a search from below finds, for every histogram there is", () => {
+  test("finds the same bucket as a linear search, for every histogram", () => {
     for (const metric of Object.values(Metric)) {
       if (!("buckets" in metric)) continue
       for (const bound of metric.buckets) {
@@ -78,7 +78,7 @@ describe("a registry", () => {
     }
   })
 
-  test("asks collectors before it is read, until they are taken back", () => {
+  test("calls collectors before a read, until they are removed", () => {
     const registry = Metrics.make()
     let waiting = 7
     const forget = registry.onCollect(() => registry.gauge(guests, { room: "1" }).set(waiting))
@@ -88,7 +88,7 @@ describe("a registry", () => {
     expect(series(registry, "guests")).toEqual([{ labels: ["1"], value: 7 }])
   })
 
-  test("counts a collector that throws, reports what it threw, and reads the others", () => {
+  test("counts and reports a collector that throws, and calls the others", () => {
     const registry = Metrics.make()
     registry.onCollect(() => {
       throw new Error("boom")
@@ -101,7 +101,7 @@ describe("a registry", () => {
     expect(series(registry, "homeostat_metrics_collect_errors_total")).toEqual([{ labels: [], value: 3 }])
   })
 
-  test("keeps the newest exemplar of each bucket, and lets go of none for a value without a trace", () => {
+  test("keeps the newest exemplar of each bucket, also after a value without a trace", () => {
     const registry = Metrics.make()
     const { observe } = registry.histogram(seconds, {})
     const trace = (traceId: string, at: number) => ({ traceId, spanId: "s", at })
@@ -125,7 +125,7 @@ describe("a registry", () => {
     ])
   })
 
-  test("gives a snapshot, which later counting leaves alone", () => {
+  test("returns snapshots that later values do not change", () => {
     const registry = Metrics.make()
     const { observe } = registry.histogram(seconds, {})
     const before = registry.read()
@@ -136,8 +136,8 @@ describe("a registry", () => {
   })
 })
 
-describe("series that are taken away", () => {
-  test("are no longer there, and their metric neither if they were all", () => {
+describe("Removed series", () => {
+  test("disappear, with their metric if it has no other series", () => {
     const registry = Metrics.make()
     for (const room of ["1", "2"]) {
       registry.gauge(guests, { room }).set(3)
@@ -155,7 +155,7 @@ describe("series that are taken away", () => {
     expect(registry.read().map(({ metric }) => metric.name)).toEqual(["stays_seconds"])
   })
 
-  test("are all that have the labels that are named, whatever others they have", () => {
+  test("include all that match the given labels", () => {
     const registry = Metrics.make()
     for (const page of ["home", "away"]) for (const code of ["200", "404"]) registry.counter(visits, { page, code })
     registry.remove(visits, { page: "home" })
@@ -167,7 +167,7 @@ describe("series that are taken away", () => {
     expect(registry.read()).toEqual([])
   })
 
-  test("begin at 0 when they are bound again, and what is left of the old instrument counts for nobody", () => {
+  test("start at 0 when they are bound again, and ignore the old instrument", () => {
     const registry = Metrics.make()
     const room = registry.gauge(guests, { room: "1" })
     const stay = registry.histogram(stays, { room: "1" })
@@ -187,8 +187,8 @@ describe("series that are taken away", () => {
   })
 })
 
-describe("a part of a registry", () => {
-  test("is the registry as long as it lasts", () => {
+describe("A part of a registry", () => {
+  test("shares the series of the registry", () => {
     const registry = Metrics.make()
     const part = registry.part()
     const before = registry.gauge(guests, { room: "1" })
@@ -201,7 +201,7 @@ describe("a part of a registry", () => {
     expect(reading(registry)).toEqual({ 'guests{room="2"}': 7 })
   })
 
-  test("takes along what it has bound when it ends, and leaves what was bound by others", () => {
+  test("removes the series that only it has bound when it ends", () => {
     const registry = Metrics.make()
     const [one, other] = [registry.part(), registry.part()]
     registry.gauge(guests, { room: "1" }).set(1)
@@ -213,7 +213,7 @@ describe("a part of a registry", () => {
     expect(reading(registry)).toEqual({ 'guests{room="1"}': 1, 'guests{room="3"}': 3 })
   })
 
-  test("collects no more when it has ended, and who still binds counts for nobody", () => {
+  test("ignores collectors and values after its end", () => {
     const registry = Metrics.make()
     const part = registry.part()
     let calls = 0
@@ -230,14 +230,14 @@ describe("a part of a registry", () => {
   })
 })
 
-describe("two metrics of one name", () => {
+describe("Two metrics with the same name", () => {
   const others: ReadonlyArray<readonly [string, Metric.Metric]> = [
     ["another type", { ...stays, type: "gauge" }],
     ["other labels", { ...stays, labels: ["floor"] }],
     ["other buckets", { ...stays, buckets: [60, 7200] }]
   ]
   for (const [what, metric] of others) {
-    test(`are refused if one has ${what}`, () => {
+    test(`are rejected if one has ${what}`, () => {
       const registry = Metrics.make()
       registry.histogram(stays, { room: "1" })
       const bind = () =>
@@ -246,7 +246,7 @@ describe("two metrics of one name", () => {
     })
   }
 
-  test("are one if they are the same, as two copies of a module are", () => {
+  test("are one metric if their definitions are equal, as from two copies of a module", () => {
     const registry = Metrics.make()
     registry.histogram(stays, { room: "1" }).observe(1)
     registry.histogram({ ...stays, labels: [...stays.labels] }, { room: "1" }).observe(1)
@@ -254,10 +254,10 @@ describe("two metrics of one name", () => {
   })
 })
 
-describe("what is made of a registry once", () => {
+describe("Metrics.once", () => {
   class Front extends Context.Tag("test/Front")<Front, { readonly rooms: ReadonlyArray<string> }>() {}
 
-  effect("is made when it is first asked for, with the services there, and anew for another registry", () =>
+  effect("creates its value on first use, once per registry", () =>
     Effect.gen(function* () {
       let made = 0
       const rooms = Metrics.once((registry, services: Context.Context<Front>) => {
@@ -279,44 +279,44 @@ describe("what is made of a registry once", () => {
   )
 })
 
-test("a counter that follows a total goes on when the total begins anew", () => {
+test("Metrics.following continues when the total starts again", () => {
   const registry = Metrics.make()
   const follow = Metrics.following(registry.counter(visits, { page: "home", code: "200" }))
   for (const total of [3, 5, 5, 2, 4]) follow(total)
   expect(series(registry, "visits_total")).toEqual([{ labels: ["home", "200"], value: 9 }])
 })
 
-describe("a definition", () => {
+describe("The definition of a metric", () => {
   const wrong: ReadonlyArray<readonly [string, () => unknown, string]> = [
-    ["has a name that is none", () => Metric.gauge("2nd-floor", "Guests."), "letters, digits and _"],
-    ["counts and does not end in _total", () => Metric.counter("visits", "Visits."), "end in _total"],
-    ["ends in _total and does not count", () => Metric.gauge("guests_total", "Guests."), "end in _total"],
-    ["ends as a histogram's series do", () => Metric.gauge("guests_bucket", "Guests."), "readers make themselves"],
-    ["says nothing", () => Metric.gauge("guests", " "), "help is required"],
+    ["has an invalid name", () => Metric.gauge("2nd-floor", "Guests."), "letters, digits and _"],
+    ["is a counter without the suffix _total", () => Metric.counter("visits", "Visits."), "end in _total"],
+    ["is a gauge with the suffix _total", () => Metric.gauge("guests_total", "Guests."), "end in _total"],
+    ["has a suffix of histograms", () => Metric.gauge("guests_bucket", "Guests."), "readers make themselves"],
+    ["has an empty help text", () => Metric.gauge("guests", " "), "help is required"],
     ["has the label le", () => Metric.gauge("guests", "Guests.", ["room", "le"]), '"le" can\'t be a label'],
     ["has a label of two words", () => Metric.gauge("guests", "Guests.", ["room no"]), '"room no" can\'t be a label'],
     ["has a label twice", () => Metric.gauge("guests", "Guests.", ["room", "room"]), "a label twice"],
     ["has no buckets", () => Metric.histogram("stays_seconds", "Stays.", []), "do not rise"],
-    ["has buckets that fall", () => Metric.histogram("stays_seconds", "Stays.", [2, 1]), "do not rise"],
+    ["has decreasing buckets", () => Metric.histogram("stays_seconds", "Stays.", [2, 1]), "do not rise"],
     ["has a bucket twice", () => Metric.histogram("stays_seconds", "Stays.", [1, 1]), "do not rise"],
     ["writes the last bucket", () => Metric.histogram("stays_seconds", "Stays.", [1, Infinity]), "do not rise"]
   ]
   for (const [what, define, message] of wrong) {
-    test(`that ${what} is refused, by its name`, () => {
+    test(`that ${what} is rejected with its name`, () => {
       expect(define).toThrow(message)
       expect(define).toThrow(/^The metric "/)
     })
   }
 })
 
-describe("the definitions", () => {
+describe("The definitions of all metrics", () => {
   const all: ReadonlyArray<Metric.Metric> = Object.values(Metric).flatMap((value) => ("type" in value ? [value] : []))
 
-  test("have names of their own", () => {
+  test("have unique names", () => {
     expect(new Set(all.map(({ name }) => name)).size).toBe(all.length)
   })
 
-  test("have names that OpenMetrics takes: counters end in _total, and no two metrics make the same series", () => {
+  test("have names for OpenMetrics: counters end in _total, and no two metrics have the same samples", () => {
     const samples = all.flatMap(({ name, type }) => {
       expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"])
       expect(name).not.toMatch(/_(created|bucket|count|sum|info)$/)
@@ -325,14 +325,14 @@ describe("the definitions", () => {
     expect(new Set(samples).size).toBe(samples.length)
   })
 
-  test("have help, and labels that Prometheus does not keep to itself", () => {
+  test("have help texts, and no labels that Prometheus reserves", () => {
     for (const { help, labels, name } of all) {
       expect([name, help.trim() === help && help.length > 10]).toEqual([name, true])
       for (const label of labels) expect(label).toMatch(/^(?!le$|quantile$|__)[a-z][a-z_]*$/)
     }
   })
 
-  test("have buckets that rise", () => {
+  test("have increasing buckets", () => {
     for (const metric of all) {
       if (metric.type === "histogram")
         expect(metric.buckets).toEqual([...new Set(metric.buckets)].sort((a, b) => a - b))

@@ -19,8 +19,8 @@ const recorded = <A, E, R>(body: Effect.Effect<A, E, R>) =>
     return { exit, root, spans }
   })
 
-describe("a step", () => {
-  effect("is a span around an effect, beneath the one that it is in, with what is told of it and how it ended", () =>
+describe("A step", () => {
+  effect("records a child span with its attributes and its result", () =>
     Effect.gen(function* () {
       const step = Recording.step("outer", (span) => {
         span?.attribute("a", 1)
@@ -37,7 +37,7 @@ describe("a step", () => {
     })
   )
 
-  effect("that is over at once is a span without length", () =>
+  effect("of a single moment has no duration", () =>
     Effect.gen(function* () {
       const { spans } = yield* recorded(
         Effect.zipRight(
@@ -51,7 +51,7 @@ describe("a step", () => {
     })
   )
 
-  effect("is none where nothing is recorded, whoever else traces", () =>
+  effect("is not recorded without a recording, even within another tracer", () =>
     Effect.gen(function* () {
       let asked = false
       const both = Effect.zip(
@@ -68,10 +68,10 @@ describe("a step", () => {
   )
 })
 
-describe("a span", () => {
+describe("A span", () => {
   const root = () => Recording.root("root", { startTime: 0n })
 
-  test("keeps so many events and tells how many others there were", () => {
+  test("keeps a limited number of events, and counts the dropped ones", () => {
     const span = root()
     for (let count = 0; count < Recording.mostEvents; count++) span.event("e", 0n)
     expect([...span.attributes]).toEqual([])
@@ -80,7 +80,7 @@ describe("a span", () => {
     expect(Object.fromEntries(span.attributes)).toEqual({ "span.dropped_events": 9 })
   })
 
-  test("has no events after its end, but what was found out about it", () => {
+  test("accepts only remarks after its end", () => {
     const span = root()
     span.event("before", 0n)
     span.end(1n, Exit.void)
@@ -92,8 +92,8 @@ describe("a span", () => {
   })
 })
 
-describe("a recording", () => {
-  effect("keeps so many spans and counts the others", () =>
+describe("A recording", () => {
+  effect("keeps a limited number of spans, and counts the dropped ones", () =>
     Effect.gen(function* () {
       const { root } = yield* recorded(
         Effect.replicateEffect(Effect.withSpan(Effect.void, "s"), Recording.mostSpans + 9)

@@ -16,8 +16,8 @@ const secret = {
 
 const shown = (value: unknown): string => JSON.stringify(Secrecy.redacted(value))
 
-describe("of an object", () => {
-  test("that is a Secret, the names of its keys are shown and nothing else of them", () => {
+describe("Secrecy.redacted", () => {
+  test("shows only the keys of a Secret", () => {
     const open = shown(secret)
     expect(open).not.toMatch(/hunter2|aHVudGVyMg/)
     expect(JSON.parse(open)).toMatchObject({
@@ -25,7 +25,7 @@ describe("of an object", () => {
       data: { key: "<redacted>" }
     })
   })
-  test("that is a Secret, nothing is added that it does not have", () => {
+  test("adds no fields to a Secret", () => {
     for (const metadata of [{ name: "key" }, { name: "key", annotations: { a: "b" } }, { annotations: 3 }, "odd"]) {
       const odd = { kind: "Secret", data: 3, stringData: "x", metadata }
       expect(Secrecy.redacted(odd)).toEqual(odd)
@@ -33,14 +33,14 @@ describe("of an object", () => {
     expect(Secrecy.redacted({ kind: "Secret" })).toEqual({ kind: "Secret" })
     expect(Secrecy.redacted({ kind: "SecretList", items: [3, "x"] })).toEqual({ kind: "SecretList", items: [3, "x"] })
   })
-  test("that is a list, the items beside a secret one stay", () =>
+  test("redacts single items of a list", () =>
     expect(Secrecy.redacted([1, { token: "hunter2" }])).toEqual([1, { token: "<redacted>" }]))
-  test("the parts down to the 32nd level are shown", () => {
+  test("shows 32 levels of an object", () => {
     const nested = (depth: number): unknown => (depth === 0 ? {} : { in: nested(depth - 1) })
     expect(shown(nested(32))).not.toContain("…")
     expect(shown(nested(33))).toContain('{"in":"…"}')
   })
-  test("the fields are recognised by their names", () =>
+  test("finds fields by name", () =>
     expect(
       Secrecy.fields([
         ["a", 1],
@@ -52,10 +52,10 @@ describe("of an object", () => {
       token: "<redacted>",
       b: { password: "<redacted>" }
     }))
-  test("that has a toJSON that is no function, it is a field like others", () =>
+  test("treats a toJSON that is not a function as a field", () =>
     expect(shown({ toJSON: "x", token: "hunter2" })).toBe('{"toJSON":"x","token":"<redacted>"}'))
-  test("an empty text is shown", () => expect(Secrecy.redacted({ token: "" })).toEqual({ token: "" }))
-  test("that has Secrets in it, however deep, they are hidden", () => {
+  test("keeps an empty text", () => expect(Secrecy.redacted({ token: "" })).toEqual({ token: "" }))
+  test("redacts nested Secrets at any depth", () => {
     const { apiVersion, kind, ...item } = secret
     for (const value of [
       { a: [{ b: secret }] },
@@ -66,7 +66,7 @@ describe("of an object", () => {
       expect(shown(value)).toContain('"name":"key"')
     }
   })
-  test("what is called like a secret is hidden", () => {
+  test("redacts fields with names of secrets", () => {
     for (const name of [
       "authorization",
       "Authorization",
@@ -87,12 +87,12 @@ describe("of an object", () => {
     )
     expect(shown({ kind: "TokenReview", spec: { token: "hunter2" } })).not.toContain("hunter2")
   })
-  test("what is called like a secret is hidden in a list, and under the name that an attribute has", () => {
+  test("redacts lists with names of secrets, and attributes", () => {
     expect(shown({ password: ["hunter2", "hunter3"], "http.request.header.authorization": ["hunter2"] })).toBe(
       '{"password":"<redacted>","http.request.header.authorization":"<redacted>"}'
     )
   })
-  test("that says itself what it is as JSON, that is looked at", () => {
+  test("redacts the result of toJSON", () => {
     const broken = {
       toJSON: () => {
         throw new Error("boom")
@@ -113,7 +113,7 @@ describe("of an object", () => {
     expect(shown(Option.some(secret))).toStartWith('{"_id":"Option","_tag":"Some","value":{')
     expect(shown({ password: Redacted.make("hunter2") })).toBe('{"password":"<redacted>"}')
   })
-  test("everything else is as it is, and the same object", () => {
+  test("returns all other values unchanged", () => {
     for (const value of [
       { list: [1, "a", null, undefined] },
       { kind: "ConfigMap", data: { key: "open" } },
@@ -129,7 +129,7 @@ describe("of an object", () => {
       expect(Secrecy.redacted(value)).toBe(value)
     }
   })
-  test("that is part of itself, or of very many others, each is looked at once", () => {
+  test("visits circular and shared objects once", () => {
     const circular: { self?: unknown; readonly secret: unknown } = { secret }
     circular.self = circular
     expect(shown(circular)).not.toMatch(/hunter2|aHVudGVyMg/)
@@ -137,7 +137,7 @@ describe("of an object", () => {
     for (let layer = 0; layer < 30; layer++) shared = { left: shared, right: shared }
     expect(Secrecy.redacted(shared)).not.toBe(shared)
   })
-  test("that has no end, an end is made", () => {
+  test("truncates very deep objects", () => {
     interface Nested {
       readonly in?: Nested
     }
@@ -147,7 +147,7 @@ describe("of an object", () => {
   })
 })
 
-describe("of a text", () => {
+describe("Secrecy.masked", () => {
   const cases: ReadonlyArray<readonly [string, string, string]> = [
     ["a bearer token", "sent authorization: Bearer abc.def-ghi_123/=", "sent authorization: Bearer <redacted>"],
     ["basic credentials", "Basic aHVudGVyMjpodW50ZXIy", "Basic <redacted>"],
@@ -179,15 +179,14 @@ describe("of a text", () => {
     ["a password in JSON", '{"password":"hunter \\"two","a":"b"}', '{"password":"<redacted>","a":"b"}'],
     ["a token after its name", "token: hunter2-hunter, x", "token: <redacted>, x"]
   ]
-  for (const [what, text, expected] of cases)
-    test(`${what} is hidden`, () => expect(Secrecy.masked(text)).toBe(expected))
+  for (const [what, text, expected] of cases) test(`redacts ${what}`, () => expect(Secrecy.masked(text)).toBe(expected))
 
-  test("that is long, its beginning is left, and a secret that the cut goes through is hidden", () => {
+  test("truncates a long text, and redacts a secret at the limit", () => {
     const token = `eyJ${"a".repeat(100)}.${"b".repeat(300)}.${"c".repeat(5000)}`
     expect(Secrecy.masked(`${"x ".repeat(40)}${token}`, 100)).toBe(`${"x ".repeat(40)}<redacted>…`)
     expect(Secrecy.masked("a ".repeat(500_000))).toBe(`${"a ".repeat(4096)}…`)
   })
-  test("everything else is as it is", () => {
+  test("keeps all other texts", () => {
     for (const text of [
       "Basic authentication failed, a bearer authorization is missing",
       "PATCH /apis/apps/v1/namespaces/a/deployments/b: because Conflict",

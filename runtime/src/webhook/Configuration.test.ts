@@ -29,7 +29,7 @@ const conditions = (...declared: ReadonlyArray<Admission.Admission>) => {
   )
 }
 
-test("a rule applies to the subresource scale only if it says so", () => {
+test("a rule applies to the subresource scale only if it contains the subresource", () => {
   const rule = { expression: "true", message: "" }
   const declared = Admission.validate(Site, {
     cel: [

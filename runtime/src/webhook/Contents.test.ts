@@ -79,7 +79,7 @@ describe("A Secret", () => {
     expect(servingOf([...common, clients])).toBeUndefined()
   })
 
-  test("may come from a clock that is a day ahead, and no more", () => {
+  test("may come from a clock that is at most a day ahead", () => {
     const ahead = now + day + Authority.backdated
     expect(usable(readAt(now, { ca: ahead, certificate: ahead }))).toEqual({ issuer: true, serving: true })
     const further = ahead + hour

@@ -187,7 +187,7 @@ describe("the webhook server", () => {
     expect(json().response.status.message).toContain('spec.size: Invalid value: "big"')
   })
 
-  test("denies after a defect, and says so", async () => {
+  test("denies after a defect, and reports the defect", async () => {
     const { json, status } = await post("/validate", review({ object: box({ size: 13 }) }))
     expect(status).toBe(200)
     expect(json().response.allowed).toBe(false)

@@ -15,7 +15,7 @@ const role = (name: string, ...rules: ReadonlyArray<JsonObject>): JsonObject => 
   rules
 })
 
-effect("An aggregated ClusterRole has the rules of the chosen roles, each once, as long as they exist", () =>
+effect("An aggregated ClusterRole has the rules of the selected roles, each once, while they exist", () =>
   Effect.gen(function* () {
     const running = yield* start()
     const rules = (name: string) => objects(running.find(apiVersion, "ClusterRole", name)?.rules)
@@ -37,7 +37,7 @@ effect("An aggregated ClusterRole has the rules of the chosen roles, each once, 
   })
 )
 
-effect("A cluster begins with aggregated roles, which the controller leaves as they are", () =>
+effect("A cluster starts with aggregated roles, which the controller does not change", () =>
   Effect.gen(function* () {
     const running = yield* start()
     for (const name of ["admin", "edit", "view"]) {

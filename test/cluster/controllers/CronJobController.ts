@@ -174,7 +174,7 @@ const started = (snapshot: Snapshot, found: Found, now: number, memory: Json | u
   if (at(cronJob, "spec", "suspend") === true) return found
   const schedule = CronSchedule.parse(text(at(cronJob, "spec", "schedule")) ?? "")
   const again = untilNext({ ...cronJob, status }, schedule, zone, now)
-  const said = (type: "Normal" | "Warning", reason: string, message: string): Found => ({
+  const recordedEvent = (type: "Normal" | "Warning", reason: string, message: string): Found => ({
     ...found,
     writes: [...writes, event(cronJob, type, reason, message)],
     again
@@ -189,12 +189,12 @@ const started = (snapshot: Snapshot, found: Found, now: number, memory: Json | u
   const { at: scheduled, isInvalid, missed } = CronSchedule.mostRecent(schedule, zone, earliest, now)
   if (isInvalid) {
     const message = `invalid schedule: ${text(at(cronJob, "spec", "schedule"))} : time difference between two schedules is less than 1 second`
-    return { ...said("Warning", "InvalidSchedule", message), again: undefined }
+    return { ...recordedEvent("Warning", "InvalidSchedule", message), again: undefined }
   }
   if (scheduled === undefined) return { ...found, again }
   if (deadline !== undefined && scheduled + deadline * 1000 < now) {
     const message = `Missed scheduled time to start a job: ${new Date(scheduled).toUTCString().replace("GMT", "UTC")}`
-    return said("Warning", "MissSchedule", message)
+    return recordedEvent("Warning", "MissSchedule", message)
   }
   const name = `${nameOf(cronJob)}-${Math.floor(scheduled / 60_000)}`
   const active = activeOf(status)
@@ -204,7 +204,7 @@ const started = (snapshot: Snapshot, found: Found, now: number, memory: Json | u
   const policy = at(cronJob, "spec", "concurrencyPolicy")
   if (policy === "Forbid" && active.length > 0) {
     const message = "Not starting job because prior execution is running and concurrency policy is Forbid"
-    return said("Normal", "JobAlreadyActive", message)
+    return recordedEvent("Normal", "JobAlreadyActive", message)
   }
   const replaced = policy === "Replace" ? active : []
   const tooMany =

@@ -12,7 +12,7 @@ const time = (millis: number | undefined) =>
 
 const utc: CronSchedule.TimeZone = () => 0
 
-describe("the times of a schedule are those of robfig/cron", () => {
+describe("The times of a schedule are those of robfig/cron", () => {
   // robfig/cron loses a run on the days on which the clocks of Lord Howe change by half an hour.
   const valid = vectors.next.filter(({ Err, TZ }) => Err === "" && TZ !== "Australia/Lord_Howe")
 
@@ -70,8 +70,8 @@ const reasons = (running: Running.Running) =>
     .filter((one) => at(one, "involvedObject", "kind") === "CronJob")
     .map(({ message, reason }) => `${reason}: ${message}`)
 
-describe("a CronJob", () => {
-  effect("runs at the local time of its zone, which the annotation of the Job contains", () =>
+describe("A CronJob", () => {
+  effect("runs at the local time of its time zone, which is an annotation of the Job", () =>
     Effect.gen(function* () {
       const running = yield* Running.start()
       running.make(cronJob({ schedule: "15 12 * * *", timeZone: "Europe/Berlin" }))
@@ -88,7 +88,7 @@ describe("a CronJob", () => {
     })
   )
 
-  effect("makes one Job for the times that it missed while it was suspended", () =>
+  effect("creates one Job for the times that it missed while it was suspended", () =>
     Effect.gen(function* () {
       const running = yield* Running.start()
       running.make(cronJob({ schedule: "* * * * *", suspend: true }))
@@ -102,7 +102,7 @@ describe("a CronJob", () => {
     })
   )
 
-  effect("does not make up for a time beyond its deadline", () =>
+  effect("does not start a missed time after its deadline", () =>
     Effect.gen(function* () {
       const running = yield* Running.start()
       running.make(cronJob({ schedule: "30 10 * * *", suspend: true, startingDeadlineSeconds: 60 }))
@@ -126,7 +126,7 @@ describe("a CronJob", () => {
     })
   )
 
-  effect("keeps as many Jobs as the limits of its history", () =>
+  effect("keeps as many Jobs as its history limits", () =>
     Effect.gen(function* () {
       const running = yield* Running.start()
       running.make(cronJob({ schedule: "* * * * *", successfulJobsHistoryLimit: 2 }))

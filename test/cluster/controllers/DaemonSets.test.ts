@@ -47,8 +47,8 @@ const kubelet = (running: Running.Running) =>
 const status = (running: Running.Running, field: string) =>
   at(running.find("apps/v1", "DaemonSet", "a"), "status", field)
 
-describe("a DaemonSet", () => {
-  effect("runs on each node whose taints its pods tolerate, and on a new node", () =>
+describe("A DaemonSet", () => {
+  effect("runs on each node with tolerated taints, and on a new node", () =>
     Effect.gen(function* () {
       const running = yield* Running.start()
       yield* node(running, "free")
@@ -65,7 +65,7 @@ describe("a DaemonSet", () => {
     })
   )
 
-  effect("ends its pod where a taint has the effect NoExecute, and not where it has the effect NoSchedule", () =>
+  effect("deletes its pod for a taint with the effect NoExecute, but not for NoSchedule", () =>
     Effect.gen(function* () {
       const running = yield* Running.start()
       yield* node(running, "a")
@@ -102,7 +102,7 @@ describe("a DaemonSet", () => {
     })
   )
 
-  effect("waits longer before each further failed pod of a node is deleted", () =>
+  effect("delays the deletion of each further failed pod of a node", () =>
     Effect.gen(function* () {
       const running = yield* Running.start()
       yield* node(running, "a")

@@ -56,12 +56,12 @@ const reconcile = (snapshot: Snapshot, key: string, now: number): Pass => {
 const status = (deployment: JsonObject): Write => ({ verb: "update", subresource: "status", object: deployment })
 
 /** Writes the status if it has changed. */
-const told = (deployment: JsonObject, next: JsonObject): ReadonlyArray<Write> =>
-  Status.isToldBy(deployment, next) ? [] : [status({ ...deployment, status: next })]
+const statusWrites = (deployment: JsonObject, next: JsonObject): ReadonlyArray<Write> =>
+  Status.isReportedBy(deployment, next) ? [] : [status({ ...deployment, status: next })]
 
 /** Ends a pass outside of a rollout. */
 const settled = (deployment: JsonObject, { fresh, old }: NewReplicaSet.Sets, now: number): Pass => ({
-  writes: told(deployment, Status.calculated(deployment, fresh, old, now))
+  writes: statusWrites(deployment, Status.calculated(deployment, fresh, old, now))
 })
 
 /** Ends a pass of a rollout. If nothing changes, the next pass runs at the progress deadline. */
@@ -72,7 +72,7 @@ const inRollout = (
   writes: ReadonlyArray<Write> = []
 ): Pass => {
   const next = Status.ofRollout(deployment, fresh, old, now)
-  const last = told(deployment, next)
+  const last = statusWrites(deployment, next)
   const waits = last.length === 0 && !Status.isComplete(deployment, next)
   const left = waits ? Status.untilTimedOut(deployment, now) : undefined
   return { writes: [...writes, ...last], again: left === 0 ? undefined : left }
@@ -84,10 +84,10 @@ const pauseChanged = (deployment: JsonObject, now: number): JsonObject | undefin
   if (Status.deadlineOf(deployment) === undefined || reason === "ProgressDeadlineExceeded") return undefined
   const isPaused = at(deployment, "spec", "paused") === true
   if (isPaused === (reason === "DeploymentPaused")) return undefined
-  const [said, message] = isPaused
+  const [nextReason, message] = isPaused
     ? ["DeploymentPaused", "Deployment is paused"]
     : ["DeploymentResumed", "Deployment is resumed"]
-  return Status.withCondition(deployment, Status.condition("Progressing", "Unknown", said, message, now))
+  return Status.withCondition(deployment, Status.condition("Progressing", "Unknown", nextReason, message, now))
 }
 
 /**
@@ -141,10 +141,16 @@ const created = (snapshot: Snapshot, deployment: JsonObject, old: ReadonlyArray<
         object: made,
         done: () => (replicas > 0 ? [scaling(deployment, `Scaled up replica set ${name} from 0 to ${replicas}`)] : []),
         failed: ({ message }) => {
-          const said = `Failed to create new replica set ${JSON.stringify(name)}: ${message}`
+          const failureMessage = `Failed to create new replica set ${JSON.stringify(name)}: ${message}`
           return [
-            ...(watched ? [status(progressing("False", "ReplicaSetCreateError", said, deployment))] : []),
-            { verb: "record", about: deployment, type: "Warning", reason: "ReplicaSetCreateError", message: said }
+            ...(watched ? [status(progressing("False", "ReplicaSetCreateError", failureMessage, deployment))] : []),
+            {
+              verb: "record",
+              about: deployment,
+              type: "Warning",
+              reason: "ReplicaSetCreateError",
+              message: failureMessage
+            }
           ]
         }
       },

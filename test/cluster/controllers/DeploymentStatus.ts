@@ -181,5 +181,5 @@ export const untilTimedOut = (deployment: JsonObject, now: number): number | und
 }
 
 /** Whether the Deployment already has this status. */
-export const isToldBy = (deployment: JsonObject, status: JsonObject): boolean =>
+export const isReportedBy = (deployment: JsonObject, status: JsonObject): boolean =>
   equal(at(deployment, "status") ?? {}, status)

@@ -40,8 +40,8 @@ const scene = (
 const owners = (running: Running, name: string) =>
   objects(at(running.find(v1, "ConfigMap", name), "metadata", "ownerReferences")).map((owner) => owner.name)
 
-describe("an owner deleted in the background", () => {
-  scene("is gone at once, and takes what it owns, and what that owns, with it", (running) =>
+describe("An owner deleted in the background", () => {
+  scene("is removed at once, and its dependents are deleted recursively", (running) =>
     Effect.gen(function* () {
       const owner = running.make(configMap("owner"))
       const child = running.make(configMap("child", reference(owner)))
@@ -54,7 +54,7 @@ describe("an owner deleted in the background", () => {
     })
   )
 
-  scene("leaves what has another owner, without the reference", (running) =>
+  scene("leaves dependents with another owner, without its owner reference", (running) =>
     Effect.gen(function* () {
       const [one, other] = [running.make(configMap("one")), running.make(configMap("other"))]
       running.make(configMap("child", reference(one), reference(other)))
@@ -65,8 +65,8 @@ describe("an owner deleted in the background", () => {
   )
 })
 
-describe("an owner deleted in the foreground", () => {
-  scene("goes when nothing that blocks it is left", (running) =>
+describe("An owner deleted in the foreground", () => {
+  scene("is removed after its blocking dependents", (running) =>
     Effect.gen(function* () {
       const owner = running.make(configMap("owner"))
       const child = configMap("child", reference(owner, { blockOwnerDeletion: true }))
@@ -80,7 +80,7 @@ describe("an owner deleted in the foreground", () => {
     })
   )
 
-  scene("does not wait for what does not block it", (running) =>
+  scene("does not wait for other dependents", (running) =>
     Effect.gen(function* () {
       const owner = running.make(configMap("owner"))
       const child = configMap("child", reference(owner, { blockOwnerDeletion: false }))
@@ -91,7 +91,7 @@ describe("an owner deleted in the foreground", () => {
     })
   )
 
-  scene("has what it owns deleted in the foreground, too", (running) =>
+  scene("has its dependents deleted in the foreground, too", (running) =>
     Effect.gen(function* () {
       const owner = running.make(configMap("owner"))
       const child = running.make(configMap("child", reference(owner, { blockOwnerDeletion: true })))
@@ -107,7 +107,7 @@ describe("an owner deleted in the foreground", () => {
     })
   )
 
-  scene("ends, though what it owns owns it", (running) =>
+  scene("is removed even if a dependent owns it", (running) =>
     Effect.gen(function* () {
       const one = running.make(configMap("one"))
       const other = running.make(configMap("other", reference(one, { blockOwnerDeletion: true })))
@@ -122,7 +122,7 @@ describe("an owner deleted in the foreground", () => {
   )
 })
 
-scene("An owner deleted as an orphan leaves what it owned, without the reference", (running) =>
+scene("An owner deleted with Orphan leaves its dependents without the owner reference", (running) =>
   Effect.gen(function* () {
     running.make(configMap("child", reference(running.make(configMap("owner")))))
     running.remove(v1, "ConfigMap", "owner", { propagationPolicy: "Orphan" })
@@ -132,7 +132,7 @@ scene("An owner deleted as an orphan leaves what it owned, without the reference
   })
 )
 
-scene("What names an owner that never was is deleted", (running) =>
+scene("An object whose owner never existed is deleted", (running) =>
   Effect.gen(function* () {
     running.make(configMap("child", { apiVersion: v1, kind: "ConfigMap", name: "nobody", uid: "none" }))
     yield* running.idle
@@ -140,7 +140,7 @@ scene("What names an owner that never was is deleted", (running) =>
   })
 )
 
-scene("An owner in another namespace counts as none, and an Event says so", (running) =>
+scene("An owner in another namespace counts as missing: the dependent is deleted, with an Event", (running) =>
   Effect.gen(function* () {
     const owner = running.make(configMap("owner"), "kube-public")
     running.make(configMap("child", reference(owner)))
@@ -153,7 +153,7 @@ scene("An owner in another namespace counts as none, and an Event says so", (run
   })
 )
 
-scene("What is in no namespace and names an owner in one is left alone", (running) =>
+scene("A cluster-scoped object with a namespaced owner is not deleted", (running) =>
   Effect.gen(function* () {
     const ownerReferences = [{ apiVersion: v1, kind: "ConfigMap", name: "nobody", uid: "none" }]
     running.make({ apiVersion: v1, kind: "Node", metadata: { name: "node", ownerReferences } })
@@ -162,7 +162,7 @@ scene("What is in no namespace and names an owner in one is left alone", (runnin
   })
 )
 
-scene("What has an owner of an unknown kind waits until the kind is served", (running) =>
+scene("An object with an owner of an unknown kind is not deleted until the kind is served", (running) =>
   Effect.gen(function* () {
     running.make(configMap("child", { apiVersion: "example.com/v1", kind: "Thing", name: "nobody", uid: "none" }))
     yield* running.idle

@@ -189,14 +189,14 @@ const misplaced = (snapshot: Snapshot, object: JsonObject, reference: JsonObject
   const owner = snapshot.byUid(text(reference.uid) ?? "")
   if (owner === undefined || namespaceOf(owner.object) === namespaceOf(object)) return []
   const { apiVersion, kind, name, uid } = reference
-  const said = `[${text(apiVersion)}/${text(kind)}, namespace: ${namespaceOf(object)}, name: ${text(name)}, uid: ${text(uid)}]`
+  const shown = `[${text(apiVersion)}/${text(kind)}, namespace: ${namespaceOf(object)}, name: ${text(name)}, uid: ${text(uid)}]`
   return [
     {
       verb: "record",
       about: object,
       type: "Warning",
       reason: "OwnerRefInvalidNamespace",
-      message: `ownerRef ${said} does not exist in namespace ${JSON.stringify(namespaceOf(object))}`
+      message: `ownerRef ${shown} does not exist in namespace ${JSON.stringify(namespaceOf(object))}`
     }
   ]
 }

@@ -65,8 +65,10 @@ const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | 
   const suspension = outcome === undefined && !isDeleting(state.job) ? suspended(state.job, now) : undefined
   const tracked = state.pods.filter((pod) => isTracked(pod) && canGo(state, pod, outcome))
   const status = statusOf(suspension?.job ?? state.job, state, managed, tracked, outcome)
-  const told = { ...state.job, status }
-  const waits = [managed.again, JobOutcome.untilDeadline(told, now)].filter((wait) => wait !== undefined && wait > 0)
+  const jobWithStatus = { ...state.job, status }
+  const waits = [managed.again, JobOutcome.untilDeadline(jobWithStatus, now)].filter(
+    (wait) => wait !== undefined && wait > 0
+  )
   const again = outcome !== undefined || waits.length === 0 ? undefined : Math.min(...waits.map(Number))
   // The outcome must be stored before the pods that cause it are released.
   if (!equal(status, stored.status)) {
@@ -80,14 +82,14 @@ const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | 
       writes: [
         ...managed.writes.map((write) => orElse(write, start)),
         ...(suspension?.events ?? []),
-        { verb: "update", subresource: "status", object: told },
+        { verb: "update", subresource: "status", object: jobWithStatus },
         ...tracked.map(JobPods.untrack)
       ],
       again,
       memory: { ...backoff }
     }
   }
-  const end = outcome === undefined || tracked.length > 0 ? [] : ended(told, outcome, managed.terminating, now)
+  const end = outcome === undefined || tracked.length > 0 ? [] : ended(jobWithStatus, outcome, managed.terminating, now)
   return { writes: [...managed.writes, ...tracked.map(JobPods.untrack), ...end], again, memory: { ...before } }
 }
 
@@ -109,19 +111,19 @@ const suspended = (
   const is = isSuspended(job)
   const conditions = JobOutcome.conditionsOf(job)
   const place = conditions.findIndex(({ type }) => type === "Suspended")
-  const isTold = place < 0 ? !is : (conditions[place]?.status === "True") === is
-  if (isTold) return undefined
+  const isReported = place < 0 ? !is : (conditions[place]?.status === "True") === is
+  if (isReported) return undefined
   const [reason, message, status] = is
     ? (["JobSuspended", "Job suspended", "True"] as const)
     : (["JobResumed", "Job resumed", "False"] as const)
-  const said = JobOutcome.condition("Suspended", reason, message, now, status)
+  const suspendedCondition = JobOutcome.condition("Suspended", reason, message, now, status)
   return {
     job: {
       ...job,
       status: {
         ...object(job.status),
         startTime: is ? undefined : timestamp(now),
-        conditions: place < 0 ? [...conditions, said] : conditions.with(place, said)
+        conditions: place < 0 ? [...conditions, suspendedCondition] : conditions.with(place, suspendedCondition)
       }
     },
     events: [{ verb: "record", about: job, type: "Normal", reason: is ? "Suspended" : "Resumed", message }]

@@ -14,7 +14,7 @@ const pod = (exitCode: number, seconds = 0, conditions: ReadonlyArray<JsonObject
   }
 }
 
-describe("indexes", () => {
+describe("Indexes", () => {
   test.each([
     [[], ""],
     [[3], "3"],
@@ -25,28 +25,28 @@ describe("indexes", () => {
     expect(Indexes.parse(text, 10)).toEqual(indexes.toSorted((one, other) => one - other))
   })
 
-  test("beyond the number of completions are not read", () => {
+  test("above the number of completions are ignored", () => {
     expect(Indexes.parse("0,2-5,8", 4)).toEqual([0, 2, 3])
   })
 })
 
-describe("the wait before a failed pod is replaced", () => {
+describe("The delay before a failed pod is replaced", () => {
   test.each([
     [1, 10],
     [2, 20],
     [4, 80],
     [7, 600],
     [40, 600]
-  ])("after %p failures in a row is %p seconds", (failures, seconds) => {
+  ])("is, after %p consecutive failures, %p seconds", (failures, seconds) => {
     expect(JobBackoff.remaining({ failures, last: 1000 }, 1000)).toBe(seconds * 1000)
   })
 
-  test("runs from the last failure", () => {
+  test("starts with the last failure", () => {
     expect(JobBackoff.remaining({ failures: 1, last: 1000 }, 8000)).toBe(3000)
     expect(JobBackoff.remaining({ failures: 1, last: 1000 }, 20_000)).toBe(0)
   })
 
-  test("begins anew with a success, which only later failures follow", () => {
+  test("counts only failures after the last success", () => {
     const before = { failures: 5, last: 1000 }
     expect(JobBackoff.after(before, [pod(0, 10)], [pod(1, 5), pod(1, 20)])).toEqual({ failures: 1, last: 20_000 })
     expect(JobBackoff.after(before, [pod(0, 10)], [])).toEqual({ failures: 0, last: 0 })
@@ -54,7 +54,7 @@ describe("the wait before a failed pod is replaced", () => {
     expect(JobBackoff.after(before, [], [])).toEqual(before)
   })
 
-  test("begins with the latest of several failures", () => {
+  test("starts with the latest of several failures", () => {
     const failures = [pod(1, 20), pod(1, 30), pod(1, 25)]
     expect(JobBackoff.after({ failures: 0, last: 0 }, [], failures)).toEqual({ failures: 3, last: 30_000 })
   })
@@ -79,7 +79,7 @@ test("A Job that deletes pods counts only the others as active and ready", () =>
   expect(JobPods.deleted(state, [ready], () => [])).toMatchObject({ active: 1, ready: 0, terminating: 2 })
 })
 
-describe("a failure policy", () => {
+describe("A podFailurePolicy", () => {
   const job = (...rules: ReadonlyArray<JsonObject>): JsonObject => ({ spec: { podFailurePolicy: { rules } } })
   const onExitCodes = (operator: string, ...values: ReadonlyArray<number>) => ({ onExitCodes: { operator, values } })
 
@@ -88,7 +88,7 @@ describe("a failure policy", () => {
     expect(verdict.fails).toBe("Container c for pod n/p failed with exit code 42 matching FailJob rule at index 0")
   })
 
-  test("is asked rule by rule", () => {
+  test("applies its first matching rule", () => {
     const rules = [
       { action: "Count", ...onExitCodes("In", 1) },
       { action: "Ignore", ...onExitCodes("NotIn", 2) }
@@ -98,7 +98,7 @@ describe("a failure policy", () => {
     expect(verdictOn(job(...rules), pod(2))).toEqual({ counts: true, fails: undefined })
   })
 
-  test("does not ask about containers that succeeded or are not meant", () => {
+  test("ignores containers that succeeded or are not selected", () => {
     const other = { action: "Ignore", onExitCodes: { containerName: "other", operator: "In", values: [1] } }
     expect(verdictOn(job(other), pod(1)).counts).toBe(true)
     expect(verdictOn(job({ action: "Ignore", ...onExitCodes("NotIn", 5) }), pod(0)).counts).toBe(true)

@@ -17,7 +17,7 @@ const controller = (reconcile: BuiltInController["reconcile"]): BuiltInControlle
 
 const configMap = (name: string, data = {}) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data })
 
-effect("A key is looked at once for all changes since its last pass, in the order they came", () =>
+effect("Loop processes a key once for all changes since its last pass, in order", () =>
   Effect.gen(function* () {
     const seen: Array<string> = []
     const running = yield* start([
@@ -33,7 +33,7 @@ effect("A key is looked at once for all changes since its last pass, in the orde
   })
 )
 
-effect("What is stored before it starts is looked at, too", () =>
+effect("Loop processes objects from before its start", () =>
   Effect.gen(function* () {
     const seen: Array<string> = []
     yield* start([
@@ -50,7 +50,7 @@ effect("What is stored before it starts is looked at, too", () =>
   })
 )
 
-effect("A key is looked at again when its time has come, and not before", () =>
+effect("Loop processes a key again exactly when its time has come", () =>
   Effect.gen(function* () {
     const times: Array<number> = []
     const running = yield* start([
@@ -71,7 +71,7 @@ effect("A key is looked at again when its time has come, and not before", () =>
   })
 )
 
-effect("A pass that is refused is tried again, later each time, until it is not", () =>
+effect("Loop retries a rejected pass with increasing delays", () =>
   Effect.gen(function* () {
     const times: Array<number> = []
     const running = yield* start([
@@ -94,7 +94,7 @@ effect("A pass that is refused is tried again, later each time, until it is not"
   })
 )
 
-effect("What comes after a refused write is not written, but what is meant for that case", () =>
+effect("After a rejected write, Loop only sends the writes that are intended for this case", () =>
   Effect.gen(function* () {
     let passes = 0
     const running = yield* start([
@@ -128,7 +128,7 @@ effect("What comes after a refused write is not written, but what is meant for t
   })
 )
 
-effect("A controller that throws does not end the loop", () =>
+effect("Loop continues after a controller throws", () =>
   Effect.gen(function* () {
     let passes = 0
     const running = yield* start([
@@ -145,7 +145,7 @@ effect("A controller that throws does not end the loop", () =>
   }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
 )
 
-effect("What a pass remembers is given to the next one of its key", () =>
+effect("Loop passes the memory of a pass to the next pass of its key", () =>
   Effect.gen(function* () {
     const seen: Array<unknown> = []
     const running = yield* start([
@@ -166,7 +166,7 @@ effect("What a pass remembers is given to the next one of its key", () =>
   })
 )
 
-effect("The same seed makes the same history", () =>
+effect("Loop is deterministic for a seed", () =>
   Effect.gen(function* () {
     const play = Effect.gen(function* () {
       const running = yield* start(undefined, 7)

@@ -17,7 +17,7 @@ const pod = (name: string, more: JsonObject = {}): JsonObject => ({
   }
 })
 
-test("The pods to take away first are those that serve least", () => {
+test("Pods that are less ready are deleted first", () => {
   const pods = [
     pod("old", { since: "2026-11-20T09:00:00Z" }),
     pod("restarted", { since: "2026-11-20T09:00:00Z", restarts: 3 }),
@@ -41,13 +41,13 @@ test("The pods to take away first are those that serve least", () => {
   ])
 })
 
-test("A ready pod whose condition has no time goes before one that became ready a moment ago", () => {
+test("A ready pod whose condition has no time is deleted before one that just became ready", () => {
   const untimed = { ...pod("untimed"), status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] } }
   const young = pod("a", { since: "2026-11-21T09:59:59Z" })
   expect(mostExpendable([young, untimed], now, () => 1).map(nameOf)).toEqual(["untimed", "a"])
 })
 
-test("A pod is available when it has been ready for long enough", () => {
+test("A pod is available after it has been ready for minReadySeconds", () => {
   const ready = pod("p", { since: "2026-11-21T09:59:58Z" })
   expect([0, 1, 5].map((seconds) => untilAvailable(ready, seconds, now))).toEqual([0, 0, 3000])
   expect(untilAvailable(pod("p", { ready: "False" }), 0, now)).toBeUndefined()

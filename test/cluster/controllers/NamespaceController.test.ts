@@ -10,7 +10,7 @@ const messages = (namespace: JsonObject | undefined) =>
     .filter(({ status }) => status === "True")
     .map(({ message, type }) => `${String(type)}: ${String(message)}`)
 
-effect("A namespace goes when all that is in it has gone, and says until then what is left", () =>
+effect("A namespace is removed after its content, and reports the remaining content until then", () =>
   Effect.gen(function* () {
     const running = yield* start()
     running.make({ apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } })
@@ -37,7 +37,7 @@ effect("A namespace goes when all that is in it has gone, and says until then wh
   })
 )
 
-effect("Each namespace has its account and its certificates, and gets them again", () =>
+effect("Each namespace has its ServiceAccount and CA certificate, which are recreated", () =>
   Effect.gen(function* () {
     const running = yield* start()
     running.make({ apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } })

@@ -26,7 +26,7 @@ const reconcile = (snapshot: Snapshot, key: string, now: number): Pass => {
   // The deletion of these objects changes the namespace, which triggers the next pass.
   if (kept.length > 0) return { writes: kept.map(remove) }
   const conditions = conditionsOf(left, namespace, now)
-  const told: ReadonlyArray<Write> = equal(conditions, at(namespace, "status", "conditions"))
+  const conditionWrites: ReadonlyArray<Write> = equal(conditions, at(namespace, "status", "conditions"))
     ? []
     : [
         {
@@ -35,7 +35,7 @@ const reconcile = (snapshot: Snapshot, key: string, now: number): Pass => {
           object: { ...namespace, status: { phase: "Terminating", conditions } }
         }
       ]
-  if (told.length > 0 || left.length > 0) return { writes: told }
+  if (conditionWrites.length > 0 || left.length > 0) return { writes: conditionWrites }
   const others = finalizers.filter((one) => one !== "kubernetes")
   return {
     writes: [{ verb: "update", subresource: "finalize", object: { ...namespace, spec: { finalizers: others } } }]

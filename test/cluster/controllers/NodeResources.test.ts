@@ -10,7 +10,7 @@ const node: JsonObject = { status: { allocatable: { cpu: "4", memory: "1Gi", pod
 
 const millis = (spec: JsonObject) => Number(NodeResources.requestsOf(pod(spec)).get("cpu") ?? 0n) / 1e6
 
-describe("the requests of a pod", () => {
+describe("The requests of a pod", () => {
   test.each([
     ["the sum of its containers", { containers: [container("1"), container("500m")] }, 1500],
     ["those of the largest init container", { initContainers: [container("2")], containers: [container("1")] }, 2000],
@@ -31,7 +31,7 @@ describe("the requests of a pod", () => {
   })
 })
 
-describe("a pod lacks on a node", () => {
+describe("A pod lacks on a node", () => {
   const bound = (cpu: string, phase = "Running") => ({
     ...pod({ nodeName: "n", containers: [container(cpu)] }),
     status: { phase }

@@ -14,8 +14,8 @@ const pod = (name: string, spec: JsonObject = {}, metadata: JsonObject = {}): Js
 
 const pods = (running: Running.Running) => running.store.list("/pods").map(nameOf)
 
-describe("the garbage collector of pods", () => {
-  effect("deletes the pods of a node that is missing for 40 seconds", () =>
+describe("The garbage collector of pods", () => {
+  effect("deletes the pods of a node that has been missing for 40 seconds", () =>
     Effect.gen(function* () {
       const running = yield* Running.start()
       for (const name of ["gone", "there"]) {
@@ -33,7 +33,7 @@ describe("the garbage collector of pods", () => {
     })
   )
 
-  effect("keeps the pods of a node that comes back", () =>
+  effect("keeps the pods of a node that returns", () =>
     Effect.gen(function* () {
       const running = yield* Running.start()
       running.make(pod("a", { nodeName: "n" }))
@@ -45,7 +45,7 @@ describe("the garbage collector of pods", () => {
     })
   )
 
-  effect("marks a pod as failed that is deleted before it has a node", () =>
+  effect("marks a pod as failed that is deleted before it is scheduled", () =>
     Effect.gen(function* () {
       const running = yield* Running.start()
       running.make(pod("a", {}, { finalizers: ["test/held"] }))

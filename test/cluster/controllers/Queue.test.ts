@@ -9,13 +9,13 @@ const drain = (queue: Queue.Queue, now: number): ReadonlyArray<string> => {
   return keys
 }
 
-test("A key that is there is not added again", () => {
+test("A key in the queue is not added again", () => {
   const queue = Queue.make()
   for (const key of ["b", "a", "b"]) queue.add(item(key))
   expect(drain(queue, 0)).toEqual(["b", "a"])
 })
 
-test("Keys that wait come in the order of their times, and those of one time in that in which they were added", () => {
+test("Delayed keys are ordered by time, and then by insertion", () => {
   const queue = Queue.make()
   queue.add(item("late"), 20)
   queue.add(item("second"), 10)
@@ -27,7 +27,7 @@ test("Keys that wait come in the order of their times, and those of one time in 
   expect(queue.next()).toBe(20)
 })
 
-test("Of several times the earliest counts, and a change does not take it away", () => {
+test("A key keeps the earliest of several times, even after a change", () => {
   const queue = Queue.make()
   queue.add(item("a"), 20)
   queue.add(item("a"), 10)

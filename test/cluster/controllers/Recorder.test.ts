@@ -5,57 +5,57 @@ import * as Recorder from "./Recorder.ts"
 
 const about: JsonObject = { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "n", uid: "u" } }
 
-const said = (message: string): Record => ({ verb: "record", about, type: "Normal", reason: "Told", message })
+const recordOf = (message: string): Record => ({ verb: "record", about, type: "Normal", reason: "Told", message })
 
 const minute = 60_000
 
-describe("an Event of the controller manager", () => {
-  test("is made the first time, and counted the next", () => {
+describe("An Event of the controller manager", () => {
+  test("is created the first time, and then counted", () => {
     const recorder = Recorder.make()
-    const first = recorder.written(said("a"), "c", false, 0)
+    const first = recorder.written(recordOf("a"), "c", false, 0)
     expect(first).toMatchObject({ verb: "create", event: { count: 1, message: "a", source: { component: "c" } } })
-    expect(recorder.written(said("a"), "c", false, minute)).toMatchObject({
+    expect(recorder.written(recordOf("a"), "c", false, minute)).toMatchObject({
       verb: "patch",
       patch: { count: 2, lastTimestamp: "1970-01-01T00:01:00Z", message: "a" }
     })
   })
 
-  test("of which ten similar ones were told within ten minutes stands for those that follow", () => {
+  test("is combined with similar ones from the tenth within ten minutes on", () => {
     const recorder = Recorder.make()
-    const messages = Array.from({ length: 12 }, (_, index) => recorder.written(said(`${index}`), "c", false, 0)).map(
-      (written) => (written?.verb === "create" ? written.event.message : written?.patch.message)
-    )
+    const messages = Array.from({ length: 12 }, (_, index) =>
+      recorder.written(recordOf(`${index}`), "c", false, 0)
+    ).map((written) => (written?.verb === "create" ? written.event.message : written?.patch.message))
     expect(messages.slice(8)).toEqual([
       "8",
       ...["9", "10", "11"].map((one) => `(combined from similar events): ${one}`)
     ])
-    expect(recorder.written(said("12"), "c", false, 11 * minute)).toMatchObject({ event: { message: "12" } })
+    expect(recorder.written(recordOf("12"), "c", false, 11 * minute)).toMatchObject({ event: { message: "12" } })
   })
 
-  test("is left out when there are too many of one object, and comes again later", () => {
+  test("is dropped if an object has too many, and recorded again later", () => {
     const recorder = Recorder.make()
-    const written = () => recorder.written(said("a"), "c", false, 0)
+    const written = () => recorder.written(recordOf("a"), "c", false, 0)
     expect(Array.from({ length: 26 }, written).map((one) => one !== undefined)).toEqual([
       ...Array.from({ length: 25 }, () => true),
       false
     ])
-    expect(recorder.written(said("a"), "c", false, 5 * minute)).toMatchObject({ patch: { count: 27 } })
+    expect(recorder.written(recordOf("a"), "c", false, 5 * minute)).toMatchObject({ patch: { count: 27 } })
   })
 })
 
-test("An Event of the scheduler that is told again becomes a series", () => {
+test("A repeated Event of the scheduler becomes a series", () => {
   const recorder = Recorder.make()
-  expect(recorder.written(said("a"), "s", true, 0)).toMatchObject({
+  expect(recorder.written(recordOf("a"), "s", true, 0)).toMatchObject({
     event: { apiVersion: "events.k8s.io/v1", note: "a", eventTime: "1970-01-01T00:00:00.000000Z" }
   })
-  expect(recorder.written(said("a"), "s", true, 1)).toMatchObject({ patch: { series: { count: 2 } } })
-  expect(recorder.written(said("a"), "s", true, 2)).toBeUndefined()
+  expect(recorder.written(recordOf("a"), "s", true, 1)).toMatchObject({ patch: { series: { count: 2 } } })
+  expect(recorder.written(recordOf("a"), "s", true, 2)).toBeUndefined()
 })
 
-test("No two Events of one moment have the same name", () => {
+test("Events of one moment have different names", () => {
   const recorder = Recorder.make()
   const names = ["a", "b"].map((message) => {
-    const written = recorder.written(said(message), "c", false, 0)
+    const written = recorder.written(recordOf(message), "c", false, 0)
     return written?.verb === "create" ? written.event.metadata : undefined
   })
   expect(names).toEqual([

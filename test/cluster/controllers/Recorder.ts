@@ -66,7 +66,7 @@ export const silent: Recorder = { written: () => undefined, forget: () => {} }
 
 /** Makes a recorder. */
 export const make = (): Recorder => {
-  const said = new Memory<Said>()
+  const recorded = new Memory<Said>()
   const sorts = new Memory<{ readonly messages: Set<string>; readonly last: number }>()
   const spoken = new Memory<{ readonly tokens: number; readonly at: number }>()
   let number = 0
@@ -104,15 +104,15 @@ export const make = (): Recorder => {
     const { about, action, message, reason, type } = record
     const regarding = reference(about)
     const key = JSON.stringify([regarding, type, reason, action, message])
-    const before = said.get(key)
+    const before = recorded.get(key)
     // Only the start of a series is written. The real recorder updates its count every six minutes.
     if (before !== undefined && before.count > 1) return undefined
     if (before !== undefined) {
-      said.set(key, { ...before, count: 2 })
+      recorded.set(key, { ...before, count: 2 })
       return { ...before, verb: "patch", patch: { series: { count: 2, lastObservedTime: micros(now) } } }
     }
     const metadata = { name: named(about, now), namespace: namespaceFor(about) }
-    said.set(key, { ...metadata, count: 1 })
+    recorded.set(key, { ...metadata, count: 1 })
     return {
       verb: "create",
       event: {
@@ -138,11 +138,11 @@ export const make = (): Recorder => {
   ): Written | undefined => {
     const object = JSON.stringify([component, namespaceOf(about), nameOf(about), uidOf(about)])
     const { key, message } = aggregated(JSON.stringify([object, type, reason]), told, now)
-    const before = said.get(key)
+    const before = recorded.get(key)
     const time = timestamp(now)
     const name = before?.name ?? named(about, now)
     const namespace = namespaceFor(about)
-    const { count } = said.set(key, { name, namespace, count: (before?.count ?? 0) + 1 })
+    const { count } = recorded.set(key, { name, namespace, count: (before?.count ?? 0) + 1 })
     if (!isAllowed(object, now)) return undefined
     if (before !== undefined) {
       return { namespace, name, verb: "patch", patch: { count, lastTimestamp: time, message } }
@@ -171,7 +171,7 @@ export const make = (): Recorder => {
 
   return {
     forget: () => {
-      said.clear()
+      recorded.clear()
       sorts.clear()
       spoken.clear()
     },

@@ -40,9 +40,9 @@ const reconcile = (snapshot: Snapshot, key: string, now: number): Pass => {
   const claims = patches.filter(({ object }) => isActive(object))
   if (claims.length > 0) return { writes: claims }
   const active = pods.filter(isActive)
-  const tell = (failure: string | undefined) => told(set, pods, failure, now)
+  const writesWith = (failure: string | undefined) => statusWrites(set, pods, failure, now)
   return {
-    writes: [...(isDeleting(set) ? [] : managed(snapshot, set, active, now, tell)), ...tell(undefined)],
+    writes: [...(isDeleting(set) ? [] : managed(snapshot, set, active, now, writesWith)), ...writesWith(undefined)],
     again: untilNextAvailable(set, active, now)
   }
 }
@@ -53,7 +53,7 @@ const managed = (
   set: JsonObject,
   active: ReadonlyArray<JsonObject>,
   now: number,
-  tell: (failure: string) => ReadonlyArray<Write>
+  writesWith: (failure: string) => ReadonlyArray<Write>
 ): ReadonlyArray<Write> => {
   const missing = (number(at(set, "spec", "replicas")) ?? 0) - active.length
   if (missing > 0) {
@@ -63,7 +63,7 @@ const managed = (
       done: (pod: JsonObject) => [event(set, "Normal", "SuccessfulCreate", `Created pod: ${nameOf(pod)}`)],
       failed: ({ message }: { readonly message: string }) => [
         event(set, "Warning", "FailedCreate", `Error creating: ${message}`),
-        ...tell(message)
+        ...writesWith(message)
       ]
     }))
   }
@@ -75,7 +75,7 @@ const managed = (
     done: () => [event(set, "Normal", "SuccessfulDelete", `Deleted pod: ${nameOf(pod)}`)],
     failed: ({ message }: { readonly message: string }) => [
       event(set, "Warning", "FailedDelete", `Error deleting: ${message}`),
-      ...tell(`unable to delete pods: ${message}`)
+      ...writesWith(`unable to delete pods: ${message}`)
     ]
   }))
 }
@@ -113,7 +113,7 @@ const untilNextAvailable = (set: JsonObject, active: ReadonlyArray<JsonObject>, 
 }
 
 /** Writes the status if it has changed. `failure` is the error of the creation or deletion of pods. */
-const told = (
+const statusWrites = (
   set: JsonObject,
   pods: ReadonlyArray<JsonObject>,
   failure: string | undefined,

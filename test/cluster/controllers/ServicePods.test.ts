@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { portsOf } from "./ServicePods.ts"
 
-test("A Service reaches a port of its pod by number, or by the name and protocol of a container's port", () => {
+test("A Service selects a container port by number, or by name and protocol", () => {
   const ports = [
     { name: "metrics", containerPort: 9090 },
     { name: "web", containerPort: 5353, protocol: "UDP" },

@@ -42,7 +42,7 @@ export const create = (
     .filter(({ name }) => snapshot.get(Storages.claims, namespaceOf(set), name) === undefined)
     .map(({ name, template }) => {
       const { annotations, labels } = object(template.metadata)
-      const said = (error?: string): Write => ({
+      const event = (error?: string): Write => ({
         verb: "record",
         about: set,
         type: error === undefined ? "Normal" : "Warning",
@@ -65,8 +65,8 @@ export const create = (
           },
           spec: object(template.spec)
         }),
-        done: () => [said()],
-        failed: ({ message }: { readonly message: string }) => [said(message), ...orElse]
+        done: () => [event()],
+        failed: ({ message }: { readonly message: string }) => [event(message), ...orElse]
       }
     })
 

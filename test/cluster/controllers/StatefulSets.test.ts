@@ -29,8 +29,8 @@ const kubelet = (running: Running.Running) =>
     return running.idle
   })
 
-describe("a StatefulSet", () => {
-  effect("updates as many pods at once as maxUnavailable allows", () =>
+describe("A StatefulSet", () => {
+  effect("updates up to maxUnavailable pods at once", () =>
     Effect.gen(function* () {
       const running = yield* Running.start()
       const rollingUpdate = { maxUnavailable: 2 }
@@ -45,7 +45,7 @@ describe("a StatefulSet", () => {
     })
   )
 
-  effect("waits for a claim that goes with the pod before", () =>
+  effect("waits for the claim of the previous pod that is being deleted", () =>
     Effect.gen(function* () {
       const running = yield* Running.start()
       const claim = {

@@ -71,10 +71,10 @@ const usage = (snapshot: Snapshot, claim: JsonObject, now: number): ReadonlyArra
   const conditions = objects(at(claim, "status", "conditions"))
   const place = conditions.findIndex(({ type }) => type === "Unused")
   if (conditions[place]?.status === status) return []
-  const said = { type: "Unused", status, lastTransitionTime: timestamp(now), reason, message }
-  const next = place < 0 ? [...conditions, said] : conditions.with(place, said)
-  const told = { ...claim, status: { ...object(claim.status), conditions: next } }
-  return [{ verb: "update", subresource: "status", object: told }]
+  const unused = { type: "Unused", status, lastTransitionTime: timestamp(now), reason, message }
+  const next = place < 0 ? [...conditions, unused] : conditions.with(place, unused)
+  const updatedClaim = { ...claim, status: { ...object(claim.status), conditions: next } }
+  return [{ verb: "update", subresource: "status", object: updatedClaim }]
 }
 
 /** Returns the volume that is reserved for a claim, or the smallest free one that fits. */

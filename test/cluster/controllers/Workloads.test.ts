@@ -9,7 +9,7 @@ import { now, type Running, start } from "./Running.fixture.ts"
 interface Scene extends Running {
   readonly pods: () => ReadonlyArray<JsonObject>
   /** Writes a status to all pods, or to the selected ones. */
-  readonly tell: (status: JsonObject, which?: (pod: JsonObject) => boolean) => Effect.Effect<void>
+  readonly setPodStatus: (status: JsonObject, which?: (pod: JsonObject) => boolean) => Effect.Effect<void>
 }
 
 const scene = (name: string, body: (scene: Scene) => Effect.Effect<unknown>) =>
@@ -22,7 +22,7 @@ const scene = (name: string, body: (scene: Scene) => Effect.Effect<unknown>) =>
       return body({
         ...running,
         pods,
-        tell: (status, which = () => true) =>
+        setPodStatus: (status, which = () => true) =>
           Effect.suspend(() => {
             for (const pod of pods().filter(which)) running.merge("v1", "Pod", nameOf(pod), { status }, "status")
             return running.idle
@@ -68,12 +68,12 @@ const end = (running: Running, pod: JsonObject) =>
     return running.idle
   })
 
-describe("a Deployment", () => {
-  scene("that recreates its pods makes new ones when the last old one has ended", (running) =>
+describe("A Deployment", () => {
+  scene("with the strategy Recreate creates new pods after the last old pod has ended", (running) =>
     Effect.gen(function* () {
       running.make(deployment({ strategy: { type: "Recreate" } }))
       yield* running.idle
-      yield* running.tell(ready)
+      yield* running.setPodStatus(ready)
       running.merge("apps/v1", "Deployment", "d", { spec: { template: template("i:2") } })
       yield* running.idle
       const [one, other] = running.pods()
@@ -88,15 +88,15 @@ describe("a Deployment", () => {
     })
   )
 
-  scene("that has rolled out stays so, though its pods come and go later", (running) =>
+  scene("stays rolled out when its pods change later", (running) =>
     Effect.gen(function* () {
       running.make(deployment())
       yield* running.idle
-      yield* running.tell(ready)
-      yield* running.tell(unready)
+      yield* running.setPodStatus(ready)
+      yield* running.setPodStatus(unready)
       yield* TestClock.adjust("1 hour")
       const [first] = running.pods()
-      yield* running.tell(ready, (pod) => nameOf(pod) === nameOf(first ?? {}))
+      yield* running.setPodStatus(ready, (pod) => nameOf(pod) === nameOf(first ?? {}))
       expect(reasons(running.find("apps/v1", "Deployment", "d"))).toEqual({
         Available: "MinimumReplicasUnavailable",
         Progressing: "NewReplicaSetAvailable"
@@ -104,7 +104,7 @@ describe("a Deployment", () => {
     })
   )
 
-  scene("whose ReplicaSet's name is taken counts the collision, and takes another", (running) =>
+  scene("whose ReplicaSet's name is taken counts the collision, and uses another name", (running) =>
     Effect.gen(function* () {
       running.make(deployment())
       yield* running.idle
@@ -129,7 +129,7 @@ describe("a Deployment", () => {
   )
 })
 
-scene("A ReplicaSet adopts a pod that it selects instead of making one", (running) =>
+scene("A ReplicaSet adopts a matching pod instead of creating one", (running) =>
   Effect.gen(function* () {
     running.make({ ...template("i"), apiVersion: "v1", kind: "Pod", metadata: { name: "lone", labels: { app: "d" } } })
     running.make({
@@ -151,12 +151,12 @@ scene("A ReplicaSet adopts a pod that it selects instead of making one", (runnin
   })
 )
 
-describe("a Job", () => {
-  scene("has not failed before its last pod has ended", (running) =>
+describe("A Job", () => {
+  scene("fails only after its last pod has ended", (running) =>
     Effect.gen(function* () {
       running.make(job({ activeDeadlineSeconds: 60, podReplacementPolicy: "Failed" }))
       yield* running.idle
-      yield* running.tell(ready)
+      yield* running.setPodStatus(ready)
       yield* TestClock.adjust("1 minute")
       yield* running.idle
       const reasonsNow = () => Object.keys(reasons(running.find("batch/v1", "Job", "j")))
@@ -172,11 +172,11 @@ describe("a Job", () => {
     ["TerminatingOrFailed", 2, 1],
     ["Failed", 1, undefined]
   ] as const) {
-    scene(`of policy ${policy} has ${count} pods while one that was deleted ends`, (running) =>
+    scene(`with podReplacementPolicy ${policy} has ${count} pods while a deleted one terminates`, (running) =>
       Effect.gen(function* () {
         running.make(job({ podReplacementPolicy: policy }))
         yield* running.idle
-        yield* running.tell(ready)
+        yield* running.setPodStatus(ready)
         const [pod] = running.pods()
         running.remove("v1", "Pod", nameOf(pod ?? {}))
         yield* running.idle
@@ -195,17 +195,17 @@ describe("a Job", () => {
       const [pod = {}] = running.pods()
       const { finalizers, labels, ownerReferences } = object(pod.metadata)
       running.make({ ...pod, metadata: { name: "other", finalizers, labels, ownerReferences } })
-      yield* running.tell({ phase: "Succeeded" })
+      yield* running.setPodStatus({ phase: "Succeeded" })
       expect(at(running.find("batch/v1", "Job", "j"), "status", "succeeded")).toBe(2)
       expect(running.store.list("/events", "default").map(({ reason }) => reason)).toContain("TooManySucceededPods")
     })
   )
 
-  scene("is kept for as long as it says", (running) =>
+  scene("is kept for ttlSecondsAfterFinished", (running) =>
     Effect.gen(function* () {
       running.make(job({ ttlSecondsAfterFinished: 60 }))
       yield* running.idle
-      yield* running.tell({ phase: "Succeeded" })
+      yield* running.setPodStatus({ phase: "Succeeded" })
       const isThere = () => running.find("batch/v1", "Job", "j") !== undefined
       yield* TestClock.adjust("59 seconds")
       yield* running.idle
@@ -217,7 +217,7 @@ describe("a Job", () => {
   )
 })
 
-scene("A namespace that ends deletes its pods before all else", (running) =>
+scene("A terminating namespace deletes its pods first", (running) =>
   Effect.gen(function* () {
     running.make({ apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } })
     running.make({ ...template("i"), apiVersion: "v1", kind: "Pod", metadata: { name: "p" } }, "team")
@@ -244,8 +244,8 @@ scene("Endpoints, slices and budgets follow the pods", (running) =>
     running.make(deployment())
     yield* running.idle
     const [first] = running.pods()
-    yield* running.tell(ready)
-    yield* running.tell(unready, (pod) => nameOf(pod) === nameOf(first ?? {}))
+    yield* running.setPodStatus(ready)
+    yield* running.setPodStatus(unready, (pod) => nameOf(pod) === nameOf(first ?? {}))
     const [subset] = objects(running.find("v1", "Endpoints", "s")?.subsets)
     expect([list(subset?.addresses).length, list(subset?.notReadyAddresses).length]).toEqual([1, 1])
     const [slice] = running.store
@@ -254,12 +254,12 @@ scene("Endpoints, slices and budgets follow the pods", (running) =>
     expect(objects(slice?.endpoints).map((endpoint) => at(endpoint, "conditions", "ready"))).toEqual([false, true])
     const status = object(running.find("policy/v1", "PodDisruptionBudget", "b")?.status)
     expect(status).toMatchObject({ currentHealthy: 1, desiredHealthy: 1, disruptionsAllowed: 0, expectedPods: 2 })
-    yield* running.tell(ready)
+    yield* running.setPodStatus(ready)
     expect(running.find("policy/v1", "PodDisruptionBudget", "b")?.status).toMatchObject({ disruptionsAllowed: 1 })
   })
 )
 
-describe("a claim", () => {
+describe("A claim", () => {
   const claim = (spec: JsonObject = {}): JsonObject => ({
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
@@ -277,7 +277,7 @@ describe("a claim", () => {
     }
   }
 
-  scene("gets a volume of its own, which goes with it, when no pod uses it any more", (running) =>
+  scene("gets a volume of its own, which is deleted with the claim after its last pod", (running) =>
     Effect.gen(function* () {
       running.make(claim())
       running.make(user)
@@ -294,7 +294,7 @@ describe("a claim", () => {
     })
   )
 
-  scene("takes the smallest volume that fits, if there is one", (running) =>
+  scene("is bound to the smallest matching volume", (running) =>
     Effect.gen(function* () {
       for (const [name, storage] of [
         ["large", "5Gi"],
@@ -322,7 +322,7 @@ describe("a claim", () => {
     })
   )
 
-  scene("of a class that binds at the first use waits for a pod", (running) =>
+  scene("of a class with WaitForFirstConsumer waits for a pod", (running) =>
     Effect.gen(function* () {
       running.make({
         apiVersion: "storage.k8s.io/v1",

@@ -15,14 +15,14 @@ const folderWith = (...names: ReadonlyArray<string>) =>
   )
 
 describe("Assets", () => {
-  effect("takes a program from the folder KUBEBUILDER_ASSETS", () =>
+  effect("finds a program in the folder KUBEBUILDER_ASSETS", () =>
     Effect.gen(function* () {
       const folder = yield* folderWith("kube-apiserver")
       expect(yield* find("kube-apiserver", { KUBEBUILDER_ASSETS: folder })).toBe(`${folder}/kube-apiserver`)
     })
   )
 
-  effect("takes the program that its own variable names, before the folder", () =>
+  effect("prefers the variable of a program to the folder", () =>
     Effect.gen(function* () {
       const folder = yield* folderWith("kube-apiserver", "other")
       const settings = { KUBEBUILDER_ASSETS: folder, TEST_ASSET_KUBE_APISERVER: `${folder}/other` }
@@ -30,7 +30,7 @@ describe("Assets", () => {
     })
   )
 
-  effect("names the variable and the recipe, in one line, when nothing is set", () =>
+  effect("reports the variable and the recipe in one line if nothing is set", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(find("kube-apiserver", {}))
       expect(error.message).toBe(
@@ -40,14 +40,14 @@ describe("Assets", () => {
     })
   )
 
-  effect("says where it looked when a variable is set and there is no program", () =>
+  effect("reports the path of a variable without a program", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(find("etcd", { KUBEBUILDER_ASSETS: "/nowhere" }))
       expect(error.message).toStartWith("etcd is missing: no executable at /nowhere/etcd; set KUBEBUILDER_ASSETS=")
     })
   )
 
-  effect("does not fall back to the folder when a program's own variable is wrong", () =>
+  effect("does not fall back to the folder if the variable of a program is wrong", () =>
     Effect.gen(function* () {
       const folder = yield* folderWith("etcd")
       const error = yield* Effect.flip(
@@ -57,7 +57,7 @@ describe("Assets", () => {
     })
   )
 
-  effect("takes no file that cannot be executed", () =>
+  effect("rejects a file that is not executable", () =>
     Effect.gen(function* () {
       const folder = yield* Directory.make
       yield* Effect.promise(() => writeFile(join(folder, "etcd"), "", { mode: 0o600 }))

@@ -5,7 +5,7 @@ import { live } from "../Test.ts"
 import * as Certificates from "./Certificates.ts"
 
 describe("Certificates", () => {
-  live("a user's certificate is signed by the authority and carries name and groups as they are", () =>
+  live("of users are signed by the CA and contain the name and groups", () =>
     Effect.gen(function* () {
       const authority = yield* Certificates.authority
       const root = new X509Certificate(authority.certificate)
@@ -21,7 +21,7 @@ describe("Certificates", () => {
     })
   )
 
-  live("a server's certificate names its addresses and is for servers only", () =>
+  live("of servers contain their addresses and are for servers only", () =>
     Effect.gen(function* () {
       const authority = yield* Certificates.authority
       const pair = yield* authority.server({ dns: ["localhost"], ip: ["127.0.0.1"] })
@@ -34,7 +34,7 @@ describe("Certificates", () => {
     })
   )
 
-  live("the keys for service accounts belong together", () =>
+  live("include a matching pair of keys for service accounts", () =>
     Effect.gen(function* () {
       const keys = yield* Certificates.serviceAccountKeys
       const derived = createPublicKey(createPrivateKey(keys.private)).export({ type: "spki", format: "pem" })

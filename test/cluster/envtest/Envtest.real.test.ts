@@ -26,7 +26,7 @@ const eventually = <A, E, R>(effect: Effect.Effect<A, E, R>, holds: (value: A) =
 
 describe("Envtest", () => {
   live(
-    "gives a control plane that answers, and leaves no process and no file behind",
+    "starts a control plane that answers, and leaves no process and no file behind",
     () =>
       Effect.gen(function* () {
         const { pids, directory } = yield* Effect.scoped(
@@ -46,7 +46,7 @@ describe("Envtest", () => {
   )
 
   live(
-    "without its programs it is an error that says what to do, and nothing is skipped",
+    "fails without its programs with advice, instead of skipping tests",
     () =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(Envtest.start())
@@ -57,7 +57,7 @@ describe("Envtest", () => {
   )
 
   live(
-    "a flag that the API server does not know is said at once, in its own words",
+    "reports an unknown flag of the API server at once, with the message of the API server",
     () =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(Envtest.start({ apiServerFlags: ["--no-such-flag"] }))
@@ -67,7 +67,7 @@ describe("Envtest", () => {
     120_000
   )
 
-  Shared.real("a new user may do nothing until bound to a role, then just that", (cluster) =>
+  Shared.real("adds users without permissions until a role is bound to them", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace()
       const jane = yield* cluster.addUser({ name: "jane", groups: ["readers"] })
@@ -90,7 +90,7 @@ describe("Envtest", () => {
     })
   )
 
-  Shared.real("kubectl takes input, and its failures are results", (cluster) =>
+  Shared.real("runs kubectl with input, and returns its failures as results", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace()
       const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace }, data: { key: "value" } }
@@ -102,7 +102,7 @@ describe("Envtest", () => {
   )
 
   Shared.real(
-    "with controllers, scheduler and kwok, a Deployment of three is available and gone with its pods",
+    "runs a Deployment of three pods with controllers, scheduler and kwok, and removes it with its pods",
     (cluster) =>
       Effect.gen(function* () {
         const namespace = yield* cluster.namespace()
@@ -120,7 +120,7 @@ describe("Envtest", () => {
   )
 
   Shared.real(
-    "what a new kind's objects own is collected at once",
+    "collects the dependents of a new kind at once",
     (cluster) =>
       Effect.gen(function* () {
         const namespace = yield* cluster.namespace()
@@ -147,7 +147,7 @@ describe("Envtest", () => {
   )
 
   Shared.real(
-    "a namespace is gone with its Scope",
+    "removes a namespace with its scope",
     (cluster) =>
       Effect.gen(function* () {
         const name = yield* Effect.scoped(cluster.namespace("short"))
@@ -158,7 +158,7 @@ describe("Envtest", () => {
   )
 
   live(
-    "the API server can be killed, paused and started again, and keeps its address and its data",
+    "can kill, pause and restart the API server, which keeps its address and data",
     () =>
       Effect.gen(function* () {
         const cluster = yield* Envtest.start()
@@ -202,7 +202,7 @@ describe("Envtest", () => {
   )
 
   Shared.real(
-    "USE_EXISTING_CLUSTER takes the cluster of the current context, which makes users too, and keeps its programs",
+    "uses the cluster of the current context with USE_EXISTING_CLUSTER, also for users, and keeps its programs",
     (cluster) =>
       Effect.gen(function* () {
         const settings = ConfigProvider.fromMap(

@@ -4,7 +4,7 @@ import * as Kubeconfig from "./Kubeconfig.ts"
 const encoded = (text: string) => Buffer.from(text).toString("base64")
 
 describe("Kubeconfig", () => {
-  test("holds the certificates and names that it was made of, whatever characters they have", () => {
+  test("contains the given certificates and names, with any characters", () => {
     const yaml = Kubeconfig.render({
       server: "https://127.0.0.1:1",
       ca: "CA",
@@ -29,7 +29,7 @@ describe("Kubeconfig", () => {
     })
   })
 
-  test("leaves out what is not known", () => {
+  test("omits unknown fields", () => {
     const yaml = Kubeconfig.render({ server: "https://example", ca: undefined, user: "a", token: "t" })
     expect(Bun.YAML.parse(yaml)).toMatchObject({
       clusters: [{ cluster: { server: "https://example" } }],

@@ -7,7 +7,7 @@ import * as Directory from "./Directory.ts"
 import * as Log from "./Log.ts"
 
 describe("Log", () => {
-  live("gives the last lines, of a long file too", () =>
+  live("returns the last lines, also of a long file", () =>
     Effect.gen(function* () {
       const path = join(yield* Directory.make, "log")
       yield* Effect.promise(() => writeFile(path, Array.from({ length: 50_000 }, (_, i) => `line ${i}\n`).join("")))
@@ -15,7 +15,7 @@ describe("Log", () => {
     })
   )
 
-  live("leaves out what was there before", () =>
+  live("omits lines from before its start", () =>
     Effect.gen(function* () {
       const path = join(yield* Directory.make, "log")
       yield* Effect.promise(() => writeFile(path, "before\n"))
@@ -25,7 +25,7 @@ describe("Log", () => {
     })
   )
 
-  live("of no file, there is nothing", () =>
+  live("returns nothing for a missing file", () =>
     Effect.sync(() => {
       expect(Log.size("/nowhere/log")).toBe(0)
       expect(Log.tail("/nowhere/log", 5)).toBe("")

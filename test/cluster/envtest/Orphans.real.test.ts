@@ -7,10 +7,10 @@ import { live } from "../Test.ts"
 import * as Directory from "./Directory.ts"
 import { isAlive, until } from "./fixtures/pids.ts"
 
-describe("a test run that is ended early", () => {
+describe("A test run that is stopped early", () => {
   for (const signal of ["SIGKILL", "SIGTERM", "SIGINT"] as const) {
     live(
-      `leaves no etcd, no API server and no file behind, by ${signal}`,
+      `leaves no etcd, API server or file behind after ${signal}`,
       () =>
         Effect.gen(function* () {
           const holds = join(yield* Directory.make, "holds.json")

@@ -4,8 +4,8 @@ import { Effect, Random } from "effect"
 import { live } from "../Test.ts"
 import * as Port from "./Port.ts"
 
-describe("Port", () => {
-  live("a port that somebody listens on is not given out", () =>
+describe("A port", () => {
+  live("from Port.free is not in use", () =>
     Effect.gen(function* () {
       // The same seed draws the same ports. The test listens on the first port before the second draw.
       const draw = Port.free.pipe(Effect.withRandom(Random.make("seed")))

@@ -16,8 +16,8 @@ const shell = (script: string, options?: Partial<Process.Options>) =>
     return { name: "program", executable: "sh", args: ["-c", script], log, ready, ...options }
   })
 
-describe("Process", () => {
-  live("is ready when start returns, and gone with its Scope", () =>
+describe("A process", () => {
+  live("is ready after start, and has ended with its scope", () =>
     Effect.gen(function* () {
       const options = yield* shell("sleep 0.2; echo ready; exec sleep 300")
       const pid = yield* Effect.scoped(
@@ -32,7 +32,7 @@ describe("Process", () => {
     })
   )
 
-  live("one that ends before it is ready fails at once, with its last words", () =>
+  live("that ends before it is ready fails at once, with its last output", () =>
     Effect.gen(function* () {
       const options = yield* shell("echo no such flag >&2; exit 3", { startMillis: 60_000 })
       const error = yield* Effect.flip(Process.start(options))
@@ -40,7 +40,7 @@ describe("Process", () => {
     })
   )
 
-  live("one that is not ready in time fails, and is not left running", () =>
+  live("that is not ready in time fails, and is stopped", () =>
     Effect.gen(function* () {
       const options = yield* shell("echo $$; exec sleep 300", { startMillis: 2_000 })
       const error = yield* Effect.flip(Effect.scoped(Process.start(options)))
@@ -49,7 +49,7 @@ describe("Process", () => {
     })
   )
 
-  live("an executable that is not there is a failure to start", () =>
+  live("with a missing executable fails to start", () =>
     Effect.gen(function* () {
       const options = yield* shell("", { executable: "/nowhere/program" })
       const error = yield* Effect.flip(Process.start(options))
@@ -57,7 +57,7 @@ describe("Process", () => {
     })
   )
 
-  live("one that ignores SIGTERM is killed when its grace is over, and so are its children", () =>
+  live("that ignores SIGTERM is killed after its grace period, with its children", () =>
     Effect.gen(function* () {
       const options = yield* shell("trap '' TERM; sleep 300 & echo $! ready; while :; do sleep 1; done", {
         graceMillis: 200
@@ -85,7 +85,7 @@ describe("Process", () => {
     })
   )
 
-  live("does nothing while it is paused, and can be stopped then", () =>
+  live("does nothing while it is paused, and can then be stopped", () =>
     Effect.gen(function* () {
       const process = yield* Process.start(yield* shell("echo ready; while :; do echo tick; sleep 0.02; done"))
       const pid = process.pid() ?? 0
@@ -101,7 +101,7 @@ describe("Process", () => {
     })
   )
 
-  live("knows when it has ended by itself", () =>
+  live("reports that it has ended on its own", () =>
     Effect.gen(function* () {
       const process = yield* Process.start(yield* shell("echo ready; sleep 0.2"))
       yield* process.ended
@@ -109,7 +109,7 @@ describe("Process", () => {
     })
   )
 
-  live("run gives output and exit code, and passes the input on", () =>
+  live("run returns the output and exit code, and passes the input", () =>
     Effect.gen(function* () {
       const result = yield* Process.run("sh", ["-c", "cat; echo $GREETING >&2; exit 7"], {
         stdin: "input",
@@ -119,7 +119,7 @@ describe("Process", () => {
     })
   )
 
-  live("run ends the program when it is interrupted", () =>
+  live("run stops the program when it is interrupted", () =>
     Effect.gen(function* () {
       const file = join(yield* Directory.make, "pid")
       const fiber = yield* Effect.fork(Process.run("sh", ["-c", `echo $$ > ${file}; exec sleep 300`]))
@@ -130,7 +130,7 @@ describe("Process", () => {
   )
 
   live(
-    "when the process that started it is killed, the program, its children and its folder are gone within seconds",
+    "stops with its children and folder within seconds after its starter is killed",
     () =>
       Effect.gen(function* () {
         const holder = yield* Effect.acquireRelease(

@@ -14,12 +14,12 @@ describe("The end of a log", () => {
     expect(ContainerLog.tail("a\nb\nc\n", lines)).toBe(end)
   })
 
-  test("may be a line that is not finished", () => {
+  test("may be an unfinished line", () => {
     expect(ContainerLog.tail("a\nb", 1)).toBe("b")
   })
 })
 
-effect("A log is followed to its last word, and ends with the container", () =>
+effect("A log is followed to the end of the container", () =>
   Effect.gen(function* () {
     let log = "a\nb\n"
     let ended = false

@@ -116,7 +116,7 @@ describe("The conditions of a pod", () => {
     expect(condition(again, "Initialized")?.status).toBe("True")
   })
 
-  test("say which containers are not ready", () => {
+  test("name the containers that are not ready", () => {
     const status = of({ containers: [running, { ...fresh, name: "side" }] })
     expect(condition(status, "Ready")).toMatchObject({
       status: "False",
@@ -125,7 +125,7 @@ describe("The conditions of a pod", () => {
     })
   })
 
-  test("keep their time while they stay the same, and leave those of other writers out", () => {
+  test("keep their times while they do not change, and omit those of other writers", () => {
     const conditions = [
       { type: "Ready", status: "True", lastTransitionTime: before },
       { type: "Initialized", status: "False", lastTransitionTime: before },
@@ -137,7 +137,7 @@ describe("The conditions of a pod", () => {
     expect(condition(status, "example.com/gate")).toBeUndefined()
   })
 
-  test("of an evicted pod tell of the disruption", () => {
+  test("of an evicted pod contain DisruptionTarget", () => {
     const status = of({ failed: { reason: "Evicted", message: "memory", disruption: true } })
     expect(status).toMatchObject({ reason: "Evicted", message: "memory" })
     expect(condition(status, "DisruptionTarget")).toMatchObject({ status: "True", message: "memory" })

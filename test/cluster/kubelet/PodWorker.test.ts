@@ -36,7 +36,7 @@ const node: PodWorker.Node = {
   host: () => "127.0.0.1"
 }
 
-effect("A kubelet keeps the condition of another writer that it has not seen yet", () =>
+effect("A kubelet keeps a condition of another writer that it has not yet observed", () =>
   Effect.gen(function* () {
     const { client } = yield* EmbeddedCluster.make({ controllers: [], kubelet: false })
     const key = { namespace: "default", name: "web" }

@@ -138,9 +138,9 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
     const tell = (told: Events.Told) =>
       node.events ? Effect.suspend(() => Events.tell(node.name, pod, events++, told)) : Effect.void
 
-    const sayUnmounted = (message: string) => tell({ type: "Warning", reason: "FailedMount", message })
+    const recordUnmounted = (message: string) => tell({ type: "Warning", reason: "FailedMount", message })
 
-    const sayUnconfigured = (container: Environment.Container) => (message: string) =>
+    const recordUnconfigured = (container: Environment.Container) => (message: string) =>
       Effect.zipRight(
         see(container, { state: { waiting: { reason: "CreateContainerConfigError", message } } }),
         tell({ type: "Warning", reason: "Failed", message: `Error: ${message}`, container: container.name })
@@ -154,7 +154,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
         const start =
           program === undefined
             ? Container.pretend(planOf(container), Duration.millis(spent))
-            : yield* Patience.retry(Container.prepare(program, node, pod, container, ip), sayUnconfigured(container))
+            : yield* Patience.retry(Container.prepare(program, node, pod, container, ip), recordUnconfigured(container))
         const told = yield* Deferred.make<void>()
         // The start and its registration cannot be interrupted apart, so that `stop` knows every running container.
         return yield* Effect.uninterruptible(
@@ -308,7 +308,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
         }
       })
 
-    const sayUnpulled =
+    const recordUnpulled =
       ({ image }: ImagePull.Refusal) =>
       (reason: string, message: string) =>
         Effect.suspend(() => {
@@ -349,12 +349,12 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
     const life = Effect.gen(function* () {
       if (earlier === undefined) {
         yield* publish
-        if (isProgram) yield* Patience.retry(Volumes.prepare(node.places, pod), sayUnmounted)
+        if (isProgram) yield* Patience.retry(Volumes.prepare(node.places, pod), recordUnmounted)
         else yield* Effect.sleep(node.times.startUp)
         ip = node.address()
       }
       const image = ImagePull.refused(pod, node.unpullable)
-      if (image !== undefined) return yield* ImagePull.report(image, sayUnpulled(image), tell)
+      if (image !== undefined) return yield* ImagePull.report(image, recordUnpulled(image), tell)
       for (const container of initContainers) {
         const started = starts.get(container.name)
         if (started !== undefined) {

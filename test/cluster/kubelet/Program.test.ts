@@ -38,7 +38,7 @@ describe("A command", () => {
       ...invocation
     })
 
-  test("is the entrypoint, of this machine, with the arguments, or the container's own", () => {
+  test("is the entrypoint, on this machine, with the arguments or the command of the container", () => {
     expect(run({ args: ["a"] })).toMatchObject({ executable: "/data/server", args: ["--listen", "a"] })
     expect(run({ command: ["sh", "-c"], args: ["a"] })).toMatchObject({ executable: "sh", args: ["-c", "a"] })
   })

@@ -19,12 +19,12 @@ const compared = (real: Server, embedded: Server) =>
 const none = always(0, "the connection was closed")
 
 describe("A comparison", () => {
-  test("that breaks fails with its seed", async () => {
+  test("that fails reports its seed", async () => {
     const exit = await compared(always(201, ""), () => Effect.die("broken"))
     expect(Exit.isFailure(exit) && Cause.pretty(exit.cause)).toContain("seed 1")
   })
 
-  test("accepts a refusal where the real server does not answer, but no success", async () => {
+  test("accepts a rejection if the real server does not answer, but no success", async () => {
     const found = async (status: number) => {
       const exit = await compared(none, always(status, "no"))
       return Exit.isSuccess(exit) ? exit.value?.seed : exit

@@ -7,27 +7,29 @@ import { Effect } from "effect"
 import * as Virtual from "./Virtual.ts"
 
 describe("A clock", () => {
-  Virtual.test("that is set a year forward makes up one run, and the next comes by the schedule", (world) =>
-    Effect.gen(function* () {
-      yield* world.manage()
-      yield* Virtual.create("shop", { schedule: "*/10 * * * *" })
-      yield* Virtual.rests("shop")
-      yield* world.setClock("2027-11-20T00:02:00Z")
-      // A change of the clock does not affect timers. The manager notices the change when the next existing timer fires.
-      yield* world.until("2027-11-20T00:19:00Z")
-      expect(world.saving()).toHaveLength(2)
-      expect(yield* Virtual.status("shop")).toMatchObject({
-        phase: "Completed",
-        lastScheduleTime: "2027-11-20T00:10:00Z",
-        nextBackupTime: "2027-11-20T00:20:00Z"
+  Virtual.test(
+    "that is set a year forward causes one replacement run, and the next one follows the schedule",
+    (world) =>
+      Effect.gen(function* () {
+        yield* world.manage()
+        yield* Virtual.create("shop", { schedule: "*/10 * * * *" })
+        yield* Virtual.rests("shop")
+        yield* world.setClock("2027-11-20T00:02:00Z")
+        // A change of the clock does not affect timers. The manager notices the change when the next existing timer fires.
+        yield* world.until("2027-11-20T00:19:00Z")
+        expect(world.saving()).toHaveLength(2)
+        expect(yield* Virtual.status("shop")).toMatchObject({
+          phase: "Completed",
+          lastScheduleTime: "2027-11-20T00:10:00Z",
+          nextBackupTime: "2027-11-20T00:20:00Z"
+        })
+        expect(world.eventReasons("shop").filter((reason) => reason === "TooManyMissedTimes")).toHaveLength(1)
+        yield* world.until("2027-11-20T00:31:30Z")
+        expect(world.saving()).toHaveLength(4)
       })
-      expect(world.eventReasons("shop").filter((reason) => reason === "TooManyMissedTimes")).toHaveLength(1)
-      yield* world.until("2027-11-20T00:31:30Z")
-      expect(world.saving()).toHaveLength(4)
-    })
   )
 
-  Virtual.test("that is set back a year makes no storm, and does not put off the next run", (world) =>
+  Virtual.test("that is set back a year causes no burst of runs, and does not delay the next run", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       yield* Virtual.create("shop", { schedule: "*/10 * * * *" })
@@ -55,7 +57,7 @@ describe("A clock", () => {
     })
   )
 
-  Virtual.test("that had been wrong while a manager wrote lastScheduleTime puts off nothing", (world) =>
+  Virtual.test("that was wrong when a manager wrote lastScheduleTime delays nothing", (world) =>
     Effect.gen(function* () {
       const first = yield* world.manage()
       yield* Virtual.create("shop", { schedule: "0 2 * * *" })
@@ -80,7 +82,7 @@ describe("A clock", () => {
 })
 
 Virtual.test(
-  "On a day with one backup its manager writes just what there is to tell",
+  "On a day with one backup, the manager writes only changes",
   (world) =>
     Effect.gen(function* () {
       const { attempts, sent } = yield* world.manage()

@@ -14,7 +14,7 @@ const untilMaintained = Virtual.until(
   "1 hour"
 )
 
-Virtual.test("A Backup that has the annotation of an earlier one at its creation allows no deletion", (world) =>
+Virtual.test("A Backup that is created with the annotation of an earlier one allows no deletion", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     const annotations = { "backup.example.com/apply-retention": "an earlier one" }
@@ -51,7 +51,7 @@ Virtual.test(
     })
 )
 
-Virtual.test("A pause holds the deletion, though the spec was invalid when the run after it ended", (world) =>
+Virtual.test("A pause holds the deletion even if the spec was invalid at the end of the next run", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     yield* Virtual.create("shop", { retentionPolicy: "1h", schedule: "*/10 * * * *" })

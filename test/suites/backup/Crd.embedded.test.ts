@@ -20,17 +20,17 @@ const taken = ({ cluster, namespace }: Scene, kind: Crd.Kind, specs: ReadonlyArr
   )
 
 const refused = ({ cluster, namespace }: Scene, kind: Crd.Kind, specs: ReadonlyArray<Specs.Bad>) =>
-  Effect.forEach(specs, ({ field, says, spec }) =>
+  Effect.forEach(specs, ({ field, message, spec }) =>
     Effect.map(Crd.ask(cluster, namespace, kind, spec), (answer) => {
       expect([spec, answer]).toMatchObject([spec, { status: 422, fields: [field] }])
-      expect(answer.message).toContain(says)
+      expect(answer.message).toContain(message)
       // CEL reports this error if a rule has a bug.
       expect(answer.message).not.toContain("no such key")
     })
   )
 
-describe.concurrent("the kinds Backup and Restore", () => {
-  Backups.pretended("have definitions that are accepted, rules and all, with structural schemas", () =>
+describe.concurrent("The kinds Backup and Restore", () => {
+  Backups.pretended("have accepted CRDs with structural schemas", () =>
     Effect.gen(function* () {
       for (const plural of ["backups", "restores"]) {
         const { status } = yield* definition(plural)
@@ -41,7 +41,7 @@ describe.concurrent("the kinds Backup and Restore", () => {
     })
   )
 
-  Backups.pretended("have all that the tutorial's types have, field for field", () =>
+  Backups.pretended("have all fields of the tutorial's types", () =>
     Effect.gen(function* () {
       const { spec } = yield* definition("backups")
       expect(spec).toMatchObject({
@@ -84,16 +84,16 @@ describe.concurrent("the kinds Backup and Restore", () => {
     })
   )
 
-  Backups.pretended("take each Backup that can be meant", (scene) => taken(scene, "Backup", Specs.goodBackups))
-  Backups.pretended("refuse a Backup for the field that is wrong, and say what to write", (scene) =>
+  Backups.pretended("accept each valid Backup", (scene) => taken(scene, "Backup", Specs.goodBackups))
+  Backups.pretended("reject an invalid Backup with the field and the accepted values", (scene) =>
     refused(scene, "Backup", Specs.badBackups)
   )
-  Backups.pretended("take each Restore that can be meant", (scene) => taken(scene, "Restore", Specs.goodRestores))
-  Backups.pretended("refuse a Restore for the field that is wrong, and say what to write", (scene) =>
+  Backups.pretended("accept each valid Restore", (scene) => taken(scene, "Restore", Specs.goodRestores))
+  Backups.pretended("reject an invalid Restore with the field and the accepted values", (scene) =>
     refused(scene, "Restore", Specs.badRestores)
   )
 
-  Backups.pretended("store what is documented where a spec says nothing", (scene) =>
+  Backups.pretended("store the documented defaults", (scene) =>
     Effect.gen(function* () {
       const { cluster, namespace } = scene
       const store = (kind: Crd.Kind, spec: object) =>
@@ -127,7 +127,7 @@ describe.concurrent("the kinds Backup and Restore", () => {
     })
   )
 
-  Backups.pretended("keep what a Backup's snapshots hang on: source, destination and path", (scene) =>
+  Backups.pretended("have an immutable source, destination and path of a Backup", (scene) =>
     Effect.gen(function* () {
       const { cluster, namespace } = scene
       yield* Backups.create(scene, "plain")
@@ -159,7 +159,7 @@ describe.concurrent("the kinds Backup and Restore", () => {
     })
   )
 
-  Backups.pretended("keep a Restore as it is, but for its labels", (scene) =>
+  Backups.pretended("have an immutable spec of a Restore", (scene) =>
     Effect.gen(function* () {
       const { cluster, namespace } = scene
       yield* Backups.restoring(scene, "back", { asOf: "2026-11-20T09:00:00Z" })
@@ -183,7 +183,7 @@ describe.concurrent("the kinds Backup and Restore", () => {
     })
   )
 
-  Backups.pretended("keep status and spec apart", (scene) =>
+  Backups.pretended("have a status subresource", (scene) =>
     Effect.gen(function* () {
       const { cluster, namespace } = scene
       yield* Backups.create(scene, "shop")
@@ -203,24 +203,22 @@ describe.concurrent("the kinds Backup and Restore", () => {
     })
   )
 
-  Backups.pretended(
-    "have no field that nobody knows: strict is refused, others are warned and it is dropped",
-    (scene) =>
-      Effect.gen(function* () {
-        const { cluster, namespace } = scene
-        for (const [kind, spec, name] of [
-          ["Backup", { ...Specs.backup, retention: { keepDailies: 7 } }, "spec.retention.keepDailies"],
-          ["Restore", { ...Specs.restore, target: "fresh" }, "spec.target"]
-        ] as const) {
-          const strict = yield* Crd.ask(cluster, namespace, kind, spec)
-          expect(strict).toMatchObject({ status: 400 })
-          expect(strict.message).toContain(`strict decoding error: unknown field "${name}"`)
-          const body = { apiVersion: "backup.example.com/v1", kind, metadata: { name: "shop" }, spec }
-          const warned = yield* Crd.warnings(cluster, Crd.pathOf(namespace, kind), body)
-          expect(warned).toEqual({ status: 201, warnings: [`unknown field "${name}"`] })
-        }
-        expect((yield* Client.get(Backup, scene.key("shop"))).spec.retention).toEqual({})
-        expect((yield* Client.get(Restore, scene.key("shop"))).spec).not.toHaveProperty("target")
-      })
+  Backups.pretended("reject unknown fields with strict validation, and otherwise drop them with a warning", (scene) =>
+    Effect.gen(function* () {
+      const { cluster, namespace } = scene
+      for (const [kind, spec, name] of [
+        ["Backup", { ...Specs.backup, retention: { keepDailies: 7 } }, "spec.retention.keepDailies"],
+        ["Restore", { ...Specs.restore, target: "fresh" }, "spec.target"]
+      ] as const) {
+        const strict = yield* Crd.ask(cluster, namespace, kind, spec)
+        expect(strict).toMatchObject({ status: 400 })
+        expect(strict.message).toContain(`strict decoding error: unknown field "${name}"`)
+        const body = { apiVersion: "backup.example.com/v1", kind, metadata: { name: "shop" }, spec }
+        const warned = yield* Crd.warnings(cluster, Crd.pathOf(namespace, kind), body)
+        expect(warned).toEqual({ status: 201, warnings: [`unknown field "${name}"`] })
+      }
+      expect((yield* Client.get(Backup, scene.key("shop"))).spec.retention).toEqual({})
+      expect((yield* Client.get(Restore, scene.key("shop"))).spec).not.toHaveProperty("target")
+    })
   )
 })

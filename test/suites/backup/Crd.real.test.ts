@@ -14,8 +14,8 @@ const root = join(import.meta.dir, "../../..")
 
 const plurals = ["backups", "restores"]
 
-describe.concurrent("kubectl, of the kinds Backup and Restore,", () => {
-  Backups.real("takes the definitions that the program prints, and finds nothing to change the second time", (scene) =>
+describe.concurrent("kubectl, with the kinds Backup and Restore,", () => {
+  Backups.real("applies the printed CRDs, and a second apply changes nothing", (scene) =>
     Effect.gen(function* () {
       const printed = yield* Process.run(process.execPath, [join(root, "controllers/main.ts"), "crd"])
       expect(printed).toMatchObject({ exitCode: 0, stderr: "" })
@@ -33,7 +33,7 @@ describe.concurrent("kubectl, of the kinds Backup and Restore,", () => {
     })
   )
 
-  Backups.real("stores the tutorial's manifest field for field", ({ cluster }) =>
+  Backups.real("applies the tutorial's manifest, which is stored field by field", ({ cluster }) =>
     Effect.gen(function* () {
       const manifest = `
 apiVersion: backup.example.com/v1
@@ -60,7 +60,7 @@ spec:
     })
   )
 
-  Backups.real("says which field is wrong, and which is unknown", (scene) =>
+  Backups.real("reports an invalid field and an unknown field", (scene) =>
     Effect.gen(function* () {
       const refused = (spec: object) =>
         Effect.map(
@@ -81,7 +81,7 @@ spec:
     })
   )
 
-  Backups.real("explains what the fields are for", (scene) =>
+  Backups.real("explains the fields", (scene) =>
     Effect.gen(function* () {
       const explain = (path: string) =>
         // kubectl wraps long lines.

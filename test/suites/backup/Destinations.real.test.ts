@@ -36,7 +36,7 @@ const tutorial = Effect.promise(async () => {
   return manifest
 })
 
-Backups.real("The tutorial's Backup saves to S3, and a Restore brings every byte back", (scene) =>
+Backups.real("The tutorial's Backup saves to S3, and a Restore restores every byte", (scene) =>
   Effect.gen(function* () {
     const server = yield* S3Server.start
     const { RESTIC_REPOSITORY: _, RESTIC_CACERT: __, ...keys } = server.environment("", "")
@@ -170,70 +170,74 @@ for (const [target, isOther] of [
   ["its own namespace", false],
   ["another namespace", true]
 ] as const)
-  Backups.real(
-    `A Restore into ${target} brings back content, owner, mode, time, attributes, links and holes`,
-    (scene) => restoresEveryMode(scene, isOther)
+  Backups.real(`A Restore into ${target} preserves content, owner, mode, time, attributes, links and holes`, (scene) =>
+    restoresEveryMode(scene, isOther)
   )
 
-Backups.real("A server that lets nobody delete has the data, and the status says that nothing old goes", (scene) =>
-  Effect.gen(function* () {
-    const server = yield* RestServer.start({
-      appendOnly: true,
-      privateRepos: true,
-      users: { [scene.namespace]: "a pass word" }
-    })
-    const path = `${scene.namespace}/shop`
-    const { RESTIC_REST_PASSWORD, RESTIC_REST_USERNAME, ...opened } = server.environment(path)
-    const login = { RESTIC_REST_PASSWORD, RESTIC_REST_USERNAME }
-    yield* Scene.credentials(scene, "logins", login)
-    yield* Scene.credentials(scene, "kept-apart", { password: Prepared.password })
-    yield* Scene.credentials(scene, "rest-ca", { "ca.pem": server.ca })
-    const app = yield* Scene.claim(scene, "app", { files })
-    yield* scene.manage()
-    yield* Backups.create(scene, "shop", {
-      destination: `rest+https://${server.host}`,
-      retention: { keepLast: 1 },
-      repository: {
-        credentialsSecretRef: { name: "logins" },
-        passwordSecretRef: { name: "kept-apart", key: "password" },
-        caSecretRef: { name: "rest-ca", key: "ca.pem" }
+Backups.real(
+  "A server that forbids deletions stores the data, and the status reports that old snapshots stay",
+  (scene) =>
+    Effect.gen(function* () {
+      const server = yield* RestServer.start({
+        appendOnly: true,
+        privateRepos: true,
+        users: { [scene.namespace]: "a pass word" }
+      })
+      const path = `${scene.namespace}/shop`
+      const { RESTIC_REST_PASSWORD, RESTIC_REST_USERNAME, ...opened } = server.environment(path)
+      const login = { RESTIC_REST_PASSWORD, RESTIC_REST_USERNAME }
+      yield* Scene.credentials(scene, "logins", login)
+      yield* Scene.credentials(scene, "kept-apart", { password: Prepared.password })
+      yield* Scene.credentials(scene, "rest-ca", { "ca.pem": server.ca })
+      const app = yield* Scene.claim(scene, "app", { files })
+      yield* scene.manage()
+      yield* Backups.create(scene, "shop", {
+        destination: `rest+https://${server.host}`,
+        retention: { keepLast: 1 },
+        repository: {
+          credentialsSecretRef: { name: "logins" },
+          passwordSecretRef: { name: "kept-apart", key: "password" },
+          caSecretRef: { name: "rest-ca", key: "ca.pem" }
+        }
+      })
+      expect((yield* Backups.completed(scene, "shop")).status).toMatchObject({ message: "1 volume saved" })
+      expect((yield* Backups.maintained(scene, "shop")).status).toMatchObject({ snapshots: 1 })
+      const restic = {
+        ...opened,
+        ...login,
+        RESTIC_PASSWORD: Prepared.password,
+        RESTIC_CACHE_DIR: join(scene.directory, "cache")
       }
-    })
-    expect((yield* Backups.completed(scene, "shop")).status).toMatchObject({ message: "1 volume saved" })
-    expect((yield* Backups.maintained(scene, "shop")).status).toMatchObject({ snapshots: 1 })
-    const restic = {
-      ...opened,
-      ...login,
-      RESTIC_PASSWORD: Prepared.password,
-      RESTIC_CACHE_DIR: join(scene.directory, "cache")
-    }
-    // From now on, the repository opens quickly. Only a write to the server's disk can remove a key.
-    yield* QuickKey.write(join(server.folder, path), restic)
+      // From now on, the repository opens quickly. Only a write to the server's disk can remove a key.
+      yield* QuickKey.write(join(server.folder, path), restic)
 
-    yield* Effect.promise(() => Bun.write(join(app, "docs/a.txt"), "changed"))
-    yield* Backups.run(scene, "shop", "again")
-    const backup = yield* Backups.maintained(scene, "shop")
-    expect(backup.status).toMatchObject({
-      phase: "Completed",
-      consecutiveFailures: 0,
-      lastRun: { reason: "Succeeded", trigger: "manual", snapshots: [{ pvc: "app" }] },
-      maintenance: { last: { reason: "RetentionFailed" }, failures: 1 }
-    })
-    expect(backup.status?.maintenance?.last?.message).toMatch(
-      /^Old snapshots could not be deleted\. .*403.*append-only/
-    )
-    expect(Backups.condition(backup, "LastRunSucceeded")).toMatchObject({ status: "True", reason: "Succeeded" })
-    expect(Backups.condition(backup, "RetentionApplied")).toMatchObject({ status: "False", reason: "RetentionFailed" })
-    expect(yield* Restic.snapshots(restic)).toHaveLength(2)
-    yield* Backups.recorded(scene, "shop", {
-      type: "Warning",
-      reason: "MaintenanceFailed",
-      note: "could not be deleted"
-    })
+      yield* Effect.promise(() => Bun.write(join(app, "docs/a.txt"), "changed"))
+      yield* Backups.run(scene, "shop", "again")
+      const backup = yield* Backups.maintained(scene, "shop")
+      expect(backup.status).toMatchObject({
+        phase: "Completed",
+        consecutiveFailures: 0,
+        lastRun: { reason: "Succeeded", trigger: "manual", snapshots: [{ pvc: "app" }] },
+        maintenance: { last: { reason: "RetentionFailed" }, failures: 1 }
+      })
+      expect(backup.status?.maintenance?.last?.message).toMatch(
+        /^Old snapshots could not be deleted\. .*403.*append-only/
+      )
+      expect(Backups.condition(backup, "LastRunSucceeded")).toMatchObject({ status: "True", reason: "Succeeded" })
+      expect(Backups.condition(backup, "RetentionApplied")).toMatchObject({
+        status: "False",
+        reason: "RetentionFailed"
+      })
+      expect(yield* Restic.snapshots(restic)).toHaveLength(2)
+      yield* Backups.recorded(scene, "shop", {
+        type: "Warning",
+        reason: "MaintenanceFailed",
+        note: "could not be deleted"
+      })
 
-    const fresh = yield* Scene.claim(scene, "fresh")
-    yield* Backups.restoring(scene, "back")
-    expect((yield* Backups.restored(scene, "back")).status).toMatchObject({ phase: "Complete" })
-    expect(Prepared.files(fresh)).toEqual(Prepared.files(app))
-  }).pipe(quickly)
+      const fresh = yield* Scene.claim(scene, "fresh")
+      yield* Backups.restoring(scene, "back")
+      expect((yield* Backups.restored(scene, "back")).status).toMatchObject({ phase: "Complete" })
+      expect(Prepared.files(fresh)).toEqual(Prepared.files(app))
+    }).pipe(quickly)
 )

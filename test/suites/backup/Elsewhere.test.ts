@@ -63,7 +63,7 @@ Virtual.test("A Restore that cannot run creates no claim", (world) =>
   })
 )
 
-Virtual.test("The API server refuses the claim of a Restore, and the status says why", (world) =>
+Virtual.test("The API server rejects the claim of a Restore, and the status contains the reason", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     yield* Virtual.create("shop")
@@ -174,7 +174,7 @@ Virtual.test("The mover of a Restore is the same in another namespace, with any 
   })
 )
 
-Virtual.test("A refused Restore does not reveal whether a namespace or Backup exists", (world) =>
+Virtual.test("A rejected Restore does not reveal whether a namespace or Backup exists", (world) =>
   Effect.gen(function* () {
     yield* Client.create(Namespace, { metadata: { name: staging } })
     yield* world.manage()

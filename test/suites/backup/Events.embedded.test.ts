@@ -27,9 +27,9 @@ const jobs: Array<string> = []
 const spec = (scene: Scene.Scene, change: object) =>
   Client.patch(Backup, scene.key("shop"), Patch.merge({ spec: change }))
 
-describe("The Events of a Backup", () => {
+describe("The state of a Backup", () => {
   Pretended.test(
-    "in Events is each of its transitions, once, whoever leads",
+    "has one Event per transition, whichever manager leads",
     (scene) =>
       Effect.gen(function* () {
         yield* Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")])
@@ -109,53 +109,51 @@ describe("The Events of a Backup", () => {
     }
   )
 
-  Pretended.test(
-    "in its status leaves conditions of others and all else alone, and is written only if it is new",
-    (scene) =>
-      Effect.gen(function* () {
-        yield* Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")])
-        const manager = yield* scene.manage()
-        yield* Backups.create(scene, "shop", { schedule: "0 2 * * *" })
-        yield* Pretended.obstacle(scene, "shop", "CredentialsMissing")
-        const audited: Condition.Condition = {
-          type: "Audited",
-          status: "True",
-          reason: "Looked",
-          message: "by hand",
-          lastTransitionTime: "2026-01-01T00:00:00Z"
-        }
-        const { status: before } = yield* Backups.get(scene, "shop")
-        yield* Client.status.patch(
-          Backup,
-          scene.key("shop"),
-          Patch.merge({ status: { conditions: [...(before?.conditions ?? []), audited] } }),
-          { fieldManager: "auditor" }
-        )
-        const attempts = manager.attempts().length
-        const version = Effect.map(Backups.get(scene, "shop"), ({ metadata }) => metadata.resourceVersion)
-        const stays = yield* version
-        // The manager checks the Secret twice a second.
-        yield* Managed.eventually("looks again", Effect.sync(manager.attempts), ({ length }) => length > attempts + 3)
-        expect(yield* version).toBe(stays)
+  Pretended.test("does not change conditions of other managers, and is written only when it changes", (scene) =>
+    Effect.gen(function* () {
+      yield* Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")])
+      const manager = yield* scene.manage()
+      yield* Backups.create(scene, "shop", { schedule: "0 2 * * *" })
+      yield* Pretended.obstacle(scene, "shop", "CredentialsMissing")
+      const audited: Condition.Condition = {
+        type: "Audited",
+        status: "True",
+        reason: "Looked",
+        message: "by hand",
+        lastTransitionTime: "2026-01-01T00:00:00Z"
+      }
+      const { status: before } = yield* Backups.get(scene, "shop")
+      yield* Client.status.patch(
+        Backup,
+        scene.key("shop"),
+        Patch.merge({ status: { conditions: [...(before?.conditions ?? []), audited] } }),
+        { fieldManager: "auditor" }
+      )
+      const attempts = manager.attempts().length
+      const version = Effect.map(Backups.get(scene, "shop"), ({ metadata }) => metadata.resourceVersion)
+      const stays = yield* version
+      // The manager checks the Secret twice a second.
+      yield* Managed.eventually("looks again", Effect.sync(manager.attempts), ({ length }) => length > attempts + 3)
+      expect(yield* version).toBe(stays)
 
-        const seen = yield* Pretended.record(scene, Backup)
-        yield* Scene.credentials(scene, "shop-backup-credentials")
-        const { metadata, status } = yield* Backups.completed(scene, "shop")
-        expect(status?.conditions?.filter(({ type }) => type === "Audited")).toEqual([audited])
-        for (const state of seen()) expect(state.status?.conditions).toContainEqual(audited)
+      const seen = yield* Pretended.record(scene, Backup)
+      yield* Scene.credentials(scene, "shop-backup-credentials")
+      const { metadata, status } = yield* Backups.completed(scene, "shop")
+      expect(status?.conditions?.filter(({ type }) => type === "Audited")).toEqual([audited])
+      for (const state of seen()) expect(state.status?.conditions).toContainEqual(audited)
 
-        const written = (metadata.managedFields ?? []).filter(({ manager }) => manager !== "auditor")
-        const ofStatus = written.filter(({ subresource }) => subresource === "status")
-        expect(ofStatus).toHaveLength(1)
-        const own = written.filter(
-          ({ manager, subresource }) => manager === ofStatus[0]?.manager && subresource !== "status"
-        )
-        // Apart from the status, the manager owns only the finalizer.
-        expect(own).toHaveLength(1)
-        for (const { fieldsV1 } of own) {
-          expect(fieldsV1).toEqual({ "f:metadata": { "f:finalizers": expect.anything() } })
-        }
-        expect(metadata.generation).toBe(1)
-      })
+      const written = (metadata.managedFields ?? []).filter(({ manager }) => manager !== "auditor")
+      const ofStatus = written.filter(({ subresource }) => subresource === "status")
+      expect(ofStatus).toHaveLength(1)
+      const own = written.filter(
+        ({ manager, subresource }) => manager === ofStatus[0]?.manager && subresource !== "status"
+      )
+      // Apart from the status, the manager owns only the finalizer.
+      expect(own).toHaveLength(1)
+      for (const { fieldsV1 } of own) {
+        expect(fieldsV1).toEqual({ "f:metadata": { "f:finalizers": expect.anything() } })
+      }
+      expect(metadata.generation).toBe(1)
+    })
   )
 })

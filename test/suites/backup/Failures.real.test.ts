@@ -20,8 +20,8 @@ const quickly = Effect.provideService(Settings, Backups.quick)
 const set = (scene: Scene.Scene, secret: string, stringData: { readonly [key: string]: string }) =>
   Client.patch(Secret, scene.key(secret), Patch.merge({ stringData }))
 
-describe("A Backup fails, and says why", () => {
-  Backups.real("when nobody answers at its endpoint", (scene) =>
+describe("A Backup fails with a reason", () => {
+  Backups.real("when its endpoint does not answer", (scene) =>
     Effect.gen(function* () {
       yield* Scene.credentials(scene, "shop-backup-credentials", {
         RESTIC_PASSWORD: Prepared.password,
@@ -53,42 +53,47 @@ describe("A Backup fails, and says why", () => {
     }).pipe(Effect.provideService(Settings, { ...Backups.quick, preflightTimeout: Duration.seconds(2) }))
   )
 
-  Backups.real("when the password is wrong, in one try, or the repository is gone, and makes no other", (scene) =>
-    Effect.gen(function* () {
-      const { repository } = yield* Prepared.shop(scene)
-      yield* set(scene, "shop-backup-credentials", { RESTIC_PASSWORD: "some other" })
-      yield* scene.manage()
-      yield* Backups.create(scene, "shop", { backoffLimit: 6 })
-      const wrong = yield* Backups.ended(scene, "shop")
-      expect(wrong.status).toMatchObject({ phase: "Failed", lastRun: { reason: "WrongPassword" } })
-      expect(wrong.status?.message).toMatch(/^RESTIC_PASSWORD does not open the repository\. .*wrong password/)
-      expect(Backups.condition(wrong, "RepositoryHealthy")).toMatchObject({ status: "False", reason: "WrongPassword" })
-      expect(yield* Scene.podsOf(scene, wrong.status?.lastRun?.job ?? "")).toHaveLength(1)
-      expect(readdirSync(join(repository.repository, "keys"))).toHaveLength(1)
+  Backups.real(
+    "when the password is wrong, or the repository is gone, after one attempt and without a new repository",
+    (scene) =>
+      Effect.gen(function* () {
+        const { repository } = yield* Prepared.shop(scene)
+        yield* set(scene, "shop-backup-credentials", { RESTIC_PASSWORD: "some other" })
+        yield* scene.manage()
+        yield* Backups.create(scene, "shop", { backoffLimit: 6 })
+        const wrong = yield* Backups.ended(scene, "shop")
+        expect(wrong.status).toMatchObject({ phase: "Failed", lastRun: { reason: "WrongPassword" } })
+        expect(wrong.status?.message).toMatch(/^RESTIC_PASSWORD does not open the repository\. .*wrong password/)
+        expect(Backups.condition(wrong, "RepositoryHealthy")).toMatchObject({
+          status: "False",
+          reason: "WrongPassword"
+        })
+        expect(yield* Scene.podsOf(scene, wrong.status?.lastRun?.job ?? "")).toHaveLength(1)
+        expect(readdirSync(join(repository.repository, "keys"))).toHaveLength(1)
 
-      yield* set(scene, "shop-backup-credentials", { RESTIC_PASSWORD: Prepared.password })
-      expect((yield* Backups.run(scene, "shop", "T")).status).toMatchObject({
-        phase: "Completed",
-        consecutiveFailures: 0
-      })
+        yield* set(scene, "shop-backup-credentials", { RESTIC_PASSWORD: Prepared.password })
+        expect((yield* Backups.run(scene, "shop", "T")).status).toMatchObject({
+          phase: "Completed",
+          consecutiveFailures: 0
+        })
 
-      renameSync(repository.repository, `${repository.repository}-away`)
-      const missing = yield* Backups.run(scene, "shop", "U")
-      expect(missing.status).toMatchObject({ phase: "Failed", lastRun: { reason: "RepositoryMissing" } })
-      expect(missing.status?.message).toMatch(
-        /^The repository was not found at the destination\..*Restore the repository/
-      )
-      expect(yield* Scene.podsOf(scene, missing.status?.lastRun?.job ?? "")).toHaveLength(1)
-      expect(existsSync(repository.repository)).toBe(false)
+        renameSync(repository.repository, `${repository.repository}-away`)
+        const missing = yield* Backups.run(scene, "shop", "U")
+        expect(missing.status).toMatchObject({ phase: "Failed", lastRun: { reason: "RepositoryMissing" } })
+        expect(missing.status?.message).toMatch(
+          /^The repository was not found at the destination\..*Restore the repository/
+        )
+        expect(yield* Scene.podsOf(scene, missing.status?.lastRun?.job ?? "")).toHaveLength(1)
+        expect(existsSync(repository.repository)).toBe(false)
 
-      renameSync(`${repository.repository}-away`, repository.repository)
-      const back = yield* Backups.run(scene, "shop", "V")
-      expect(back.status?.phase).toBe("Completed")
-      expect(Backups.condition(back, "RepositoryHealthy")?.status).toBe("True")
-    }).pipe(quickly)
+        renameSync(`${repository.repository}-away`, repository.repository)
+        const back = yield* Backups.run(scene, "shop", "V")
+        expect(back.status?.phase).toBe("Completed")
+        expect(Backups.condition(back, "RepositoryHealthy")?.status).toBe("True")
+      }).pipe(quickly)
   )
 
-  Backups.real("when S3 does not know its key or its bucket is gone, and makes no other bucket", (scene) =>
+  Backups.real("when S3 rejects its key, or its bucket is gone, without a new bucket", (scene) =>
     Effect.gen(function* () {
       const server = yield* S3Server.start
       const { RESTIC_REPOSITORY: _, RESTIC_CACERT: __, ...keys } = server.environment("", "")
@@ -117,7 +122,7 @@ describe("A Backup fails, and says why", () => {
     }).pipe(quickly)
   )
 
-  Backups.real("when its destination is full, and makes room if that is due", (scene) =>
+  Backups.real("when its destination is full, and frees space if a prune is due", (scene) =>
     Effect.gen(function* () {
       const server = yield* RestServer.start({ maxSize: 6_000_000 })
       const { RESTIC_REST_PASSWORD, RESTIC_REST_USERNAME } = server.environment("")

@@ -40,7 +40,7 @@ const forge = (
     }
   })
 
-Virtual.test("A forged Job in another namespace does not keep a Backup from being deleted", (world) =>
+Virtual.test("A forged Job in another namespace does not prevent the removal of a Backup", (world) =>
   Effect.gen(function* () {
     yield* Client.create(Namespace, { metadata: { name: evil } })
     yield* world.manage()
@@ -53,7 +53,7 @@ Virtual.test("A forged Job in another namespace does not keep a Backup from bein
   })
 )
 
-Virtual.test("A forged clean-up in another namespace does not stand for the deletion of snapshots", (world) =>
+Virtual.test("A forged clean-up in another namespace does not count as the deletion of snapshots", (world) =>
   Effect.gen(function* () {
     yield* Client.create(Namespace, { metadata: { name: evil } })
     yield* world.manage()

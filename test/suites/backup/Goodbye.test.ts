@@ -28,7 +28,7 @@ const series = ({ metrics }: VirtualManager, name: string) =>
     .map(({ metric }) => metric.name)
 
 describe("A Backup that is deleted", () => {
-  Virtual.test("ends its mover and goes when that is gone, and leaves the snapshots", (world) =>
+  Virtual.test("stops its mover and is removed when the mover is gone, and the snapshots stay", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       world.movers((mover) => ({
@@ -47,7 +47,7 @@ describe("A Backup that is deleted", () => {
     })
   )
 
-  Virtual.test("keeps its snapshots for the grace period, and lets a user change what happens then", (world) =>
+  Virtual.test("keeps its snapshots for the grace period, and a user can change the policy during that time", (world) =>
     Effect.gen(function* () {
       const grace = { deletionPolicy: "Delete", deletionGracePeriod: "2d" } as const
       const first = yield* world.manage()
@@ -83,7 +83,7 @@ describe("A Backup that is deleted", () => {
     })
   )
 
-  Virtual.test("with deletionPolicy Delete has a last Job delete its snapshots, and says so", (world) =>
+  Virtual.test("with deletionPolicy Delete runs a last Job that deletes its snapshots, and reports that", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       yield* Virtual.create("shop", { deletionPolicy: "Delete" })
@@ -105,39 +105,41 @@ describe("A Backup that is deleted", () => {
     })
   )
 
-  Virtual.test("whose snapshots cannot be deleted says why and what helps, and goes by skip-cleanup", (world) =>
-    Effect.gen(function* () {
-      yield* world.manage()
-      world.movers((mover) =>
-        mover.operations.includes("delete")
-          ? PretendedMover.ends(42, { reason: "WrongPassword", message: "wrong password or no key found" })
-          : undefined
-      )
-      yield* Virtual.create("shop", { deletionPolicy: "Delete" })
-      yield* Virtual.rests("shop")
-      yield* remove("shop")
-      const stalled = yield* Virtual.until(
-        "shop",
-        "it is stalled",
-        (_, backup) => Virtual.condition(backup, "Stalled") !== undefined,
-        "5 minutes"
-      )
-      expect(Virtual.condition(stalled, "Stalled")).toMatchObject({
-        status: "True",
-        reason: "CleanupFailed",
-        message: expect.stringMatching(/wrong password.*backup\.example\.com\/skip-cleanup to "true"/)
+  Virtual.test(
+    "whose snapshots cannot be deleted reports the reason with advice, and is removed with skip-cleanup",
+    (world) =>
+      Effect.gen(function* () {
+        yield* world.manage()
+        world.movers((mover) =>
+          mover.operations.includes("delete")
+            ? PretendedMover.ends(42, { reason: "WrongPassword", message: "wrong password or no key found" })
+            : undefined
+        )
+        yield* Virtual.create("shop", { deletionPolicy: "Delete" })
+        yield* Virtual.rests("shop")
+        yield* remove("shop")
+        const stalled = yield* Virtual.until(
+          "shop",
+          "it is stalled",
+          (_, backup) => Virtual.condition(backup, "Stalled") !== undefined,
+          "5 minutes"
+        )
+        expect(Virtual.condition(stalled, "Stalled")).toMatchObject({
+          status: "True",
+          reason: "CleanupFailed",
+          message: expect.stringMatching(/wrong password.*backup\.example\.com\/skip-cleanup to "true"/)
+        })
+        yield* world.pass("30 minutes")
+        expect(yield* backups).toEqual(["shop"])
+        expect(world.notes("shop", "CleanupFailed")).toEqual([expect.stringContaining("skip-cleanup")])
+        yield* Virtual.annotate("shop", "skip-cleanup", "true")
+        yield* isGone("shop")
+        yield* world.pass("1 minute")
+        expect([yield* Virtual.jobs, yield* Virtual.pods]).toEqual([[], []])
       })
-      yield* world.pass("30 minutes")
-      expect(yield* backups).toEqual(["shop"])
-      expect(world.notes("shop", "CleanupFailed")).toEqual([expect.stringContaining("skip-cleanup")])
-      yield* Virtual.annotate("shop", "skip-cleanup", "true")
-      yield* isGone("shop")
-      yield* world.pass("1 minute")
-      expect([yield* Virtual.jobs, yield* Virtual.pods]).toEqual([[], []])
-    })
   )
 
-  Virtual.test("whose Secret is gone says what is missing, and deletes its snapshots when that is back", (world) =>
+  Virtual.test("without its Secret reports that, and deletes its snapshots when the Secret exists again", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       yield* Virtual.secret("other")
@@ -160,7 +162,7 @@ describe("A Backup that is deleted", () => {
     })
   )
 
-  Virtual.test("that never ran goes at once, whatever was missing for it, and whatever its schedule is", (world) =>
+  Virtual.test("that never ran is removed at once, whatever obstacle or schedule it had", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       yield* Virtual.create("other", { deletionPolicy: "Delete", repository: {}, schedule: "61 * * * *" })
@@ -175,7 +177,7 @@ describe("A Backup that is deleted", () => {
     })
   )
 
-  Virtual.test("is tried again after half an hour where a lock was left behind", (world) =>
+  Virtual.test("is retried after half an hour if a lock was left behind", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       world.movers((mover) =>
@@ -194,7 +196,7 @@ describe("A Backup that is deleted", () => {
     })
   )
 
-  Virtual.test("goes where its repository was never made, and stays where it is gone that was there", (world) =>
+  Virtual.test("is removed if its repository never existed, and stays if an existing repository is gone", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       world.movers((mover) =>
@@ -216,7 +218,7 @@ describe("A Backup that is deleted", () => {
     })
   )
 
-  Virtual.test("leaves no series in the metrics, and those of others stay", (world) =>
+  Virtual.test("leaves no series in the metrics, and does not affect other series", (world) =>
     Effect.gen(function* () {
       const manager = yield* world.manage()
       yield* Virtual.create("shop", { schedule: "@hourly" })
@@ -235,7 +237,7 @@ describe("A Backup that is deleted", () => {
   )
 
   for (const deletionPolicy of ["Retain", "Delete"] as const) {
-    Virtual.test(`with its namespace goes, in the middle of a run, with deletionPolicy ${deletionPolicy}`, (world) =>
+    Virtual.test(`with its namespace is removed during a run, with deletionPolicy ${deletionPolicy}`, (world) =>
       Effect.gen(function* () {
         yield* world.manage()
         world.movers((mover) => PretendedMover.succeeds(mover, "1 hour"))

@@ -69,7 +69,7 @@ const put = (scene: Scene.Scene, repository: Scene.Repository, tag: string) =>
   })
 
 Backups.real(
-  "A mover that is evicted is followed by another, which ends the run, and no try is used up",
+  "An evicted mover is replaced by another one, which completes the run without a retry of the Job",
   (scene) =>
     Effect.gen(function* () {
       yield* scene.manage()
@@ -92,7 +92,7 @@ Backups.real(
 )
 
 Backups.real(
-  "A Backup that is deleted while it runs goes when its mover has given back its lock; what was saved stays",
+  "A Backup that is deleted during a run is removed after its mover has released its lock, and the snapshots stay",
   (scene) =>
     Effect.gen(function* () {
       yield* scene.manage()
@@ -109,7 +109,7 @@ Backups.real(
 )
 
 Backups.real(
-  "A Backup with deletionPolicy Delete takes its snapshots with it, and nobody else's",
+  "A Backup with deletionPolicy Delete deletes its own snapshots, and no others",
   (scene) =>
     Effect.gen(function* () {
       yield* scene.manage()
@@ -130,7 +130,7 @@ Backups.real(
 
 for (const deletionPolicy of ["Retain", "Delete"] as const) {
   Backups.real(
-    `A namespace that is deleted in the middle of a run is not held up, with ${deletionPolicy}`,
+    `A namespace that is deleted during a run is removed without a delay, with ${deletionPolicy}`,
     (scene) =>
       Effect.gen(function* () {
         yield* scene.manage()
@@ -160,7 +160,7 @@ const manager = (scene: Scene.Scene, settings: Parameters<Scene.Scene["manage"]>
   })
 
 Backups.real(
-  "A run goes on while no manager is there, and the next one tells its end",
+  "A run continues without a manager, and the next manager records its result",
   (scene) =>
     Effect.gen(function* () {
       const first = yield* manager(scene)
@@ -192,31 +192,33 @@ Backups.real(
   held
 )
 
-Backups.real("A manager that ends between making a Job and saying so leaves one run, not two", (scene) =>
-  Effect.gen(function* () {
-    // A user who cannot write a status gets as far as the Job.
-    const user = yield* scene.cluster.addUser({ name: `half-${scene.namespace}` })
-    const half = yield* Effect.acquireRelease(
-      scene.cluster.kubectl(["apply", "-f", "-"], { stdin: JSON.stringify(halfOf(scene.namespace, user.user)) }),
-      () =>
-        Effect.ignore(
-          scene.cluster.kubectl(["delete", "-f", "-"], { stdin: JSON.stringify(halfOf(scene.namespace, user.user)) })
-        )
-    )
-    expect(half).toMatchObject({ exitCode: 0 })
-    const first = yield* manager(scene, { user })
-    yield* Prepared.shop(scene)
-    yield* Backups.create(scene, "shop")
-    const [job] = yield* Managed.eventually("there is a Job", Scene.jobs(scene), (jobs) => jobs.length > 0)
-    yield* first.stop
-    expect((yield* Backups.get(scene, "shop")).status?.active).toBeUndefined()
+Backups.real(
+  "A manager that stops after it created a Job and before it wrote the status causes only one run",
+  (scene) =>
+    Effect.gen(function* () {
+      // A user who cannot write a status gets as far as the Job.
+      const user = yield* scene.cluster.addUser({ name: `half-${scene.namespace}` })
+      const half = yield* Effect.acquireRelease(
+        scene.cluster.kubectl(["apply", "-f", "-"], { stdin: JSON.stringify(halfOf(scene.namespace, user.user)) }),
+        () =>
+          Effect.ignore(
+            scene.cluster.kubectl(["delete", "-f", "-"], { stdin: JSON.stringify(halfOf(scene.namespace, user.user)) })
+          )
+      )
+      expect(half).toMatchObject({ exitCode: 0 })
+      const first = yield* manager(scene, { user })
+      yield* Prepared.shop(scene)
+      yield* Backups.create(scene, "shop")
+      const [job] = yield* Managed.eventually("there is a Job", Scene.jobs(scene), (jobs) => jobs.length > 0)
+      yield* first.stop
+      expect((yield* Backups.get(scene, "shop")).status?.active).toBeUndefined()
 
-    yield* scene.manage()
-    const backup = yield* Backups.completed(scene, "shop")
-    expect(backup.status?.lastRun).toMatchObject({ job: job?.metadata.name, reason: "Succeeded", trigger: "start" })
-    expect(yield* Scene.jobs(scene)).toHaveLength(1)
-    expect(yield* Backups.events(scene, "shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
-  }).pipe(quickly)
+      yield* scene.manage()
+      const backup = yield* Backups.completed(scene, "shop")
+      expect(backup.status?.lastRun).toMatchObject({ job: job?.metadata.name, reason: "Succeeded", trigger: "start" })
+      expect(yield* Scene.jobs(scene)).toHaveLength(1)
+      expect(yield* Backups.events(scene, "shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
+    }).pipe(quickly)
 )
 
 /** The RBAC objects that allow a user everything except the status of a Backup. */

@@ -24,7 +24,7 @@ const kstatus = ({ metadata, status }: Backup): string => {
 
 describe("kubectl, of a Backup,", () => {
   Pretended.test(
-    "has a column for source, schedule, destination, phase and last backup, and the tutorial's own",
+    "has columns for source, schedule, destination, phase and last backup, and those of the tutorial",
     (scene) =>
       Effect.gen(function* () {
         yield* Pretended.shop(scene)
@@ -60,7 +60,7 @@ describe("kubectl, of a Backup,", () => {
       })
   )
 
-  Pretended.test("waits until it can run, and is not made to wait again by each run", (scene) =>
+  Pretended.test("waits until it can run, and does not wait again for each run", (scene) =>
     Effect.gen(function* () {
       yield* Pretended.shop(scene)
       yield* scene.manage()
@@ -91,7 +91,7 @@ describe("kubectl, of a Backup,", () => {
     })
   )
 
-  Pretended.test("reports InProgress while something is missing, and Failed while the spec is wrong", (scene) =>
+  Pretended.test("reports InProgress while something is missing, and Failed while the spec is invalid", (scene) =>
     Effect.gen(function* () {
       yield* Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")])
       yield* scene.manage()

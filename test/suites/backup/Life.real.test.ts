@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import * as Backups from "./Backups.ts"
 import * as Scene from "./Scene.ts"
 
-Backups.both("A Backup saves its claim when it is created, and says so", (scene) =>
+Backups.both("A Backup saves its claim when it is created, and reports that", (scene) =>
   Effect.gen(function* () {
     yield* Scene.credentials(scene, "shop-backup-credentials")
     yield* Scene.claim(scene, "app", { files: { "docs/a.txt": "first", "b.bin": new Uint8Array(100_000) } })

@@ -16,7 +16,7 @@ import * as Tree from "./Tree.ts"
 
 const quickly = Effect.provideService(Settings, Backups.quick)
 
-Backups.real("Two Backups of one repository that are created at once make it once, and both succeed", (scene) =>
+Backups.real("Two new Backups with the same repository create it once, and both succeed", (scene) =>
   Effect.gen(function* () {
     yield* Scene.credentials(scene, "shared")
     yield* Scene.claim(scene, "app", { files: { a: "first" } })
@@ -100,7 +100,7 @@ Backups.real("Two managers that share the Backups by labels create one repositor
 )
 
 Backups.real(
-  "A mover that is killed while it prunes leaves a lock, which fails the next run, and which an annotation removes",
+  "A mover that is killed during a prune leaves a lock, which fails the next run, and which an annotation removes",
   (scene) =>
     Effect.gen(function* () {
       const { app, repository } = yield* Prepared.shop(scene, { a: Tree.noise(400_000, "a"), b: "small" })

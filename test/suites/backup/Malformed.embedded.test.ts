@@ -68,8 +68,8 @@ const specs: ReadonlyArray<readonly [reason: string, spec: Backups.Spec]> = [
   ["InvalidRetention", { retentionPolicy: "9999999y" }]
 ]
 
-describe("A Backup that is wrong", () => {
-  Pretended.test("in its spec fails with the reason, once, and others run", (scene) =>
+describe("An invalid Backup", () => {
+  Pretended.test("with an invalid spec fails once with the reason, and others run", (scene) =>
     Effect.gen(function* () {
       yield* Pretended.shop(scene)
       const manager = yield* scene.manage()
@@ -91,7 +91,7 @@ describe("A Backup that is wrong", () => {
     })
   )
 
-  Pretended.test("in its status is put right by its next run, and others run", (scene) =>
+  Pretended.test("with an invalid status is corrected by its next run, and others run", (scene) =>
     Effect.gen(function* () {
       yield* Pretended.shop(scene)
       const names = statuses.map((_, index) => `odd-${index}`)
@@ -175,7 +175,7 @@ const older = () => {
 }
 
 describe("A Backup of the tutorial's controller", () => {
-  Pretended.test("has none of the new fields in the store, and is run", (scene) =>
+  Pretended.test("is stored without the new fields, and runs", (scene) =>
     Effect.gen(function* () {
       yield* Pretended.shop(scene)
       yield* Effect.addFinalizer(() => Effect.ignore(scene.cluster.install(Crd.of(Backup))))
@@ -197,7 +197,7 @@ describe("A Backup of the tutorial's controller", () => {
     })
   )
 
-  Pretended.test("is read as one that says nothing of them, whoever fills in defaults", () =>
+  Pretended.test("is decoded with the defaults of the new fields, without the API server", () =>
     Effect.gen(function* () {
       const metadata = {
         name: "shop",

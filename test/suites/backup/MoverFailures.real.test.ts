@@ -20,7 +20,7 @@ beforeAll(async () => {
   template = await Effect.gen(function* () {
     const mover = yield* Mover.make()
     const path = join(mover.folder, "repository")
-    yield* Restic.say(mover.env, "init")
+    yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(path, mover.env)
     return path
   }).pipe(Scope.extend(scope), Effect.runPromise)
@@ -40,8 +40,8 @@ const make = (env?: Restic.Environment) =>
 /** The controller's judgement of a mover's result. */
 const judged = ({ exitCode, message }: Mover.Ended) => Outcome.judge({ _tag: "Exited", exitCode, text: message }, {})
 
-describe("A destination that cannot be used", () => {
-  Test.live("for its password ends with 42, and nothing is made there, even the first time", () =>
+describe("A destination that is unusable", () => {
+  Test.live("because of its password ends with exit code 42, and no repository is created, even the first time", () =>
     Effect.gen(function* () {
       const { mover, repository } = yield* make()
       for (const INIT of [undefined, "1"]) {
@@ -61,7 +61,7 @@ describe("A destination that cannot be used", () => {
     })
   )
 
-  Test.live("since the repository is gone ends with 40, and none is made", () =>
+  Test.live("because its repository is gone ends with exit code 40, and no repository is created", () =>
     Effect.gen(function* () {
       const { mover } = yield* make()
       const gone = join(mover.folder, "gone")
@@ -74,7 +74,7 @@ describe("A destination that cannot be used", () => {
     })
   )
 
-  Test.live("since its files are somebody else's says who was refused and what to set", () =>
+  Test.live("because its files belong to another user ends with a message about the user and the fix", () =>
     Effect.gen(function* () {
       const { mover, repository } = yield* make()
       chmodSync(join(repository, "config"), 0o000)
@@ -87,10 +87,10 @@ describe("A destination that cannot be used", () => {
   )
 
   for (const [name, RESTIC_REPOSITORY, cause] of [
-    ["a server that is not there", "rest:https://joe:hidden@127.0.0.1:1/x/", "connect: connection refused"],
-    ["a host that nobody knows", "rest:https://nowhere.invalid/x/", "lookup nowhere.invalid"]
+    ["a server that is down", "rest:https://joe:hidden@127.0.0.1:1/x/", "connect: connection refused"],
+    ["an unknown host", "rest:https://nowhere.invalid/x/", "lookup nowhere.invalid"]
   ] as const) {
-    Test.live(`for ${name} ends with 43 when its time is over, with the cause`, () =>
+    Test.live(`because of ${name} ends with exit code 43 after the timeout, with the cause`, () =>
       Effect.gen(function* () {
         const { mover } = yield* make()
         const [time, ended] = yield* Effect.timed(
@@ -107,7 +107,7 @@ describe("A destination that cannot be used", () => {
     )
   }
 
-  Test.live("for its key, or for a bucket that is not there, ends with 43 and with the service's words", () =>
+  Test.live("because of its key or a missing bucket ends with exit code 43 and the message of the service", () =>
     Effect.gen(function* () {
       const server = yield* S3Server.start
       const { mover } = yield* make(server.environment("missing", "nightly"))
@@ -131,7 +131,7 @@ describe("A destination that cannot be used", () => {
     })
   )
 
-  Test.live("of a REST server, for its password or the depth of its path, ends with 43 and says what is wrong", () =>
+  Test.live("because of the password or the path depth of a REST server ends with exit code 43 and the cause", () =>
     Effect.gen(function* () {
       const server = yield* RestServer.start()
       const { mover } = yield* make(server.environment("nightly"))
@@ -159,7 +159,7 @@ describe("A destination that is full", () => {
     return { mover, stored }
   })
 
-  Test.live("fails as such, and loses nothing", () =>
+  Test.live("fails with that reason, and keeps its snapshots", () =>
     Effect.gen(function* () {
       const { mover } = yield* full
       const ended = yield* mover.run("preflight backup forget", { FORGET_ARGS: "--keep-last 1" })
@@ -174,7 +174,7 @@ describe("A destination that is full", () => {
     })
   )
 
-  Test.live("has room after maintenance, so that the next run succeeds", () =>
+  Test.live("has space after maintenance, so that the next run succeeds", () =>
     Effect.gen(function* () {
       const { mover } = yield* full
       expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 44 })
@@ -187,40 +187,42 @@ describe("A destination that is full", () => {
   )
 })
 
-Test.live("A server that forbids deletions has the backup, and the maintenance reports that it deleted nothing", () =>
-  Effect.gen(function* () {
-    const server = yield* RestServer.start({ appendOnly: true })
-    const { mover } = yield* make(server.environment("nightly"))
-    cpSync(template, join(server.folder, "nightly"), { recursive: true })
-    expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
-    expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
-    const ended = yield* mover.run("preflight check forget prune", { FORGET_ARGS: "--keep-last 1" })
-    expect(ended).toMatchObject({
-      exitCode: 47,
-      result: {
+Test.live(
+  "A server that forbids deletions stores the backup, and the maintenance reports that it deleted nothing",
+  () =>
+    Effect.gen(function* () {
+      const server = yield* RestServer.start({ appendOnly: true })
+      const { mover } = yield* make(server.environment("nightly"))
+      cpSync(template, join(server.folder, "nightly"), { recursive: true })
+      expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
+      expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
+      const ended = yield* mover.run("preflight check forget prune", { FORGET_ARGS: "--keep-last 1" })
+      expect(ended).toMatchObject({
+        exitCode: 47,
+        result: {
+          reason: "RetentionFailed",
+          operation: "forget",
+          removed: undefined,
+          pruned: false,
+          checked: true
+        }
+      })
+      expect(ended.result.message).toBe(
+        "failed to remove one or more snapshots; unexpected HTTP response (403): 403 Forbidden"
+      )
+      expect(judged(ended)).toMatchObject({
         reason: "RetentionFailed",
-        operation: "forget",
-        removed: undefined,
-        pruned: false,
-        checked: true
-      }
+        phase: "Failed",
+        warning: true,
+        retention: "failed"
+      })
+      expect(yield* mover.run("preflight delete")).toMatchObject({ exitCode: 47, result: { operation: "delete" } })
+      expect(yield* Restic.snapshots(mover.env)).toHaveLength(2)
+      expect(yield* Restic.locks(mover.env)).toEqual([])
     })
-    expect(ended.result.message).toBe(
-      "failed to remove one or more snapshots; unexpected HTTP response (403): 403 Forbidden"
-    )
-    expect(judged(ended)).toMatchObject({
-      reason: "RetentionFailed",
-      phase: "Failed",
-      warning: true,
-      retention: "failed"
-    })
-    expect(yield* mover.run("preflight delete")).toMatchObject({ exitCode: 47, result: { operation: "delete" } })
-    expect(yield* Restic.snapshots(mover.env)).toHaveLength(2)
-    expect(yield* Restic.locks(mover.env)).toEqual([])
-  })
 )
 
-describe("A repository that has lost files", () => {
+describe("A repository that lost files", () => {
   const damaged = Effect.gen(function* () {
     const { mover, repository } = yield* make()
     for (const content of ["one", "two"]) {
@@ -238,7 +240,7 @@ describe("A repository that has lost files", () => {
     ["preflight check forget prune", "check"],
     ["preflight prune", "prune"]
   ] as const) {
-    Test.live(`is damaged for ${operation}, and keeps all its snapshots`, () =>
+    Test.live(`is reported as damaged by ${operation}, and keeps all its snapshots`, () =>
       Effect.gen(function* () {
         const mover = yield* damaged
         const ended = yield* mover.run(operations, { FORGET_ARGS: "--keep-last 1", ALLOW_PARTIAL: "1" })
@@ -253,7 +255,7 @@ describe("A repository that has lost files", () => {
   }
 })
 
-Test.live("A repository whose creation was interrupted is named, and stays", () =>
+Test.live("A partially created repository is reported, and is not changed", () =>
   Effect.gen(function* () {
     const { mover, repository } = yield* make()
     rmSync(join(repository, "config"))
@@ -266,12 +268,12 @@ Test.live("A repository whose creation was interrupted is named, and stays", () 
   })
 )
 
-Test.live("Another repository in the place of the known one fails the run, and nothing is saved there", () =>
+Test.live("Another repository at the location of the known one fails the run, and nothing is saved there", () =>
   Effect.gen(function* () {
     const { mover, repository } = yield* make()
     const { result } = yield* mover.run("preflight backup")
     rmSync(repository, { recursive: true })
-    yield* Restic.say(mover.env, "init")
+    yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(repository, mover.env)
     const ended = yield* mover.run("preflight backup", { REPOSITORY_ID: result.repository })
     expect(ended).toMatchObject({ exitCode: 49, result: { reason: "RepositoryExchanged", operation: "preflight" } })
@@ -280,12 +282,12 @@ Test.live("Another repository in the place of the known one fails the run, and n
   })
 )
 
-Test.live("Another repository in the place of the known one fails a Restore, which writes nothing", () =>
+Test.live("Another repository at the location of the known one fails a Restore, which writes nothing", () =>
   Effect.gen(function* () {
     const { mover, repository } = yield* make()
     const { result } = yield* mover.run("preflight backup")
     rmSync(repository, { recursive: true })
-    yield* Restic.say(mover.env, "init")
+    yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(repository, mover.env)
     expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
     const target = mover.volume("back")
@@ -299,7 +301,7 @@ Test.live("Another repository in the place of the known one fails a Restore, whi
   })
 )
 
-describe("A file that cannot be read", () => {
+describe("An unreadable file", () => {
   // The root user can read every file.
   const user = "nobody"
   const unreadable = Effect.gen(function* () {
@@ -312,7 +314,7 @@ describe("A file that cannot be read", () => {
     return mover
   })
 
-  Test.live("makes a partial backup, and no old snapshot goes", () =>
+  Test.live("makes the backup partial, and no old snapshot is deleted", () =>
     Effect.gen(function* () {
       const mover = yield* unreadable
       const ended = yield* mover.run("preflight backup forget prune", { user, FORGET_ARGS: "--keep-last 1" })
@@ -330,7 +332,7 @@ describe("A file that cannot be read", () => {
     })
   )
 
-  Test.live("is a warning where that is allowed, and retention is applied", () =>
+  Test.live("is only a warning if spec.allowPartial is set, and the retention is applied", () =>
     Effect.gen(function* () {
       const mover = yield* unreadable
       const ended = yield* mover.run("preflight backup forget", {
@@ -343,7 +345,7 @@ describe("A file that cannot be read", () => {
     })
   )
 
-  Test.live("and is all there is, or is the volume itself, is no empty volume", () =>
+  Test.live("does not make its volume count as empty, even if it is the only file or the volume itself", () =>
     Effect.gen(function* () {
       const mover = yield* unreadable
       const diary = join(mover.volume("diaries"), "diary")
@@ -363,7 +365,7 @@ describe("A file that cannot be read", () => {
   )
 })
 
-describe("A restic that the kernel kills, because the memory of the container is used up, is out of memory", () => {
+describe("A restic that the kernel kills for its memory is reported as OutOfMemory", () => {
   for (const [when, script] of [
     ["while it opens the repository", "kill -9 $$"],
     ["while it saves", `case " $* " in *" backup "*) kill -9 $$ ;; *) echo '{"id": "5e"}' ;; esac`]

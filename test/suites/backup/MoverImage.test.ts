@@ -6,7 +6,7 @@ import * as Assets from "@homeostat/testkit/envtest/Assets"
 
 const root = join(import.meta.dirname, "../../..")
 
-test("The mover's image has the restic of the tests, the program, a user other than root, and no secret", () => {
+test("The image of the mover has the restic of the tests, the program, a user other than root, and no secret", () => {
   const dockerfile = readFileSync(join(root, "deploy/mover/Dockerfile"), "utf8")
   const version = /restic\/restic v(\S+)/.exec(readFileSync(join(Assets.folder, "restic/go.mod"), "utf8"))?.[1] ?? ""
   expect(dockerfile).toContain(`FROM restic/restic:${version} AS restic\n`)

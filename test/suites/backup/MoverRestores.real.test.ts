@@ -27,7 +27,7 @@ let template: Template
 beforeAll(async () => {
   template = await Effect.gen(function* () {
     const mover = yield* Mover.make()
-    yield* Restic.say(mover.env, "init")
+    yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(join(mover.folder, "repository"), mover.env)
     const files: Record<string, Template["files"][string]> = {}
     for (const volume of ["mixed", "own"]) {
@@ -78,7 +78,7 @@ const cases = [
 const isSelected = (paths: ReadonlyArray<string>, path: string): boolean =>
   paths.length === 0 || paths.some((each) => `/${path}` === each || `/${path}`.startsWith(`${each}/`))
 
-describe("A restore brings back content, owner, mode, time, attributes, links and holes", () => {
+describe("A restore preserves content, owner, mode, time, attributes, links and holes", () => {
   for (const { ownership, user, volume, who } of owners) {
     for (const { into, mode, paths } of cases) {
       Test.live(`by ${who} into ${into}, ${mode}, ${paths.length === 0 ? "all files" : "some paths"}`, () =>

@@ -19,7 +19,7 @@ beforeAll(async () => {
   template = await Effect.gen(function* () {
     const mover = yield* Mover.make()
     const path = join(mover.folder, "repository")
-    yield* Restic.say(mover.env, "init")
+    yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(path, mover.env)
     for (const seed of ["one", "two"]) {
       writeFileSync(join(mover.volume("data"), seed), Tree.noise(3_000_000, seed))
@@ -39,8 +39,8 @@ const make = Effect.gen(function* () {
   return { mover, repository, locks }
 })
 
-describe("A mover that is asked to end", () => {
-  Test.live("while it saves ends with 143 and leaves no lock", () =>
+describe("A mover that is terminated", () => {
+  Test.live("during a backup ends with exit code 143 and leaves no lock", () =>
     Effect.gen(function* () {
       const { locks, mover, repository } = yield* make
       writeFileSync(join(mover.volume("a"), "small"), "saved before")
@@ -71,7 +71,7 @@ describe("A mover that is asked to end", () => {
     })
   )
 
-  Test.live("waits for restic to let go of the repository", () =>
+  Test.live("waits until restic has released the repository", () =>
     Effect.gen(function* () {
       const mover = yield* Mover.make(
         {},
@@ -111,7 +111,7 @@ describe("A mover that is asked to end", () => {
 })
 
 Test.live(
-  "A mover that was killed while it pruned leaves a lock, which another pod reports and only unlock-all removes",
+  "A mover that was killed during a prune leaves a lock, which other movers report and only unlock-all removes",
   () =>
     Effect.gen(function* () {
       const { locks, mover } = yield* make

@@ -28,7 +28,7 @@ beforeAll(async () => {
     const mover = yield* Mover.make()
     const path = join(mover.folder, "repository")
     const ids: Record<string, string> = {}
-    yield* Restic.say(mover.env, "init")
+    yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(path, mover.env)
     const save = (of: string, host: string, tag: string, time: string) =>
       Effect.gen(function* () {
@@ -65,18 +65,20 @@ const short = (id: string | undefined): string => (id ?? "").slice(0, 8)
 const times = (snapshots: ReadonlyArray<Restic.Snapshot>, tag: string) =>
   snapshots.filter(({ tags }) => tags?.includes(tag)).map(({ time }) => time.slice(0, 19))
 
-Test.live("Of snapshots of 60, 40, 20 and 0 days, 30 days keep two, and all of other volumes and other Backups", () =>
-  Effect.gen(function* () {
-    const { mover } = yield* make
-    const ended = yield* mover.run("preflight forget prune", { FORGET_ARGS: "--keep-within 720h" })
-    expect(ended).toMatchObject({ exitCode: 0, result: { kept: 3, removed: 2, pruned: true } })
-    const left = yield* Restic.snapshots(mover.env)
-    expect(times(left, "shop/nightly")).toEqual([at(50), at(20), at(0)])
-    expect(times(left, "bank/vault")).toEqual([at(90)])
-  })
+Test.live(
+  "A retention of 30 days deletes only the older snapshots of the volume, and none of other volumes and other Backups",
+  () =>
+    Effect.gen(function* () {
+      const { mover } = yield* make
+      const ended = yield* mover.run("preflight forget prune", { FORGET_ARGS: "--keep-within 720h" })
+      expect(ended).toMatchObject({ exitCode: 0, result: { kept: 3, removed: 2, pruned: true } })
+      const left = yield* Restic.snapshots(mover.env)
+      expect(times(left, "shop/nightly")).toEqual([at(50), at(20), at(0)])
+      expect(times(left, "bank/vault")).toEqual([at(90)])
+    })
 )
 
-describe("Old snapshots are kept, and counted, ", () => {
+describe("The deletion of old snapshots is held, with its numbers,", () => {
   const kept = (name: string, run: Mover.Run, expected: object, left: number) =>
     Test.live(name, () =>
       Effect.gen(function* () {
@@ -88,8 +90,8 @@ describe("Old snapshots are kept, and counted, ", () => {
     )
   const last = { FORGET_ARGS: "--keep-last 1" }
   const within = { FORGET_ARGS: "--keep-within 720h" }
-  kept("if more than half would go", last, { held: "TooMany", kept: 2, removed: 3 }, 5)
-  kept("if the controller holds them", { ...within, HOLD: "Paused" }, { held: "Paused", kept: 3, removed: 2 }, 5)
+  kept("if it would delete more than half", last, { held: "TooMany", kept: 2, removed: 3 }, 5)
+  kept("if the controller holds it", { ...within, HOLD: "Paused" }, { held: "Paused", kept: 3, removed: 2 }, 5)
   kept(
     "if some are older than the Backup",
     { ...within, CREATED_AT: `${at(50)}Z` },
@@ -102,7 +104,7 @@ describe("Old snapshots are kept, and counted, ", () => {
 
 describe("A volume", () => {
   const data = { pvc: "data" }
-  Test.live("that the same run has saved is not saved again", () =>
+  Test.live("that the same run has already saved is not saved again", () =>
     Effect.gen(function* () {
       const { mover } = yield* make
       writeFileSync(join(mover.volume("data"), "file"), "content")
@@ -129,7 +131,7 @@ describe("A volume", () => {
   )
 })
 
-Test.live("A Backup that is deleted takes its own snapshots with it, and no others", () =>
+Test.live("A deleted Backup deletes its own snapshots, and no others", () =>
   Effect.gen(function* () {
     const { mover } = yield* make
     const ended = yield* mover.run("preflight delete")
@@ -140,45 +142,43 @@ Test.live("A Backup that is deleted takes its own snapshots with it, and no othe
   })
 )
 
-Test.live(
-  "What is excluded is so by pattern, from the volume's root where it begins with a slash, and by nothing else",
-  () =>
-    Effect.gen(function* () {
-      const { mover } = yield* make
-      const data = mover.volume("data")
-      mkdirSync(join(data, "sub/cache"), { recursive: true })
-      mkdirSync(join(data, "cache"))
-      mkdirSync(join(data, "sub/lost+found"))
-      for (const path of [
-        "a.tmp",
-        "sub/b.tmp",
-        "sub/keep.tmp",
-        "cache/c",
-        "sub/cache/d",
-        "#e#",
-        "$HOME",
-        "f",
-        "sub/lost+found/g"
-      ]) {
-        writeFileSync(join(data, path), "")
-      }
-      const EXCLUDES = "*.tmp\n!keep.tmp\n/cache\n#e#\n\n$HOME\n"
-      const ended = yield* mover.run("preflight backup", { EXCLUDES })
-      const id = ended.result.snapshots.find(({ pvc }) => pvc === "data")?.id ?? ""
-      const listed = (yield* Restic.say(mover.env, "ls", id)).split("\n").filter((line) => line.startsWith("/"))
-      expect(listed.sort()).toEqual([
-        "/f",
-        "/sub",
-        "/sub/cache",
-        "/sub/cache/d",
-        "/sub/keep.tmp",
-        "/sub/lost+found",
-        "/sub/lost+found/g"
-      ])
-    })
+Test.live("Exclusions are patterns, relative to the root of the volume if they start with a slash", () =>
+  Effect.gen(function* () {
+    const { mover } = yield* make
+    const data = mover.volume("data")
+    mkdirSync(join(data, "sub/cache"), { recursive: true })
+    mkdirSync(join(data, "cache"))
+    mkdirSync(join(data, "sub/lost+found"))
+    for (const path of [
+      "a.tmp",
+      "sub/b.tmp",
+      "sub/keep.tmp",
+      "cache/c",
+      "sub/cache/d",
+      "#e#",
+      "$HOME",
+      "f",
+      "sub/lost+found/g"
+    ]) {
+      writeFileSync(join(data, path), "")
+    }
+    const EXCLUDES = "*.tmp\n!keep.tmp\n/cache\n#e#\n\n$HOME\n"
+    const ended = yield* mover.run("preflight backup", { EXCLUDES })
+    const id = ended.result.snapshots.find(({ pvc }) => pvc === "data")?.id ?? ""
+    const listed = (yield* Restic.output(mover.env, "ls", id)).split("\n").filter((line) => line.startsWith("/"))
+    expect(listed.sort()).toEqual([
+      "/f",
+      "/sub",
+      "/sub/cache",
+      "/sub/cache/d",
+      "/sub/keep.tmp",
+      "/sub/lost+found",
+      "/sub/lost+found/g"
+    ])
+  })
 )
 
-Test.live("A volume that is mounted elsewhere than before is compared with its last snapshot all the same", () =>
+Test.live("A volume with another mount path is compared with its last snapshot", () =>
   Effect.gen(function* () {
     const { mover } = yield* make
     writeFileSync(join(mover.volume("data"), "file"), "the same")
@@ -193,7 +193,7 @@ Test.live("A volume that is mounted elsewhere than before is compared with its l
 )
 
 describe("A restore", () => {
-  Test.live("of the latest takes the newest by its time, and of a time the newest that is not later", () =>
+  Test.live("of the latest snapshot uses the newest one, and of a time the newest one up to it", () =>
     Effect.gen(function* () {
       const { mover, restore, target } = yield* make
       const latest = yield* restore()
@@ -215,7 +215,7 @@ describe("A restore", () => {
     })
   )
 
-  Test.live("of a time before the first snapshot, or that is no time, says so and writes nothing", () =>
+  Test.live("of a time before the first snapshot, or of an invalid time, reports that and writes nothing", () =>
     Effect.gen(function* () {
       const { restore, target } = yield* make
       expect(yield* restore({ AS_OF: "2026-01-01T00:00:00Z" })).toMatchObject({
@@ -230,7 +230,7 @@ describe("A restore", () => {
     })
   )
 
-  Test.live("by id needs eight digits of one that is this Backup's, of this volume", () =>
+  Test.live("by id needs eight digits of a snapshot of this Backup and volume", () =>
     Effect.gen(function* () {
       const { restore, target } = yield* make
       const wrong = [
@@ -279,7 +279,7 @@ describe("A restore", () => {
       })
   )
 
-  Test.live("goes on where a try of the same restore has ended, and nobody else's", () =>
+  Test.live("continues only an interrupted attempt of the same restore", () =>
     Effect.gen(function* () {
       const { restore, target } = yield* make
       // An interrupted attempt leaves these files.
@@ -294,7 +294,7 @@ describe("A restore", () => {
     })
   )
 
-  Test.live("of some paths brings those and nothing else, whatever characters they have", () =>
+  Test.live("of some paths restores only these, whatever characters they contain", () =>
     Effect.gen(function* () {
       const { mover, restore, target } = yield* make
       const ended = yield* restore({ RESTORE_PATHS: "file\n/sub folder/[a]*/\n" })

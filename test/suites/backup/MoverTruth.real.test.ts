@@ -17,7 +17,7 @@ beforeAll(async () => {
   template = await Effect.gen(function* () {
     const mover = yield* Mover.make()
     const path = join(mover.folder, "repository")
-    yield* Restic.say(mover.env, "init")
+    yield* Restic.output(mover.env, "init")
     yield* QuickKey.write(path, mover.env)
     Bun.spawnSync(["chmod", "-R", "a+rwX", path])
     return path
@@ -53,7 +53,7 @@ describe("A volume", () => {
     return { mover, data }
   })
 
-  Test.live("with folders and no files is empty, and no snapshot of it replaces the last good one", () =>
+  Test.live("with folders and without files is empty, and no snapshot of it replaces the last good one", () =>
     Effect.gen(function* () {
       const { mover } = yield* emptied
       for (const _ of [1, 2]) {
@@ -65,7 +65,7 @@ describe("A volume", () => {
     })
   )
 
-  Test.live("with folders and no files is saved if it may be empty, or if it never had more than links", () =>
+  Test.live("with folders and without files is saved if it may be empty, or if it only ever had links", () =>
     Effect.gen(function* () {
       const { mover } = yield* emptied
       expect(yield* mover.run("preflight backup", { ALLOW_EMPTY: "1" })).toMatchObject({ exitCode: 0 })
@@ -77,21 +77,23 @@ describe("A volume", () => {
     })
   )
 
-  Test.live("that lost its files fails the run beside a full one, and one that never had any only alone", () =>
-    Effect.gen(function* () {
-      const { mover } = yield* emptied
-      writeFileSync(join(mover.volume("full"), "file"), "x")
-      expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 50, result: { reason: "VolumeEmpty" } })
-      const other = yield* make()
-      other.volume("never")
-      expect(yield* other.run("preflight backup")).toMatchObject({ exitCode: 50 })
-      expect(yield* other.run("preflight backup", { IS_PART: "1" })).toMatchObject({ exitCode: 0 })
-      writeFileSync(join(other.volume("full"), "file"), "x")
-      expect(yield* other.run("preflight backup")).toMatchObject({ exitCode: 0 })
-    })
+  Test.live(
+    "that lost its files fails the run beside a full one, and one that never had files fails only on its own",
+    () =>
+      Effect.gen(function* () {
+        const { mover } = yield* emptied
+        writeFileSync(join(mover.volume("full"), "file"), "x")
+        expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 50, result: { reason: "VolumeEmpty" } })
+        const other = yield* make()
+        other.volume("never")
+        expect(yield* other.run("preflight backup")).toMatchObject({ exitCode: 50 })
+        expect(yield* other.run("preflight backup", { IS_PART: "1" })).toMatchObject({ exitCode: 0 })
+        writeFileSync(join(other.volume("full"), "file"), "x")
+        expect(yield* other.run("preflight backup")).toMatchObject({ exitCode: 0 })
+      })
   )
 
-  Test.live("whose only files are excluded has lost its files, as long as nobody accepts that", () =>
+  Test.live("whose only files are excluded counts as having lost its files, unless a user accepts that", () =>
     Effect.gen(function* () {
       const { data, mover } = yield* emptied
       writeFileSync(join(data, "pgdata/base/1/last.log"), "crashed")
@@ -122,28 +124,26 @@ describe("A volume", () => {
     })
   )
 
-  Test.live(
-    "whose files could not all be read is saved once, and the retry that finds it does not report a success",
-    () =>
-      Effect.gen(function* () {
-        const mover = yield* make()
-        writeFileSync(join(open(mover, "a"), "readable"), "a")
-        writeFileSync(join(open(mover, "a"), "closed"), "a", { mode: 0o600 })
-        writeFileSync(join(open(mover, "b"), "readable"), "b")
-        // The first attempt fails for the second volume.
-        chmodSync(mover.volume("b"), 0o700)
-        const run = { user: "nobody", RUN_TAG: "run:1" }
-        expect(yield* mover.run("preflight backup", run)).toMatchObject({ exitCode: 44 })
-        chmodSync(mover.volume("b"), 0o755)
-        const retry = yield* mover.run("preflight backup", run)
-        expect(retry).toMatchObject({ exitCode: 3, result: { reason: "PartiallyFailed" } })
-        expect(retry.result.message).toContain("volume a: 1 could not be read")
-        expect(yield* Restic.snapshots(mover.env)).toHaveLength(2)
-      })
+  Test.live("with unreadable files is saved once, and the retry that finds its snapshot reports no success", () =>
+    Effect.gen(function* () {
+      const mover = yield* make()
+      writeFileSync(join(open(mover, "a"), "readable"), "a")
+      writeFileSync(join(open(mover, "a"), "closed"), "a", { mode: 0o600 })
+      writeFileSync(join(open(mover, "b"), "readable"), "b")
+      // The first attempt fails for the second volume.
+      chmodSync(mover.volume("b"), 0o700)
+      const run = { user: "nobody", RUN_TAG: "run:1" }
+      expect(yield* mover.run("preflight backup", run)).toMatchObject({ exitCode: 44 })
+      chmodSync(mover.volume("b"), 0o755)
+      const retry = yield* mover.run("preflight backup", run)
+      expect(retry).toMatchObject({ exitCode: 3, result: { reason: "PartiallyFailed" } })
+      expect(retry.result.message).toContain("volume a: 1 could not be read")
+      expect(yield* Restic.snapshots(mover.env)).toHaveLength(2)
+    })
   )
 })
 
-Test.live("The names of files are no messages of restic about damage", () =>
+Test.live("File names are not mistaken for messages of restic about damage", () =>
   Effect.gen(function* () {
     const mover = yield* make()
     const data = open(mover, "data")
@@ -157,7 +157,7 @@ Test.live("The names of files are no messages of restic about damage", () =>
   })
 )
 
-Test.live("A password that is a word of the report hides no part of the report", () =>
+Test.live("A password that is a word of the report does not redact the report", () =>
   Effect.gen(function* () {
     const mover = yield* Mover.make({ RESTIC_PASSWORD: "snapshots" })
     writeFileSync(join(mover.volume("data"), "file"), "x")
@@ -184,7 +184,7 @@ describe("A restore", () => {
       return { mover, target, restore, ids }
     })
 
-  Test.live("of two into one empty volume at the same time does not mix the files of two snapshots", () =>
+  Test.live("into an empty volume does not mix its files with those of a concurrent restore", () =>
     Effect.gen(function* () {
       const { ids, restore, target } = yield* saved()
       const ended = yield* Effect.all(
@@ -225,13 +225,13 @@ describe("A restore", () => {
     })
   )
 
-  Test.live("in progress leaves its marker in no snapshot, and takes none from an old one", () =>
+  Test.live("does not save its marker in snapshots, and does not restore an old one", () =>
     Effect.gen(function* () {
       const { mover, restore, target } = yield* saved()
       const marker = join(mover.volume("data"), ".homeostat-restore")
       writeFileSync(marker, "an earlier restore")
       yield* mover.run("preflight backup")
-      expect(yield* Restic.say(mover.env, "ls", "latest")).not.toContain(".homeostat-restore")
+      expect(yield* Restic.output(mover.env, "ls", "latest")).not.toContain(".homeostat-restore")
       // The snapshot equals the snapshot of an older version.
       yield* Restic.inside(
         mover.volume("data"),
@@ -243,7 +243,7 @@ describe("A restore", () => {
         "shop/nightly",
         "."
       )
-      expect(yield* Restic.say(mover.env, "ls", "latest")).toContain(".homeostat-restore")
+      expect(yield* Restic.output(mover.env, "ls", "latest")).toContain(".homeostat-restore")
       writeFileSync(join(target, ".homeostat-restore"), "one")
       expect(yield* restore("one")).toMatchObject({ exitCode: 0 })
       expect(readdirSync(target)).toHaveLength(50)

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
 /** Runs the mover with a restic that prints these words. */
-const saying = (WORDS: string, options: Mover.Run = {}) =>
+const printing = (WORDS: string, options: Mover.Run = {}) =>
   mover.run("preflight backup forget prune", { WORDS, CODE: "1", FORGET_ARGS: "--keep-last 1", ...options })
 
 const fatal = (words: string): string => `Fatal: ${words}\\n`
@@ -29,25 +29,28 @@ const fatal = (words: string): string => `Fatal: ${words}\\n`
 const retry = (words: string): string => `Save(<data/12>) returned error, retrying after 1.5s: ${words}\\n`
 
 const cases: { readonly [name: string]: readonly [words: string, message: string] } = {
-  "restic's last word": [`${fatal("first")}${fatal("last")}`, "Fatal: last"],
-  "the error of a restic that says it as JSON": [
+  "the last error of restic": [`${fatal("first")}${fatal("last")}`, "Fatal: last"],
+  "the error that restic prints as JSON": [
     '{"message_type":"exit_error","code":1,"message":"Fatal: a \\\\"b\\\\" c\\\\nmain.init"}\\n',
     'Fatal: a "b" c'
   ],
-  "what it tried again for, where it was cut off": [
+  "the reason of its retries if it was cancelled": [
     `${retry("early")}${retry("dial tcp: refused")}${fatal("unable to save: context canceled")}`,
     "dial tcp: refused"
   ],
-  "both, where both say something": [`${retry("timeout")}${fatal("no more tries")}`, "Fatal: no more tries; timeout"],
-  "any last line, where there is nothing else": ["panic: this\\n\\ngoroutine 1\\n\\n", "goroutine 1"],
-  "that there is nothing": ["", "restic ended with code 1 and without a message"],
-  "no user of a URL": [fatal("Get https://joe:hidden@host/x"), "Fatal: Get https://<redacted>@host/x"],
-  "no secret that it was given": [
+  "the error and the reason of its retries": [
+    `${retry("timeout")}${fatal("no more tries")}`,
+    "Fatal: no more tries; timeout"
+  ],
+  "the last line without an error": ["panic: this\\n\\ngoroutine 1\\n\\n", "goroutine 1"],
+  "the exit code without any output": ["", "restic ended with code 1 and without a message"],
+  "no user and password of a URL": [fatal("Get https://joe:hidden@host/x"), "Fatal: Get https://<redacted>@host/x"],
+  "no secret of its settings": [
     fatal(`${Mover.password} and s3cr3t-key and ${Mover.password}`),
     "Fatal: <redacted> and <redacted> and <redacted>"
   ],
   "no control characters": [fatal('a\\001b\\tc\\033[1m \\302\\205 "d" \\\\\\\\e\\177'), 'Fatal: a b c [1m "d" \\\\e'],
-  "no bytes that are no characters": [
+  "no invalid UTF-8": [
     fatal("\\377 \\303\\244 \\303 \\342\\202 \\342\\202\\254 \\360\\237\\214\\261 \\355\\240\\200 \\300\\257"),
     "Fatal: � ä � � € 🌱 ��� ��"
   ]
@@ -57,7 +60,7 @@ describe("The message of a mover has", () => {
   for (const [name, [words, message]] of Object.entries(cases)) {
     Test.live(name, () =>
       Effect.gen(function* () {
-        const ended = yield* saying(words, {})
+        const ended = yield* printing(words, {})
         expect(ended.exitCode).toBe(44)
         // The mover's message, before the controller cleans it.
         expect(JSON.parse(ended.message)).toMatchObject({ reason: "ResticFailed", message, operation: "backup" })
@@ -73,14 +76,14 @@ describe("The message of a mover has", () => {
 
   Test.live("at most 900 bytes, and no split character", () =>
     Effect.gen(function* () {
-      const { message } = JSON.parse((yield* saying(fatal("🌱".repeat(1000)), {})).message)
+      const { message } = JSON.parse((yield* printing(fatal("🌱".repeat(1000)), {})).message)
       expect(message).toMatch(/^…🌱+$/u)
       expect(Buffer.byteLength(message)).toBeLessThanOrEqual(900)
       expect(Buffer.byteLength(message)).toBeGreaterThan(890)
     })
   )
 
-  Test.live("room for its volumes, of which it lists the first if there are many", () =>
+  Test.live("space for its volumes, of which it lists the first if there are many", () =>
     Effect.gen(function* () {
       const many = yield* Mover.make(
         {},
@@ -113,11 +116,11 @@ describe("The message of a mover has", () => {
   )
 })
 
-describe("A restic that ends in a way of its own has failed", () => {
+describe("A restic that ends unexpectedly fails the run:", () => {
   for (const code of [1, 2, 4, 100, 130, 255]) {
-    Test.live(`with ${code}`, () =>
+    Test.live(`with exit code ${code}`, () =>
       Effect.gen(function* () {
-        const ended = yield* saying(fatal("who knows"), { CODE: `${code}` })
+        const ended = yield* printing(fatal("who knows"), { CODE: `${code}` })
         expect(ended).toMatchObject({ exitCode: 44, result: { removed: undefined, pruned: false } })
         const { exitCode, message } = ended
         expect(Outcome.judge({ _tag: "Exited", exitCode, text: message })).toMatchObject({
@@ -128,9 +131,9 @@ describe("A restic that ends in a way of its own has failed", () => {
     )
   }
 
-  Test.live("with 0, but saying nothing of a snapshot", () =>
+  Test.live("with exit code 0, but without a snapshot", () =>
     Effect.gen(function* () {
-      expect(yield* saying("", { CODE: "0" })).toMatchObject({
+      expect(yield* printing("", { CODE: "0" })).toMatchObject({
         exitCode: 44,
         result: { message: "restic reported no snapshot of volume data" }
       })
@@ -138,12 +141,12 @@ describe("A restic that ends in a way of its own has failed", () => {
   )
 })
 
-describe("A mover that was not told what it needs to know touches nothing", () => {
+describe("A mover with a missing setting changes nothing:", () => {
   for (const [name, run, operations] of [
     ["a tag", { BACKUP_TAG: "" }, "preflight delete"],
     ["a host", { BACKUP_HOST: undefined }, "preflight backup"],
-    ["a tag that is one", { BACKUP_TAG: "a,b" }, "preflight delete"],
-    ["an operation that there is", {}, "forge"]
+    ["a valid tag", { BACKUP_TAG: "a,b" }, "preflight delete"],
+    ["a known operation", {}, "forge"]
   ] as const) {
     Test.live(`without ${name}`, () =>
       Effect.gen(function* () {
@@ -157,7 +160,7 @@ describe("A mover that was not told what it needs to know touches nothing", () =
 
   Test.live("without volumes", () =>
     Effect.gen(function* () {
-      const ended = yield* saying("", { DATA_DIR: mover.folder.concat("/bin") })
+      const ended = yield* printing("", { DATA_DIR: mover.folder.concat("/bin") })
       expect(ended).toMatchObject({ exitCode: 44, result: { operation: "backup" } })
       expect(ended.result.message).toStartWith("no volume found: ")
     })

@@ -34,7 +34,7 @@ describe("Ready turns False within seconds", () => {
     ["app", "SourceNotFound"],
     ["store", "VolumeNotBound"]
   ] as const) {
-    Virtual.test(`when the claim ${claim} is deleted, and True when it is back`, (world) =>
+    Virtual.test(`when the claim ${claim} is deleted, and True when it exists again`, (world) =>
       Effect.gen(function* () {
         yield* prepare(world)
         yield* Claims.remove(Virtual.namespace, claim)
@@ -102,7 +102,7 @@ describe("Ready turns False within seconds", () => {
 })
 
 Virtual.test(
-  "Ready turns False within an hour when a key of the Secret is removed, and True when it is back",
+  "Ready turns False within an hour when a key of the Secret is removed, and True when it exists again",
   (world) =>
     Effect.gen(function* () {
       yield* prepare(world)
@@ -116,7 +116,7 @@ Virtual.test(
     })
 )
 
-Virtual.test("A Backup that a manager finds at its start is checked too", (world) =>
+Virtual.test("A Backup that a manager finds at its start is checked, too", (world) =>
   Effect.gen(function* () {
     const before = yield* prepare(world)
     yield* before.stop
@@ -139,7 +139,7 @@ const looks = ({ sent }: VirtualManager.VirtualManager, since: number) => {
 }
 
 Virtual.test(
-  "200 Backups that rest cost one request for each and hour, spread over the hour, and none at a start",
+  "200 idle Backups cause one request each per hour, spread over the hour, and few at the start",
   (world) =>
     Effect.gen(function* () {
       const before = yield* world.manage()

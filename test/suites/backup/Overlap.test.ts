@@ -14,7 +14,7 @@ const runs = (world: Virtual.Virtual) =>
     })
   })
 
-Virtual.test("Forbid leaves out what is due meanwhile, and says so once for each", (world) =>
+Virtual.test("Forbid skips the times that pass during a run, with one Event each", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     world.movers((mover) => PretendedMover.succeeds(mover, "25 minutes"))
@@ -38,7 +38,7 @@ Virtual.test("Forbid leaves out what is due meanwhile, and says so once for each
   })
 )
 
-Virtual.test("Forbid lets a run wait for as long as startingDeadlineSeconds allows", (world) =>
+Virtual.test("Forbid lets a run wait for up to startingDeadlineSeconds", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     world.movers((mover) => PretendedMover.succeeds(mover, "14 minutes"))
@@ -57,7 +57,7 @@ Virtual.test("Forbid lets a run wait for as long as startingDeadlineSeconds allo
   })
 )
 
-Virtual.test("Replace ends the run before, and begins when its pod is gone", (world) =>
+Virtual.test("Replace stops the previous run, and starts the next one when its pod is gone", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     world.movers((mover) => ({
@@ -86,7 +86,7 @@ Virtual.test("Replace ends the run before, and begins when its pod is gone", (wo
   })
 )
 
-Virtual.test("A run that is asked for while one goes on begins when that has ended", (world) =>
+Virtual.test("A manual run that is requested during another run starts after it", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     world.movers((mover) => PretendedMover.succeeds(mover, "3 minutes"))

@@ -60,44 +60,46 @@ const secret = Virtual.secret("web", {
 const parts = (world: Virtual.Virtual) =>
   world.begun().map(({ claims, operations, pod }) => [pod.spec?.nodeName, claims.join(), operations.join(" ")])
 
-Virtual.test("They are saved one after the other, and old snapshots are deleted after the second part", (world) =>
-  Effect.gen(function* () {
-    yield* apart(world)
-    yield* secret
-    yield* world.manage()
-    const { metadata } = yield* Virtual.create("web", { ...saves, repository: {} })
-    const { status: during } = yield* Virtual.until(
-      "web",
-      "the second part runs",
-      ({ active }) => /-2$/.test(active?.job ?? ""),
-      "2 minutes"
-    )
-    const startTime = metadata.creationTimestamp
-    expect(during?.active).toMatchObject({ startTime, snapshots: [{ pvc: "left" }] })
-    yield* Virtual.rests("web")
-    yield* world.pass("1 minute")
-    expect(parts(world)).toEqual([
-      ["node", "left", "preflight backup"],
-      ["other", "right", "preflight backup"],
-      ["node", "", "preflight forget"]
-    ])
-    expect(yield* Virtual.status("web")).toMatchObject({
-      phase: "Completed",
-      message: "2 volumes saved",
-      lastRun: { startTime, snapshots: [{ pvc: "left" }, { pvc: "right" }] },
-      snapshots: 3
+Virtual.test(
+  "The parts of a run are saved one after the other, and old snapshots are deleted after the second part",
+  (world) =>
+    Effect.gen(function* () {
+      yield* apart(world)
+      yield* secret
+      yield* world.manage()
+      const { metadata } = yield* Virtual.create("web", { ...saves, repository: {} })
+      const { status: during } = yield* Virtual.until(
+        "web",
+        "the second part runs",
+        ({ active }) => /-2$/.test(active?.job ?? ""),
+        "2 minutes"
+      )
+      const startTime = metadata.creationTimestamp
+      expect(during?.active).toMatchObject({ startTime, snapshots: [{ pvc: "left" }] })
+      yield* Virtual.rests("web")
+      yield* world.pass("1 minute")
+      expect(parts(world)).toEqual([
+        ["node", "left", "preflight backup"],
+        ["other", "right", "preflight backup"],
+        ["node", "", "preflight forget"]
+      ])
+      expect(yield* Virtual.status("web")).toMatchObject({
+        phase: "Completed",
+        message: "2 volumes saved",
+        lastRun: { startTime, snapshots: [{ pvc: "left" }, { pvc: "right" }] },
+        snapshots: 3
+      })
+      expect(world.eventReasons("web")).toEqual([
+        "BackupScheduled",
+        "BackupStarted",
+        "BackupCompleted",
+        "SnapshotsPruned"
+      ])
     })
-    expect(world.eventReasons("web")).toEqual([
-      "BackupScheduled",
-      "BackupStarted",
-      "BackupCompleted",
-      "SnapshotsPruned"
-    ])
-  })
 )
 
 Virtual.test(
-  "Where the first part could not read some files, the second is saved, nothing is deleted, and the run is partial",
+  "If the first part could not read some files, the second part is saved, nothing is deleted, and the run is partial",
   (world) =>
     Effect.gen(function* () {
       yield* apart(world)
@@ -134,7 +136,7 @@ Virtual.test(
     })
 )
 
-Virtual.test("Where the first part fails, the run has failed and there is no second", (world) =>
+Virtual.test("If the first part fails, the run fails without a second part", (world) =>
   Effect.gen(function* () {
     yield* apart(world)
     yield* secret
@@ -148,7 +150,7 @@ Virtual.test("Where the first part fails, the run has failed and there is no sec
   })
 )
 
-Virtual.test("A manager that is killed between the two parts leaves the second to the next", (world) =>
+Virtual.test("A manager that is killed between two parts leaves the second one to the next manager", (world) =>
   Effect.gen(function* () {
     yield* apart(world)
     yield* secret
@@ -225,7 +227,7 @@ Virtual.test("A run continues on the node to which a drain moved its volume", (w
   })
 )
 
-Virtual.test("A manager that crashes after it moved a run continues the run, and ends the old Job", (world) =>
+Virtual.test("A manager that crashes after it moved a run continues the run, and stops the old Job", (world) =>
   Effect.gen(function* () {
     const first = yield* drained(world)
     first.cut(({ method, path }) => (method !== "GET" && path.endsWith("/status") ? "silent" : "pass"))

@@ -183,8 +183,8 @@ const sourceOf = (place: Place, source: string, destination = elsewhere) =>
 const targetOf = (place: Place, name: string, spec?: { readonly [field: string]: unknown }, destination = elsewhere) =>
   place.look(Prerequisites.target(restore(place, name, spec), backup(place, "web"), destination))
 
-describe.concurrent("a Backup finds", () => {
-  test("nothing, then a claim, then the same name twice", (place) =>
+describe.concurrent("Prerequisites.source finds", () => {
+  test("no claim, then a claim, then an ambiguous name", (place) =>
     Effect.gen(function* () {
       expect(summaryOf(yield* sourceOf(place, "web"))).toBe("SourceNotFound")
       yield* claim(place, "web", { phase: "Pending" })
@@ -201,7 +201,7 @@ describe.concurrent("a Backup finds", () => {
       expect(summaryOf(yield* sourceOf(place, "deployment/web"))).toBe("SourceNotFound")
     }))
 
-  test("the volumes of a Deployment, where its pod is, to be read as it writes them", (place) =>
+  test("the volumes of a Deployment, with the node, user and tolerations of its pod", (place) =>
     Effect.gen(function* () {
       yield* deployment(place, "web", "web-data")
       yield* claim(place, "web-data")
@@ -223,7 +223,7 @@ describe.concurrent("a Backup finds", () => {
       expect(summaryOf(yield* sourceOf(place, "web"))).toEqual([["anywhere", "web-data"]])
     }))
 
-  test("the volumes of a StatefulSet, and the claim of its destination", (place) =>
+  test("the volumes of a StatefulSet, and the destination claim", (place) =>
     Effect.gen(function* () {
       yield* statefulSet(place, "db")
       yield* claim(place, "data-db-0")
@@ -242,7 +242,7 @@ describe.concurrent("a Backup finds", () => {
       expect(summaryOf(yield* sourceOf(place, "db", to("pvc://data-db-1")))).toBe("VolumeInUse")
     }))
 
-  test("its repository, where that can be mounted, to be written as its runs did", (place) =>
+  test("the repository with the node and user of its claim", (place) =>
     Effect.gen(function* () {
       const repository = (destination: Destination.Destination) =>
         place.look(Prerequisites.repository(backup(place, "web"), destination))
@@ -259,7 +259,7 @@ describe.concurrent("a Backup finds", () => {
       expect(as).toEqual(Either.right({ runAsUser: 1000, runAsGroup: 2000, fsGroup: 3000 }))
     }))
 
-  test("its volume among many pods, which are read in small pages", (place) =>
+  test("the pod of its volume among many pods, which are listed in small pages", (place) =>
     Effect.gen(function* () {
       yield* claim(place, "web")
       const names = Array.from({ length: Pages.size + 10 }, (_, n) => `pod-${n}`)
@@ -278,8 +278,8 @@ describe.concurrent("a Backup finds", () => {
     }))
 })
 
-describe.concurrent("a Restore finds", () => {
-  test("its target, to be written as the files were read", (place) =>
+describe.concurrent("Prerequisites.target finds", () => {
+  test("the target, with the user who read the files", (place) =>
     Effect.gen(function* () {
       yield* deployment(place, "web", "web-data")
       yield* claim(place, "web-data")
@@ -290,7 +290,7 @@ describe.concurrent("a Restore finds", () => {
       expect(security).toEqual({ runAsUser: 1000, runAsGroup: 2000, fsGroup: 3000 })
     }))
 
-  test("its target though the source is gone, with a group for a new volume", (place) =>
+  test("the target without the source, with a group for a new volume", (place) =>
     Effect.gen(function* () {
       yield* claim(place, "new", { phase: "Pending" })
       yield* claim(place, "old")
@@ -308,7 +308,7 @@ describe.concurrent("a Restore finds", () => {
       })
     }))
 
-  test("a target in use only if it may write over what is there, and then where its pod is", (place) =>
+  test("a target in use only with overwrite, and then on the node of its pod", (place) =>
     Effect.gen(function* () {
       yield* claim(place, "busy")
       yield* pod(place, "app", "busy", "node-b")
@@ -317,7 +317,7 @@ describe.concurrent("a Restore finds", () => {
     }))
 })
 
-describe.concurrent("the credentials", () => {
+describe.concurrent("The credentials", () => {
   const repository = {
     caSecretRef: { name: "tls" },
     passwordSecretRef: { name: "vault", key: "pass" },
@@ -326,7 +326,7 @@ describe.concurrent("the credentials", () => {
   const credentials = (place: Place, spec = {}) =>
     place.look(Prerequisites.credentials(backup(place, "web", spec), to("s3://bucket")))
 
-  test("are missing until each key has a value, and none of them is seen", (place) =>
+  test("are missing until each key has a value, and contain no values", (place) =>
     Effect.gen(function* () {
       const values = ["hunter2-hunter2", "AKIAFOOBARFOOBAR", "wJalrXUtnFEMI"] as const
       const [password, id, key] = values
@@ -361,7 +361,7 @@ describe.concurrent("the credentials", () => {
       }
     }))
 
-  test("are read by name, each Secret once, and nothing else is", (place) =>
+  test("are read by name, each Secret once, and no other", (place) =>
     Effect.gen(function* () {
       yield* secret(place, "vault", { pass: "hunter2-hunter2" })
       yield* secret(place, "tls", { "ca.crt": "PEM" })
@@ -378,7 +378,7 @@ describe.concurrent("the credentials", () => {
       ])
     }))
 
-  test("that may not be read are no credentials that are missing: the request fails", (place) =>
+  test("that are forbidden fail the request, and are not reported as missing", (place) =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(credentials(place, { repository: { credentialsSecretRef: { name: locked } } }))
       expect(error._tag).toBe("Forbidden")

@@ -51,7 +51,7 @@ const pinned = (node: string) => ({
 })
 
 describe("A Backup", () => {
-  Pretended.test("whose Job the API server refuses says so, and runs when that is mended", (scene) =>
+  Pretended.test("whose Job the API server rejects reports that, and runs when that is fixed", (scene) =>
     Effect.gen(function* () {
       yield* Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")])
       yield* Scene.credentials(scene, "shop-backup-credentials")
@@ -67,45 +67,51 @@ describe("A Backup", () => {
     })
   )
 
-  Pretended.test("without its Secret is pending, names the keys, and makes no Job until they are all there", (scene) =>
-    Effect.gen(function* () {
-      yield* Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")])
-      const manager = yield* scene.manage()
-      yield* Backups.create(scene, "shop")
-      const secret = "shop-backup-credentials"
-      const missing = yield* Pretended.obstacle(scene, "shop", "CredentialsMissing")
-      expect(missing).toBe(`Secret not found: ${secret} (create it with RESTIC_PASSWORD)`)
-      expect((yield* Backups.get(scene, "shop")).status).toMatchObject({ phase: "Pending", message: missing })
-      yield* noJobs(scene)
+  Pretended.test(
+    "without its Secret is pending, reports the keys, and creates no Job until all of them exist",
+    (scene) =>
+      Effect.gen(function* () {
+        yield* Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")])
+        const manager = yield* scene.manage()
+        yield* Backups.create(scene, "shop")
+        const secret = "shop-backup-credentials"
+        const missing = yield* Pretended.obstacle(scene, "shop", "CredentialsMissing")
+        expect(missing).toBe(`Secret not found: ${secret} (create it with RESTIC_PASSWORD)`)
+        expect((yield* Backups.get(scene, "shop")).status).toMatchObject({ phase: "Pending", message: missing })
+        yield* noJobs(scene)
 
-      yield* Scene.credentials(scene, secret, { AWS_ACCESS_KEY_ID: "key" })
-      yield* Pretended.obstacle(
-        scene,
-        "shop",
-        "CredentialsMissing",
-        `keys missing or empty in Secret ${secret}: RESTIC_PASSWORD (add`
-      )
-      yield* Pretended.keys(scene, secret, { RESTIC_PASSWORD: "" })
-      const attempts = manager.attempts().length
-      yield* Managed.eventually("looks", Effect.sync(manager.attempts), ({ length }) => length > attempts + 2)
-      yield* noJobs(scene)
-      expect((yield* Backups.get(scene, "shop")).status).toMatchObject({ phase: "Pending" })
+        yield* Scene.credentials(scene, secret, { AWS_ACCESS_KEY_ID: "key" })
+        yield* Pretended.obstacle(
+          scene,
+          "shop",
+          "CredentialsMissing",
+          `keys missing or empty in Secret ${secret}: RESTIC_PASSWORD (add`
+        )
+        yield* Pretended.keys(scene, secret, { RESTIC_PASSWORD: "" })
+        const attempts = manager.attempts().length
+        yield* Managed.eventually("looks", Effect.sync(manager.attempts), ({ length }) => length > attempts + 2)
+        yield* noJobs(scene)
+        expect((yield* Backups.get(scene, "shop")).status).toMatchObject({ phase: "Pending" })
 
-      yield* Pretended.keys(scene, secret, { RESTIC_PASSWORD: "correct horse" })
-      yield* Backups.completed(scene, "shop")
-      // The manager records Events after the status.
-      const events = yield* Managed.eventually("all Events", Backups.events(scene, "shop"), ({ length }) => length >= 5)
-      expect(events).toEqual([
-        "CredentialsMissing",
-        "CredentialsMissing",
-        "BackupScheduled",
-        "BackupStarted",
-        "BackupCompleted"
-      ])
-    })
+        yield* Pretended.keys(scene, secret, { RESTIC_PASSWORD: "correct horse" })
+        yield* Backups.completed(scene, "shop")
+        // The manager records Events after the status.
+        const events = yield* Managed.eventually(
+          "all Events",
+          Backups.events(scene, "shop"),
+          ({ length }) => length >= 5
+        )
+        expect(events).toEqual([
+          "CredentialsMissing",
+          "CredentialsMissing",
+          "BackupScheduled",
+          "BackupStarted",
+          "BackupCompleted"
+        ])
+      })
   )
 
-  Pretended.test("to a bucket names every key that its Secret lacks at once", (scene) =>
+  Pretended.test("to a bucket reports all missing keys of its Secret at once", (scene) =>
     Effect.gen(function* () {
       yield* Scene.claim(scene, "app")
       yield* Scene.credentials(scene, "other", { AWS_ACCESS_KEY_ID: "key" })
@@ -119,7 +125,7 @@ describe("A Backup", () => {
     })
   )
 
-  Pretended.test("of a Deployment saves each of its volumes, and waits for one that has none", (scene) =>
+  Pretended.test("of a Deployment saves each of its volumes, and waits for a Deployment without volumes", (scene) =>
     Effect.gen(function* () {
       yield* Pretended.shop(scene)
       yield* Scene.claim(scene, "logs")
@@ -138,7 +144,7 @@ describe("A Backup", () => {
   )
 
   Pretended.test(
-    "waits for a source that is missing, ambiguous or not bound, and runs when the source is there",
+    "waits for a source that is missing, ambiguous or not bound, and runs when the source is ready",
     (scene) =>
       Effect.gen(function* () {
         yield* Pretended.shop(scene)
@@ -164,7 +170,7 @@ describe("A Backup", () => {
       })
   )
 
-  Pretended.test("of a volume that one node has is run there, with the tolerations of the pod that uses it", (scene) =>
+  Pretended.test("of a volume in use on a node runs there, with the tolerations of the pod that uses it", (scene) =>
     Effect.gen(function* () {
       yield* Pretended.shop(scene)
       for (const name of ["idle", "wide"]) {
@@ -194,7 +200,7 @@ describe("A Backup", () => {
     })
   )
 
-  Pretended.test("of a raw device, or of a volume that one pod alone may have, is refused with the reason", (scene) =>
+  Pretended.test("of a block volume or a ReadWriteOncePod volume in use is rejected with the reason", (scene) =>
     Effect.gen(function* () {
       yield* Scene.claim(scene, "store")
       yield* Scene.claim(scene, "disk", { volumeMode: "Block" })
@@ -215,55 +221,60 @@ describe("A Backup", () => {
     })
   )
 
-  Pretended.test("whose Job's name is taken says by whom, leaves it alone, and runs when it is free", (scene) =>
-    Effect.gen(function* () {
-      yield* Pretended.shop(scene)
-      const { namespace } = scene
-      // The name of the first run that this token requests.
-      const name = MoverJob.nameOf("shop", `m${MoverJob.shortHash("\n\nnow")}`)
-      yield* Client.create(Job, {
-        metadata: { namespace, name },
-        spec: {
-          suspend: true,
-          template: {
-            spec: { restartPolicy: "Never", containers: [{ name: "other", image: "registry.test/other:1" }] }
+  Pretended.test(
+    "whose Job name is taken reports the owner, does not change it, and runs when the name is free",
+    (scene) =>
+      Effect.gen(function* () {
+        yield* Pretended.shop(scene)
+        const { namespace } = scene
+        // The name of the first run that this token requests.
+        const name = MoverJob.nameOf("shop", `m${MoverJob.shortHash("\n\nnow")}`)
+        yield* Client.create(Job, {
+          metadata: { namespace, name },
+          spec: {
+            suspend: true,
+            template: {
+              spec: { restartPolicy: "Never", containers: [{ name: "other", image: "registry.test/other:1" }] }
+            }
           }
-        }
+        })
+        const manager = yield* scene.manage()
+        yield* Backups.create(scene, "shop", { startPolicy: "OnSchedule" })
+        yield* Backups.until(
+          scene,
+          "shop",
+          "it is ready",
+          (_, backup) => Backups.condition(backup, "Ready") !== undefined
+        )
+        yield* Pretended.annotate(scene, "shop", "now")
+        expect(yield* Pretended.obstacle(scene, "shop", "NameConflict")).toBe(
+          `Job ${name} already exists and does not belong to Backup shop: delete the Job, or rename the Backup`
+        )
+        const attempts = manager.attempts().length
+        yield* Managed.eventually("looks", Effect.sync(manager.attempts), ({ length }) => length > attempts + 2)
+        expect((yield* Scene.jobs(scene)).map(({ metadata }) => [metadata.name, metadata.ownerReferences])).toEqual([
+          [name, undefined]
+        ])
+        yield* Client.delete(Job, { namespace, name }, { propagation: "Background" })
+        expect((yield* Backups.completed(scene, "shop")).status?.lastRun).toMatchObject({
+          job: name,
+          trigger: "manual"
+        })
+        // The second BackupScheduled repeats the Event and increases its count.
+        expect(manager.recorded().map(({ reason }) => reason)).toEqual([
+          "BackupScheduled",
+          "NameConflict",
+          "BackupScheduled",
+          "BackupStarted",
+          "BackupCompleted"
+        ])
       })
-      const manager = yield* scene.manage()
-      yield* Backups.create(scene, "shop", { startPolicy: "OnSchedule" })
-      yield* Backups.until(
-        scene,
-        "shop",
-        "it is ready",
-        (_, backup) => Backups.condition(backup, "Ready") !== undefined
-      )
-      yield* Pretended.annotate(scene, "shop", "now")
-      expect(yield* Pretended.obstacle(scene, "shop", "NameConflict")).toBe(
-        `Job ${name} already exists and does not belong to Backup shop: delete the Job, or rename the Backup`
-      )
-      const attempts = manager.attempts().length
-      yield* Managed.eventually("looks", Effect.sync(manager.attempts), ({ length }) => length > attempts + 2)
-      expect((yield* Scene.jobs(scene)).map(({ metadata }) => [metadata.name, metadata.ownerReferences])).toEqual([
-        [name, undefined]
-      ])
-      yield* Client.delete(Job, { namespace, name }, { propagation: "Background" })
-      expect((yield* Backups.completed(scene, "shop")).status?.lastRun).toMatchObject({ job: name, trigger: "manual" })
-      // The second BackupScheduled repeats the Event and increases its count.
-      expect(manager.recorded().map(({ reason }) => reason)).toEqual([
-        "BackupScheduled",
-        "NameConflict",
-        "BackupScheduled",
-        "BackupStarted",
-        "BackupCompleted"
-      ])
-    })
   )
 
   const nowhere = "registry.test/nowhere:1"
 
   Pretended.test(
-    "whose image cannot be pulled says so while it waits, fails after the time to start, and leaves no Job",
+    "whose image cannot be pulled reports that, fails after the start timeout, and leaves no Job",
     (scene) =>
       Effect.gen(function* () {
         yield* Pretended.shop(scene)
@@ -291,7 +302,7 @@ describe("A Backup", () => {
     { node: { unpullable: [nowhere] }, settings: { startTimeout: Duration.seconds(4) } }
   )
 
-  Pretended.test("whose claim is deleted says so at the next run, and tells still how the last one ended", (scene) =>
+  Pretended.test("whose claim is deleted reports that at the next run, and keeps the result of the last run", (scene) =>
     Effect.gen(function* () {
       yield* Pretended.shop(scene)
       yield* scene.manage()

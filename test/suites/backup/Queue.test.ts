@@ -35,7 +35,7 @@ const counting = ({ cluster: { server } }: Virtual.Virtual) =>
   })
 
 Virtual.test(
-  "Of 50 Backups that are due at once, five run at any moment, and all of them come to their end",
+  "Five of 50 Backups that are due at once run at a time, and all of them finish",
   (world) =>
     Effect.gen(function* () {
       yield* world.manage({ settings: { maxJobs: 5 } })
@@ -68,7 +68,7 @@ Virtual.test(
 
 const path = (path: string) => ({ repository: { path, credentialsSecretRef: { name: "shop-backup-credentials" } } })
 
-Virtual.test("Backups that share a repository take turns, and say whose it is too", (world) =>
+Virtual.test("Backups that share a repository take turns, and report the others", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     const most = yield* counting(world)
@@ -104,30 +104,35 @@ const restoring = (name: string, targetPVC: string) =>
 
 const restored = (name: string) => Effect.map(Client.get(Restore, Virtual.key(name)), ({ status }) => status ?? {})
 
-Virtual.test("A Restore works beside a backup and another Restore, and outside of the limit for backups", (world) =>
-  Effect.gen(function* () {
-    yield* world.manage({ settings: { maxJobs: 1 } })
-    yield* Virtual.create("shop")
-    yield* Virtual.rests("shop")
-    world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
-    yield* Virtual.annotate("shop", "run", "T")
-    yield* Virtual.runs("shop")
-    yield* restoring("one", "first")
-    yield* world.pass("10 seconds")
-    expect((yield* restored("one")).phase).toBe("Running")
-    // A second Restore exceeds the limit.
-    yield* restoring("two", "second")
-    yield* world.pass("10 seconds")
-    expect(yield* restored("two")).toMatchObject({
-      phase: "Pending",
-      message: "The Restore waits: as many movers run as HOMEOSTAT_BACKUP_MAX_JOBS allows, 1"
+Virtual.test(
+  "A Restore runs in parallel with a backup and another Restore, and does not count for the limit of backups",
+  (world) =>
+    Effect.gen(function* () {
+      yield* world.manage({ settings: { maxJobs: 1 } })
+      yield* Virtual.create("shop")
+      yield* Virtual.rests("shop")
+      world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+      yield* Virtual.annotate("shop", "run", "T")
+      yield* Virtual.runs("shop")
+      yield* restoring("one", "first")
+      yield* world.pass("10 seconds")
+      expect((yield* restored("one")).phase).toBe("Running")
+      // A second Restore exceeds the limit.
+      yield* restoring("two", "second")
+      yield* world.pass("10 seconds")
+      expect(yield* restored("two")).toMatchObject({
+        phase: "Pending",
+        message: "The Restore waits: as many movers run as HOMEOSTAT_BACKUP_MAX_JOBS allows, 1"
+      })
+      yield* world.pass("15 minutes")
+      expect([yield* restored("one"), yield* restored("two")].map(({ phase }) => phase)).toEqual([
+        "Complete",
+        "Complete"
+      ])
     })
-    yield* world.pass("15 minutes")
-    expect([yield* restored("one"), yield* restored("two")].map(({ phase }) => phase)).toEqual(["Complete", "Complete"])
-  })
 )
 
-Virtual.test("A Restore waits for the mover that creates the repository, and then comes before other movers", (world) =>
+Virtual.test("A Restore waits for the mover that creates the repository, and then runs before other movers", (world) =>
   Effect.gen(function* () {
     const manager = yield* world.manage()
     world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
@@ -171,7 +176,7 @@ const forge = (name: string, repository: string, suspend: boolean) =>
     }
   })
 
-Virtual.test("Jobs with the labels of a mover in another namespace hold neither slots nor a repository", (world) =>
+Virtual.test("Jobs with the labels of a mover in another namespace block neither slots nor a repository", (world) =>
   Effect.gen(function* () {
     yield* Client.create(Namespace, { metadata: { name: evil } })
     yield* world.manage({ settings: { maxJobs: 2 } })
@@ -247,7 +252,7 @@ Virtual.test("A namespace gets half of the slots while another one waits", (worl
 )
 
 Virtual.test(
-  "A Job that cannot be deleted, because its node is down, holds neither slot nor repository for long",
+  "A Job that cannot be deleted, because its node is down, blocks its slot and repository only for a limited time",
   (world) =>
     Effect.gen(function* () {
       yield* world.manage({ settings: { maxJobs: 1 } })
@@ -283,7 +288,7 @@ const holdWatches = (world: Virtual.Virtual, manager: VirtualManager, kinds: Reg
   return world.pass("11 minutes")
 }
 
-Virtual.test("A Backup does not begin while a Job that only the server knows works on its repository", (world) =>
+Virtual.test("A Backup does not start while a Job that is not yet in the cache uses its repository", (world) =>
   Effect.gen(function* () {
     const manager = yield* world.manage()
     yield* Virtual.create("shop")
@@ -329,7 +334,7 @@ describe("A run waits for a Restore that writes to its volume", () => {
     })
   const waits = "A run is due and waits: a Restore writes to PersistentVolumeClaim app"
 
-  Virtual.test("and begins at its end", (world) =>
+  Virtual.test("and starts after it", (world) =>
     Effect.gen(function* () {
       yield* prepare(world)
       yield* world.until("2026-11-20T00:50:00Z")
@@ -341,7 +346,7 @@ describe("A run waits for a Restore that writes to its volume", () => {
     })
   )
 
-  Virtual.test("also where both begin at once", (world) =>
+  Virtual.test("also if both start at once", (world) =>
     Effect.gen(function* () {
       yield* prepare(world)
       yield* world.until("2026-11-20T00:59:59.990Z")
@@ -363,7 +368,7 @@ describe("A run waits for a Restore that writes to its volume", () => {
     })
   )
 
-  Virtual.test("also where only the server knows its Job", (world) =>
+  Virtual.test("also if only the API server has its Job", (world) =>
     Effect.gen(function* () {
       const manager = yield* prepare(world)
       yield* restore("again", { backupRef: "missing" })
@@ -382,7 +387,7 @@ describe("A run waits for a Restore that writes to its volume", () => {
     })
   )
 
-  Virtual.test("but not for one that waits, that writes elsewhere, or that has ended", (world) =>
+  Virtual.test("but not for a Restore that waits, writes elsewhere, or has ended", (world) =>
     Effect.gen(function* () {
       yield* prepare(world)
       yield* restore("waiting", { backupRef: "missing" })
@@ -423,7 +428,7 @@ Virtual.test(
     })
 )
 
-Virtual.test("A Job that is over holds up no run, even if a finalizer keeps it", (world) =>
+Virtual.test("A finished Job blocks no run, even if a finalizer keeps it", (world) =>
   Effect.gen(function* () {
     yield* world.manage({ settings: { maxJobs: 1 } })
     yield* Virtual.create("shop")
@@ -439,7 +444,7 @@ Virtual.test("A Job that is over holds up no run, even if a finalizer keeps it",
 )
 
 Virtual.test(
-  "A Backup that is deleted while it waits leaves its turn to the next, even if a finalizer keeps it",
+  "A Backup that is deleted while it waits gives its turn to the next one, even if a finalizer keeps it",
   (world) =>
     Effect.gen(function* () {
       yield* world.manage({ settings: { retryPeriod: Duration.hours(1) } })
@@ -471,7 +476,7 @@ describe("A run that finds the repository locked", () => {
           })
     )
 
-  Virtual.test("is made again after half an hour, when a lock that was left behind counts as stale", (world) =>
+  Virtual.test("is retried after half an hour, when an abandoned lock counts as stale", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       locked(world)
@@ -494,28 +499,26 @@ describe("A run that finds the repository locked", () => {
     })
   )
 
-  Virtual.test(
-    "is made again at once when the annotation unlock asks for it, and the locks are removed before",
-    (world) =>
-      Effect.gen(function* () {
-        yield* world.manage()
-        locked(world)
-        yield* Virtual.create("shop", { backoffLimit: 0 })
-        yield* Virtual.rests("shop")
-        yield* Virtual.annotate("shop", "unlock", "please")
-        yield* world.pass("5 minutes")
-        expect(world.begun().map(({ operations }) => operations.join(" "))).toEqual([
-          "preflight backup",
-          "preflight unlock-all backup"
-        ])
-        expect(yield* Virtual.status("shop")).toMatchObject({
-          phase: "Completed",
-          lastUnlockTrigger: "please",
-          lastRun: { trigger: "unlock", reason: "Succeeded" }
-        })
-        yield* world.pass("1 hour")
-        expect(world.begun()).toHaveLength(2)
+  Virtual.test("is retried at once with the annotation unlock, and the locks are removed first", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      locked(world)
+      yield* Virtual.create("shop", { backoffLimit: 0 })
+      yield* Virtual.rests("shop")
+      yield* Virtual.annotate("shop", "unlock", "please")
+      yield* world.pass("5 minutes")
+      expect(world.begun().map(({ operations }) => operations.join(" "))).toEqual([
+        "preflight backup",
+        "preflight unlock-all backup"
+      ])
+      expect(yield* Virtual.status("shop")).toMatchObject({
+        phase: "Completed",
+        lastUnlockTrigger: "please",
+        lastRun: { trigger: "unlock", reason: "Succeeded" }
       })
+      yield* world.pass("1 hour")
+      expect(world.begun()).toHaveLength(2)
+    })
   )
 
   Virtual.test("is never unlocked while a mover works on the repository", (world) =>

@@ -41,7 +41,7 @@ const seal = (plain: Uint8Array, derived: Uint8Array): Uint8Array => {
  */
 export const write = (folder: string, env: Restic.Environment) =>
   Effect.gen(function* () {
-    const master = yield* Restic.say({ ...env, RESTIC_REPOSITORY: folder }, "cat", "masterkey")
+    const master = yield* Restic.output({ ...env, RESTIC_REPOSITORY: folder }, "cat", "masterkey")
     const cost = { N: 2, r: 1, p: 1 }
     const salt = randomBytes(64)
     const data = seal(Buffer.from(master.trim()), scryptSync(env.RESTIC_PASSWORD ?? "", salt, 64, cost))

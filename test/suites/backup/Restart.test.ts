@@ -11,8 +11,8 @@ const isStatusOf = (kind: string) => (request: { readonly method: string; readon
 const isJob = ({ method, path }: { readonly method: string; readonly path: string }) =>
   method === "POST" && /\/jobs(\?|$)/.test(path)
 
-describe("After a manager was away for three times of the schedule", () => {
-  Virtual.test("one run makes up for them", (world) =>
+describe("After the manager was down for three scheduled times,", () => {
+  Virtual.test("one run replaces the missed ones", (world) =>
     Effect.gen(function* () {
       const first = yield* world.manage()
       yield* Virtual.create("shop", { schedule: "*/10 * * * *" })
@@ -34,7 +34,7 @@ describe("After a manager was away for three times of the schedule", () => {
     })
   )
 
-  Virtual.test("none does where startingDeadlineSeconds is over, which is told once", (world) =>
+  Virtual.test("no run replaces them after startingDeadlineSeconds, which is reported once", (world) =>
     Effect.gen(function* () {
       const first = yield* world.manage()
       yield* Virtual.create("shop", { schedule: "*/10 * * * *", startingDeadlineSeconds: 60 })
@@ -60,7 +60,7 @@ describe("After a manager was away for three times of the schedule", () => {
     })
   )
 
-  Virtual.test("of more than a hundred, too, one run makes up, with a warning", (world) =>
+  Virtual.test("one run also replaces more than a hundred missed ones, with a warning", (world) =>
     Effect.gen(function* () {
       const first = yield* world.manage()
       yield* Virtual.create("shop", { schedule: "* * * * *" })
@@ -76,12 +76,12 @@ describe("After a manager was away for three times of the schedule", () => {
   )
 })
 
-describe("A manager that is killed after it made a Job", () => {
+describe("A manager that is killed after it created a Job", () => {
   for (const [what, fate] of [
     ["before its status was written", "silent"],
     ["while it waited for the answer to its status", "lost"]
   ] as const satisfies ReadonlyArray<readonly [string, Fate]>) {
-    Virtual.test(`${what} leaves it to the next, which makes no other for that time`, (world) =>
+    Virtual.test(`${what} leaves the Job to the next manager, which creates no other one for that time`, (world) =>
       Effect.gen(function* () {
         const first = yield* world.manage()
         world.movers((mover) => PretendedMover.succeeds(mover, "3 minutes"))
@@ -106,7 +106,7 @@ describe("A manager that is killed after it made a Job", () => {
     )
   }
 
-  Virtual.test("whose answer it did not hear leaves it to the next", (world) =>
+  Virtual.test("without an answer leaves the Job to the next manager", (world) =>
     Effect.gen(function* () {
       const first = yield* world.manage()
       first.cut((request) => (isJob(request) ? "lost" : "pass"))
@@ -125,7 +125,7 @@ describe("A manager that is killed after it made a Job", () => {
     ["well", 0, "Succeeded"],
     ["badly", 44, "ResticFailed"]
   ] as const) {
-    Virtual.test(`that ended ${what} meanwhile has its result read, at the time that it ended`, (world) =>
+    Virtual.test(`that ended ${what} in the meantime has its result read, with the time of its end`, (world) =>
       Effect.gen(function* () {
         const first = yield* world.manage()
         world.movers((mover) =>
@@ -153,7 +153,7 @@ describe("A manager that is killed after it made a Job", () => {
   }
 })
 
-Virtual.test("A manager that is stopped leaves the mover at work, and the next reads its result", (world) =>
+Virtual.test("A manager that is stopped leaves the mover running, and the next manager reads its result", (world) =>
   Effect.gen(function* () {
     const first = yield* world.manage()
     world.movers((mover) => PretendedMover.succeeds(mover, "10 minutes"))
@@ -170,7 +170,7 @@ Virtual.test("A manager that is stopped leaves the mover at work, and the next r
   })
 )
 
-Virtual.test("Of two managers only the one that leads runs Backups, and the other takes over what it left", (world) =>
+Virtual.test("Only the leader of two managers runs Backups, and the other one takes them over", (world) =>
   Effect.gen(function* () {
     const first = yield* world.manage({ name: "first", elected: true })
     yield* world.pass("1 second")

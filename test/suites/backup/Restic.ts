@@ -43,7 +43,7 @@ export const run = (
   Effect.flatMap(find, (restic) => Process.run(restic, args, { env: { PATH: process.env.PATH, TZ: "UTC", ...env } }))
 
 /** Runs restic and returns its standard output. Any exit code but 0 is a defect of the test. */
-export const say = (env: Environment, ...args: ReadonlyArray<string>): Effect.Effect<string, Assets.MissingAsset> =>
+export const output = (env: Environment, ...args: ReadonlyArray<string>): Effect.Effect<string, Assets.MissingAsset> =>
   Effect.flatMap(run(env, ...args), ({ exitCode, stderr, stdout }) =>
     exitCode === 0
       ? Effect.succeed(stdout)
@@ -63,14 +63,14 @@ export interface Snapshot {
 /** The snapshots of a repository, oldest first. */
 export const snapshots = (env: Environment): Effect.Effect<ReadonlyArray<Snapshot>, Assets.MissingAsset> =>
   Effect.map(
-    say(env, "snapshots", "--json"),
+    output(env, "snapshots", "--json"),
     // restic writes this format.
     (text) => (JSON.parse(text) as ReadonlyArray<Snapshot> | null) ?? []
   )
 
 /** The ids of a repository's locks. */
 export const locks = (env: Environment): Effect.Effect<ReadonlyArray<string>, Assets.MissingAsset> =>
-  Effect.map(say(env, "list", "locks", "--no-lock", "--quiet"), (text) =>
+  Effect.map(output(env, "list", "locks", "--no-lock", "--quiet"), (text) =>
     text.split("\n").filter((line) => line !== "")
   )
 

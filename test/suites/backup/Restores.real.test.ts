@@ -28,7 +28,7 @@ const pendingFor = (scene: Scene.Scene, name: string, reason: string) =>
     ({ status }) => status?.phase === "Pending" && Condition.find(status.conditions, "Ready")?.reason === reason
   )
 
-Backups.real("A Restore takes the latest snapshot, one by its id, or one by its time, in full or in part", (scene) =>
+Backups.real("A Restore restores the latest snapshot, one by id, or one by time, completely or in part", (scene) =>
   Effect.gen(function* () {
     const { app, repository } = yield* Prepared.shop(scene, { a: "old", "docs/b": "b" })
     const labels = ["--host", `${scene.namespace}/app`, "--tag", `${scene.namespace}/shop`]
@@ -111,7 +111,7 @@ Backups.real("A Restore takes the latest snapshot, one by its id, or one by its 
 )
 
 Backups.real(
-  "A Restore works beside a run, and restores what was saved before",
+  "A Restore works during a run, and restores the previous snapshot",
   (scene) =>
     Effect.gen(function* () {
       const { app, repository } = yield* Prepared.shop(scene)

@@ -49,8 +49,8 @@ const warnings = ({ cluster, namespace }: Scene.Scene, { spec }: Job) =>
     return [job, pod]
   })
 
-describe("In a namespace of restricted pods,", () => {
-  Pretended.test("Backup, Restore and the deletion of snapshots are let in without a warning", (scene) =>
+describe("In a namespace with restricted pods,", () => {
+  Pretended.test("Backups, Restores and the deletion of snapshots are admitted without a warning", (scene) =>
     Effect.gen(function* () {
       yield* restrict(scene)
       const { cluster, namespace } = scene
@@ -122,7 +122,7 @@ describe("The generated roles of Backups", () => {
     ["the whole cluster", []],
     ["one namespace", ["shop"]]
   ] as const) {
-    test(`for ${where} have no wildcard, and of Secrets the right to get one by its name`, () => {
+    test(`for ${where} have no wildcard, and may only get Secrets`, () => {
       const rules = Rbac.objects(controllers, { ...settings, namespaces, lease: undefined }).flatMap((object) =>
         "rules" in object ? object.rules : []
       )
@@ -134,7 +134,7 @@ describe("The generated roles of Backups", () => {
     })
   }
 
-  Pretended.test("are needed: a right that is missing is named in the condition Ready until it is granted", (scene) =>
+  Pretended.test("are all necessary: the condition Ready names a missing permission until it is granted", (scene) =>
     Effect.gen(function* () {
       yield* Pretended.shop(scene)
       const { cluster, namespace } = scene
@@ -159,7 +159,7 @@ describe("The generated roles of Backups", () => {
     })
   )
 
-  Pretended.test("let nobody list Secrets, as the API server says", (scene) =>
+  Pretended.test("do not allow to list Secrets, according to the API server", (scene) =>
     Effect.gen(function* () {
       const { cluster, namespace } = scene
       const account = yield* Granted.account(cluster, namespace, { namespaces: [namespace] }, controllers)

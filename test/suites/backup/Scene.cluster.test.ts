@@ -9,7 +9,7 @@ import * as Scene from "./Scene.ts"
 const { pretended } = Scene.make({ crds: [], controllers: [] })
 
 pretended(
-  "A pretended mover ends as the test says, in a Job that goes by its exit code",
+  "A pretended mover ends with the exit code of the test, which the podFailurePolicy of its Job evaluates",
   (scene) =>
     Effect.gen(function* () {
       const rules = [{ action: "FailJob", onExitCodes: { operator: "In", values: [42] } }]
@@ -35,7 +35,7 @@ pretended(
 )
 
 pretended(
-  "A namespace goes while a mover runs in it, and the mover is asked to end before",
+  "A namespace with a running mover is removed after the deletion of the mover's pod",
   (scene) =>
     Effect.gen(function* () {
       const { cluster, namespace } = scene

@@ -57,7 +57,7 @@ const job = (scene: Scene.Scene, name: string, args: ReadonlyArray<string>, env:
     }
   })
 
-both("A mover saves a claim to a repository in another one, and leaves what it did as its message", (scene) =>
+both("A mover saves a claim to a repository in another claim, and its message is the report", (scene) =>
   Effect.gen(function* () {
     yield* Scene.credentials(scene, "keys")
     yield* Scene.claim(scene, "app", { files: { "docs/a.txt": "first", "b.bin": new Uint8Array(100_000) } })
@@ -78,7 +78,7 @@ both("A mover saves a claim to a repository in another one, and leaves what it d
   })
 )
 
-both("Of two nodes, a pod finds the one that its claim is on, and the files of both are the same", (scene) =>
+both("A pod runs on the node of its claim, and two nodes have the same files", (scene) =>
   Effect.gen(function* () {
     const other = yield* scene.addNode(`${scene.namespace}-other`)
     yield* Scene.credentials(scene, "keys")
@@ -92,7 +92,7 @@ both("Of two nodes, a pod finds the one that its claim is on, and the files of b
   })
 )
 
-both("A pod whose claim no volume is bound to waits, and the scheduler says why", (scene) =>
+both("A pod with an unbound claim waits, and the scheduler reports the reason", (scene) =>
   Effect.gen(function* () {
     yield* Scene.unboundClaim(scene, "app")
     yield* Scene.claim(scene, "repository")
@@ -108,7 +108,7 @@ both("A pod whose claim no volume is bound to waits, and the scheduler says why"
   })
 )
 
-both("A mover leaves out what its patterns say of a volume, though the container has a folder of that name", (scene) =>
+both("A mover excludes files of a volume by patterns, even if the container has a folder with that name", (scene) =>
   Effect.gen(function* () {
     yield* Scene.credentials(scene, "keys")
     yield* Scene.claim(scene, "app", { files: { "tmp/a": "scratch", "b/tmp/a": "kept", c: "kept" } })

@@ -52,7 +52,7 @@ const everything = ({ cluster, namespace }: Scene.Scene) =>
   })
 
 Backups.real(
-  "No value of a Secret is in what anybody can read, and movers are admitted where pods are restricted",
+  "No readable object or log contains a value of a Secret, and movers are admitted in a restricted namespace",
   (scene) =>
     Effect.gen(function* () {
       const { cluster, namespace } = scene
@@ -124,7 +124,7 @@ Backups.real(
       const pods = (yield* Client.list(Pod, { namespace })).items
       expect(pods.length).toBeGreaterThan(1)
       expect(pods.every(({ spec }) => spec?.automountServiceAccountToken === false)).toBe(true)
-      const said = yield* Effect.forEach(pods, ({ metadata: { name } }) => scene.node.logs({ namespace, name }))
+      const podLogs = yield* Effect.forEach(pods, ({ metadata: { name } }) => scene.node.logs({ namespace, name }))
       yield* Managed.eventually(
         "its spans are sent",
         Effect.sync(() => sent.join("\n")),
@@ -137,7 +137,7 @@ Backups.real(
         log: program.stderr(),
         metrics: metrics.body,
         spans: sent.join("\n"),
-        movers: said.join("\n")
+        movers: podLogs.join("\n")
       }
       // Each text contains what its name promises.
       expect(found.objects).toContain("secretKeyRef")

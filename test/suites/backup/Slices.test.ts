@@ -40,7 +40,7 @@ const managers = (world: Virtual.Virtual) =>
     world.manage({ name: "blue", labelSelector: "team=blue" })
   ])
 
-describe("Of two managers that find a repository free at the same moment", () => {
+describe("Two managers that find a free repository at the same time:", () => {
   for (const namespace of [Virtual.namespace, other]) {
     Virtual.test(
       `only one creates it, with Backups in ${namespace === other ? "two namespaces" : "one namespace"}`,
@@ -70,7 +70,7 @@ describe("Of two managers that find a repository free at the same moment", () =>
   }
 })
 
-Virtual.test("Of two managers that ask at the same moment, the one whose Job came first starts it", (world) =>
+Virtual.test("If two managers look at the same time, the one with the older Job starts it", (world) =>
   Effect.gen(function* () {
     yield* prepare
     const both = yield* managers(world)
@@ -97,7 +97,7 @@ Virtual.test("Of two managers that ask at the same moment, the one whose Job cam
 const patches = (manager: VirtualManager.VirtualManager) =>
   manager.sent.filter(({ method, path }) => method === "PATCH" && path.includes("/jobs/")).length
 
-Virtual.test("A manager that cannot ask whether it came first starts no Job, and tries again", (world) =>
+Virtual.test("A manager that cannot look up which Job is older starts none, and retries", (world) =>
   Effect.gen(function* () {
     yield* prepare
     const [red] = yield* managers(world)

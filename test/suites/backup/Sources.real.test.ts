@@ -106,7 +106,7 @@ Backups.real("A claim that was never filled fails a run that saves nothing else"
 )
 
 Backups.real(
-  "A file that cannot be read makes a run partial, and no old snapshot goes; allowed, it is a warning",
+  "An unreadable file makes a run partial, and old snapshots stay; spec.allowPartial makes it a warning",
   (scene) =>
     Effect.gen(function* () {
       const { app, repository } = yield* Prepared.shop(scene)

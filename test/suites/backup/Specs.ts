@@ -10,7 +10,7 @@ export interface Bad {
   /** The only field that the API server reports. */
   readonly field: string
   /** A part of the API server's message. */
-  readonly says: string
+  readonly message: string
   readonly spec: Change
 }
 
@@ -101,12 +101,12 @@ export const goodBackups: ReadonlyArray<Change> = [
   ...values("image", "registry.example.com/mover@sha256:0123")
 ]
 
-const bad = (field: string, says: string, ...specs: ReadonlyArray<Change>): ReadonlyArray<Bad> =>
-  specs.map((spec) => ({ field: `spec.${field}`, says, spec }))
+const bad = (field: string, message: string, ...specs: ReadonlyArray<Change>): ReadonlyArray<Bad> =>
+  specs.map((spec) => ({ field: `spec.${field}`, message, spec }))
 
 /** Bad specs: one field with each of the values. */
-const badValues = (field: string, says: string, ...all: ReadonlyArray<Json>): ReadonlyArray<Bad> =>
-  bad(field, says, ...values(field, ...all))
+const badValues = (field: string, message: string, ...all: ReadonlyArray<Json>): ReadonlyArray<Bad> =>
+  bad(field, message, ...values(field, ...all))
 
 const schedule = "must be five fields such as 0 2 * * *"
 const units = "must be numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w"

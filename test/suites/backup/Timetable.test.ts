@@ -8,9 +8,9 @@ import * as Virtual from "./Virtual.ts"
 const times = (world: Virtual.Virtual) =>
   world.begun().map(({ pod }) => (pod.metadata.creationTimestamp ?? "").slice(11, 16))
 
-describe("A schedule that cannot be followed", () => {
+describe("An invalid schedule", () => {
   for (const schedule of ["61 * * * *", "0 0 * * 7", "0 0 30 2 *"]) {
-    Virtual.test(`such as ${schedule} is told of once, and other Backups run`, (world) =>
+    Virtual.test(`such as ${schedule} is reported once, and other Backups run`, (world) =>
       Effect.gen(function* () {
         yield* world.manage()
         yield* Virtual.create("bad", { schedule })
@@ -32,7 +32,7 @@ describe("A schedule that cannot be followed", () => {
     )
   }
 
-  Virtual.test("is refused by the API server where its shape tells", () =>
+  Virtual.test("is rejected by the API server if its format is wrong", () =>
     Effect.gen(function* () {
       for (const schedule of ["61 * *", "* * * * * *", "@fortnightly", "TZ=UTC 0 2 * * *", ""]) {
         const error = yield* Effect.flip(Virtual.create("bad", { schedule }))
@@ -47,7 +47,7 @@ describe("A schedule that cannot be followed", () => {
 })
 
 describe("The first run", () => {
-  Virtual.test("is at creation, and the next by the schedule", (world) =>
+  Virtual.test("is at creation, and the next one by the schedule", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       yield* world.until("2026-11-20T00:07:00Z")
@@ -62,7 +62,7 @@ describe("The first run", () => {
     })
   )
 
-  Virtual.test("is at the first time of the schedule where startPolicy is OnSchedule", (world) =>
+  Virtual.test("is at the first scheduled time with startPolicy OnSchedule", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       yield* world.until("2026-11-20T00:07:00Z")
@@ -79,7 +79,7 @@ describe("The first run", () => {
     })
   )
 
-  Virtual.test("is the only one without a schedule, and there is none by itself with OnSchedule", (world) =>
+  Virtual.test("is the only one without a schedule, and only on request with OnSchedule", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       yield* Virtual.create("once")
@@ -93,30 +93,28 @@ describe("The first run", () => {
   )
 })
 
-Virtual.test(
-  "While it is suspended nothing runs but what is asked for, and of all that was missed one run is made up",
-  (world) =>
-    Effect.gen(function* () {
-      yield* world.manage()
-      yield* Virtual.create("shop", { schedule: "*/10 * * * *" })
-      yield* Virtual.rests("shop")
-      yield* Virtual.change("shop", { spec: { suspend: true } })
-      yield* world.until("2026-11-20T00:45:00Z")
-      const suspended = yield* Virtual.get("shop")
-      expect([suspended.status?.phase, suspended.status?.nextBackupTime]).toEqual(["Completed", undefined])
-      expect(Virtual.condition(suspended, "Ready")).toMatchObject({ status: "True", reason: "Suspended" })
-      yield* Virtual.annotate("shop", "run", "now")
-      yield* world.until("2026-11-20T00:53:00Z")
-      expect(times(world)).toEqual(["00:00", "00:45"])
-      yield* Virtual.change("shop", { spec: { suspend: false } })
-      yield* world.until("2026-11-20T01:11:00Z")
-      expect(times(world)).toEqual(["00:00", "00:45", "00:53", "01:00", "01:10"])
-      expect(world.eventReasons("shop")).not.toContain("RunSkipped")
-    })
+Virtual.test("A suspended Backup runs only on request, and one run replaces all missed ones", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    yield* Virtual.create("shop", { schedule: "*/10 * * * *" })
+    yield* Virtual.rests("shop")
+    yield* Virtual.change("shop", { spec: { suspend: true } })
+    yield* world.until("2026-11-20T00:45:00Z")
+    const suspended = yield* Virtual.get("shop")
+    expect([suspended.status?.phase, suspended.status?.nextBackupTime]).toEqual(["Completed", undefined])
+    expect(Virtual.condition(suspended, "Ready")).toMatchObject({ status: "True", reason: "Suspended" })
+    yield* Virtual.annotate("shop", "run", "now")
+    yield* world.until("2026-11-20T00:53:00Z")
+    expect(times(world)).toEqual(["00:00", "00:45"])
+    yield* Virtual.change("shop", { spec: { suspend: false } })
+    yield* world.until("2026-11-20T01:11:00Z")
+    expect(times(world)).toEqual(["00:00", "00:45", "00:53", "01:00", "01:10"])
+    expect(world.eventReasons("shop")).not.toContain("RunSkipped")
+  })
 )
 
 Virtual.test(
-  "A token of the run annotation runs it once, another one again, and the first one again after that",
+  "A token of the run annotation starts one run, another token starts another run, and the first token can be used again",
   (world) =>
     Effect.gen(function* () {
       yield* world.manage()
@@ -140,7 +138,7 @@ Virtual.test(
 )
 
 describe("The time zone", () => {
-  Virtual.test("Europe/Berlin leaves the hour out that is not there, and has that twice which comes twice", (world) =>
+  Virtual.test("Europe/Berlin skips the missing hour, and runs in both repeated hours", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       const nexts: Array<readonly [string, string | undefined]> = []
@@ -170,7 +168,7 @@ describe("The time zone", () => {
     })
   )
 
-  Virtual.test("has a run at each of the two times", (world) =>
+  Virtual.test("has a run at each of the two repeated times", (world) =>
     Effect.gen(function* () {
       yield* world.setClock("2027-10-31T00:00:00Z")
       yield* world.manage()
@@ -180,7 +178,7 @@ describe("The time zone", () => {
     })
   )
 
-  Virtual.test("that nobody knows is refused with its name, and other Backups run", (world) =>
+  Virtual.test("is rejected with its name if it is unknown, and other Backups run", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       yield* Virtual.create("bad", { schedule: "@hourly", timeZone: "Europe/Atlantis" })
@@ -197,7 +195,7 @@ describe("The time zone", () => {
   )
 })
 
-Virtual.test("A spec that is changed during a run is for the next one, and the status speaks of it at once", (world) =>
+Virtual.test("A spec change during a run applies to the next run, and the status observes it at once", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     world.movers((mover) => PretendedMover.succeeds(mover, "4 minutes"))
@@ -227,7 +225,7 @@ Virtual.test("A spec that is changed during a run is for the next one, and the s
 )
 
 Virtual.test(
-  "A Job of its own deletes old snapshots after each run, frees space every week and checks the repository every month",
+  "A separate Job deletes old snapshots after each run, prunes every week and checks the repository every month",
   (world) =>
     Effect.gen(function* () {
       yield* world.manage()
@@ -261,7 +259,7 @@ Virtual.test(
 )
 
 Virtual.test(
-  "Of five successes and three failures three and one Jobs are kept, and the status has the last result",
+  "Three of five successful and one of three failed Jobs are kept, and the status has the last result",
   (world) =>
     Effect.gen(function* () {
       yield* world.manage()

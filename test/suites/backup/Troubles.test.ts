@@ -11,7 +11,7 @@ import * as Claims from "./Claims.ts"
 import * as PretendedMover from "./PretendedMover.ts"
 import * as Virtual from "./Virtual.ts"
 
-Virtual.test("A run may take longer than a mover has to start", (world) =>
+Virtual.test("A run may take longer than the start timeout of its mover", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     world.movers((mover) => PretendedMover.succeeds(mover, "45 minutes"))
@@ -24,7 +24,7 @@ Virtual.test("A run may take longer than a mover has to start", (world) =>
   })
 )
 
-Virtual.test("A run goes on in another pod where its pod is deleted, however long it has run before", (world) =>
+Virtual.test("A run continues in another pod if its pod is deleted, however long it has run", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     world.movers((mover) => PretendedMover.succeeds(mover, "20 minutes"))
@@ -51,7 +51,7 @@ describe("A mover that the kubelet evicts twice because of its files", () => {
   /** The unfinished Jobs. */
   const open = Effect.map(Virtual.jobs, (jobs) => jobs.filter(({ status }) => status?.conditions === undefined))
 
-  Virtual.test("fails its run, and its Job is gone", (world) =>
+  Virtual.test("fails its run, and its Job is deleted", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       world.movers(() => ({ evicted: { after: "1 minute", message } }))
@@ -64,7 +64,7 @@ describe("A mover that the kubelet evicts twice because of its files", () => {
     })
   )
 
-  Virtual.test("fails its maintenance, and its Job is gone", (world) =>
+  Virtual.test("fails its maintenance, and its Job is deleted", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       world.movers(({ operations }) =>
@@ -84,7 +84,7 @@ describe("A mover that the kubelet evicts twice because of its files", () => {
     })
   )
 
-  Virtual.test("fails its Restore, and its Job is gone", (world) =>
+  Virtual.test("fails its Restore, and its Job is deleted", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       yield* Virtual.create("shop")
@@ -113,34 +113,36 @@ describe("A mover that does not start", () => {
       'secret "shop" not found'
     ]
   ] as const) {
-    Virtual.test(`${what} says why while it runs, fails after the start timeout, and its Job is gone`, (world) =>
-      Effect.gen(function* () {
-        yield* world.manage()
-        world.movers(() => plan)
-        yield* Virtual.create("shop", { schedule: "*/30 * * * *" })
-        yield* Virtual.until("shop", "it says why", ({ message }) => message?.includes(words) === true)
-        yield* world.until("2026-11-20T00:09:55Z")
-        expect((yield* Virtual.status("shop")).phase).toBe("Running")
-        yield* world.until("2026-11-20T00:11:00Z")
-        const failed = yield* Virtual.get("shop")
-        expect(failed.status).toMatchObject({
-          phase: "Failed",
-          message: expect.stringContaining(words),
-          lastRun: { reason },
-          consecutiveFailures: 1
+    Virtual.test(
+      `${what} reports the reason during the run, fails after the start timeout, and its Job is deleted`,
+      (world) =>
+        Effect.gen(function* () {
+          yield* world.manage()
+          world.movers(() => plan)
+          yield* Virtual.create("shop", { schedule: "*/30 * * * *" })
+          yield* Virtual.until("shop", "it says why", ({ message }) => message?.includes(words) === true)
+          yield* world.until("2026-11-20T00:09:55Z")
+          expect((yield* Virtual.status("shop")).phase).toBe("Running")
+          yield* world.until("2026-11-20T00:11:00Z")
+          const failed = yield* Virtual.get("shop")
+          expect(failed.status).toMatchObject({
+            phase: "Failed",
+            message: expect.stringContaining(words),
+            lastRun: { reason },
+            consecutiveFailures: 1
+          })
+          expect(Virtual.condition(failed, "LastRunSucceeded")).toMatchObject({ status: "False", reason })
+          expect(Virtual.condition(failed, "Ready")?.status).toBe("True")
+          expect([yield* Virtual.jobs, yield* Virtual.pods]).toEqual([[], []])
+          expect(world.eventReasons("shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupFailed"])
+          world.movers(() => undefined)
+          yield* world.until("2026-11-20T00:32:00Z")
+          expect((yield* Virtual.status("shop")).phase).toBe("Completed")
         })
-        expect(Virtual.condition(failed, "LastRunSucceeded")).toMatchObject({ status: "False", reason })
-        expect(Virtual.condition(failed, "Ready")?.status).toBe("True")
-        expect([yield* Virtual.jobs, yield* Virtual.pods]).toEqual([[], []])
-        expect(world.eventReasons("shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupFailed"])
-        world.movers(() => undefined)
-        yield* world.until("2026-11-20T00:32:00Z")
-        expect((yield* Virtual.status("shop")).phase).toBe("Completed")
-      })
     )
   }
 
-  Virtual.test("for want of a node says so, and fails after the start timeout", (world) =>
+  Virtual.test("without a suitable node reports that, and fails after the start timeout", (world) =>
     Effect.gen(function* () {
       yield* world.manage({ settings: { startTimeout: Duration.minutes(3) } })
       yield* Virtual.create("shop", { nodeSelector: { disk: "fast" } })
@@ -161,7 +163,7 @@ describe("A mover that does not start", () => {
   )
 })
 
-Virtual.test("A Restore whose mover does not start fails after the start timeout, and its Job is gone", (world) =>
+Virtual.test("A Restore whose mover does not start fails after the start timeout, and its Job is deleted", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     yield* Claims.bound(Virtual.namespace, "fresh")
@@ -184,7 +186,7 @@ Virtual.test("A Restore whose mover does not start fails after the start timeout
   })
 )
 
-Virtual.test("A Job that somebody deletes is a failed run, which is not made again", (world) =>
+Virtual.test("A Job that another client deletes fails its run, which is not repeated", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
@@ -239,7 +241,7 @@ for (const [fields, mode] of [
   )
 }
 
-Virtual.test("An image that the settings of the program do not allow is refused, and others run", (world) =>
+Virtual.test("An image that the settings of the manager do not allow is rejected, and others run", (world) =>
   Effect.gen(function* () {
     yield* world.manage({
       settings: { images: ["registry.example.com/"], resources: { requests: {}, limits: { memory: "2Gi" } } }
@@ -365,7 +367,7 @@ Virtual.test("A privileged mover needs an annotation of its namespace", (world) 
   })
 )
 
-Virtual.test("A run that takes too long is ended after activeDeadlineSeconds", (world) =>
+Virtual.test("A run is stopped after activeDeadlineSeconds", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     world.movers((mover) => PretendedMover.succeeds(mover, "2 hours"))
@@ -380,8 +382,8 @@ Virtual.test("A run that takes too long is ended after activeDeadlineSeconds", (
   })
 )
 
-describe("The status can be written", () => {
-  Virtual.test("whatever the mover says, and however long it is", (world) =>
+describe("The status is valid", () => {
+  Virtual.test("for any message of the mover, of any length", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       const words = `${'\u0000\u202e𝄞 "\\ '.repeat(300)}the end`
@@ -394,7 +396,7 @@ describe("The status can be written", () => {
     })
   )
 
-  Virtual.test("for a result that was cut off in the middle, and for none", (world) =>
+  Virtual.test("for a truncated result and without a result", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
       const many = Array.from({ length: 60 }, (_, index) => ({
@@ -425,7 +427,7 @@ describe("The status can be written", () => {
   )
 })
 
-Virtual.test("One that is wrong, in whichever way, does not hold up the others", (world) =>
+Virtual.test("Invalid Backups do not affect others", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
     yield* Virtual.create("no-source", { source: "pvc/nothing" })

@@ -47,7 +47,7 @@ const lockedVersions = (lock: string, name: string): ReadonlyArray<string> =>
 
 describe("The bill of materials", () => {
   live(
-    "is CycloneDX 1.6, by its own schema",
+    "is valid CycloneDX 1.6",
     () =>
       Effect.gen(function* () {
         const { text } = yield* read
@@ -57,7 +57,7 @@ describe("The bill of materials", () => {
     buildMillis
   )
 
-  live("names the packages in the program by version and licence, and Bun, and no tool of those who make it", () =>
+  live("contains the packages of the program with version and licence, and Bun, but no build or test tools", () =>
     Effect.gen(function* () {
       const { bill } = yield* read
       const lock = yield* Effect.promise(() => Bun.file(join(root, "bun.lock")).text())
@@ -86,7 +86,7 @@ describe("The bill of materials", () => {
     })
   )
 
-  live("says which needs which, so that each is there because of the program", () =>
+  live("contains the dependencies of each package", () =>
     Effect.gen(function* () {
       const { bill } = yield* read
       const needs = new Map(bill.dependencies.map(({ dependsOn, ref }) => [ref, dependsOn]))

@@ -7,7 +7,7 @@ import { Effect } from "effect"
 
 const root = join(import.meta.dir, "../../..")
 
-describe("A build that is asked for what there is not", () => {
+describe("A build with an unsupported option", () => {
   for (const [args, line, environment] of [
     [["--target", "linux-mips"], 'unknown target: "linux-mips" (must be one of linux-x64, '],
     [["--everything"], "Unknown option '--everything'"],

@@ -66,7 +66,7 @@ describe("A build", () => {
   )
 
   live(
-    "has the same bytes wherever it is made, under whatever name and environment, and leaves nothing of an earlier one beside it",
+    "is reproducible in any folder and environment, and leaves nothing of an earlier one",
     () =>
       Effect.gen(function* () {
         const { dist, repository } = yield* Release.get
@@ -95,14 +95,14 @@ describe("A build", () => {
   )
 
   live(
-    "says which commit it was made of, when that was made, for what and how",
+    "contains its commit, time, target, runtime and settings",
     () =>
       Effect.gen(function* () {
         const { commit, dist, repository } = yield* Release.get
         const target = yield* Target.host
         const seconds = yield* Release.run(["git", "-C", repository, "log", "-1", "--format=%ct"])
-        const told = yield* Release.run([join(dist, `homeostat-${target}`), "version", "--output=json"])
-        expect(JSON.parse(told)).toEqual({
+        const ended = yield* Release.run([join(dist, `homeostat-${target}`), "version", "--output=json"])
+        expect(JSON.parse(ended)).toEqual({
           name: "homeostat",
           version: manifest.version,
           commit,
@@ -121,20 +121,21 @@ describe("A build", () => {
       Effect.gen(function* () {
         const { commit, dist } = yield* Release.get
         const [executable, ...args] = [...arm64, join(dist, "homeostat-linux-arm64"), "version"] as const
-        const told = yield* Process.run(executable ?? "", args)
+        const ended = yield* Process.run(executable ?? "", args)
         // Exit code 127: the emulator is missing.
-        if (told.exitCode === 127) return yield* Effect.dieMessage("apt-get install qemu-user-static libc6-arm64-cross")
-        expect(told).toMatchObject({ exitCode: 0, stderr: "" })
-        expect(told.stdout).toStartWith(`homeostat ${manifest.version}\ncommit:   ${commit}\n`)
-        expect(told.stdout).toContain("target:   linux-arm64\n")
+        if (ended.exitCode === 127)
+          return yield* Effect.dieMessage("apt-get install qemu-user-static libc6-arm64-cross")
+        expect(ended).toMatchObject({ exitCode: 0, stderr: "" })
+        expect(ended.stdout).toStartWith(`homeostat ${manifest.version}\ncommit:   ${commit}\n`)
+        expect(ended.stdout).toContain("target:   linux-arm64\n")
       }),
     Release.millis
   )
 })
 
-describe("Sources", () => {
+describe("A source tree", () => {
   live(
-    "that differ from their commit are dirty, and those without a repository are unknown",
+    "that differs from its commit is dirty, and without a repository it is unknown",
     () =>
       Effect.gen(function* () {
         const { commit, repository } = yield* Release.get

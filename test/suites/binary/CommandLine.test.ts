@@ -42,7 +42,7 @@ describe("The program", () => {
     buildMillis
   )
 
-  live("prints the CustomResourceDefinitions of its kinds, as kubectl takes them", () =>
+  live("prints the CustomResourceDefinitions of its kinds for kubectl", () =>
     Effect.gen(function* () {
       const end = yield* Binary.run(["crd"], Binary.bare(yield* Directory.make))
       expect(end).toMatchObject({ code: 0, stderr: "" })
@@ -55,7 +55,7 @@ describe("The program", () => {
     })
   )
 
-  live("lists verbs and flags where it is asked for help, and nothing else", () =>
+  live("lists verbs and flags with help", () =>
     Effect.gen(function* () {
       const environment = Binary.bare(yield* Directory.make)
       const run = yield* Binary.run(["run", "--help"], environment)
@@ -140,7 +140,7 @@ describe("The program", () => {
 const noAddress = (flag: string, text: string): string =>
   `${flag}: invalid bind address: "${text}" (write it like :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none)`
 
-describe("A mistake on the command line is exit code 2 and one line that names it", () => {
+describe("An invalid command line causes exit code 2 and one line with the error", () => {
   const mistakes: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [
     [
       ["help", "start"],
@@ -231,7 +231,7 @@ describe("A mistake on the command line is exit code 2 and one line that names i
     [["run", "--metrics-bind-address", "::1:8080"], noAddress("--metrics-bind-address", "::1:8080")],
     [["run", "--health-probe-bind-address", ":65536"], noAddress("--health-probe-bind-address", ":65536")]
   ]
-  live("for every flag", () =>
+  live("for each flag", () =>
     Effect.gen(function* () {
       const environment = Binary.plain(yield* Directory.make)
       yield* each(mistakes, ([args, line]) =>
@@ -242,7 +242,7 @@ describe("A mistake on the command line is exit code 2 and one line that names i
     })
   )
 
-  live("for every flag that is given as an environment variable, which is named", () =>
+  live("for each flag that is set by an environment variable, with the name of the variable", () =>
     Effect.gen(function* () {
       const environment = Binary.plain(yield* Directory.make)
       const variables: ReadonlyArray<readonly [name: string, value: string, line: string]> = [
@@ -275,7 +275,7 @@ describe("A mistake on the command line is exit code 2 and one line that names i
   )
 })
 
-live("An error after the flags is a line of the log where the log is JSON", () =>
+live("An error after the flags is a JSON line if the log is JSON", () =>
   Effect.gen(function* () {
     const environment = Binary.bare(yield* Directory.make)
     const cases: ReadonlyArray<readonly [code: number, args: ReadonlyArray<string>, variables: object, msg: string]> = [
@@ -309,7 +309,7 @@ live("An error after the flags is a line of the log where the log is JSON", () =
   })
 )
 
-describe("A setting of a controller that makes no sense is exit code 2 and one line that names it", () => {
+describe("An invalid setting of a controller causes exit code 2 and one line with its name", () => {
   const wrong: ReadonlyArray<readonly [name: string, value: string, line: string]> = [
     ["MOVER_IMAGE", "my image", `invalid image: "my image" (must not contain spaces)`],
     ["MAX_JOBS", "0", `invalid number of movers: "0" (must be a whole number, at least 1)`],
@@ -318,7 +318,7 @@ describe("A setting of a controller that makes no sense is exit code 2 and one l
     ["RETRY_PERIOD", "500ms", `invalid duration: "500ms" (must be at least 1s)`],
     ["PREFLIGHT_TIMEOUT", "soon", `invalid duration: "soon" (write it like 15s, 1m30s or 10h)`]
   ]
-  live("before anything is opened, and no cluster is asked for", () =>
+  live("before a request to a cluster", () =>
     Effect.gen(function* () {
       const environment = Binary.plain(yield* Directory.make)
       yield* each(wrong, ([name, value, line]) => {
@@ -331,7 +331,7 @@ describe("A setting of a controller that makes no sense is exit code 2 and one l
   )
 })
 
-describe("A port that is in use is exit code 1 and one line that names the flag", () => {
+describe("A port that is in use causes exit code 1 and one line with the flag", () => {
   for (const flag of ["--metrics-bind-address", "--health-probe-bind-address"]) {
     live(flag, () =>
       Effect.gen(function* () {
@@ -361,7 +361,7 @@ const kubeconfigIn = (folder: string, text: string) => {
   )
 }
 
-describe("A wrong setting of the cluster is exit code 1 and one line that says what is wrong and where it came from", () => {
+describe("An invalid setting of the cluster causes exit code 1 and one line with the error and its source", () => {
   live("in the kubeconfig", () =>
     Effect.gen(function* () {
       const home = yield* Directory.make
@@ -413,7 +413,7 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
     })
   )
 
-  live("but without a place for the Lease it is a mistake on the command line, exit code 2", () =>
+  live("but a missing namespace of the Lease is an invalid command line, exit code 2", () =>
     Effect.gen(function* () {
       const home = yield* Directory.make
       const path = yield* kubeconfigIn(home, Kubeconfig.render(access))
@@ -426,7 +426,7 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
     })
   )
 
-  live("at the server: a certificate that is not trusted or another host's, credentials that it does not accept", () =>
+  live("at the server: a certificate that is not trusted or is for another host, or rejected credentials", () =>
     Effect.gen(function* () {
       const home = yield* Directory.make
       const authority = yield* Certificates.authority

@@ -38,7 +38,7 @@ const isServed = (cluster: ControlPlane) =>
   })
 
 describe.concurrent("A cluster without the CustomResourceDefinition", () => {
-  onNewServer("is waited for, with the kind and what helps in the log, and served once it is applied", (cluster) =>
+  onNewServer("makes the manager wait, with the kind and advice in the log, until it is applied", (cluster) =>
     Effect.gen(function* () {
       const program = yield* run(cluster)
       for (const [plural, kind] of [
@@ -69,7 +69,7 @@ describe.concurrent("A cluster without the CustomResourceDefinition", () => {
     })
   )
 
-  onNewServer("gets it from --install-crds, as often as it is started, and is served", (cluster) =>
+  onNewServer("gets it from --install-crds at each start", (cluster) =>
     Effect.gen(function* () {
       const first = yield* run(cluster, "--install-crds")
       yield* first.written(/Starting controller webapp/)

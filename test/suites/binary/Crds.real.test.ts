@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import * as Binary from "./Binary.ts"
 
 describe("A cluster without the CustomResourceDefinition", () => {
-  Shared.real("that may not be changed by us ends --install-crds with a line that names the right", (cluster) =>
+  Shared.real("makes --install-crds fail without permission, with a line that names the permission", (cluster) =>
     Effect.gen(function* () {
       const nobody = yield* cluster.addUser({ name: "nobody" })
       const end = yield* Binary.run(

@@ -8,7 +8,7 @@ import * as Binary from "./Binary.ts"
 
 describe("The binary", () => {
   Shared.real(
-    "says where a wrong authority or token came from, and ends with exit code 1",
+    "reports the source of an invalid CA or token, and ends with exit code 1",
     (cluster) =>
       Effect.gen(function* () {
         const environment = { ...Binary.plain(cluster.directory), KUBECONFIG: cluster.admin.kubeconfigPath }

@@ -9,9 +9,9 @@ import * as Running from "./Running.ts"
 
 const impossible = join(import.meta.dir, "fixtures", "impossible.ts")
 
-describe("A kind that no CustomResourceDefinition can hold", () => {
+describe("A kind that a CustomResourceDefinition cannot express", () => {
   for (const verb of ["run --install-crds", "crd", "manifests"]) {
-    live(`is exit code 1 of ${verb} and one line that names the field, before a cluster is looked for`, () =>
+    live(`causes exit code 1 of ${verb} and one line with the field, before a request to a cluster`, () =>
       Effect.gen(function* () {
         const environment = Binary.plain(yield* Directory.make)
         const program = yield* Running.start([process.execPath, impossible, ...verb.split(" ")], environment)
@@ -23,7 +23,7 @@ describe("A kind that no CustomResourceDefinition can hold", () => {
     )
   }
 
-  live("does not delay run, which compiles none of its kinds before it looks for a cluster", () =>
+  live("does not delay run, which compiles no kind before it connects to a cluster", () =>
     Effect.gen(function* () {
       const environment = Binary.plain(yield* Directory.make)
       const program = yield* Running.start([process.execPath, impossible, "run"], environment)

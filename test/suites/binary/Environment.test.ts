@@ -32,7 +32,7 @@ const inside = (folder: string, args: ReadonlyArray<string>, environment: Runnin
 
 describe("The environment of the program", () => {
   live(
-    "can have it run other code, so that who sets it is who the program is",
+    "can make it run other code, so a user who can set it controls the program",
     () =>
       Effect.gen(function* () {
         const folder = yield* trap
@@ -45,7 +45,7 @@ describe("The environment of the program", () => {
     120_000
   )
 
-  live("is refused by run where it prints credentials or opens a debugger, in the words of the documentation", () =>
+  live("is rejected by run if it prints credentials or opens a debugger, with the message of the documentation", () =>
     Effect.gen(function* () {
       const home = yield* Directory.make
       const page = yield* Effect.promise(() => readFile(join(root, "docs/security.md"), "utf8"))
@@ -72,7 +72,7 @@ describe("The environment of the program", () => {
     })
   )
 
-  live("is not added to by files of the folder that it works in", () =>
+  live("is not extended by files in the working directory", () =>
     Effect.gen(function* () {
       const folder = yield* trap
       const bare = Binary.bare(folder)

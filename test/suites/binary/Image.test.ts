@@ -12,12 +12,12 @@ const read = (file: string): string => readFileSync(join(root, file), "utf8")
 
 describe("The image of the manager", () => {
   for (const file of ["deploy/Dockerfile", "deploy/mover/Dockerfile"]) {
-    test(`has no fault that a linter knows in ${file}`, () => {
+    test(`passes the linter in ${file}`, () => {
       expect(validate(read(file)).map(({ message, range }) => `${range.start.line + 1}: ${message}`)).toEqual([])
     })
   }
 
-  test("is distroless, of nobody, by number, and runs the program and no shell", () => {
+  test("is distroless, runs as a numeric user without privileges, and starts the program without a shell", () => {
     expect(Dockerfile.all("ARG")[0]).toMatch(/^BASE=gcr\.io\/distroless\/base-nossl-debian\d+:nonroot$/)
     expect(Dockerfile.all("USER")).toEqual([`${Root.user}:${Root.user}`])
     expect(Dockerfile.all("ENTRYPOINT").map((rest) => JSON.parse(rest))).toEqual([["/usr/local/bin/homeostat"]])
@@ -31,7 +31,7 @@ describe("The image of the manager", () => {
     ])
   })
 
-  test("says its version and licence", () => {
+  test("has labels for its version and licence", () => {
     const [labels = ""] = Dockerfile.all("LABEL")
     for (const [label, value] of Object.entries({
       title: manifest.name,
@@ -43,14 +43,14 @@ describe("The image of the manager", () => {
     }
   })
 
-  test("is made of files that are sent to the builder, and of all of them", () => {
+  test("is made from exactly the files that are sent to the builder", () => {
     const ignored = read("deploy/Dockerfile.dockerignore")
     const sent = ignored.split("\n").flatMap((line) => (line.startsWith("!") ? [line.slice(1)] : []))
     expect(Dockerfile.copied.map(([from]) => from)).toEqual(sent)
     expect(ignored.split("\n")).toContain("*")
   })
 
-  test("has a stage for each system, with a program that anybody can execute", () => {
+  test("has a stage for each architecture, with a program that every user can execute", () => {
     expect(Dockerfile.all("FROM").map((rest) => rest.replace(/[${}]/g, ""))).toEqual([
       "BASE AS amd64",
       "BASE AS arm64",

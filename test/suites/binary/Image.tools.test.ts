@@ -8,7 +8,7 @@ import * as Release from "./Release.ts"
 
 describe("The image of the manager", () => {
   live(
-    "is made of what a build leaves, and has for each system the program that is for it",
+    "is made from a build, and has the matching program for each architecture",
     () =>
       Effect.gen(function* () {
         const { repository } = yield* Release.get

@@ -13,7 +13,7 @@ import { createApp, replicasOf, replicated } from "./Scene.ts"
 
 describe.concurrent("Two managers with --leader-elect", () => {
   replicated(
-    "agree by a Lease on one that works; the other is ready, and leaves at once when told to",
+    "elect one leader by a Lease; the other one is ready, and ends at once after SIGTERM",
     (cluster, namespace) =>
       Effect.gen(function* () {
         const both = yield* Effect.replicateEffect(Replica.homeostat(cluster, { namespace }), 2, {
@@ -71,7 +71,7 @@ const writer = (namespace: string) =>
 
 describe.concurrent("A leader with a reconcile in progress", () => {
   replicated(
-    "finishes it at SIGTERM, not ready any more but leading, longer than its Lease lasts; then it tells, gives back the Lease, and exits with 0",
+    "finishes it after SIGTERM, not ready but leading beyond the duration of its Lease; then it records the end, releases the Lease, and exits with 0",
     (cluster, namespace) =>
       Effect.gen(function* () {
         yield* work(namespace, { millis: "5000" })
@@ -103,7 +103,7 @@ describe.concurrent("A leader with a reconcile in progress", () => {
   )
 
   replicated(
-    "that is stopped for longer than its Lease lasts writes nothing when it wakes, and stands by",
+    "that is suspended beyond the duration of its Lease writes nothing when it resumes, and stands by",
     (cluster, namespace) =>
       Effect.gen(function* () {
         // The reconcile is uninterruptible, so that only the expired Lease can prevent the write.
@@ -133,7 +133,7 @@ describe.concurrent("A leader with a reconcile in progress", () => {
   )
 
   replicated(
-    "whose requests get no answer any more ends at SIGTERM, soon after the grace period, with exit code 0",
+    "whose requests are no longer answered ends after SIGTERM, soon after the grace period, with exit code 0",
     (cluster, namespace) =>
       Effect.gen(function* () {
         yield* work(namespace, { millis: "1000" })
@@ -165,7 +165,7 @@ describe.concurrent("A leader with a reconcile in progress", () => {
 })
 
 describe.concurrent("Managers with a --selector each", () => {
-  replicated("lead side by side, each with a Lease of its own, and work on their own objects", (cluster, namespace) =>
+  replicated("lead in parallel, each with its own Lease and objects", (cluster, namespace) =>
     Effect.gen(function* () {
       const slices = ["a", "b"] as const
       const managers = yield* Effect.forEach(slices, (slice) =>
@@ -195,7 +195,7 @@ describe.concurrent("Managers with a --selector each", () => {
 })
 
 describe.concurrent("A manager with other --controllers than the holder of its Lease", () => {
-  replicated("is not ready and says why, and leads when it has a Lease of its own", (cluster, namespace) =>
+  replicated("is not ready with the reason, and leads with its own Lease", (cluster, namespace) =>
     Effect.gen(function* () {
       const holder = yield* Replica.homeostat(cluster, { namespace, flags: ["--controllers=webapp"] })
       yield* Replica.leading(holder)

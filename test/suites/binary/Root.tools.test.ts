@@ -67,9 +67,9 @@ const Look = Schema.Struct({
   written: Schema.Record({ key: Schema.String, value: Schema.String })
 })
 
-describe("In a root of its own, without a shell", () => {
+describe("In a root directory of its own, without a shell,", () => {
   live(
-    "there is the C library beside the program, which prints its version",
+    "only the C library is beside the program, which prints its version",
     () =>
       Effect.gen(function* () {
         const root = yield* prepared
@@ -86,7 +86,7 @@ describe("In a root of its own, without a shell", () => {
     buildMillis
   )
 
-  live("it is nobody, may do nothing, and can write only where it was given a volume", () =>
+  live("the program runs as an unprivileged user without capabilities, and can write only to volumes", () =>
     Effect.gen(function* () {
       const root = yield* prepared
       const [settings, data] = [join(root.folder, "..", "settings"), join(root.folder, "..", "data")]
@@ -116,7 +116,7 @@ describe("In a root of its own, without a shell", () => {
     })
   )
 
-  replicated("it works: it becomes ready, and ends with exit code 0 when it is told to", (cluster, namespace) =>
+  replicated("the program becomes ready, and ends with exit code 0 after SIGTERM", (cluster, namespace) =>
     Effect.gen(function* () {
       const root = yield* prepared
       const files = Effect.promise(async () => (await readdir(root.folder, { recursive: true })).sort())
@@ -137,7 +137,7 @@ describe("In a root of its own, without a shell", () => {
   )
 
   Shared.cluster(
-    "a pod runs it with its volumes: it reads a file there, and what it says is the log and the message of the pod",
+    "a pod runs the program with its volumes: it reads a file there, and its output is the log and the message of the pod",
     (cluster) =>
       Effect.gen(function* () {
         const root = yield* prepared

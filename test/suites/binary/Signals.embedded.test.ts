@@ -40,7 +40,7 @@ const Line = Schema.parseJson(Schema.Struct({ time: Schema.String, level: Schema
 describe.concurrent("The binary", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     Shared.cluster(
-      `that is idle ends soon after ${signal}, with exit code 0 and a line that says so; each line is a JSON object`,
+      `that is idle ends soon after ${signal}, with exit code 0 and a log line; each line is a JSON object`,
       (cluster) =>
         Effect.gen(function* () {
           yield* cluster.install(...definitions)
@@ -94,7 +94,7 @@ describe.concurrent("A program with a reconcile in progress", () => {
   }
 
   Shared.cluster(
-    "that hangs interrupts it when the grace period is over, says so, and the exit code is 0",
+    "that hangs interrupts the reconcile after the grace period, logs that, and ends with exit code 0",
     (cluster) =>
       Effect.gen(function* () {
         const { program, isWritten } = yield* atWork(cluster, "for ever", ["--graceful-shutdown-timeout=1s"])

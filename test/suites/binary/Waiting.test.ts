@@ -60,7 +60,7 @@ const silentServer = (answers: Answers) => (home: string) =>
 
 const silent = silentServer(() => "silence")
 
-describe("A program that waits lives, says on /readyz what it waits for, and SIGTERM ends it with exit code 0:", () => {
+describe("A waiting program is alive, reports on /readyz what it waits for, and ends with exit code 0 after SIGTERM:", () => {
   const cases: ReadonlyArray<{
     readonly name: string
     readonly kubeconfig: (home: string) => Effect.Effect<string, never, Scope.Scope>
@@ -76,13 +76,13 @@ describe("A program that waits lives, says on /readyz what it waits for, and SIG
       reason: /^the cluster's settings are not read yet$/
     },
     {
-      name: "for a server that nobody starts",
+      name: "for a server that is down",
       kubeconfig: (home) => Effect.flatMap(Port.free, (port) => kubeconfigOf(home, `https://${Port.host}:${port}`)),
       check: "api-server",
       reason: /^https:\/\/127\.0\.0\.1:\d+ has not answered yet$/
     },
     {
-      name: "for a server that takes requests and answers none",
+      name: "for a server that does not answer requests",
       kubeconfig: (home) =>
         Effect.flatMap(
           serving(() => "silence"),
@@ -145,7 +145,7 @@ describe("A program that waits lives, says on /readyz what it waits for, and SIG
 })
 
 describe("A server that does not answer", () => {
-  live("is waited for, and said so once", () =>
+  live("is waited for, and logged once", () =>
     Effect.gen(function* () {
       const home = yield* Directory.make
       const port = yield* Port.free

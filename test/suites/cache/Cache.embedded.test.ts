@@ -11,7 +11,7 @@ import { Effect, Option } from "effect"
 import { open } from "../comparison/Schema.ts"
 import { cacheOf, lines, recovers, until } from "./Caches.ts"
 
-describe.concurrent("reading own writes", () => {
+describe.concurrent("Reading own writes", () => {
   Shared.cluster(
     "full, metadata-only and selected caches contain every answered write at once and emit every event",
     (cluster) =>
@@ -101,7 +101,7 @@ const crd = {
   }
 }
 
-describe.concurrent("a kind that the cache cannot watch", () => {
+describe.concurrent("A kind that the cache cannot watch", () => {
   Shared.cluster("syncs once its CRD is installed, and again after the CRD was deleted and installed", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace()
@@ -129,7 +129,7 @@ describe.concurrent("a kind that the cache cannot watch", () => {
   )
 })
 
-describe.concurrent("a resourceVersion from which no watch can continue", () => {
+describe.concurrent("A resourceVersion from which no watch can continue", () => {
   Shared.cluster("because it is in the future, as after a restored backup, causes a new list", (cluster) =>
     recovers(cluster, "99999999", "empty")
   )

@@ -7,7 +7,7 @@ import { real } from "@homeostat/testkit/Shared"
 import { Effect } from "effect"
 import { cacheOf, recovers, until } from "./Caches.ts"
 
-describe("a kind that the cache cannot watch", () => {
+describe("A kind that the cache cannot watch", () => {
   real("names the missing permission, and recovers within seconds of the grant", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace()
@@ -26,7 +26,7 @@ describe("a kind that the cache cannot watch", () => {
   )
 })
 
-describe("a resourceVersion from which no watch can continue", () => {
+describe("A resourceVersion from which no watch can continue", () => {
   real(
     "because it expired causes a new list, and a killed server does not",
     (cluster) =>

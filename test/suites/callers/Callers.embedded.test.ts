@@ -10,7 +10,7 @@ import * as Managed from "../Managed.ts"
 import * as Keeper from "./Keeper.ts"
 
 describe.concurrent("Secure metrics", () => {
-  Shared.cluster("refuse callers without a token that the API server knows", (cluster) =>
+  Shared.cluster("reject callers without a token that the API server knows", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace("callers")
       const program = yield* Keeper.start(cluster, ["--metrics-secure", `--namespace=${namespace}`])

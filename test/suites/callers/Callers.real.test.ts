@@ -62,7 +62,7 @@ describe.concurrent("Secure metrics", () => {
     })
   )
 
-  Shared.real("refuse all callers while the manager lacks the permission to review tokens, which it logs", (cluster) =>
+  Shared.real("reject all callers while the manager lacks the permission to review tokens, which it logs", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace("callers")
       const manager = yield* cluster.addUser({ name: `no-permissions-${namespace}` })

@@ -38,7 +38,7 @@ const burst = (namespace: string) =>
 
 describe("An exec plugin", () => {
   Home.test(
-    "runs once for all requests, and once more when the server refuses its token",
+    "runs once for all requests, and once more when the server rejects its token",
     ({ cluster, home, namespace }) =>
       Effect.gen(function* () {
         const [one, two] = yield* Home.tokens({ cluster, namespace })
@@ -62,7 +62,7 @@ describe("An exec plugin", () => {
       })
   )
 
-  Home.test("runs again when its token expires, before the server refuses it", ({ cluster, home, namespace }) =>
+  Home.test("runs again when its token expires, before the server rejects it", ({ cluster, home, namespace }) =>
     Effect.gen(function* () {
       const [one, two] = yield* Home.tokens({ cluster, namespace })
       home.configure({ cluster: Home.clusterOf(cluster), user: plugin(home) })

@@ -131,7 +131,7 @@ describe("The client replaces, while it runs,", () => {
       })
   )
 
-  Home.test("the kubeconfig: it uses the new certificates and token once the server refuses the old ones", (scene) =>
+  Home.test("the kubeconfig: it uses the new certificates and token once the server rejects the old ones", (scene) =>
     Effect.gen(function* () {
       const { cluster, home, namespace } = scene
       const [before, after] = [yield* Certificates.authority, yield* Certificates.authority]

@@ -7,7 +7,7 @@ import { demo, places } from "./Demonstrated.ts"
 
 describe("The demo", () => {
   live(
-    "saves a volume, loses a file of it and gets it back with every byte, with the real restic",
+    "saves a volume, loses a file of it and restores every byte, with the real restic",
     () =>
       Effect.gen(function* () {
         const restic = yield* Assets.find("restic")

@@ -32,7 +32,7 @@ const leavesOut = "The demo leaves out the story of a backup, as"
 
 describe("The demo", () => {
   live(
-    "prints the story of a WebApp as plain lines into a pipe, and ends; without restic it says how to get it",
+    "prints the story of a WebApp as plain lines into a pipe, and ends; without restic it prints how to install it",
     () =>
       Effect.gen(function* () {
         const { machine, note } = yield* withGo
@@ -83,7 +83,7 @@ describe("The demo", () => {
     120_000
   )
 
-  live("refuses an option that it does not have", () =>
+  live("rejects an unknown option", () =>
     Effect.gen(function* () {
       const { exitCode, stderr } = yield* demo(["--fast"])
       expect({ exitCode, stderr }).toEqual({
@@ -93,7 +93,7 @@ describe("The demo", () => {
     })
   )
 
-  live("fails at once when --backup asks for a backup and neither restic nor Go is there", () =>
+  live("fails at once with --backup if neither restic nor Go is installed", () =>
     Effect.gen(function* () {
       const { exitCode, stderr, stdout } = yield* demo(["--backup"], yield* bare)
       expect(exitCode).toBe(1)
@@ -104,7 +104,7 @@ describe("The demo", () => {
   )
 
   live(
-    "names a restic that the mover cannot use, and goes on",
+    "reports a restic that the mover cannot use, and continues",
     () =>
       Effect.gen(function* () {
         const { exitCode, stderr, stdout } = yield* demo([], { ...(yield* bare), RESTIC_BIN: "/nowhere/restic" })

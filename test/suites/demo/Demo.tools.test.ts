@@ -12,7 +12,7 @@ const programs = ["bash", "sh", "env", "dirname", "mkdir", "sed", "rm", "sleep"]
 
 describe("The demo", () => {
   live(
-    "has Go build restic where --backup asks for it, and says after the story why Go could not",
+    "builds restic with Go for --backup, and reports after the story why Go failed",
     () =>
       Effect.gen(function* () {
         const home = yield* Directory.make

@@ -33,7 +33,7 @@ const timeoutMillis = 120_000
 
 describe("kubectl apply -k", () => {
   live(
-    "of each overlay is accepted without a warning, in a dry run and for real",
+    "of each overlay is accepted without a warning, as a dry run and for real",
     () =>
       Effect.gen(function* () {
         const cluster = yield* prepared
@@ -49,7 +49,7 @@ describe("kubectl apply -k", () => {
   )
 
   live(
-    "of an overlay of one's own, as the page shows it, has its namespace and images everywhere, and changes nothing the second time",
+    "of an overlay of a user, as in the documentation, has its namespace and images everywhere, and is idempotent",
     () =>
       Effect.gen(function* () {
         const page = yield* Effect.promise(() => Bun.file(join(Overlay.folder, "README.md")).text())

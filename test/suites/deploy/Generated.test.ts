@@ -15,7 +15,7 @@ const committed = await Promise.all(
 )
 
 describe("The generated folders of deploy", () => {
-  test("hold what the controllers declare, as `bun run generate` writes it", async () => {
+  test("contain the declarations of the controllers, as `bun run generate` writes them", async () => {
     const generated = await Effect.runPromise(Generated.files(program))
     const found = new Map(committed)
     const paths = [...new Set([...generated.keys(), ...found.keys()])]
@@ -23,7 +23,7 @@ describe("The generated folders of deploy", () => {
     expect(stale.map((path) => `${path} is not what the code says: run \`bun run generate\``)).toEqual([])
   })
 
-  test("name a kind once that two controllers are for", async () => {
+  test("contain a kind once that two controllers reconcile", async () => {
     const twice = [...program.controllers, ...program.controllers]
     const generated = await Effect.runPromise(Generated.files({ ...program, controllers: twice }))
     const found = committed.filter(([path]) => path.startsWith("crds/") || path === "rbac/people.yaml")
@@ -31,7 +31,7 @@ describe("The generated folders of deploy", () => {
     expect([...generated.keys()].sort()).toEqual(committed.map(([path]) => path).sort())
   })
 
-  test("say at the top of each file what has written it", () => {
+  test("name their generator at the top of each file", () => {
     const silent = committed.filter(([, text]) => !/^# Written by `bun run generate`/m.test(text))
     expect(silent.map(([path]) => path)).toEqual([])
   })

@@ -90,7 +90,7 @@ const uninstall = ({ kubectl }: Scene, { overlay }: Installation) =>
 
 describe("Installed by kubectl apply -k", () => {
   installed(
-    "the default overlay is a manager in a pod that reconciles both kinds, shows its metrics to who may see them, and goes without leaving anything",
+    "the default overlay reconciles both kinds in a pod, serves its metrics to authorized callers, and is removed completely",
     (scene) =>
       Effect.gen(function* () {
         const { cluster, install, log } = scene
@@ -104,7 +104,7 @@ describe("Installed by kubectl apply -k", () => {
       })
   )
 
-  installed("the namespaced overlay works in its namespaces, and may look into no other", (scene) =>
+  installed("the namespaced overlay works in its namespaces, without permissions in others", (scene) =>
     Effect.gen(function* () {
       const { cluster, install, kubectl, log } = scene
       const { account } = yield* install("namespaced")

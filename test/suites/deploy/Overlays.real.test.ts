@@ -149,7 +149,7 @@ const inOrder = (objects: ReadonlyArray<Pick<Overlay.Manifest, "kind" | "metadat
   )
 
 describe("The overlay", () => {
-  each("starts the program with flags that it has", (rendered) => {
+  each("starts the program with valid flags", (rendered) => {
     const settings = settingsOf(Overlay.manager(rendered).container)
     expect(settings).toMatchObject({ "leader-elect": true, "install-crds": false })
     // --namespace requires a name of the Lease. The Role grants access to the Lease with the program's name only.
@@ -159,7 +159,7 @@ describe("The overlay", () => {
     }
   })
 
-  each("sets variables that the program reads, to values that it takes", (rendered, name) =>
+  each("sets variables of the program to valid values", (rendered, name) =>
     Effect.gen(function* () {
       const environment = environmentOf(Overlay.manager(rendered).container)
       const known = [
@@ -178,7 +178,7 @@ describe("The overlay", () => {
     })
   )
 
-  each("grants what these flags need, and nothing else", (rendered) => {
+  each("grants exactly the permissions of these flags", (rendered) => {
     const { container, deployment, template } = Overlay.manager(rendered)
     const known = Object.values(Rbac.flags(program)).map(({ name }) => name)
     const args = (container.args ?? []).filter((arg) => known.some((name) => arg.split("=")[0] === `--${name}`))
@@ -195,11 +195,11 @@ describe("The overlay", () => {
     expect(inOrder(rolesOf(rendered))).toEqual(inOrder(needed))
   })
 
-  each("says of everything in which namespace it is", (rendered) => {
+  each("sets the namespace of each namespaced object", (rendered) => {
     expect(astray(rendered)).toEqual([])
   })
 
-  live("of somebody's own that says no namespace says of everything in which one it is", () =>
+  live("of a user without a namespace sets the namespace of each object", () =>
     Effect.gen(function* () {
       const folder = yield* Overlay.own(`
 resources: [homeostat/deploy/overlays/namespaced]
@@ -209,7 +209,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     })
   )
 
-  live("namespaced gives its rights to the manager of another namespace too, said in base", () =>
+  live("namespaced binds its roles to the manager in the namespace of base", () =>
     Effect.gen(function* () {
       const folder = yield* Overlay.own("resources: [homeostat/deploy/overlays/namespaced]")
       const base = Bun.file(join(folder, "homeostat/deploy/base/kustomization.yaml"))
@@ -222,7 +222,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     })
   )
 
-  live("namespaced with the monitoring that has no TLS is scraped as it serves its metrics", () =>
+  live("namespaced with the monitoring without TLS is scraped over HTTP", () =>
     Effect.gen(function* () {
       const folder = yield* Overlay.own(
         "resources: [homeostat/deploy/overlays/namespaced, homeostat/deploy/monitoring]"
@@ -240,7 +240,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     })
   )
 
-  live("of somebody's own for OpenShift, as the page shows it, adds the right that is wanted there", () =>
+  live("of a user for OpenShift, as in the documentation, adds the required permission", () =>
     Effect.gen(function* () {
       const page = yield* Effect.promise(() => Bun.file(join(Overlay.folder, "README.md")).text())
       const shown = Markdown.blocks(page).find(({ heading }) => heading === "On OpenShift")?.text ?? ""
@@ -255,7 +255,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     })
   )
 
-  each("leads probes, Service and NetworkPolicy to the ports that the program opens", (rendered) => {
+  each("has probes, a Service and a NetworkPolicy for the ports of the program", (rendered) => {
     const { container, template } = Overlay.manager(rendered)
     const settings = settingsOf(container)
     const { spec: service } = rendered.one<BuiltIn.Service>("Service", "homeostat-metrics")
@@ -289,7 +289,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     expect(selects(policy.podSelector.matchLabels, template.metadata?.labels)).toBe(true)
   })
 
-  each("runs the images that are built, of the program's version, as the user that they name", (rendered) =>
+  each("runs the built images with the version of the program, as their user", (rendered) =>
     Effect.gen(function* () {
       const { container, template } = Overlay.manager(rendered)
       const mover = environmentOf(container).HOMEOSTAT_BACKUP_MOVER_IMAGE
@@ -305,7 +305,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     })
   )
 
-  each("lets the manager write nowhere, use no more memory than it says, and end in its own time", (rendered) => {
+  each("has a read-only root, a memory limit, and enough time for the shutdown of the manager", (rendered) => {
     const { container, template } = Overlay.manager(rendered)
     expect(container.securityContext?.readOnlyRootFilesystem).toBe(true)
     expect(container.resources).toMatchObject({
@@ -325,7 +325,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
 
   only(
     "high-availability",
-    "keeps two of three while one of several nodes is drained, and spreads them over these",
+    "keeps two of three replicas during the drain of a node, and spreads them over nodes",
     (rendered) => {
       const { deployment, template } = Overlay.manager(rendered)
       const budget = rendered.one<BuiltIn.PodDisruptionBudget>("PodDisruptionBudget")
@@ -364,7 +364,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     }
   })
 
-  only("tracing", "sends traces to a Service that leads to Jaeger, and the network lets them through", (rendered) => {
+  only("tracing", "sends traces to the Service of Jaeger, and its NetworkPolicy allows them", (rendered) => {
     const environment = environmentOf(Overlay.manager(rendered).container)
     const { hostname, port } = new URL(environment.OTEL_EXPORTER_OTLP_ENDPOINT ?? "")
     const { spec: service } = rendered.one<BuiltIn.Service>("Service", hostname)
@@ -390,7 +390,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     expect(environment).toMatchObject({ POD_NAME: "metadata.name", POD_NAMESPACE: "metadata.namespace" })
   })
 
-  only("monitoring", "has Prometheus find the Service, and show a token that may read the metrics", (rendered) => {
+  only("monitoring", "lets Prometheus find the Service, with a token that may read the metrics", (rendered) => {
     const monitor = rendered.one<Monitor>("ServiceMonitor")
     const service = rendered.one<BuiltIn.Service>("Service", "homeostat-metrics")
     const [endpoint] = monitor.spec.endpoints
@@ -412,7 +412,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
 })
 
 live(
-  "manifests --image prints everything of the default overlay but the NetworkPolicy and the roles for users",
+  "manifests --image prints all objects of the default overlay except the NetworkPolicy and the roles for users",
   () =>
     Effect.gen(function* () {
       const flags = ["--leader-elect", "--metrics-secure", "--image=homeostat"]

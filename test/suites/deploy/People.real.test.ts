@@ -38,9 +38,9 @@ const somebody = (cluster: ControlPlane, where: string, role: string) =>
       )
   })
 
-describe("The roles for people", () => {
+describe("The roles for users", () => {
   Shared.real(
-    "add the kinds to what view and edit allow, and nobody's hand to a status",
+    "add the kinds to view and edit, without permission to write a status",
     (cluster) =>
       Effect.gen(function* () {
         const where = yield* cluster.namespace("people")

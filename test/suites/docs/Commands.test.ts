@@ -10,12 +10,12 @@ const blocks = Commands.pages.flatMap(({ commands }) => commands)
 const count = (form: Commands.Commands["form"]): number => blocks.filter((block) => block.form === form).length
 
 describe("A block of commands in the documentation", () => {
-  test("runs in a test or names the reason why not", () => {
+  test("runs in a test or has a reason why it does not", () => {
     expect(Commands.pages.flatMap(({ wrong }) => wrong)).toEqual([])
     expect(count("run")).toBeGreaterThan(7)
   })
 
-  test("that names a file or a short form is run by it", async () => {
+  test("with a named file or short form is run by it", async () => {
     const unproven = await Promise.all(
       blocks.map(async (block) =>
         (await Commands.unproven(block, scripts)).map((command) => `${block.place}: ${command}`)

@@ -47,7 +47,7 @@ describe("A link in a Markdown file", () => {
 })
 
 describe("A page of docs/", () => {
-  test("is linked from docs/README.md, and that from the README", () => {
+  test("is linked from docs/README.md, which the README links", () => {
     const found = new Set<string>()
     const visit = (file: string): void => {
       const path = statSync(join(root, file), { throwIfNoEntry: false })?.isDirectory() ? join(file, "README.md") : file

@@ -29,6 +29,15 @@ const programs = files("{test,controllers}/*.ts")
   .concat(files("test/{demo,apiserver,cluster}/**/*.ts"))
   .filter((file) => !/\.(test|fixture)\.ts$/.test(file))
 
+/** Suites whose recordings contain the names of their tests. */
+const hashed =
+  /^test\/suites\/(access|accounts|admission|agreement|apply|builtin|conformance|controllers|costs|crd|kubectl|openapi|patch|plugins)\//
+
+/** The tests whose names follow the rules. */
+const tests = files("{controllers,runtime,observability}/**/*.test.ts")
+  .concat(files("test/{suites,cluster}/**/*.test.ts"))
+  .filter((file) => !hashed.test(file) && !/(^|\/)(webapp|explore)\//.test(file))
+
 /** Messages of the API server, word for word. */
 const recorded = /Continuing with the provided token|a wildcard DNS-1123 subdomain|was previously a storage version/
 
@@ -79,6 +88,18 @@ describe("Plain English in", () => {
     expect(await hitsOf(others, Prose.ofHashComments)).toEqual([])
   })
 
+  test("names of tests", async () => {
+    expect(tests.length).toBeGreaterThan(400)
+    const found = await Promise.all(
+      tests.map(async (path) =>
+        Prose.ofTestNames(await read(path))
+          .flatMap(Prose.hitsOfName)
+          .map(({ advice, found }) => `${path}: ${found} (${advice})`)
+      )
+    )
+    expect(found.flat()).toEqual([])
+  })
+
   test("names of tests that pages quote", async () => {
     expect(await hitsOf(["docs/generate/evidence.json"], Prose.ofStrings)).toEqual([])
   })
@@ -110,6 +131,22 @@ describe("The check finds", () => {
     expect(found(words(25))).toEqual([])
     expect(found(words(26))).toEqual(["26 words: write two sentences"])
     expect(found(`\`${words(30)}\` ${words(24)}`)).toEqual([])
+  })
+
+  for (const name of [
+    "Of two managers the first leads",
+    "What fails is retried",
+    "is told of once",
+    "reports the error, and says so"
+  ]) {
+    test(`the name of a test: ${name}`, () => expect(Prose.hitsOfName(name)).not.toEqual([]))
+  }
+
+  test("nothing in plain names of tests", () => {
+    const source = `describe("MoverJob", () => {\n  test(\n    \`shortens ${"$"}{name} without collisions\`,\n    () => {})\n})\n`
+    expect(Prose.ofTestNames(source)).toEqual(["MoverJob", "shortens X without collisions"])
+    expect(Prose.ofTestNames(source).flatMap(Prose.hitsOfName)).toEqual([])
+    expect(Prose.ofTestNames('Backups.real("A claim is saved", (scene) => save(scene))')).toEqual(["A claim is saved"])
   })
 
   test("nothing in questions, in code and in ordinary sentences", () => {

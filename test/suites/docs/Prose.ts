@@ -97,3 +97,34 @@ export const ofStrings = (source: string): ReadonlyArray<string> => {
     ([, plain, template]) => (plain ?? template ?? "").replaceAll(/\$\{[^}]*\}/g, "X").replaceAll("\\`", "`")
   ).filter((text) => text.trim().split(/\s+/).length >= 3 && !/=>|\bimport /.test(text))
 }
+
+/** Rules for names of tests, in addition to those for other texts. */
+const nameRules: ReadonlyArray<Rule> = [
+  { pattern: /^(Of|What|Whatever|Where|Who|Whom|Whose)\b/, advice: "begin with the subject" },
+  { pattern: /\b(says?|said|saying)\b/i, advice: "report, contain, log or show" }
+]
+
+/** The hits in the name of a test. */
+export const hitsOfName = (name: string): ReadonlyArray<Hit> => [
+  ...hits(name),
+  ...nameRules.flatMap(({ advice, pattern }) => (pattern.test(name) ? [{ found: name, advice }] : []))
+]
+
+/** A string or a template, in two groups. */
+const text = String.raw`(?:"((?:[^"\\\n]|\\.)*)"|\`((?:[^\`\\]|\\.)*)\`)`
+
+/** A test or a group, and a call of another function with a name and a body, which may declare a test. */
+const tests = [
+  new RegExp(String.raw`\b(?:describe|test|it|live|effect|scene)(?:\.[a-z]+)?\(\s*${text}\s*,`, "g"),
+  new RegExp(String.raw`\b[\w.]+\(\s*${text},\s*(?:\([^()]*\)|\w+) =>`, "g")
+]
+
+/** The names of the tests and groups of a module. A value in a template counts as one word. */
+export const ofTestNames = (source: string): ReadonlyArray<string> => {
+  const names = tests.flatMap((each) =>
+    Array.from(source.matchAll(each), ([, plain, template]) =>
+      (plain ?? template ?? "").replaceAll(/\$\{[^}]*\}/g, "X")
+    )
+  )
+  return [...new Set(names)]
+}

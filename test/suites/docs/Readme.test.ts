@@ -60,7 +60,7 @@ describe("The numbers in the README", () => {
       .filter((line) => line.startsWith("|"))
       .map(cellsOf)
 
-  test("are those of the campaign in docs/performance.md, rounded", async () => {
+  test("are those of the measurements in docs/performance.md, rounded", async () => {
     const measured = new Map<string, ReadonlyArray<string>>()
     let scenario = ""
     for (const [first = "", number = "", ...values] of await rows("docs/performance.md")) {

@@ -77,7 +77,7 @@ describe("The mistakes in docs/effect.md", () => {
       .filter((message) => new RegExp(`^\\S*\\b${name}[(:]`).test(message))
       .join("")
 
-  test("give the messages of the page", async () => {
+  test("cause the messages of the page", async () => {
     const files = await mistakes
     expect(files.length).toBeGreaterThan(6)
     const { compiler, diagnostics } = project(files, (run) => ({ compiler: run(...tsc), diagnostics: run(...effect) }))

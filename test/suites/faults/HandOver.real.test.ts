@@ -5,8 +5,8 @@ import * as Managed from "../Managed.ts"
 import { real } from "./Pair.ts"
 import { converged, want } from "./Wired.ts"
 
-describe("Of two managers", () => {
-  real("exactly one leads when the API server is back, and there never were two", (place) =>
+describe("With two managers,", () => {
+  real("exactly one leads after an outage of the API server, and never both", (place) =>
     Effect.gen(function* () {
       const { cluster, first, namespace, overlaps, second } = place
       const server = yield* Effect.acquireRelease(cluster.process("kube-apiserver"), ({ start }) =>

@@ -11,7 +11,7 @@ const soak = join(import.meta.dir, "../../soak.ts")
 describe("Twenty seconds of churn and faults", () => {
   // The soak runs in its own process, so that other tests do not change its memory and connections.
   live(
-    "leaves nothing behind: no memory, no fiber, no timer, no connection, no name",
+    "leave nothing behind: no memory, fibers, timers, connections or names",
     () =>
       Effect.gen(function* () {
         const { exitCode, stderr, stdout } = yield* Process.run(process.execPath, [

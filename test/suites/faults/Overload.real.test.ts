@@ -18,9 +18,9 @@ const waits = (exchanges: ReadonlyArray<Exchange>): ReadonlyArray<number> =>
     return again === undefined ? [] : [again.at - at]
   })
 
-describe("A manager that is refused for too many requests", () => {
+describe("A manager that gets TooManyRequests", () => {
   real(
-    "comes back when it was told to, does not come more often for it, and gets everything done",
+    "waits for Retry-After, sends few additional requests, and converges",
     (place) =>
       Effect.gen(function* () {
         const { manager, namespace } = place
@@ -56,9 +56,9 @@ describe("A manager that is refused for too many requests", () => {
   )
 })
 
-describe("A manager that is sent away by GOAWAY, now and then", () => {
+describe("A manager whose connection is closed by GOAWAY now and then", () => {
   real(
-    "goes on over new connections: nothing fails, nothing is lost, nothing is done twice",
+    "continues on new connections without failures, lost changes or repeated writes",
     (place) =>
       Effect.gen(function* () {
         const { manager, proxy } = place

@@ -7,9 +7,9 @@ import { converged, informers, metric, pass, real, sent, want } from "./Wired.ts
 
 let granted: Granted.Granted | undefined
 
-describe("A manager whose rights are taken away", () => {
+describe("A manager whose permissions are revoked", () => {
   real(
-    "says which it lacks, keeps what it knows, asks now and then, and goes on when they are back",
+    "reports the missing ones, keeps its caches, retries now and then, and continues after the grant",
     (place) =>
       Effect.gen(function* () {
         const { manager, namespace, proxy } = place

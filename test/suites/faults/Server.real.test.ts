@@ -23,7 +23,7 @@ const lost = ({ manager }: Wired) =>
 
 describe("A manager whose API server", () => {
   real(
-    "is killed during much work retries now and then, continues within five seconds of its return, and converges",
+    "is killed during many reconciles retries now and then, continues within five seconds of the restart, and converges",
     (place) =>
       Effect.gen(function* () {
         const { manager, namespace } = place
@@ -71,7 +71,7 @@ describe("A manager whose API server", () => {
     { timeoutMillis: 180_000 }
   )
 
-  real("is asked to stop, and refuses while its watches still live, waits for the next one", (place) =>
+  real("shuts down gracefully sends few requests, and converges after the restart", (place) =>
     Effect.gen(function* () {
       const { namespace } = place
       const server = yield* apiServer(place)
@@ -87,7 +87,7 @@ describe("A manager whose API server", () => {
     })
   )
 
-  real("stands still, gives up what it asked for at the deadline, and goes on when it goes on", (place) =>
+  real("is paused times out its requests, and continues when the API server resumes", (place) =>
     Effect.gen(function* () {
       const { leap, manager } = place
       const server = yield* apiServer(place)
@@ -121,7 +121,7 @@ describe("A manager whose API server", () => {
     })
   )
 
-  real("has forgotten where the watches were, is asked for everything once", (place) =>
+  real("restarts with a new watch cache lists each kind once", (place) =>
     Effect.gen(function* () {
       const { manager, namespace, proxy } = place
       const server = yield* apiServer(place)

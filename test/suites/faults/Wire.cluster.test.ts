@@ -12,8 +12,8 @@ import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 import { behind, converged, create, informers, metric, sent, want, wired } from "./Wired.ts"
 
-describe.concurrent("A manager whose wire", () => {
-  wired("is cut, goes on from where its watches were and asks for nothing anew", (place) =>
+describe.concurrent("A manager whose connection", () => {
+  wired("is cut resumes its watches without a list", (place) =>
     Effect.gen(function* () {
       const { manager, namespace, proxy } = place
       const key = { namespace, name: "app-0" }
@@ -46,7 +46,7 @@ describe.concurrent("A manager whose wire", () => {
     })
   )
 
-  wired("is slow, is slow as well and nothing else", (place) =>
+  wired("is slow works slowly, without errors", (place) =>
     Effect.gen(function* () {
       const { manager, proxy } = place
       yield* proxy.delay(200)
@@ -60,7 +60,7 @@ describe.concurrent("A manager whose wire", () => {
     })
   )
 
-  wired("is half open, notices by the lack of bookmarks and goes on from where its watches were", (place) =>
+  wired("is half open notices the missing bookmarks, and resumes its watches", (place) =>
     Effect.gen(function* () {
       const { leap, namespace, proxy } = place
       const before = sent(place)
@@ -83,35 +83,30 @@ describe.concurrent("A manager whose wire", () => {
     })
   )
 
-  wired(
-    "is half open, gives a request up at its deadline, and makes the next one on a connection that works",
-    (place) =>
-      Effect.gen(function* () {
-        const { cluster, namespace, proxy } = place
-        const { clock, leap } = VirtualTime.leaping()
-        const transport = Transport.layer(Counted.clusterOf(behind(proxy, cluster.admin)))
-        const client = yield* Layer.build(Layer.provide(Client.layer(), transport)).pipe(
-          Effect.withClock(clock),
-          Logger.withMinimumLogLevel(LogLevel.None)
-        )
-        const get = Client.get(WebApp, { namespace, name: "app-0" }).pipe(
-          Effect.provide(client),
-          Effect.withClock(clock)
-        )
-        yield* get
-        yield* proxy.halfOpen
-        const asking = yield* Effect.fork(Effect.flip(get))
-        // Bun closes the connection of an aborted request only after one second of silence, in real time.
-        yield* Effect.sleep("1500 millis")
-        yield* leap("27 seconds")
-        expect(asking.unsafePoll()).toBeNull()
-        yield* leap("2 seconds")
-        expect(yield* Fiber.join(asking)).toMatchObject({ _tag: "Transport", code: "DEADLINE", outcome: "unknown" })
-        yield* Effect.timeout(get, "20 seconds")
-      })
+  wired("is half open gives a request up at its deadline, and sends the next one on a new connection", (place) =>
+    Effect.gen(function* () {
+      const { cluster, namespace, proxy } = place
+      const { clock, leap } = VirtualTime.leaping()
+      const transport = Transport.layer(Counted.clusterOf(behind(proxy, cluster.admin)))
+      const client = yield* Layer.build(Layer.provide(Client.layer(), transport)).pipe(
+        Effect.withClock(clock),
+        Logger.withMinimumLogLevel(LogLevel.None)
+      )
+      const get = Client.get(WebApp, { namespace, name: "app-0" }).pipe(Effect.provide(client), Effect.withClock(clock))
+      yield* get
+      yield* proxy.halfOpen
+      const asking = yield* Effect.fork(Effect.flip(get))
+      // Bun closes the connection of an aborted request only after one second of silence, in real time.
+      yield* Effect.sleep("1500 millis")
+      yield* leap("27 seconds")
+      expect(asking.unsafePoll()).toBeNull()
+      yield* leap("2 seconds")
+      expect(yield* Fiber.join(asking)).toMatchObject({ _tag: "Transport", code: "DEADLINE", outcome: "unknown" })
+      yield* Effect.timeout(get, "20 seconds")
+    })
   )
 
-  wired("swallows everything, pauses until it is repaired, and then corrects everything at once", (place) =>
+  wired("swallows all bytes pauses until it is repaired, and then corrects everything at once", (place) =>
     Effect.gen(function* () {
       const { leap, manager, namespace, proxy } = place
       const key = { namespace, name: "app-0" }

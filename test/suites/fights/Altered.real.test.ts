@@ -71,7 +71,7 @@ const inForce = (scene: Scene.Scene) =>
     ({ metadata }) => metadata.labels?.[label] === "policy"
   )
 
-describe("a value that an admission policy replaces", () => {
+describe("A value that an admission policy replaces", () => {
   Scene.real.managed(
     "causes one report and no fight, and the manager reverts changes of users",
     ({ manager, ...scene }) =>

@@ -56,7 +56,7 @@ const oneReport = (scene: Scene.Scene, rival: Rival.Rival) =>
 const sentence = (what: string, who: string) =>
   `${what} was put back 5 times within 30 s: ${who} keeps changing it. Give the field to one of the two: either ${who} stops setting it, or `
 
-describe("two managers", () => {
+describe("Two managers", () => {
   Scene.empty(
     "that apply one field of a child with force cause one report of field and manager within 30 seconds",
     (scene) =>
@@ -127,7 +127,7 @@ describe("two managers", () => {
   )
 })
 
-describe("a controller", () => {
+describe("A controller", () => {
   Chore.placed(
     "that writes the time into a status causes one report of the field within 30 seconds",
     ({ cluster, namespace }) =>

@@ -35,7 +35,7 @@ describe("The guide", () => {
   for (const name of Steps.pages) {
     if (name === index) continue
     live(
-      `comes out as it says in ${name}`,
+      `can be followed with the shown results in ${name}`,
       () => Effect.flatMap(Effect.all([reader, read(name)]), ([somebody, page]) => somebody.follow(name, page)),
       240_000
     )

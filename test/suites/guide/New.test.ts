@@ -105,7 +105,7 @@ describe("A new controller", () => {
   )
 
   live(
-    "has a test that fails when its reconcile is emptied",
+    "has a test that fails when its reconcile is empty",
     () =>
       Effect.gen(function* () {
         const tree = yield* copy
@@ -122,7 +122,7 @@ describe("A new controller", () => {
   )
 
   live(
-    "stands beside another one, under a version and a plural that were asked for, and in a list that was edited by hand",
+    "is added to others with a given version and plural, in a list that was edited by hand",
     () =>
       Effect.gen(function* () {
         const tree = yield* copy
@@ -165,7 +165,7 @@ describe("A new controller", () => {
   ]
 
   live(
-    "is refused with one line and exit code 2 where it can't be one, and nothing is written",
+    "that is invalid is rejected with one line and exit code 2, and nothing is written",
     () =>
       Effect.gen(function* () {
         const tree = yield* copy
@@ -186,7 +186,7 @@ describe("A new controller", () => {
   )
 
   live(
-    "leaves everything as it was when a step fails",
+    "leaves no files behind when a step fails",
     () =>
       Effect.gen(function* () {
         const tree = yield* copy
@@ -208,7 +208,7 @@ describe("A new controller", () => {
   )
 
   live(
-    "leaves everything as it was when it is interrupted, once the step has ended",
+    "leaves no files behind when it is interrupted, after the end of the step",
     () =>
       Effect.gen(function* () {
         const tree = yield* copy
@@ -276,7 +276,7 @@ describe("New webhooks", () => {
   )
 
   live(
-    "are refused with one line and exit code 2 where there can be none, and nothing is written",
+    "that are invalid are rejected with one line and exit code 2, and nothing is written",
     () =>
       Effect.gen(function* () {
         const tree = yield* copy
@@ -301,7 +301,7 @@ describe("New webhooks", () => {
   )
 
   live(
-    "need a sample, and leave everything as it was when a step fails",
+    "need a sample, and leave no files behind when a step fails",
     () =>
       Effect.gen(function* () {
         const tree = yield* copy

@@ -9,7 +9,7 @@ const page = (...blocks: ReadonlyArray<readonly [info: string, text: string]>) =
   blocks.map(([info, text]) => `${fence}${info}\n${text}\n${fence}\n`).join("\nAnd then:\n\n")
 
 describe("A block of the guide", () => {
-  test("is a file to write, a change of one, or commands and what they print", () => {
+  test("is a file to write, a change of a file, commands or their output", () => {
     const steps = Steps.of(
       page(
         ['ts title="a.ts"', "const a = 1"],
@@ -36,19 +36,19 @@ describe("A block of the guide", () => {
     ["of output after output", page(["sh", "echo"], ["text", "a"], ["text", "b"])],
     ["with an attribute of another spelling", page(['sh termnal="x"', "echo"])]
   ] as const) {
-    test(`${what} is a mistake, which names its line`, () => expect(() => Steps.of(blocks)).toThrow(/^line \d+: /))
+    test(`is invalid with the number of its line: ${what}`, () => expect(() => Steps.of(blocks)).toThrow(/^line \d+: /))
   }
 
-  test("stands in a page, of which there are some", () => expect(Steps.pages.length).toBeGreaterThan(3))
+  test("exists in several pages", () => expect(Steps.pages.length).toBeGreaterThan(3))
   for (const name of Steps.pages) {
-    test(`in ${name} is something to do, or what comes of it`, async () => {
+    test(`in ${name} is a step or an output`, async () => {
       expect(Steps.of(await Bun.file(join(Steps.folder, name)).text()).length).toBeGreaterThan(0)
     })
   }
 })
 
 describe("A change of a file", () => {
-  test("is made where its lines are, and nowhere else", () => {
+  test("is applied at its only matching lines", () => {
     const text = "a {\n  b\n}\nb\n"
     expect(Steps.changed(text, " a {\n-  b\n+  c\n+\n+  d\n")).toBe("a {\n  c\n\n  d\n}\nb\n")
     expect(() => Steps.changed(text, "-c\n+d\n")).toThrow("0 times")
@@ -57,7 +57,7 @@ describe("A change of a file", () => {
 })
 
 describe("An output", () => {
-  test("is as it is shown, but for spaces and what … stands for", () => {
+  test("matches exactly, except for spaces and …", () => {
     expect(Steps.shows("NAME   AGE\nblue   3s\n", "NAME  AGE\nblue  …\n")).toBe(true)
     expect(Steps.shows("a\nb\nc\nd", "a\n…\nd")).toBe(true)
     expect(Steps.shows("a\nd", "a\n…\nd")).toBe(true)
@@ -67,7 +67,7 @@ describe("An output", () => {
     expect(Steps.shows("a\n", "a\nb")).toBe(false)
   })
 
-  test("of what goes on has the lines in their order", () => {
+  test("of a running program has the lines in order", () => {
     const printed = "10:00 starts\n10:01 noise\n10:02 works\n"
     expect(Steps.begins(printed, "… starts\n…\n… works")).toBe(true)
     expect(Steps.begins(printed, "… works\n… starts")).toBe(false)

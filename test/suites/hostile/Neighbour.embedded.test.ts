@@ -36,7 +36,7 @@ const probed = (victim: Victim.Victim, attack: string, count: number, what: "met
   })
 
 describe("A manager whose neighbour", () => {
-  Victim.attacked("sends 2,000 made-up tokens at once refuses them and answers probes meanwhile", (victim) =>
+  Victim.attacked("sends 2,000 unknown tokens at once rejects them and still answers probes", (victim) =>
     Effect.gen(function* () {
       for (const [attack, refusal] of [
         ["made-up tokens", "429"],
@@ -56,7 +56,7 @@ describe("A manager whose neighbour", () => {
     })
   )
 
-  Victim.attacked("asks for many pages of metrics at once answers probes meanwhile", (victim) =>
+  Victim.attacked("requests many pages of metrics at once still answers probes", (victim) =>
     Effect.gen(function* () {
       const excess = Effect.gen(function* () {
         const harmless = yield* probed(victim, "unknown paths", 2000, "metrics")
@@ -96,14 +96,14 @@ describe("A manager whose neighbour", () => {
     })
   )
 
-  Victim.attacked("sends headers slowly closes the connections although they send bytes", (victim) =>
+  Victim.attacked("sends headers slowly closes the connections even if they send bytes", (victim) =>
     Effect.gen(function* () {
       expect(yield* victim.survives(from(victim, "slow headers", 200))).toEqual({ closed: 200 })
     })
   )
 
   Victim.attacked(
-    "begins many handshakes at the secure port continues to serve",
+    "starts many handshakes at the secure port continues to serve",
     (victim) =>
       Effect.gen(function* () {
         expect(yield* victim.survives(from(victim, "handshakes", 500, "metrics"))).toEqual({ "401": 500 })

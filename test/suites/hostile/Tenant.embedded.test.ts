@@ -50,7 +50,7 @@ const addVariable = (namespace: string, name: string, variable: string) =>
   )
 
 describe("A manager whose tenant", () => {
-  Victim.attacked("makes many Deployments of a megabyte continues to serve", ({ hostile, survives }) =>
+  Victim.attacked("creates many Deployments of a megabyte continues to serve", ({ hostile, survives }) =>
     survives(
       Effect.forEach(
         Array.from({ length: 60 }, (_, n) => n),
@@ -60,7 +60,7 @@ describe("A manager whose tenant", () => {
     )
   )
 
-  Victim.attacked("makes many huge autoscalers continues to serve", ({ hostile, survives }) =>
+  Victim.attacked("creates many huge autoscalers continues to serve", ({ hostile, survives }) =>
     survives(
       Effect.forEach(
         Array.from({ length: 120 }, (_, n) => n),
@@ -83,7 +83,7 @@ describe("A manager whose tenant", () => {
     )
   )
 
-  Victim.attacked("adds variables with huge names again and again continues to serve", ({ hostile, survives }) =>
+  Victim.attacked("repeatedly adds variables with huge names continues to serve", ({ hostile, survives }) =>
     Effect.gen(function* () {
       yield* createApp(hostile, "fought")
       yield* Managed.eventually(
@@ -176,7 +176,7 @@ describe("A manager whose tenant", () => {
   )
 
   Victim.attacked(
-    "makes and deletes WebApps with huge specs all the time continues to serve",
+    "continuously creates and deletes WebApps with huge specs continues to serve",
     ({ hostile, survives }) =>
       survives(
         Effect.forEach(

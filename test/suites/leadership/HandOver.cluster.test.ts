@@ -28,9 +28,9 @@ const patient = (name: string, go: Deferred.Deferred<void>) =>
       })
   })
 
-describe("of two managers exactly one leads; when it is stopped", () => {
+describe("When the leader of two managers is stopped,", () => {
   Replica.replicated(
-    "it finishes what it does, tells it, and gives the Lease back, and the other one goes on",
+    "it finishes its work, records the end, and releases the Lease, and the other one continues",
     (network, namespace) =>
       Effect.gen(function* () {
         yield* Client.create(ConfigMap, { metadata: { namespace, name: "map", labels: Replica.labels } })
@@ -76,8 +76,8 @@ describe("of two managers exactly one leads; when it is stopped", () => {
   )
 })
 
-describe("over as many hand-overs as there are ways", () => {
-  Replica.replicated("no two ever hold the Lease, and nothing is written by one who doesn't", (network, namespace) =>
+describe("Over all kinds of hand-overs,", () => {
+  Replica.replicated("at most one manager holds the Lease, and only the holder writes", (network, namespace) =>
     Effect.gen(function* () {
       const { believers, history } = yield* HandingOver.run(network, namespace, HandingOver.ways.length)
       expect(History.handOvers(history)).toBeGreaterThanOrEqual(HandingOver.ways.length)

@@ -4,9 +4,9 @@ import * as HandingOver from "./HandingOver.ts"
 import * as History from "./History.ts"
 import * as Replica from "./Replica.ts"
 
-describe("over a hundred hand-overs", () => {
+describe("Over a hundred hand-overs,", () => {
   Replica.virtual(
-    "no two ever hold the Lease, nothing is written by one who doesn't, and a Lease that is given back is taken at once",
+    "at most one manager holds the Lease, only the holder writes, and a released Lease is acquired at once",
     (network, namespace) =>
       Effect.gen(function* () {
         const { believers, history, orderly } = yield* HandingOver.run(network, namespace, 100)

@@ -6,10 +6,10 @@ import * as Managed from "../Managed.ts"
 import * as History from "./History.ts"
 import * as Replica from "./Replica.ts"
 
-describe("a leader that is cut off from the API server", () => {
+describe("A leader that is disconnected from the API server", () => {
   for (const condition of ["silent", "refused"] as const) {
     Replica.virtual(
-      `(${condition}) stops before another one starts, and comes back as a standby that can lead again`,
+      `(${condition}) stops before another one starts, and returns as a standby that can lead again`,
       (network, namespace) =>
         Effect.gen(function* () {
           yield* Client.create(ConfigMap, { metadata: { namespace, name: "map", labels: Replica.labels } })

@@ -116,7 +116,7 @@ const event = (namespace: string) => ({
 })
 
 describe("The policies of the manager", () => {
-  locked("refuse every write in namespaces kube-*", ({ denies, strong, cluster, accepts }) =>
+  locked("reject every write in namespaces kube-*", ({ denies, strong, cluster, accepts }) =>
     Effect.gen(function* () {
       const text = (namespace: string) => `namespace forbidden: ${namespace} (must not begin with kube-)`
       const objects: ReadonlyArray<readonly [string, object]> = [
@@ -191,7 +191,7 @@ describe("The policies of the manager", () => {
       })
   )
 
-  locked("refuse every write that no controller of the program makes", ({ accepts, denies, make, shop }) =>
+  locked("reject every write that no controller of the program sends", ({ accepts, denies, make, shop }) =>
     Effect.gen(function* () {
       const text = (write: string) => `write forbidden: ${write} (must be one that a controller of the program makes)`
       const app = yield* make(webapps, {
@@ -289,7 +289,7 @@ describe("The policies of the manager", () => {
     })
   )
 
-  locked("leave the answer that a namespace is being deleted, which a clean-up asks for", ({ cluster, strong }) =>
+  locked("do not replace the error that a namespace is being deleted, which a clean-up needs", ({ cluster, strong }) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace("terminating")
       // No namespace controller runs, so the namespace stays in termination.

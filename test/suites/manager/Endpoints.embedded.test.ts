@@ -77,7 +77,7 @@ describe.concurrent("A manager", () => {
     })
   )
 
-  Chore.placed("is not ready without a CRD, which it names, until its installation", (place) =>
+  Chore.placed("is not ready without a CRD, which it names, until the CRD is installed", (place) =>
     Effect.gen(function* () {
       const kind = `Late${crypto.randomUUID().slice(0, 6)}`
       const Late = CustomResource.make({

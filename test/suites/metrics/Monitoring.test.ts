@@ -26,7 +26,7 @@ const asked = [
   ...Monitoring.alerts.map(({ alert, expr }) => ({ where: alert, expr }))
 ]
 
-describe("a query of the dashboard or of an alert", () => {
+describe("A query of the dashboard or of an alert", () => {
   test("reads existing series", () => {
     const unknown = asked.flatMap((query) =>
       Monitoring.metricsOf(query).flatMap((name) => (known.has(name) ? [] : [`${query.where}: ${name}`]))
@@ -44,7 +44,7 @@ describe("a query of the dashboard or of an alert", () => {
   })
 })
 
-describe("the dashboard", () => {
+describe("The dashboard", () => {
   const { panels } = Monitoring.dashboard
 
   test("has a place for each panel", () => {
@@ -95,7 +95,7 @@ describe("the dashboard", () => {
   })
 })
 
-describe("the ServiceMonitor", () => {
+describe("The ServiceMonitor", () => {
   test("keeps the labels of metrics that have names of target labels", () => {
     const ambiguous = all.flatMap(({ labels, name }) =>
       labels.some((label) => ofTarget.includes(label)) ? [name] : []
@@ -104,7 +104,7 @@ describe("the ServiceMonitor", () => {
     for (const { honorLabels } of Monitoring.monitor.spec.endpoints) expect(honorLabels).toBe(true)
   })
 
-  test("keeps the labels job, pod and instance of the target, which no metric has", () => {
+  test("keeps the labels job, pod and instance of the target, which are not labels of any metric", () => {
     const wrong = all.flatMap(({ labels, name }) =>
       labels.some((label) => /^(job|pod|instance)$/.test(label)) ? [name] : []
     )
@@ -112,7 +112,7 @@ describe("the ServiceMonitor", () => {
   })
 })
 
-describe("an alert", () => {
+describe("An alert", () => {
   test("has a severity, a summary, a description and a runbook", () => {
     for (const { alert, annotations, labels } of Monitoring.alerts) {
       expect([alert, labels.severity]).toEqual([alert, expect.stringMatching(/^(critical|warning|info)$/)])

@@ -210,7 +210,7 @@ describe("A project outside of this repository", () => {
   )
 })
 
-live("The Dockerfile of the page has no fault, and runs the program as that of this repository does", () =>
+live("The Dockerfile of the page passes the linter, and runs the program like that of this repository", () =>
   Effect.gen(function* () {
     const text = yield* Effect.flatMap(Project.project, (folder) =>
       Effect.promise(() => Bun.file(join(folder, "Dockerfile")).text())
@@ -230,7 +230,7 @@ live("The Dockerfile of the page has no fault, and runs the program as that of t
   })
 )
 
-test("the page names the versions of this repository", async () => {
+test("the page has the versions of this repository", async () => {
   const { workspaces } = await Bun.file(join(root, "package.json")).json()
   const page = await Bun.file(join(root, Project.page)).text()
   const block = Markdown.blocks(page).find(({ attributes }) => attributes.title === "package.json")

@@ -118,7 +118,7 @@ describe("homeostat plan", () => {
       })
   )
 
-  Scene.replicated("needs permissions to read only, and names a refused read as unknown", (cluster, namespace) =>
+  Scene.replicated("needs only read permissions, and reports a forbidden read as unknown", (cluster, namespace) =>
     Effect.gen(function* () {
       yield* Scene.createApp(namespace)
       const reader = yield* cluster.addUser({ name: "reader" })
@@ -203,7 +203,7 @@ describe("homeostat plan", () => {
       })
   )
 
-  live("ends with code 1 after an error: a wrong command line, a file, a cluster that does not answer", () =>
+  live("ends with code 1 after an error: an invalid command line, a file, a cluster that does not answer", () =>
     Effect.gen(function* () {
       const home = yield* Directory.make
       const nothing = yield* written(home, "nothing.json", "{}")

@@ -83,7 +83,7 @@ describe("The text of a plan", () => {
     expect(empty.complete).toBe(true)
   })
 
-  test("never says that a controller without a plan has nothing to write", () => {
+  test("never reports that a controller without a plan has nothing to write", () => {
     const incomplete = documentOf({
       writes: [],
       controllers: [
@@ -187,7 +187,7 @@ describe("The difference of two plans", () => {
     expect(text).not.toContain("observedGeneration")
   })
 
-  test("says that the clusters differ", () => {
+  test("reports that the clusters differ", () => {
     const known = documentOf({ unknown: [] })
     const difference = Document.difference({ ...known, server: "https://10.0.0.1" }, known)
     expect(Text.differenceText(difference)).toBe(
@@ -225,7 +225,7 @@ describe("The difference of two plans", () => {
   })
 })
 
-test("A document is read again, and nothing else is", () => {
+test("A document can be read again, and other texts are rejected", () => {
   expect(Document.parse(JSON.stringify(documentOf()))).toEqual(documentOf())
   const { program: _, ...unmade } = documentOf()
   const torn = [unmade, { ...documentOf(), writes: [null] }, { ...documentOf(), flags: [1] }]

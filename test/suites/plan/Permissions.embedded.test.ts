@@ -84,7 +84,7 @@ describe("A plan", () => {
   )
 
   live(
-    "names each permission of that role that it lacks, unless the plan is the same without",
+    "reports each missing permission of that role, unless the plan is the same without it",
     () =>
       Effect.gen(function* () {
         const made = yield* cluster

@@ -32,7 +32,7 @@ const kinds: { readonly [plural: string]: string } = {
 }
 
 Shared.real(
-  "a plan needs permissions to read only, writes nothing, and is what the manager then writes; so is one with dry runs",
+  "a plan needs only read permissions, writes nothing, and equals the writes of the manager, also with dry runs",
   (cluster) =>
     Effect.gen(function* () {
       yield* cluster.install(Crd.of(WebApp))

@@ -48,7 +48,7 @@ const differences = (one: ReadonlyArray<string>, other: ReadonlyArray<string>) =
   return { missing, surplus: left }
 }
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`)
+const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
 live(
   `the plans at two moments of ${stories} random stories have at least 99 % of the writes of a real manager, and write nothing`,
@@ -71,13 +71,13 @@ live(
             kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
           }
           if (missing.length + surplus.length > 0 && plan.unknown.length === 0) {
-            say(`seed ${seed}: ${moment.told.join("; ")}`)
-            for (const text of missing) say(`  only planned: ${text}`)
-            for (const text of surplus) say(`  only written: ${text}`)
+            print(`seed ${seed}: ${moment.told.join("; ")}`)
+            for (const text of missing) print(`  only planned: ${text}`)
+            for (const text of surplus) print(`  only written: ${text}`)
           }
         }
       }
-      say(
+      print(
         `  ${equal} of ${total} writes are planned, ${unknown} parts are unknown: ${[...kinds].map(([kind, count]) => `${kind} ${count}`).join(", ")}`
       )
       expect(total).toBeGreaterThan(500)

@@ -109,7 +109,7 @@ describe("homeostat replay", () => {
       })
   )
 
-  Scene.replicated("says that the recordings are off with --recordings=0", (cluster, namespace) =>
+  Scene.replicated("reports with --recordings=0 that the recordings are off", (cluster, namespace) =>
     Effect.gen(function* () {
       const flags = [`--kubeconfig=${cluster.admin.kubeconfigPath}`, `--namespace=${namespace}`, "--recordings=0"]
       const manager = yield* Binary.start(["run", ...flags, "--log-format=json"], Binary.probed(cluster.directory))

@@ -57,7 +57,7 @@ test("docs/replay.md has the output of a replay", () => {
   expect(texts.map(({ text }) => text.trimEnd())).toEqual([Text.render(report)])
 })
 
-test("A replay that differs says what the recording lacks", () => {
+test("A replay that differs reports what the recording lacks", () => {
   const fields = Array.from({ length: 18 }, (_, at) => ({
     path: `data.k${String(at).padStart(2, "0")}`,
     to: `\u001b${at}`

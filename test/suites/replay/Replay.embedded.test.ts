@@ -129,7 +129,7 @@ describe("An attempt that failed", () => {
     })
   )
 
-  live("names a write that only the recording has", () =>
+  live("reports a write that only the recording has", () =>
     Effect.gen(function* () {
       const document = first(yield* recordings(failing))
       const report = yield* replay(document, () => Effect.succeed(Result.done))
@@ -138,7 +138,7 @@ describe("An attempt that failed", () => {
     })
   )
 
-  live("names a read that the recording does not have, and stops there", () =>
+  live("reports a read that the recording does not have, and stops there", () =>
     Effect.gen(function* () {
       const document = first(yield* recordings(failing))
       const reads: ReadonlyArray<readonly [Reconcile, string]> = [
@@ -200,7 +200,7 @@ describe("An attempt that failed", () => {
   )
 })
 
-describe("A request that an API server refused, or did not answer", () => {
+describe("A request that an API server rejected, or did not answer", () => {
   const writing: Reconcile = (chore) =>
     Effect.gen(function* () {
       yield* Owned.apply(chore, BuiltIn.ConfigMap, page(chore.spec.what))
@@ -268,7 +268,7 @@ describe("A request without a recorded response", () => {
 })
 
 describe("The time of a replay", () => {
-  live("begins at the recorded time, and sleeps end at once", () =>
+  live("starts at the recorded time, and sleeps end at once", () =>
     Effect.gen(function* () {
       const timed: Reconcile = (chore) =>
         Effect.gen(function* () {

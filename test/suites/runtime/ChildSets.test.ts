@@ -71,8 +71,8 @@ const jobsEnd = (exitCode: number): Harness.ControllerOptions => ({
   }
 })
 
-describe("a set of children", () => {
-  test("has what is listed, and loses what is no longer listed", ({ faults }) =>
+describe("A set of children", () => {
+  test("contains the listed children, and loses the others", ({ faults }) =>
     Effect.gen(function* () {
       yield* create({ page: "Hello", version: "1" })
       yield* running
@@ -90,7 +90,7 @@ describe("a set of children", () => {
       ])
     }))
 
-  test("without a difference costs no request", ({ faults }) =>
+  test("without a difference causes no request", ({ faults }) =>
     Effect.gen(function* () {
       yield* create({ page: "Hello", version: "1" })
       yield* running
@@ -101,7 +101,7 @@ describe("a set of children", () => {
       expect(requests.filter(({ verb }) => verb !== "watch")).toEqual([])
     }))
 
-  test("keeps children of others, and asks the API server about each only once", ({ faults }) =>
+  test("keeps children of other owners, and asks the API server about each only once", ({ faults }) =>
     Effect.gen(function* () {
       yield* create({ page: "Hello" })
       yield* second
@@ -121,7 +121,7 @@ describe("a set of children", () => {
       expect(yield* existing).toEqual(["ConfigMap applied", "ConfigMap created", "ConfigMap shop"])
     }))
 
-  test("with a child that the API server refuses still gets the others, and loses nothing", () =>
+  test("with a rejected child still gets the others, and loses none", () =>
     Effect.gen(function* () {
       yield* create({ page: "Hello" })
       yield* second
@@ -135,7 +135,7 @@ describe("a set of children", () => {
     }))
 })
 
-describe("a child that needs others", () => {
+describe("A child with dependencies", () => {
   Harness.of([controller], jobsEnd(0))("waits until they are ready, and then each change waits", () =>
     Effect.gen(function* () {
       yield* create({ page: "Hello", version: "1" })
@@ -187,7 +187,7 @@ describe("a child that needs others", () => {
       yield* Client.patch(BuiltIn.Job, { ...key, name: "shop-1" }, Patch.merge({ metadata: { finalizers: [] } }))
     }))
 
-  test("is gone with its pods before they are deleted", () =>
+  test("is removed, with its pods, before its dependencies are deleted", () =>
     Effect.gen(function* () {
       yield* create({ page: "Hello", version: "1" })
       yield* running
@@ -229,7 +229,7 @@ const stalled = Effect.map(
 const page = (name: string, after: ReadonlyArray<Owned.Child> = []) =>
   Owned.child(BuiltIn.ConfigMap, { metadata: { name } }, { after })
 
-describe("a set that cannot be applied is a permanent error:", () => {
+describe("A set that cannot be applied is a permanent error:", () => {
   Harness.of([other(() => [page("a"), page("a")])])("a child is in it twice", () =>
     Effect.gen(function* () {
       yield* create({ page: "Hello" })
@@ -279,7 +279,7 @@ const applyAsAnother = (name: string) =>
     yield* second
   })
 
-describe("a child of another controller of the same owner", () => {
+describe("A child of another controller of the same owner", () => {
   Harness.of([other(() => [page("a")])])("needs no declaration of removals, because it stays", ({ faults }) =>
     Effect.gen(function* () {
       yield* create({ page: "Hello" })
@@ -327,7 +327,7 @@ Harness.of([chain])("children that each need all before them are created", () =>
   })
 )
 
-describe("children in a struct", () => {
+describe("Children in a struct", () => {
   const controller = Controller.make("shop", {
     for: Shop,
     owns: [Owned.kind(BuiltIn.ConfigMap, { removes: true })],
@@ -358,7 +358,7 @@ describe("children in a struct", () => {
   )
 })
 
-describe("a child that does not match the schema of its kind", () => {
+describe("A child that is invalid for its kind", () => {
   const port = { port: 80 }
   const service = Owned.child(BuiltIn.Service, { metadata: { name: "twice" }, spec: { ports: [port, port] } })
 
@@ -377,7 +377,7 @@ describe("a child that does not match the schema of its kind", () => {
   )
 })
 
-describe("a clean-up that removes the children", () => {
+describe("A clean-up that removes the children", () => {
   const first = page("first")
   const removing = other(() => [first, page("second", [first])], [Owned.kind(BuiltIn.ConfigMap, { removes: true })])
 

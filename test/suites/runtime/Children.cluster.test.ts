@@ -65,7 +65,7 @@ describe.concurrent("A child", () => {
   )
 
   placed(
-    "keeps its generation though the server drops values, and is corrected when values or the order of items change",
+    "keeps its generation if the server drops values, and is corrected when values or the order of items change",
     (place) =>
       Effect.gen(function* () {
         const container = {

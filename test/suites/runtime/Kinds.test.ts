@@ -8,7 +8,7 @@ const test = Harness.make({ manager: Effect.void })
 
 const metadata = { namespace: "default", name: "shop" }
 
-test("the kinds of networks, limits and storage are stored as they are typed", () =>
+test("the kinds of networks, limits and storage are stored with their typed fields", () =>
   Effect.gen(function* () {
     const policy = yield* Client.create(BuiltIn.NetworkPolicy, {
       metadata,
@@ -53,7 +53,7 @@ test("the kinds of networks, limits and storage are stored as they are typed", (
     expect(ingress.spec?.controller).toBe("example.com/ingress")
   }))
 
-test("an API server without the CRDs of the Gateway API answers that it has no routes", () =>
+test("an API server without the CRDs of the Gateway API reports that it does not serve routes", () =>
   Effect.gen(function* () {
     const route = { metadata, spec: { parentRefs: [{ name: "web" }], hostnames: ["shop.example.com"] } }
     const refused = yield* Effect.flip(Client.create(BuiltIn.HTTPRoute, route))

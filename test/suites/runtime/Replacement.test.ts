@@ -46,7 +46,7 @@ const stalled = Effect.map(
   ({ status }) => Condition.find(status?.conditions, "Stalled")?.message
 )
 
-describe("a child with an immutable field", () => {
+describe("A child with an immutable field", () => {
   const running: Harness.ControllerOptions = { kubelet: { pods: () => ({}) } }
 
   Harness.of([migrating("Replace")], running)("is replaced when the pods of the old one have ended", () =>

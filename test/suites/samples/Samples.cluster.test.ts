@@ -56,7 +56,7 @@ const tried = (cluster: ControlPlane, namespace: string, manifest: Manifest) => 
   return cluster.request("POST", `${where}?dryRun=All&fieldValidation=Strict`, { body: manifest })
 }
 
-test("there is a sample for each of the kinds, and for the destinations that most have", () => {
+test("there is a sample for each kind, and for the common destinations", () => {
   expect(new Set(samples.flatMap(({ manifests }) => manifests.map(({ kind }) => kind)))).toEqual(
     new Set(Object.keys(collections))
   )
@@ -66,11 +66,11 @@ test("there is a sample for each of the kinds, and for the destinations that mos
   expect(new Set(schemes)).toEqual(new Set(["S3", "Pvc", "Rest"]))
 })
 
-test("the docs show how to begin, and how to restore", () => {
+test("the docs show the first steps and a restore", () => {
   expect(documented.manifests.map(({ kind }) => kind)).toEqual(["Secret", "Backup", "Restore", "Restore", "Restore"])
 })
 
-test("backup.yaml is the tutorial's sample, field for field", () => {
+test("backup.yaml is the sample of the tutorial", () => {
   expect(backups.find(({ metadata }) => metadata.name === "my-app-backup")).toEqual({
     apiVersion: "backup.example.com/v1",
     kind: "Backup",

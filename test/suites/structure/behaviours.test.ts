@@ -34,7 +34,7 @@ const testsOf = (title: string, id: string): ReadonlyArray<string> =>
   Object.values(Evidence.sections[title]?.rows[id] ?? {}).flat()
 
 /** True if a text contains the name as a string literal. A name that ends with … is the beginning of a template. */
-const says = (text: string, name: string): boolean =>
+const mentions = (text: string, name: string): boolean =>
   name.endsWith("…")
     ? text.includes(`\`${name.slice(0, -1)}\${`)
     : text.includes(`"${name}"`) || text.includes(`} ${name}\``)
@@ -53,7 +53,7 @@ describe("docs/evidence.md", () => {
       for (const [file, names] of Object.values(rows).flatMap((tests) => Object.entries(tests))) {
         const source = Bun.file(join(root, file))
         const text = (await source.exists()) ? await source.text() : ""
-        for (const name of names) if (!says(text, name)) lost.push(`${file}: ${name}`)
+        for (const name of names) if (!mentions(text, name)) lost.push(`${file}: ${name}`)
       }
     }
     expect(lost).toEqual([])

@@ -130,7 +130,7 @@ describe("A controller", () => {
       expect([watch.hits(), list.hits()]).toEqual([1, 1])
     }))
 
-  test("does nothing while its list is held", ({ faults }) =>
+  test("waits while its list is held", ({ faults }) =>
     Effect.gen(function* () {
       const held = faults.on({ verb: ["list", "watch"], kind: ConfigMap }, Faults.held)
       yield* faults.breakWatches({ kind: ConfigMap })
@@ -231,7 +231,7 @@ describe("A fault", () => {
 })
 
 describe("The faults", () => {
-  test("record the requests of the manager, also refused ones, and not those of the test", ({ faults }) =>
+  test("record the requests of the manager, also rejected ones, and not those of the test", ({ faults }) =>
     Effect.gen(function* () {
       const [all, writes] = [faults.record(), faults.record({ verb: "patch", kind: Secret })]
       faults.on({ verb: "patch", kind: Secret }, Faults.unavailable, { times: 1 })

@@ -118,7 +118,7 @@ describe("A failure:", () => {
       })
     )
 
-  live("eventually fails with the last value once, and then the last attempts of the object", () =>
+  live("eventually reports the last value once, and then the last attempts of the object", () =>
     Effect.gen(function* () {
       const error = yield* failure(Client.get(WebApp, key), Manager.launch([failing]))
       const [value = "", attempts = ""] = error.message.split("\n\n")
@@ -142,7 +142,7 @@ describe("A failure:", () => {
     ],
     ["an object that does not exist", Client.get(Deployment, key)]
   ] as const) {
-    live(`eventually fails with the attempts of ${what}`, () =>
+    live(`eventually reports the attempts of ${what}`, () =>
       Effect.gen(function* () {
         const { attempts } = yield* failure<unknown, unknown>(look, Manager.launch([failing]))
         expect(attempts.match(/Last attempts of .*/g)).toEqual([
@@ -152,7 +152,7 @@ describe("A failure:", () => {
     )
   }
 
-  live("eventually fails with the attempts of all objects if the value is not an object", () =>
+  live("eventually reports the attempts of all objects if the value is not an object", () =>
     Effect.gen(function* () {
       const { attempts } = yield* failure(Effect.succeed(3), Manager.launch([failing]))
       expect(attempts.match(/Last attempts of .*/g)?.toSorted()).toEqual([
@@ -162,7 +162,7 @@ describe("A failure:", () => {
     })
   )
 
-  live("eventually fails with the last value alone without a controller", () =>
+  live("eventually reports only the last value without a controller", () =>
     Effect.gen(function* () {
       const { attempts, message } = yield* failure(Effect.succeed(3), Effect.void)
       expect([attempts, message]).toEqual(["", "it is gone: not so after 3s; the last seen was 3"])
@@ -170,7 +170,7 @@ describe("A failure:", () => {
   )
 })
 
-test("stays fails with the last attempts too", () =>
+test("stays reports the last attempts, too", () =>
   Effect.gen(function* () {
     yield* launch
     yield* Effect.fork(

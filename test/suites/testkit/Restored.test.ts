@@ -77,7 +77,7 @@ test("a pod whose deletion is undone by a restore runs on, and can be deleted ag
     yield* gone(slow)
   }))
 
-test("a pod that is deleted in the restored state goes again", ({ server }) =>
+test("a pod that is deleted in the restored state is removed again", ({ server }) =>
   Effect.gen(function* () {
     yield* create(slow)
     yield* ready(slow)

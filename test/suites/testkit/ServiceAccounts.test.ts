@@ -34,7 +34,7 @@ test("pods of a new namespace run with the account that the controller creates, 
     ])
   }))
 
-test("pods of a missing account are rejected, and the Deployment says why", () =>
+test("pods of a missing account are rejected, and the Deployment shows the reason", () =>
   Effect.gen(function* () {
     yield* Client.create(Namespace, { metadata: { name: "shop" } })
     yield* deploy("worker")

@@ -23,7 +23,7 @@ const create = (image = "nginx:1.27", cpu = "100m") =>
 const runs = eventually("it runs", Client.get(WebApp, key), ({ status }) => status?.phase === "Running")
 
 /** Waits for a reason in a condition of the WebApp. */
-const says = (reason: string) =>
+const hasReason = (reason: string) =>
   eventually(
     `a condition has the reason ${reason}`,
     Client.get(WebApp, key),
@@ -64,25 +64,25 @@ test("a watch has expired", ({ faults }) => {
   return Effect.all([faults.endWatches({ kind: WebApp }), create(), runs])
 })
 
-test("a pod finds no node", () => Effect.zipRight(create("nginx:1.27", "1000000"), says("Unschedulable")))
+test("a pod finds no node", () => Effect.zipRight(create("nginx:1.27", "1000000"), hasReason("Unschedulable")))
 
 Harness.make({ ...options, kubelet: { unpullable: ["missing:1"] } })("an image cannot be pulled", () =>
-  Effect.zipRight(create("missing:1"), says("ImagePullFailed"))
+  Effect.zipRight(create("missing:1"), hasReason("ImagePullFailed"))
 )
 
 Harness.make({ ...options, as: without("create") })("a permission is missing", () =>
-  Effect.zipRight(create(), says("Forbidden"))
+  Effect.zipRight(create(), hasReason("Forbidden"))
 )
 
 test("a quota is used up", () => {
   const quota = { metadata: { ...key, name: "pods" }, spec: { hard: { pods: "0" } } }
-  return Effect.all([Client.create(ResourceQuota, quota), create(), says("ReplicaFailure")])
+  return Effect.all([Client.create(ResourceQuota, quota), create(), hasReason("ReplicaFailure")])
 })
 
 test("Pod Security forbids a pod", () => {
   const labels = { "pod-security.kubernetes.io/enforce": "restricted" }
   const restrict = Client.patch(Namespace, { name: "default" }, Patch.merge({ metadata: { labels } }))
-  return Effect.all([restrict, create(), says("ReplicaFailure")])
+  return Effect.all([restrict, create(), hasReason("ReplicaFailure")])
 })
 
 test("a pod becomes ready late", () =>

@@ -74,7 +74,7 @@ test("a default of a built-in kind is set", () =>
     expect(data).toEqual({ colour: "red", by: "admin" })
   }))
 
-test("an error of a check denies by its failurePolicy, and a defect says so", () =>
+test("an error of a check is handled by its failurePolicy, and a defect is reported", () =>
   Effect.gen(function* () {
     expect(yield* refusal(create("one", "fails"))).toContain(
       'an error on the server ("the registry does not answer") has prevented the request from succeeding'

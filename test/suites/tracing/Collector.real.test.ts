@@ -13,7 +13,7 @@ import * as Exporting from "./Exporting.ts"
 const complaints = (program: Running.Running): number =>
   program.stderr().match(/Could not export spans|Traces are dropped|OpenTelemetry:/g)?.length ?? 0
 
-describe("While a collector is killed, hangs or refuses", () => {
+describe("While a collector is killed, hangs or rejects requests,", () => {
   Shared.real(
     "all WebApps are reconciled, lost spans are counted, and the log has a line a minute about them",
     (cluster) =>

@@ -73,7 +73,7 @@ const auditOf = (cluster: ControlPlane) =>
 
 describe("A trace in Jaeger", () => {
   Shared.real(
-    "shows what a change of a WebApp has caused, and is found from the Event, the log and the audit log",
+    "shows the consequences of a change of a WebApp, and is linked from the Event, the log and the audit log",
     (cluster) =>
       Effect.gen(function* () {
         yield* cluster.install(...definitions)
@@ -178,7 +178,7 @@ describe("A trace in Jaeger", () => {
     ["grpc", "grpc"]
   ] as const
   for (const [protocol, port] of protocols) {
-    Shared.real(`arrives by ${protocol} too`, (cluster) =>
+    Shared.real(`also arrives over ${protocol}`, (cluster) =>
       Effect.gen(function* () {
         yield* cluster.install(...definitions)
         const namespace = yield* cluster.namespace("tracing")
@@ -195,7 +195,7 @@ describe("A trace in Jaeger", () => {
     )
   }
 
-  Shared.real("of the end has arrived when the program is gone", (cluster) =>
+  Shared.real("from the shutdown arrives before the program ends", (cluster) =>
     Effect.gen(function* () {
       yield* cluster.install(...definitions)
       const namespace = yield* cluster.namespace("tracing")
@@ -283,7 +283,7 @@ describe("At the end", () => {
 
 describe("After a restart", () => {
   Shared.real(
-    "of two hundred WebApps that are as they should be, none is traced and all are counted",
+    "no unchanged WebApp of two hundred is traced, and all are counted",
     (cluster) =>
       Effect.gen(function* () {
         yield* cluster.install(...definitions)

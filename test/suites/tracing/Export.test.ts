@@ -22,7 +22,7 @@ test("A program loads OpenTelemetry only to export traces", async () => {
   expect((await loadedWith("observability/src/OpenTelemetry.ts")).some(isOf)).toBe(true)
 })
 
-describe("A setting of traces that makes no sense is exit code 2 and one line that names it:", () => {
+describe("An invalid setting of traces causes exit code 2 and one line with its name:", () => {
   const cases: ReadonlyArray<readonly [object, ReadonlyArray<string>, string]> = [
     [
       { OTEL_TRACES_EXPORTER: "jaeger" },

@@ -72,8 +72,8 @@ const setImage = (scene: Scene.Scene, image: string) =>
 
 const annotation = ({ metadata }: KubernetesObject, name = Tracing.annotation) => metadata.annotations?.[name]
 
-describe.concurrent("the trace of a reconcile", () => {
-  Scene.empty("holds what made a WebApp's children, and what changed its image", (scene) =>
+describe.concurrent("The trace of a reconcile", () => {
+  Scene.empty("contains the creation of a WebApp's children, and the change of its image", (scene) =>
     Effect.gen(function* () {
       const manager = yield* traced(scene, "link")
       yield* Scene.launch(scene, "shop")
@@ -144,7 +144,7 @@ describe.concurrent("the trace of a reconcile", () => {
     })
   )
 
-  Scene.empty("has a link for each of its triggers, to the reconcile whose write one was", (scene) =>
+  Scene.empty("has a link for each trigger, to the reconcile that caused it", (scene) =>
     Effect.gen(function* () {
       const manager = yield* traced(scene, "link")
       yield* Scene.launch(scene, "shop")
@@ -173,7 +173,7 @@ describe.concurrent("the trace of a reconcile", () => {
     })
   )
 
-  Scene.empty("of an object that fails is linked to the one before", (scene) =>
+  Scene.empty("of a failing object is linked to the previous one", (scene) =>
     Effect.gen(function* () {
       const failing = Controller.make("failing", { for: WebApp, reconcile: () => Effect.fail({ _tag: "NoLuck" }) })
       const manager = yield* traced(scene, "link", [failing])
@@ -251,8 +251,8 @@ const look = (scene: Scene.Scene, manager: Effect.Effect<Managed.Managed, never,
     })
   )
 
-describe.concurrent("a trace in the annotation of a child", () => {
-  Scene.empty("is never the reason of a write, in whatever order it is turned on and off", (scene) =>
+describe.concurrent("A trace in the annotation of a child", () => {
+  Scene.empty("never causes a write, in any order of tracing modes", (scene) =>
     Effect.gen(function* () {
       const modes = [traced(scene, "off"), traced(scene, "link"), traced(scene, "parent"), scene.manage()]
       yield* Scene.during(scene.manage(), Effect.zipRight(Scene.create(scene, "shop"), Scene.settled(scene, "shop")))
@@ -281,26 +281,28 @@ describe.concurrent("a trace in the annotation of a child", () => {
     })
   )
 
-  Scene.empty("stays when somebody else's change is undone, and goes when that is done without tracing", (scene) =>
-    Effect.gen(function* () {
-      const drift = Client.patch(Deployment, scene.key("shop"), Patch.merge({ spec: { replicas: 7 } }))
-      const repaired = Managed.eventually(
-        "the Deployment is as wanted",
-        Scene.deployment(scene, "shop"),
-        ({ spec }) => spec?.replicas === 2
-      )
-      yield* Scene.during(
-        traced(scene, "link"),
-        Effect.zipRight(Scene.launch(scene, "shop"), Scene.quiet(scene, "shop"))
-      )
-      const first = annotation(yield* Scene.deployment(scene, "shop"))
-      expect(first).toBeDefined()
-      yield* drift
-      yield* Scene.during(traced(scene, "link"), Effect.zipRight(repaired, Scene.quiet(scene, "shop")))
-      expect(annotation(yield* Scene.deployment(scene, "shop"))).toBe(first)
-      yield* drift
-      yield* Scene.during(traced(scene, "off"), Effect.zipRight(repaired, Scene.quiet(scene, "shop")))
-      expect(annotation(yield* Scene.deployment(scene, "shop"))).toBeUndefined()
-    })
+  Scene.empty(
+    "stays when another manager's change is corrected, and is removed by a correction without tracing",
+    (scene) =>
+      Effect.gen(function* () {
+        const drift = Client.patch(Deployment, scene.key("shop"), Patch.merge({ spec: { replicas: 7 } }))
+        const repaired = Managed.eventually(
+          "the Deployment is as wanted",
+          Scene.deployment(scene, "shop"),
+          ({ spec }) => spec?.replicas === 2
+        )
+        yield* Scene.during(
+          traced(scene, "link"),
+          Effect.zipRight(Scene.launch(scene, "shop"), Scene.quiet(scene, "shop"))
+        )
+        const first = annotation(yield* Scene.deployment(scene, "shop"))
+        expect(first).toBeDefined()
+        yield* drift
+        yield* Scene.during(traced(scene, "link"), Effect.zipRight(repaired, Scene.quiet(scene, "shop")))
+        expect(annotation(yield* Scene.deployment(scene, "shop"))).toBe(first)
+        yield* drift
+        yield* Scene.during(traced(scene, "off"), Effect.zipRight(repaired, Scene.quiet(scene, "shop")))
+        expect(annotation(yield* Scene.deployment(scene, "shop"))).toBeUndefined()
+      })
   )
 })

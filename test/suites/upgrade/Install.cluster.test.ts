@@ -26,7 +26,7 @@ const hasTeam = Effect.map(definition, ({ spec }) =>
 )
 
 live(
-  "The program leaves a definition that it would narrow, says what it would take away and how, and works under it, whoever is first",
+  "The program does not narrow a definition, logs what it would remove with advice, and works with it, whichever version is first",
   () =>
     Effect.gen(function* () {
       const cluster = yield* Shared.own()

@@ -28,7 +28,7 @@ const floor: ReadonlyArray<string> = ["--keep-last", "3"]
 for (const { objects, version } of releases) {
   const file = Bun.file(join(import.meta.dir, "released", version, "meaning.json"))
   const meanings: { readonly [name: string]: Meaning } = await file.json()
-  describe(`A Backup of ${version} means the same, with a floor under its retention`, () => {
+  describe(`A Backup of ${version} keeps its meaning, with a minimum for its retention,`, () => {
     test("for every stored Backup", () =>
       expect(objects.filter(({ kind }) => kind === "Backup").map(({ metadata }) => metadata.name)).toEqual(
         Object.keys(meanings)

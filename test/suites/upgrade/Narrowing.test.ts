@@ -198,7 +198,7 @@ const taken = (json: Json.JsonObject, object: Json.JsonObject) => {
   return { value, problems: [...unknown, ...Validation.validate(schema, value).map(FieldError.sentence)] }
 }
 
-test("what a schema took that is not narrowed is taken by the next one, and all of it is kept", () => {
+test("an object of a schema is accepted and kept completely by a later schema that does not narrow it", () => {
   const seen = { stored: 0, taken: 0, refused: 0 }
   const property = FastCheck.property(node(2), ({ from, to, value }) => {
     const object = {

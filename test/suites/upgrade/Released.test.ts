@@ -38,7 +38,7 @@ const schemaOf = ({ spec }: Definition): object => spec.versions[0]?.schema?.ope
 
 describe("The definitions of this version", () => {
   for (const { definitions, version } of releases) {
-    test(`narrow none of ${version}: what narrows on purpose is released by hand`, () => {
+    test(`narrow no definition of ${version}: a deliberate narrowing needs a release by hand`, () => {
       expect(definitions.length).toBeGreaterThan(0)
       for (const released of definitions) {
         const now = present.get(released.metadata.name)
@@ -48,14 +48,14 @@ describe("The definitions of this version", () => {
     })
   }
 
-  test("are kept for the versions to come, in released/<version>, once they are out", () => {
+  test("are kept for later versions in released/<version> after the release", () => {
     expect(releases.map(({ version }) => version)).toContain(program.version)
   })
 })
 
-describe("What is kept of a release", () => {
+describe("The files of a release", () => {
   for (const { definitions, objects, version } of releases) {
-    test(`has, for ${version}, every field of every kind in some object`, () => {
+    test(`contain, for ${version}, every field of every kind in an object`, () => {
       for (const definition of definitions) {
         const own = objects.filter(({ kind }) => kind === definition.spec.names.kind)
         const filled = new Set(own.flatMap((object) => filledOf(object)))

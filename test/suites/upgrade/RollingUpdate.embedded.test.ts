@@ -40,8 +40,8 @@ const start = ({ cluster, namespace }: Place, version: keyof typeof versions) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
     const { controller, kind } = versions[version]
-    const said: Array<string> = []
-    const log = Logger.make<unknown, void>(({ message }) => void said.push(String(message)))
+    const logged: Array<string> = []
+    const log = Logger.make<unknown, void>(({ message }) => void logged.push(String(message)))
     yield* Effect.provide(Crds.install([kind]), Logger.replace(Logger.defaultLogger, log))
     const identity = `${version}-${crypto.randomUUID().slice(0, 8)}`
     const leaderElection = yield* LeaderElection.make({ namespace, name: "homeostat", identity, ...Replica.steady })
@@ -52,7 +52,7 @@ const start = ({ cluster, namespace }: Place, version: keyof typeof versions) =>
     return {
       ...manager,
       /** The log lines about CRDs. */
-      said,
+      logged,
       leads: Managed.eventually(`${version} leads`, Effect.sync(state), ({ leading }) => leading),
       standsBy: Managed.eventually(
         `${version} stands by`,
@@ -174,7 +174,7 @@ const wanted = (wants: ReadonlyMap<string, Want>): Effect.Effect.Success<ReturnT
 }
 
 live(
-  "An older and a newer version that take over from each other, in both directions, lose nothing of what people do meanwhile",
+  "An older and a newer version that replace each other, in both directions, lose no concurrent changes of users",
   () =>
     Effect.gen(function* () {
       const cluster = yield* Shared.own(plane)
@@ -185,11 +185,11 @@ live(
 
         yield* cluster.install(Crd.of(WebApp))
         const older = yield* start(place, "older")
-        expect(older.said).toEqual([])
+        expect(older.logged).toEqual([])
         yield* older.leads
         // The update: the newer version starts, and the older one stops and restarts once.
         const newer = yield* start(place, "newer")
-        expect(newer.said).toEqual(["Applied CRD webapps.apps.kubedojo.io"])
+        expect(newer.logged).toEqual(["Applied CRD webapps.apps.kubedojo.io"])
         yield* newer.standsBy
         // The test sets up the scene now, because a change of the CRD ends the watches of its kind.
         const scene = WebAppScene.of(cluster, namespace)
@@ -203,7 +203,7 @@ live(
         yield* older.stop
         yield* newer.leads
         const restarted = yield* start(place, "older")
-        expect(restarted.said).toEqual([
+        expect(restarted.logged).toEqual([
           expect.stringContaining("v1beta1 spec.team is gone: what it holds would be pruned")
         ])
         yield* restarted.standsBy
@@ -229,7 +229,7 @@ live(
 
         // The second update.
         const again = yield* start(place, "newer")
-        expect(again.said).toEqual([])
+        expect(again.logged).toEqual([])
         yield* again.standsBy
         yield* restarted.stop
         yield* again.leads

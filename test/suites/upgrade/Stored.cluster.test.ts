@@ -62,7 +62,7 @@ const store = (cluster: ControlPlane, namespace: string, { spec }: Definition, o
 
 for (const { definitions, objects, version } of releases) {
   live(
-    `Objects of ${version} are read as they were stored, decode, and can be changed, once the definitions of this version are applied`,
+    `Stored objects of ${version} can be read, decoded and changed with the definitions of this version`,
     () =>
       Effect.gen(function* () {
         const cluster = yield* Shared.own()

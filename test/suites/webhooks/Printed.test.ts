@@ -78,7 +78,7 @@ describe.each(["crates", "pallets"])("The program %s", (program) => {
     })
   )
 
-  live("refuses manifests that cannot convert", () =>
+  live("rejects manifests that cannot convert", () =>
     Effect.gen(function* () {
       expect(yield* print(program, "manifests", "--image=a:1")).toMatchObject({
         code: 2,

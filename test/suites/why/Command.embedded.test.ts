@@ -24,56 +24,54 @@ const answering = (response: (request: Request) => Response) =>
 const why = (home: string, ...args: ReadonlyArray<string>) => Binary.run(["why", ...args], Binary.bare(home))
 
 describe("homeostat why", () => {
-  Scene.replicated(
-    "prints what a manager knows, of an object and of its child, as text and as JSON",
-    (cluster, namespace) =>
-      Effect.gen(function* () {
-        const flags = [`--kubeconfig=${cluster.admin.kubeconfigPath}`, `--namespace=${namespace}`, "--log-format=json"]
-        const manager = yield* Binary.start(["run", ...flags], Binary.probed(cluster.directory))
-        const line = yield* manager.written(/Serving probes on /)
-        const address = `--probe-address=${/ on ([0-9.]+:\d+)/.exec(line)?.[1]}`
-        yield* Scene.createApp(namespace)
-        const ask = (...args: ReadonlyArray<string>) => why(cluster.directory, address, "-n", namespace, ...args)
-        const end = yield* Managed.eventually("that it was reconciled", ask("webapp/shop"), ({ stdout }) =>
-          stdout.startsWith(`WebApp ${namespace}/shop was reconciled`)
-        )
-        expect(end).toMatchObject({ code: 0, stderr: "" })
-        expect(end.stdout).toMatch(/\nAttempts {4}\d\d:\d\d:\d\dZ {2}.*created Deployment shop; created Service shop/s)
-        expect(end.stdout).toMatch(/\nChildren {4}Deployment shop {2}only by webapp-controller\n/)
+  Scene.replicated("prints the answer for an object and its child, as text and as JSON", (cluster, namespace) =>
+    Effect.gen(function* () {
+      const flags = [`--kubeconfig=${cluster.admin.kubeconfigPath}`, `--namespace=${namespace}`, "--log-format=json"]
+      const manager = yield* Binary.start(["run", ...flags], Binary.probed(cluster.directory))
+      const line = yield* manager.written(/Serving probes on /)
+      const address = `--probe-address=${/ on ([0-9.]+:\d+)/.exec(line)?.[1]}`
+      yield* Scene.createApp(namespace)
+      const ask = (...args: ReadonlyArray<string>) => why(cluster.directory, address, "-n", namespace, ...args)
+      const end = yield* Managed.eventually("that it was reconciled", ask("webapp/shop"), ({ stdout }) =>
+        stdout.startsWith(`WebApp ${namespace}/shop was reconciled`)
+      )
+      expect(end).toMatchObject({ code: 0, stderr: "" })
+      expect(end.stdout).toMatch(/\nAttempts {4}\d\d:\d\d:\d\dZ {2}.*created Deployment shop; created Service shop/s)
+      expect(end.stdout).toMatch(/\nChildren {4}Deployment shop {2}only by webapp-controller\n/)
 
-        const child = yield* ask("deploy/shop")
-        expect(child.stdout).toStartWith(`Deployment ${namespace}/shop is made by controller webapp for WebApp shop`)
+      const child = yield* ask("deploy/shop")
+      expect(child.stdout).toStartWith(`Deployment ${namespace}/shop is made by controller webapp for WebApp shop`)
 
-        const json = yield* ask("WebApps", "shop", "-o", "json")
-        // The command prints a page. The test checks its parts one by one.
-        const [answer] = (JSON.parse(json.stdout) as Page).answers
-        expect(answer).toMatchObject({ verdict: "reconciled", object: { namespace, name: "shop", exists: true } })
+      const json = yield* ask("WebApps", "shop", "-o", "json")
+      // The command prints a page. The test checks its parts one by one.
+      const [answer] = (JSON.parse(json.stdout) as Page).answers
+      expect(answer).toMatchObject({ verdict: "reconciled", object: { namespace, name: "shop", exists: true } })
 
-        // Without a flag, the namespace is that of the context.
-        const config = join(yield* Directory.make, "config")
-        const text = Kubeconfig.render({ ...cluster.admin, server: cluster.url }).replace(
-          /^( +)cluster: envtest\n/m,
-          `$&$1namespace: ${namespace}\n`
-        )
-        yield* Effect.promise(() => writeFile(config, text))
-        const here = yield* why(cluster.directory, address, "webapp/shop", `--kubeconfig=${config}`)
-        expect(here.stdout).toStartWith(`WebApp ${namespace}/shop was reconciled`)
-        const elsewhere = yield* why(cluster.directory, address, "webapp/shop")
-        expect(elsewhere).toMatchObject({ code: 0, stdout: expect.stringContaining("WebApp default/shop") })
+      // Without a flag, the namespace is that of the context.
+      const config = join(yield* Directory.make, "config")
+      const text = Kubeconfig.render({ ...cluster.admin, server: cluster.url }).replace(
+        /^( +)cluster: envtest\n/m,
+        `$&$1namespace: ${namespace}\n`
+      )
+      yield* Effect.promise(() => writeFile(config, text))
+      const here = yield* why(cluster.directory, address, "webapp/shop", `--kubeconfig=${config}`)
+      expect(here.stdout).toStartWith(`WebApp ${namespace}/shop was reconciled`)
+      const elsewhere = yield* why(cluster.directory, address, "webapp/shop")
+      expect(elsewhere).toMatchObject({ code: 0, stdout: expect.stringContaining("WebApp default/shop") })
 
-        expect(yield* ask("dog/rex")).toMatchObject({
-          code: 2,
-          stdout: "",
-          stderr: `homeostat: no controller here reconciles a kind "dog", but WebApp (webapps.apps.kubedojo.io), Backup (backups.backup.example.com) and Restore (restores.backup.example.com)\n`
-        })
-        expect(yield* ask("dog/rex", "-o=json")).toMatchObject({
-          code: 2,
-          stderr: `homeostat: no controller here reconciles a kind "dog", but WebApp (webapps.apps.kubedojo.io), Backup (backups.backup.example.com) and Restore (restores.backup.example.com)\n`
-        })
+      expect(yield* ask("dog/rex")).toMatchObject({
+        code: 2,
+        stdout: "",
+        stderr: `homeostat: no controller here reconciles a kind "dog", but WebApp (webapps.apps.kubedojo.io), Backup (backups.backup.example.com) and Restore (restores.backup.example.com)\n`
       })
+      expect(yield* ask("dog/rex", "-o=json")).toMatchObject({
+        code: 2,
+        stderr: `homeostat: no controller here reconciles a kind "dog", but WebApp (webapps.apps.kubedojo.io), Backup (backups.backup.example.com) and Restore (restores.backup.example.com)\n`
+      })
+    })
   )
 
-  live("that can't ask says why not and how to, and fails with 1", () =>
+  live("without a connection fails with exit code 1, the reason and advice", () =>
     Effect.gen(function* () {
       const home = yield* Directory.make
       const forward = "kubectl -n homeostat-system port-forward deployment/homeostat 8081"
@@ -112,7 +110,7 @@ describe("homeostat why", () => {
     })
   )
 
-  live("does not go through a proxy to its own machine", () =>
+  live("uses no proxy for its own machine", () =>
     Effect.gen(function* () {
       const proxy = yield* answering(() => new Response("a proxy"))
       const manager = yield* answering(() => new Response("a manager"))
@@ -122,7 +120,7 @@ describe("homeostat why", () => {
     })
   )
 
-  live("refuses a question that makes no sense with 2 and one line", () =>
+  live("rejects an invalid question with exit code 2 and one line", () =>
     Effect.gen(function* () {
       const home = yield* Directory.make
       const cases: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [

@@ -17,7 +17,7 @@ import * as Chore from "../runtime/Chore.ts"
 import * as Asked from "./Asked.ts"
 
 /** Each Chore names the outcome of its reconcile. */
-const asTold = (chore: Chore.Chore): Effect.Effect<Result.Result, string | TerminalError> =>
+const asInstructed = (chore: Chore.Chore): Effect.Effect<Result.Result, string | TerminalError> =>
   Effect.gen(function* () {
     switch (chore.spec.what) {
       case "fail":
@@ -33,7 +33,12 @@ const asTold = (chore: Chore.Chore): Effect.Effect<Result.Result, string | Termi
     }
   })
 
-const settings = { for: Chore.Chore, concurrency: 1, retry: Schedule.spaced("1 hour"), reconcile: asTold } as const
+const settings = {
+  for: Chore.Chore,
+  concurrency: 1,
+  retry: Schedule.spaced("1 hour"),
+  reconcile: asInstructed
+} as const
 
 const controller = (
   options: {
@@ -51,8 +56,8 @@ const controller = (
   })
 }
 
-describe.concurrent("Asked why, a manager says of an object", () => {
-  Chore.placed("that there is none, and where there is one of the name", (place) =>
+describe.concurrent("why answers for an object", () => {
+  Chore.placed("that it does not exist, and which namespaces have an object with this name", (place) =>
     Effect.gen(function* () {
       const other = yield* place.cluster.namespace("why")
       const asked = yield* Asked.start(place, [controller()], { namespaces: [place.namespace, other] })
@@ -69,7 +74,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.placed("that it is in a namespace that is not looked at", (place) =>
+  Chore.placed("that it is in a namespace outside of the cache", (place) =>
     Effect.gen(function* () {
       const other = yield* place.cluster.namespace("why")
       const asked = yield* Asked.start(place, [controller()], { namespaces: [other] })
@@ -81,7 +86,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.placed("that it lacks the labels that are looked for", (place) =>
+  Chore.placed("that it does not have the selected labels", (place) =>
     Effect.gen(function* () {
       const asked = yield* Asked.start(place, [controller()], { labelSelector: "team=red" })
       yield* Chore.create(place, "shop", { labels: { team: "blue" } })
@@ -92,7 +97,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.placed("which predicate ignored it, when it was never reconciled and when its last change was", (place) =>
+  Chore.placed("which predicate ignored it, without a reconcile or after its last change", (place) =>
     Effect.gen(function* () {
       const predicate = Predicate.and(Predicate.generationChanged, Predicate.labels({ watch: "yes" }))
       const asked = yield* Asked.start(place, [controller({ predicate })])
@@ -113,7 +118,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.placed("that it failed, how often, why, and when it is tried again", (place) =>
+  Chore.placed("that it failed, how often, why, and when it is retried", (place) =>
     Effect.gen(function* () {
       const asked = yield* Asked.start(place, [controller()])
       yield* Chore.create(place, "shop", { what: "fail" })
@@ -136,7 +141,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.placed("that it waits in the queue, behind how many, and that another is at work", (place) =>
+  Chore.placed("that it waits in the queue, its position, and that another object is being reconciled", (place) =>
     Effect.gen(function* () {
       const asked = yield* Asked.start(place, [controller()])
       yield* Chore.create(place, "busy", { what: "hang" })
@@ -170,7 +175,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.placed("that it was given up where its retries ended", (place) =>
+  Chore.placed("that it was given up after its last retry", (place) =>
     Effect.gen(function* () {
       const asked = yield* Asked.start(place, [controller({ retry: Schedule.recurs(1) })])
       yield* Chore.create(place, "shop", { what: "fail" })
@@ -181,7 +186,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.placed("that all is well, what was done, and who else writes it and its children", (place) =>
+  Chore.placed("that it was reconciled, with the writes and the other managers of it and its children", (place) =>
     Effect.gen(function* () {
       const { namespace } = place
       const asked = yield* Asked.start(place, [
@@ -239,7 +244,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.placed("when its controller looks again by itself", (place) =>
+  Chore.placed("when its controller checks it again", (place) =>
     Effect.gen(function* () {
       const asked = yield* Asked.start(place, [controller()])
       yield* Chore.create(place, "shop", { what: "later" })
@@ -250,7 +255,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.placed("that it was deleted, when, and what came of it last", (place) =>
+  Chore.placed("that it was deleted, when, and its last attempt", (place) =>
     Effect.gen(function* () {
       const asked = yield* Asked.start(place, [controller()])
       yield* Chore.create(place, "shop", { what: "later" })
@@ -266,7 +271,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.placed("that its deletion waits for a finalizer of somebody else's, and whose", (place) =>
+  Chore.placed("that its deletion waits for a finalizer of another manager, and which manager", (place) =>
     Effect.gen(function* () {
       const { namespace } = place
       const asked = yield* Asked.start(place, [controller({ cleanup: Effect.void })])
@@ -285,7 +290,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.placed("that its deletion waits for a clean-up that fails", (place) =>
+  Chore.placed("that its deletion waits for a failing clean-up", (place) =>
     Effect.gen(function* () {
       const asked = yield* Asked.start(place, [controller({ cleanup: Effect.fail("the sink is full") })])
       const key = { ...place, name: "shop" }
@@ -303,7 +308,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.placed("that another process leads, and how to ask that", (place) =>
+  Chore.placed("that another process leads, and how to ask it", (place) =>
     Effect.gen(function* () {
       const { namespace } = place
       const election = (identity: string) =>
@@ -328,7 +333,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.placed("that its controller has not started, as a kind is not served", (place) =>
+  Chore.placed("that its controller has not started, because a kind is not served", (place) =>
     Effect.gen(function* () {
       const Late = { ...Secret, group: "late.homeostat.dev", plural: "lates", kind: "Late" }
       const asked = yield* Asked.start(place, [controller({ watches: [Trigger.on(Late, { map: () => [] })] })])
@@ -343,7 +348,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
 })
 
 describe("The page", () => {
-  Chore.placed("refuses a question that makes no sense, with one line", (place) =>
+  Chore.placed("rejects an invalid question with one line", (place) =>
     Effect.gen(function* () {
       const { served } = yield* Asked.start(place, [controller()])
       const refused: ReadonlyArray<readonly [query: string, line: string]> = [
@@ -361,7 +366,7 @@ describe("The page", () => {
     })
   )
 
-  Chore.placed("knows a kind by all of its names", (place) =>
+  Chore.placed("accepts all names of a kind", (place) =>
     Effect.gen(function* () {
       const { served } = yield* Asked.start(place, [controller()])
       for (const kind of ["chore", "Chore", "CHORES", "chores.suites.homeostat.dev", "chore.suites.homeostat.dev"]) {

@@ -35,8 +35,8 @@ const rule = (apiGroup: string, resource: string, ...verbs: ReadonlyArray<string
   verbs
 })
 
-describe("Asked why, a manager says of an object", () => {
-  Chore.real("that its controller has not started for want of a right, which it names, and goes on with it", (place) =>
+describe("why answers for an object", () => {
+  Chore.real("that its controller has not started because of a missing permission, and starts with it", (place) =>
     Effect.gen(function* () {
       const { namespace } = place
       const first = [rule("suites.homeostat.dev", "chores", "get", "list", "watch")]
@@ -63,7 +63,7 @@ describe("Asked why, a manager says of an object", () => {
     })
   )
 
-  Chore.real("what it can without the right to get it, and says what it could not find out", (place) =>
+  Chore.real("without the permission to get it, and reports the missing parts", (place) =>
     Effect.gen(function* () {
       const { namespace } = place
       const rules = [rule("suites.homeostat.dev", "chores", "list", "watch"), rule("", "configmaps", "list", "watch")]

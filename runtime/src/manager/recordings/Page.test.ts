@@ -73,7 +73,7 @@ test("A recording is found by its trace, unless several attempts have that trace
   expect((await ask(ring, `trace=${ids[1]}`)).status).toBe(200)
 })
 
-test("An unknown recording and one that was too large get 404 with what to do", async () => {
+test("A recording that is unknown or was too large gets 404 with advice", async () => {
   const ring = Ring.make({ bytes: 8000 })
   ring.record(attempt())
   expect(await ask(ring, `trace=${ids[0]}`)).toEqual({

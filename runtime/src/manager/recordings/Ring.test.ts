@@ -79,7 +79,7 @@ test("The ring keeps the newest recordings up to its bytes, and counts a shared 
   expect(ring.all().length).toBeLessThan(20)
 })
 
-test("The ring drops an attempt that is larger than an eighth of its bytes, and knows that it was too large", () => {
+test("The ring drops an attempt that is larger than an eighth of its bytes, and reports it as too large", () => {
   const ring = Ring.make({ bytes: 80_000 })
   const large = attempt({ object: object("a", "x".repeat(10_001)) })
   ring.record(large)

@@ -21,7 +21,7 @@ const after = (...calls: ReadonlyArray<Call.Call>) => {
 const entriesOf = (...calls: ReadonlyArray<Call.Call>) => after(...calls).of(ConfigMap, page)
 
 describe("The history of webhooks", () => {
-  test("has a denial with its time, operation, user and text", () => {
+  test("contains a denial with its time, operation, user and text", () => {
     expect(entriesOf(denied("no", 15, { operation: "UPDATE", dryRun: true }))).toEqual([
       {
         at: 15,
@@ -64,28 +64,28 @@ describe("The history of webhooks", () => {
       { result: "failed", message: "no database" }
     ],
     [
-      "an answer that came too late",
+      "a timed-out answer",
       { status: undefined, admission: admission({ answer: undefined }) },
       { result: "failed", message: "the API server did not wait for the answer" }
     ]
   ]
   for (const [what, of, expected] of results) {
-    test(`has ${what}`, () => expect(entriesOf(call(of))).toMatchObject([expected]))
+    test(`contains ${what}`, () => expect(entriesOf(call(of))).toMatchObject([expected]))
   }
 
-  test("has no requests that were allowed without a comment, without a review or without a name", () => {
+  test("omits requests that were allowed without a comment, without a review or without a name", () => {
     const quiet = call({ admission: admission() })
     const unnamed = denied("no", 15, { name: undefined })
     expect(after(quiet, unnamed, call()).size()).toEqual({ keys: 0, bytes: 0 })
   })
 
-  test("has the trace, and whether it was exported", () => {
+  test("contains the trace, and whether it was exported", () => {
     const root = Recording.root("POST /validate", { startTime: 0n })
     root.recording.exported = true
     expect(entriesOf({ ...denied(), root })).toMatchObject([{ trace: { id: root.traceId, exported: true } }])
   })
 
-  test("has one entry for equal answers in a row, and one each for others", () => {
+  test("merges equal consecutive answers", () => {
     const [first, second, ...more] = entriesOf(denied("no", 1), denied("no", 2), denied("no", 3), denied("never", 4))
     expect(first).toMatchObject({ message: "no", times: 3, since: 1, at: 3 })
     expect(second).toMatchObject({ message: "never", times: 1 })
@@ -95,12 +95,12 @@ describe("The history of webhooks", () => {
     }
   })
 
-  test("has the latest four answers about an object", () => {
+  test("keeps the latest four answers about an object", () => {
     const calls = Array.from({ length: 6 }, (_, at) => denied(`no ${at}`, at))
     expect(entriesOf(...calls).map(({ message }) => message)).toEqual(["no 2", "no 3", "no 4", "no 5"])
   })
 
-  test("has each object on its own, by kind, namespace and name", () => {
+  test("keeps each object separately, by kind, namespace and name", () => {
     const admissions = after(
       denied("one"),
       denied("two", 15, { namespace: "other" }),
@@ -114,14 +114,14 @@ describe("The history of webhooks", () => {
     expect(messages(ConfigMap, { ...page, name: "x" })).toEqual([])
   })
 
-  test("has texts in one line, without secrets, and cuts long ones", () => {
+  test("keeps texts in one line, without secrets, and truncates long ones", () => {
     const [entry] = entriesOf(denied(`password=hunter2\n${"x".repeat(2000)}`, 15, { username: "u".repeat(300) }))
     expect(entry?.message).toStartWith("password=<redacted> xxx")
     expect(entry?.message.length).toBeLessThan(510)
     expect(entry?.username.length).toBe(101)
   })
 
-  test("has a bound in bytes, also for one object with changing answers", () => {
+  test("is limited in bytes, also for one object with changing answers", () => {
     const admissions = Admissions.make([ConfigMap], { capacity: 20_000 })
     for (let at = 0; at < 10_000; at++)
       admissions.record(denied(`no ${at} ${"x".repeat(400)}`, at, { name: `page-${at}` }))
@@ -150,7 +150,7 @@ describe("The answer for an object that does not exist", () => {
     expect(verdictOf(reviewed(2000), reviewed(1000, { result: "warned" }))).toBe("absent")
   })
 
-  test("is its deletion if that came later", () => {
+  test("is its deletion if that is later", () => {
     const entry = (at: number) => ({ runs: [], ignored: [], deleted: { uid: "", at } })
     const of = (at: number) => answerOf({ ...cases.denied, entry: entry(at) }).verdict
     expect([of(now - 60_000), of(now)]).toEqual(["denied", "deleted"])

@@ -51,21 +51,21 @@ describe("The answer", () => {
   const rested =
     "WebApp default/shop was reconciled 2m ago (10:19:13Z) without an error, and nothing has asked for it since."
   const situations: { readonly [title: string]: readonly [facts: Partial<Facts>, answer: Answer] } = {
-    "for an object that the cache still has": [
+    "for a deleted object that is still in the cache": [
       { live: { _tag: "NotThere" }, entry: undefined },
       {
         verdict: "deleted",
         answer: "WebApp default/shop has just been deleted; this process has not seen that yet."
       }
     ],
-    "for an object that is gone, and was never reconciled": [
+    "for a deleted object that was never reconciled": [
       {
         cached: undefined,
         entry: { runs: [ran({ outcome: "Vanished" })], ignored: [], deleted: { uid: "", at: now - 2000 } }
       },
       { verdict: "deleted", answer: "WebApp default/shop was deleted 2s ago (10:21:11Z)." }
     ],
-    "for an object that was not there, and that no other namespace has": [
+    "for an object that never existed in any namespace": [
       { cached: undefined, entry: undefined },
       {
         verdict: "absent",
@@ -74,7 +74,7 @@ describe("The answer", () => {
         hints: []
       }
     ],
-    "for an object that is new": [
+    "for a new object": [
       { cached: undefined, live: { _tag: "There", object: shop() }, labelSelector: undefined },
       {
         verdict: "not-seen-yet",
@@ -82,7 +82,7 @@ describe("The answer", () => {
         hints: ["That takes milliseconds. If it lasts, see the log."]
       }
     ],
-    "for an object that is new, and has the labels": [
+    "for a new object with the selected labels": [
       {
         cached: undefined,
         live: { _tag: "There", object: shop({ labels: { team: "red" } }) },
@@ -102,14 +102,14 @@ describe("The answer", () => {
           "WebApp default/shop exists, but this process only sees objects with labels team=red (--selector); this one has none."
       }
     ],
-    "for an object that the API server does not answer for, with labels that are followed": [
+    "for an object without an answer of the API server, with a label selector": [
       { cached: undefined, live: { _tag: "Unknown", reason: "x" }, labelSelector: "team=red" },
       {
         verdict: "absent",
         answer: "This process sees no WebApp default/shop, and the API server did not say whether there is one."
       }
     ],
-    "of a standby that knows no leader": [
+    "of a standby without a known leader": [
       { election: { leading: false, holder: "me", identity: "me", lease: { namespace: "a", name: "b" } } },
       {
         verdict: "standby",
@@ -129,7 +129,7 @@ describe("The answer", () => {
         ]
       }
     ],
-    "while no API server answers, and nothing is known of a queue": [
+    "while no API server answers, without a queue": [
       { reachable: false, queue: undefined },
       {
         verdict: "unreachable",
@@ -145,7 +145,7 @@ describe("The answer", () => {
       { cached: deleting(), queue: queue({ _tag: "Processing", since: now - 1500, again: false, until: undefined }) },
       { verdict: "running", answer: "WebApp default/shop is being reconciled right now, for 1s." }
     ],
-    "for an object that is deleted and that nothing holds": [
+    "for an object that is being deleted without finalizers": [
       { cached: deleting(), queue: undefined },
       { verdict: "deleting", answer: `${asked} and is about to go.` }
     ],
@@ -156,7 +156,7 @@ describe("The answer", () => {
         answer: `${asked} and waits for the clean-up of controller webapp (finalizer example.com/tap).`
       }
     ],
-    "for a clean-up that goes on": [
+    "for a running clean-up": [
       { cached: deleting(["example.com/tap"]), controller: tap, queue: delayed(now + 5000) },
       {
         verdict: "deleting",
@@ -182,7 +182,7 @@ describe("The answer", () => {
         hints: ["The manager that added it removes it when its own work is done."]
       }
     ],
-    "for a worker that a queue has, with one worker": [
+    "for an object that waits for the only worker": [
       {
         controller: { ...cases.reconciled.controller, workers: 1 },
         queue: queue({ _tag: "Ready", index: 2, priority: 0, since: now - 20 }, { busy: 1 })
@@ -193,14 +193,14 @@ describe("The answer", () => {
           "WebApp default/shop has waited for a free worker for 20ms: 2 objects are before it, and the only worker is busy."
       }
     ],
-    "for workers of which one is busy": [
+    "for an object that waits while one worker is busy": [
       { queue: queue({ _tag: "Ready", index: 0, priority: 0, since: now - 20 }, { busy: 1 }) },
       {
         verdict: "queued",
         answer: "WebApp default/shop has waited for a free worker for 20ms: it is next, and 1 of 16 workers is busy."
       }
     ],
-    "for an object that was given up, of which no attempt is known": [
+    "for an object that was given up, without a known attempt": [
       { queue: delayed(Number.POSITIVE_INFINITY), entry: undefined },
       {
         verdict: "given-up",
@@ -208,7 +208,7 @@ describe("The answer", () => {
         hints: ["The manager retries it at once after a change of the object, or of an object that it depends on."]
       }
     ],
-    "for an object that is looked at later, of which no attempt is known": [
+    "for a delayed object without a known attempt": [
       { queue: delayed(now + 1000), entry: undefined },
       { verdict: "scheduled", answer: "WebApp default/shop waits; its controller checks it again in 1s (10:21:14Z)." }
     ],
@@ -228,7 +228,7 @@ describe("The answer", () => {
         hints: ["The manager retries at once when the object changes. A change of its spec also resets the delays."]
       }
     ],
-    "for an object that was interrupted": [
+    "for an interrupted reconcile": [
       { entry: entry(ran({ outcome: "Interrupted" })) },
       {
         verdict: "interrupted",
@@ -236,7 +236,7 @@ describe("The answer", () => {
           "WebApp default/shop was interrupted 2m ago (10:19:13Z), because the process or its leadership ended. The next leader starts with it."
       }
     ],
-    "for an object of which nothing is known": [
+    "for an object without entries in the journal": [
       { entry: undefined, queue: undefined },
       {
         verdict: "forgotten",
@@ -245,7 +245,7 @@ describe("The answer", () => {
         hints: ["No attempt of it is known; the next attempt follows a change of the object, or the periodic resync."]
       }
     ],
-    "for an object that was ignored in the moment of its reconcile": [
+    "for an object with an ignored change at the time of its reconcile": [
       { ignored: cases.filtered.ignored.map((each) => ({ ...each, at: now - 120_000 })) },
       { verdict: "reconciled", answer: rested }
     ],
@@ -286,7 +286,7 @@ describe("An explanation", () => {
     expect(next({ queue: again(now + 5000) })).toEqual({ at, why: "as the controller asked for" })
   })
 
-  test("has no next attempt where the process does not reconcile", () => {
+  test("has no next attempt if the process does not reconcile", () => {
     const lease = { namespace: "a", name: "b" }
     const situations: ReadonlyArray<Partial<Facts>> = [
       { reachable: false },
@@ -296,7 +296,7 @@ describe("An explanation", () => {
     for (const each of situations) expect(explain(facts({ ...each, queue: delayed(now) })).next).toBeUndefined()
   })
 
-  test("counts the triggers that wait, and those that were dropped", () => {
+  test("counts waiting and dropped triggers", () => {
     const trigger = { kind: "resync", at: now, source: undefined } as const
     const waiting = queue({ _tag: "Ready", index: 0, priority: 0, since: now }, { triggers: [trigger], dropped: 3 })
     expect(explain(facts({ queue: waiting })).wokenBy).toMatchObject({ waiting: true, count: 4 })
@@ -308,7 +308,7 @@ describe("An explanation", () => {
     expect(explain(facts({ ignored })).ignored.map(({ times }) => times)).toEqual([2, 1])
   })
 
-  test("describes the object as the cache of this process has it", () => {
+  test("contains the cached object of this process", () => {
     const live = { _tag: "There", object: shop({ resourceVersion: "2" }) } as const
     expect(explain(facts({ cached: shop({ resourceVersion: "1" }), live })).object.resourceVersion).toBe("1")
     const cached = undefined
@@ -318,13 +318,13 @@ describe("An explanation", () => {
     expect(unknown.writers).toEqual([])
   })
 
-  test("leaves open whether a child exists if the API server did not answer", () => {
+  test("leaves the existence of a child open if the API server did not answer", () => {
     const live = { _tag: "Unknown", reason: "x" } as const
     const children = [{ kind: "Pod", key: "default/a", live }]
     expect(explain(facts({ children })).children).toMatchObject([{ exists: undefined, others: [] }])
   })
 
-  test("names the other managers of a child, but not the managers of its status", () => {
+  test("names the other managers of a child, except those of its status", () => {
     const status = { manager: "kubelet", operation: "Update", subresource: "status", fieldsV1: {} } as const
     const live = { _tag: "There", object: shop({ managedFields: [status, { manager: "me" }] }) } as const
     const children = [{ kind: "Pod", key: "default/a", live }]
@@ -332,7 +332,7 @@ describe("An explanation", () => {
     expect(child?.others.map(({ manager }) => manager)).toEqual(["me"])
   })
 
-  test("does not take what was there at the start for the controller's own write", () => {
+  test("does not attribute initial objects to the controller", () => {
     const source = { kind: "WebApp", key: "default/shop", resourceVersion: "1" }
     const triggers = [{ kind: "startup", at: now, source } as const]
     const { wokenBy } = explain(facts({ entry: entry(ran({ triggers })), isOwn: () => true }))
@@ -340,7 +340,7 @@ describe("An explanation", () => {
   })
 })
 
-describe("What came of an attempt", () => {
+describe("The result of an attempt", () => {
   const outcomes: ReadonlyArray<readonly [over: Partial<Run>, brief: string]> = [
     [{ writes: [], corrections: [] }, "nothing to do"],
     [{ corrections: [] }, "done"],
@@ -360,7 +360,7 @@ describe("What came of an attempt", () => {
     test(`is one phrase: ${at + 1}. ${brief}`, () => expect(inBrief(ran(over))).toBe(brief))
   }
 
-  test("is counted from the second time in a row", () => {
+  test("is counted from the second consecutive time", () => {
     expect([1, 2].map((number) => timesInARow(ran({ number })))).toEqual(["", ", 2 times in a row"])
   })
 
@@ -394,11 +394,11 @@ describe("What came of an attempt", () => {
     ])
   })
 
-  test("ends as its message ends", () => {
+  test("ends with exactly one punctuation mark", () => {
     expect(["a", "a.", "a!", "a?", "a…"].map(sentence)).toEqual(["a.", "a.", "a!", "a?", "a…"])
   })
 
-  test("has words for each change of a child", () => {
+  test("has a phrase for each change of a child", () => {
     const source = { kind: "Pod", key: "default/a", resourceVersion: "1" }
     const self = { kind: "WebApp", namespace: "default", name: "shop" }
     const words = (["owned.added", "owned.modified", "owned.deleted"] as const).map((kind) =>
@@ -408,11 +408,11 @@ describe("What came of an attempt", () => {
   })
 })
 
-describe("The fields of a writer", () => {
+describe("The fields of a manager", () => {
   const fieldsOf = (fieldsV1: object) =>
     writersOf(shop({ managedFields: [{ manager: "m", fieldsV1: { ...fieldsV1 } }] }))[0]?.fields
 
-  test("are listed one by one up to four, and together above that", () => {
+  test("are listed individually up to four, and otherwise grouped", () => {
     const leaves = (...names: ReadonlyArray<string>) => Object.fromEntries(names.map((name) => [`f:${name}`, {}]))
     expect(fieldsOf({ "f:a": leaves("1", "2", "3", "4") })).toEqual(["a.1", "a.2", "a.3", "a.4"])
     expect(fieldsOf({ "f:a": { "f:x": leaves("1", "2", "3"), "f:y": leaves("1", "2") } })).toEqual([
@@ -423,7 +423,7 @@ describe("The fields of a writer", () => {
     expect(fieldsOf({ "f:a": leaves("1", "2", "3", "4", "5", "6") })).toEqual(["a.1", "a.2", "a.3", "3 more"])
   })
 
-  test("name the entries of lists by their keys, and sets by their values", () => {
+  test("name list items by their keys, and set items by their values", () => {
     expect(fieldsOf({ "f:a": { 'k:{"port":80,"protocol":"TCP"}': {}, "v:3": {}, "v:null": {}, "k:{": {} } })).toEqual([
       "a[80,TCP]",
       "a[3]",
@@ -434,7 +434,7 @@ describe("The fields of a writer", () => {
     expect(fieldsOf({ "f:a": null, "f:b": 3 })).toEqual(["a", "b"])
   })
 
-  test("are those of whom there is something known", () => {
+  test("are omitted without managedFields", () => {
     const { managedFields: _, ...metadata } = shop().metadata
     expect(writersOf({ ...shop(), metadata })).toEqual([])
     expect(setterOf({ ...shop(), metadata }, "a/b")).toBeUndefined()

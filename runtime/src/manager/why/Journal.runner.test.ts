@@ -16,9 +16,9 @@ import * as Journal from "./Journal.ts"
 
 const done = () => counted(() => Effect.succeed(Result.done)).reconcile
 
-describe("the journal of a controller", () => {
+describe("The journal of a controller", () => {
   effect(
-    "has its attempts, the changes that its predicate ignored, and deletions",
+    "contains its attempts, the changes that its predicate ignored, and deletions",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -44,7 +44,7 @@ describe("the journal of a controller", () => {
   )
 
   effect(
-    "has what the predicate of a watched kind ignored, by its source",
+    "contains ignored changes of a watched kind, by source",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         const trigger = Trigger.on(ConfigMap, {
@@ -63,7 +63,7 @@ describe("the journal of a controller", () => {
   )
 
   effect(
-    "has none of those that were there before it began: they would drive out what is news",
+    "omits objects from before its start, which would displace newer entries",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(ConfigMap, { metadata: { name: "old" } })
@@ -79,7 +79,7 @@ describe("the journal of a controller", () => {
   )
 
   effect(
-    "outlives a term, and goes on while another process leads",
+    "survives a term, and continues while another process leads",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))

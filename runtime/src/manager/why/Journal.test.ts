@@ -55,14 +55,14 @@ const ignore = (journal: Journal.Journal, name: string, predicate = "no", over: 
 
 const runs = (journal: Journal.Journal, key = "default/a") => journal.of(key)?.runs ?? []
 
-describe("a journal", () => {
-  test("keeps of what an error says no more than the log shows", () => {
+describe("The journal", () => {
+  test("redacts errors like the log", () => {
     const journal = Journal.make()
     journal.record(failed("refused: Bearer hunter2-hunter2\n of https://me:hunter2@proxy.test"))
     expect(runs(journal)).toMatchObject([{ message: "refused: Bearer <redacted> of https://<redacted>@proxy.test" }])
   })
 
-  test("tells of an attempt what is shown of it", () => {
+  test("contains the shown parts of an attempt", () => {
     const journal = Journal.make()
     const fired = (at: number) => ({ kind: "watch.modified" as const, at })
     journal.record(
@@ -97,13 +97,13 @@ describe("a journal", () => {
     expect(JSON.stringify(journal.of("default/a"))).not.toContain("uid-a")
   })
 
-  test("tells how many requests there were, of which not all are kept", () => {
+  test("contains the number of requests, including dropped ones", () => {
     const journal = Journal.make()
     journal.record(attempt({ exchanges: [patched()], requests: 300 }))
     expect(runs(journal)).toMatchObject([{ requests: 300 }])
   })
 
-  test("tells the last of several attempts alike, how many they were, and since when", () => {
+  test("merges equal attempts into the last one, with their number and the first time", () => {
     const journal = Journal.make()
     journal.record(failed("dry", 1))
     journal.record({ ...failed("dry", 2), startedAt: 50 })
@@ -115,7 +115,7 @@ describe("a journal", () => {
     ])
   })
 
-  test("tells each of several attempts that changed something", () => {
+  test("keeps each attempt that changed an object", () => {
     const journal = Journal.make()
     for (let count = 0; count < 3; count++) journal.record(attempt({ exchanges: [patched()] }))
     expect(runs(journal)).toHaveLength(3)
@@ -124,7 +124,7 @@ describe("a journal", () => {
     expect(runs(journal)).toHaveLength(4)
   })
 
-  test("keeps the last eight attempts of an object, and long messages in part", () => {
+  test("keeps the last eight attempts of an object, and truncates long messages", () => {
     const journal = Journal.make()
     for (let count = 0; count < 20; count++) journal.record(failed(`${count} ${"x".repeat(5000)}`))
     expect(runs(journal).map(({ message }) => message?.split(" ")[0])).toEqual([
@@ -133,7 +133,7 @@ describe("a journal", () => {
     for (const { message } of runs(journal)) expect(message?.length).toBeLessThan(600)
   })
 
-  test("tells which changes were ignored and why, those for one reason as one", () => {
+  test("contains ignored changes, merged by reason", () => {
     const journal = Journal.make()
     ignore(journal, "a", "size")
     ignore(journal, "a", "size", { receivedAt: 200 })
@@ -152,7 +152,7 @@ describe("a journal", () => {
     expect(journal.of("default/a")?.ignored.map(({ predicate }) => predicate)).toEqual(["6", "7", "8"])
   })
 
-  test("counts the bytes of an attempt by the length of each text that it keeps", () => {
+  test("counts the bytes of an attempt by the length of its texts", () => {
     const bytesOf = (over: Parameters<typeof attempt>[0]): number => {
       const journal = Journal.make()
       journal.record(attempt(over))
@@ -175,7 +175,7 @@ describe("a journal", () => {
     expect(bytesOf({ key: long }) - bytesOf({ key: "" })).toBe(100)
   })
 
-  test("counts the bytes of three ignored changes, since a fourth takes the place of the first", () => {
+  test("counts the bytes of three ignored changes, because a fourth replaces the first", () => {
     const journal = Journal.make()
     const bytes = [0, 1, 2, 3, 4].map((count) => {
       ignore(journal, "a", `${count}`)
@@ -188,7 +188,7 @@ describe("a journal", () => {
     expect(three).toBe(two + each)
   })
 
-  test("tells of a trigger which sources were ignored last, two hundred of them", () => {
+  test("keeps the last 200 ignored sources of a trigger", () => {
     const journal = Journal.make()
     const trigger = {}
     for (let count = 0; count < 500; count++) {
@@ -201,14 +201,14 @@ describe("a journal", () => {
     expect(Array.from(journal.elsewhere({}))).toEqual([])
   })
 
-  test("remembers that an object was deleted, with what was done for it", () => {
+  test("contains the deletion of an object with its attempts", () => {
     const journal = Journal.make()
     journal.record(attempt())
     journal.deleted("default/a", "uid-a", 900)
     expect(journal.of("default/a")).toMatchObject({ deleted: { uid: "uid-a", at: 900 }, runs: [{ outcome: "Done" }] })
   })
 
-  test("forgets objects of which nothing was heard for long when it is full, and no others", () => {
+  test("drops the oldest objects when it is full", () => {
     const journal = Journal.make({ capacity: 10_000 })
     for (const key of ["a", "b"]) journal.record(attempt({ key }))
     let count = 0
@@ -225,9 +225,9 @@ describe("a journal", () => {
 
   for (const [when, written] of [
     ["a start", false],
-    ["they were made", true]
+    ["their creation", true]
   ] as const) {
-    test(`knows the last attempt of each of 10,000 objects that are at rest after ${when}`, () => {
+    test(`keeps the last attempt of each of 10,000 idle objects after ${when}`, () => {
       const journal = Journal.make()
       const key = (count: number) => `team-${count % 10}/application-${count}`
       for (let count = 0; count < 10_000; count++) {
@@ -251,7 +251,7 @@ describe("a journal", () => {
     })
   }
 
-  test("counts the bytes of long names of fields, of which it keeps the beginning", () => {
+  test("counts the bytes of long field names, which it truncates", () => {
     const heap = (): number => {
       Bun.gc(true)
       return process.memoryUsage().heapUsed
@@ -277,7 +277,7 @@ describe("a journal", () => {
     )
   })
 
-  test("does not grow while 100,000 objects come and go", () => {
+  test("does not grow while 100,000 objects are created and deleted", () => {
     const journal = Journal.make()
     const heap = (): number => {
       Bun.gc(true)
@@ -308,7 +308,7 @@ describe("a journal", () => {
   }, 60_000)
 })
 
-describe("an object that is gone", () => {
+describe("A deleted object", () => {
   const hour = Journal.retentionMillis
   const filled = () => {
     const journal = Journal.make()
@@ -317,7 +317,7 @@ describe("an object that is gone", () => {
     return journal
   }
 
-  test("is told of for an hour, and then forgotten", () => {
+  test("is kept for an hour, and then dropped", () => {
     const journal = filled()
     journal.expire(1000 + hour - 1)
     expect(journal.of("default/a")?.deleted).toEqual({ uid: "one", at: 1000 })
@@ -325,20 +325,20 @@ describe("an object that is gone", () => {
     expect(journal.of("default/a")).toBeUndefined()
     expect(journal.size()).toEqual({ keys: 0, bytes: 0 })
   })
-  test("is forgotten alone, where another one of its name lives", () => {
+  test("does not affect a new object with the same name when it is dropped", () => {
     const journal = filled()
     journal.record(attempt({ key: "default/a", uid: "two" }))
     journal.expire(1000 + hour)
     expect(journal.of("default/a")?.deleted).toBeUndefined()
     expect(journal.of("default/a")?.runs).not.toBeEmpty()
   })
-  test("is remembered from its last deletion on", () => {
+  test("is kept from its last deletion on", () => {
     const journal = filled()
     journal.deleted("default/a", "two", 1000 + hour)
     journal.expire(1000 + hour)
     expect(journal.of("default/a")?.deleted).toEqual({ uid: "two", at: 1000 + hour })
   })
-  test("takes along the changes of other kinds that were ignored so long ago", () => {
+  test("is dropped together with ignored changes of other kinds of the same age", () => {
     const journal = filled()
     const trigger = {}
     journal.ignoredElsewhere(trigger, "owned.modified", "Pod", change("p", { receivedAt: 0 }), "no")

@@ -70,9 +70,9 @@ const child = (name: string, apiVersion: string, kind: string, owner: string): C
   metadata: { name, ownerReferences: [{ apiVersion, kind, name: owner, uid: "u", controller: true }] }
 })
 
-describe("a child", () => {
+describe("A child", () => {
   effect(
-    "of an owner that is in no namespace is answered for it",
+    "of a cluster-scoped owner is explained by its owner",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Namespace, { metadata: { name: "shop" } })
@@ -87,7 +87,7 @@ describe("a child", () => {
   )
 
   effect(
-    "of a kind of another group, which is called the same, is not answered for ours",
+    "of an owner with the same name in another group is not explained by ours",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -105,7 +105,7 @@ describe("a child", () => {
   )
 })
 
-describe("an answer of a webhook", () => {
+describe("The answer of a webhook", () => {
   /** The history of a program with webhooks for these kinds, which denied the creation of ConfigMap `default/page`. */
   const denied = (...resources: ReadonlyArray<Admissions.Admissions["resources"][number]>) => {
     const admissions = Admissions.make(resources)
@@ -116,7 +116,7 @@ describe("an answer of a webhook", () => {
   const widgets = Controller.make("widgets", { for: Widget, reconcile })
 
   effect(
-    "is given for an object that no controller reconciles, also by a short name and in JSON",
+    "is shown for an object without a controller, also by a short name and in JSON",
     withWorld(() =>
       Effect.gen(function* () {
         const names = JSON.stringify({ resources: [{ name: "configmaps", shortNames: ["cm"] }] })
@@ -141,7 +141,7 @@ just now (00:00:00Z)  denied  create by ann  no page
   )
 
   effect(
-    "is given for a child, with what is known of its owner",
+    "is shown for a child, with the explanation of its owner",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -157,7 +157,7 @@ just now (00:00:00Z)  denied  create by ann  no page
   )
 
   effect(
-    "is part of the explanation of an object that a controller reconciles",
+    "is part of the explanation of a reconciled object",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(ConfigMap, { metadata: { name: "page" } })
@@ -171,7 +171,7 @@ just now (00:00:00Z)  denied  create by ann  no page
   )
 })
 
-describe("a short name", () => {
+describe("A short name", () => {
   const owns = [Deployment, ReplicaSet, ConfigMap, Service]
   const kinds: { readonly [path: string]: ReadonlyArray<object> } = {
     "/apis/apps/v1": [
@@ -183,15 +183,15 @@ describe("a short name", () => {
       { name: "services", shortNames: ["svc"] }
     ]
   }
-  const tell = (path: string) => JSON.stringify({ resources: kinds[path] })
+  const resourceList = (path: string) => JSON.stringify({ resources: kinds[path] })
   const answer = /^This process sees no ReplicaSet default\/a/
 
   effect(
-    "is asked for once for each group and version, and for a name that is known not at all",
+    "is looked up once for each group and version, and not at all for a known name",
     withWorld(() =>
       Effect.gen(function* () {
         const { ask, paths } = yield* asked(Controller.make("spaces", { for: Namespace, owns, reconcile }), (path) =>
-          Effect.succeed(tell(path))
+          Effect.succeed(resourceList(path))
         )
         yield* ask("kind=replicasets&name=a")
         yield* ask("kind=namespace&name=a")
@@ -203,12 +203,12 @@ describe("a short name", () => {
   )
 
   effect(
-    "is asked for of all at once, and one that does not answer is not waited for for long",
+    "is looked up in parallel, with a timeout for each lookup",
     withWorld(() =>
       Effect.gen(function* () {
         const { ask, paths } = yield* asked(
           Controller.make("widgets", { for: Widget, owns: owns.toReversed(), reconcile }),
-          (path) => (path === "/api/v1" ? Effect.never : Effect.succeed(tell(path)))
+          (path) => (path === "/api/v1" ? Effect.never : Effect.succeed(resourceList(path)))
         )
         const found = yield* Effect.fork(ask("kind=rs&name=a"))
         yield* settle
@@ -224,7 +224,7 @@ describe("a short name", () => {
 })
 
 effect(
-  "what the API server does not say of an object within 4 s is left out",
+  "The explanation omits what the API server does not answer within 4 s",
   withWorld(({ server }) =>
     Effect.gen(function* () {
       server.put(Widget, widget("a"))
@@ -244,7 +244,7 @@ effect(
 )
 
 effect(
-  "a change of an object is not taken for our own because one of another group that is called the same was",
+  "A change counts as an own write only for the same group",
   withWorld(({ server }) =>
     Effect.gen(function* () {
       server.put(Widget, widget("a"))

@@ -46,7 +46,7 @@ const writer = (over: Partial<Explanation["writers"][number]>): Explanation["wri
 })
 
 describe("the text of an explanation", () => {
-  test("begins with the answer and its hints, and leaves out sections that have nothing", () => {
+  test("starts with the answer and its hints, and omits empty sections", () => {
     const none = { ...usual.object, createdAt: undefined, generation: undefined, resourceVersion: undefined }
     const text = Text.render({
       ...usual,
@@ -105,7 +105,7 @@ Not known   one
     expect(section("Deletion", { finalizers })).toEqual([])
   })
 
-  test("prints a message in one line, cuts a long one, and does not repeat the answer", () => {
+  test("prints a message in one line, truncates a long one, and does not repeat the answer", () => {
     const printed = (message: string, answer: string) => {
       const condition = { ...notReady, message, lastTransitionTime: at(3) }
       return section("Conditions", { answer, conditions: [condition] })[0]?.replace("Ready  False  No  3s ago  ", "")
@@ -120,7 +120,7 @@ Not known   one
     expect(printed(long, "because: b")).toBe(long)
   })
 
-  test("leaves out the age of a condition that has no time", () => {
+  test("omits the age of a condition without a time", () => {
     const condition = { ...notReady, message: "m", lastTransitionTime: "?" }
     expect(section("Conditions", { conditions: [condition] })).toEqual(["Ready  False  No    m"])
   })

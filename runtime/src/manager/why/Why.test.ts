@@ -25,7 +25,7 @@ const delayed = (until: number): Facts["queue"] => ({
   busy: 0
 })
 
-describe("an explanation", () => {
+describe("The explanation", () => {
   test("has a verdict for each case", () => {
     const verdicts: { readonly [title in keyof typeof cases]: Verdict } = {
       reconciled: "reconciled",
@@ -46,7 +46,7 @@ describe("an explanation", () => {
     )
   })
 
-  test("of each case is in docs/why.md, word for word", async () => {
+  test("of each case is in docs/why.md", async () => {
     const docs = await Bun.file(join(import.meta.dir, "../../../../docs/why.md")).text()
     for (const each of Object.values(cases)) {
       expect(docs).toContain(
@@ -55,32 +55,32 @@ describe("an explanation", () => {
     }
   })
 
-  test("survives JSON as it is", () => {
+  test("survives JSON", () => {
     for (const each of Object.values(cases)) {
       const explanation = explain(each)
       expect(Text.render(JSON.parse(JSON.stringify(explanation)))).toBe(Text.render(explanation))
     }
   })
 
-  test("does not take the controller's own write for a change that was ignored", () => {
+  test("does not count an ignored own write as an ignored change", () => {
     const ignored = cases.filtered.ignored.map((each) => ({ ...each, own: true }))
     expect(explain(facts({ ignored })).verdict).toBe("reconciled")
     const others = cases.filtered.ignored.map((each) => ({ ...each, source: { ...each.source, kind: "Pod" } }))
     expect(explain(facts({ ignored: others })).verdict).toBe("reconciled")
   })
 
-  test("does not speak of an ignored change that a reconcile came after", () => {
+  test("omits an ignored change that a later reconcile followed", () => {
     const ignored = cases.filtered.ignored.map((each) => ({ ...each, at: now - 200_000 }))
     expect(explain(facts({ ignored })).verdict).toBe("reconciled")
   })
 
-  test("of an object that was never reconciled, and ignored, says so", () => {
+  test("of an ignored object without a reconcile contains the predicate", () => {
     expect(answer({ ignored: cases.filtered.ignored, entry: undefined })).toBe(
       "WebApp default/shop has not been reconciled: a predicate ignored it 5s ago (10:21:08Z): generationChanged: its spec is as it was."
     )
   })
 
-  test("of an object that is not as it should be tells its condition, though the reconcile did not fail", () => {
+  test("of an object that is not ready contains its condition, even without a failed reconcile", () => {
     const conditions = [
       {
         type: "Ready",
@@ -95,14 +95,14 @@ describe("an explanation", () => {
     )
   })
 
-  test("reads no conditions out of a status that has none", () => {
+  test("ignores a status without valid conditions", () => {
     for (const status of [undefined, null, 3, { conditions: "x" }, { conditions: [null, 3, { type: "Ready" }] }]) {
       const odd = { ...shop(), status }
       expect(explain(facts({ cached: odd })).conditions).toEqual([])
     }
   })
 
-  test("tells a run in progress, and what follows it", () => {
+  test("contains an active run and its next run", () => {
     const running = (again: boolean, until?: number): Facts["queue"] => ({
       position: { _tag: "Processing", since: now - 1500, again, until },
       triggers: [],
@@ -117,7 +117,7 @@ describe("an explanation", () => {
     expect(answer({ queue: running(true, now + 5000) })).toBe(`${begin} It runs again in 5s (10:21:18Z).`)
   })
 
-  test("tells who is next, and who waits behind what has changed", () => {
+  test("contains the position in the queue", () => {
     const ready = (index: number, priority: number): Facts["queue"] => ({
       position: { _tag: "Ready", index, priority, since: now - 20 },
       triggers: [],
@@ -130,7 +130,7 @@ describe("an explanation", () => {
     )
   })
 
-  test("tells a look that the controller has asked for, and one at what is not there yet", () => {
+  test("contains the next check after a requeue", () => {
     const queue = delayed(now + 90_000)
     expect(answer({ queue, entry: after({ outcome: "RequeueAfter" }) })).toBe(
       "WebApp default/shop was reconciled 2m ago (10:19:13Z) without an error; its controller checks it again in 1m30s (10:22:43Z)."
@@ -140,7 +140,7 @@ describe("an explanation", () => {
     )
   })
 
-  test("tells what was given up, and after how many attempts", () => {
+  test("contains an object that was given up, and the number of attempts", () => {
     const queue = delayed(Number.POSITIVE_INFINITY)
     const entry = after({ outcome: "Failed", number: 6, message: "the tap is dry" })
     expect(explain(facts({ queue, entry }))).toMatchObject({
@@ -151,7 +151,7 @@ describe("an explanation", () => {
     })
   })
 
-  test("tells a clean-up that fails, and that it is the controller's own", () => {
+  test("contains a failed clean-up and the finalizer of the controller", () => {
     const controller = { ...cases.reconciled.controller, finalizers: ["example.com/tap"] }
     const cached = shop({
       deletionTimestamp: "2026-11-21T10:16:13Z",
@@ -169,18 +169,18 @@ describe("an explanation", () => {
     })
   })
 
-  test("says of Kubernetes' own finalizers what they wait for", () => {
+  test("explains the finalizers of Kubernetes", () => {
     const cached = shop({ deletionTimestamp: "2026-11-21T10:16:13Z", finalizers: ["foregroundDeletion"] })
     expect(explain(facts({ cached })).hints).toEqual([
       "That is for Kubernetes' garbage collector, which deletes what belongs to the object first."
     ])
   })
 
-  test("tells that no API server answers, before anything that waits for one", () => {
+  test("reports an unreachable API server first", () => {
     expect(explain(facts({ reachable: false, queue: delayed(now + 1000) })).verdict).toBe("unreachable")
   })
 
-  test("says what is not known where the API server did not answer", () => {
+  test("contains what is unknown without an answer of the API server", () => {
     const live = { _tag: "Unknown", reason: "no answer within 3s" } as const
     const explanation = explain(facts({ live }))
     expect(explanation).toMatchObject({ verdict: "reconciled", unknown: ["no answer within 3s"] })
@@ -191,7 +191,7 @@ describe("an explanation", () => {
     )
   })
 
-  test("says that what it knows may be old where a watch is refused", () => {
+  test("warns of stale data if a watch is rejected", () => {
     const caches = cases.reconciled.caches.map((each) => ({ ...each, problem: "cannot watch it" }))
     expect(explain(facts({ caches }))).toMatchObject({
       verdict: "reconciled",
@@ -199,7 +199,7 @@ describe("an explanation", () => {
     })
   })
 
-  test("tells of an object in a namespace that is not followed, whether it is there or not", () => {
+  test("reports a namespace outside of the cache, whether or not the object exists", () => {
     const namespaces = ["prod", "test"]
     const end = "this process only sees namespace prod and test (--namespace)."
     expect(answer({ namespaces })).toBe(`WebApp default/shop exists, but ${end}`)
@@ -209,7 +209,7 @@ describe("an explanation", () => {
     )
   })
 
-  test("of a standby that knows no leader says that there is none", () => {
+  test("of a standby without a leader contains that", () => {
     const election = { ...cases.standby.election, leading: false, holder: undefined, identity: "me" }
     const { lease } = { lease: { namespace: "a", name: "b" }, ...cases.standby.election }
     expect(answer({ election: { ...election, lease } })).toEndWith(
@@ -217,11 +217,11 @@ describe("an explanation", () => {
     )
   })
 
-  test("says of what was forgotten that it was", () => {
+  test("of an object that the journal has dropped contains that", () => {
     expect(explain(facts({ entry: undefined }))).toMatchObject({ verdict: "forgotten" })
   })
 
-  test("tells of writes of this process that they are, and shows what else woke an attempt", () => {
+  test("marks own writes, and lists the other triggers of an attempt", () => {
     const own = { kind: "Deployment", key: "default/shop", resourceVersion: "own" }
     const entry = after({
       triggers: [
@@ -243,7 +243,7 @@ describe("an explanation", () => {
   })
 })
 
-test("every trigger has words", () => {
+test("Each trigger has a phrase", () => {
   const self = { kind: "WebApp", namespace: "default", name: "shop" }
   const words = (kind: TriggerEvent["kind"], key?: string, of = "Pod"): string =>
     wordsOf({ kind, at: 0, ...(key !== undefined && { source: { kind: of, key, resourceVersion: "1" } }) }, self)
@@ -257,7 +257,7 @@ test("every trigger has words", () => {
   }
 })
 
-test("what an attempt did is told once, by what was corrected where that is known", () => {
+test("The writes of an attempt are listed once, by their correction if there is one", () => {
   const self = { kind: "WebApp", namespace: "default", name: "shop" }
   const write = (what: string, over: object = {}) => ({
     verb: "apply",
@@ -295,7 +295,7 @@ test("what an attempt did is told once, by what was corrected where that is know
   ])
 })
 
-describe("who writes an object", () => {
+describe("writersOf", () => {
   const object = shop({
     managedFields: [
       {
@@ -322,7 +322,7 @@ describe("who writes an object", () => {
     ]
   })
 
-  test("is told with the fields, or what many of them have in common, who wrote last first", () => {
+  test("returns the managers with their fields or common prefixes, the latest first", () => {
     expect(writersOf(object)).toEqual([
       {
         manager: "new",
@@ -347,14 +347,14 @@ describe("who writes an object", () => {
     ])
   })
 
-  test("is told of a finalizer", () => {
+  test("has setterOf for finalizers", () => {
     expect(setterOf(object, "a/b")).toBe("new")
     expect(setterOf(object, "a/c")).toBeUndefined()
     expect(setterOf(undefined, "a/b")).toBeUndefined()
   })
 })
 
-test("times are told as people say them", () => {
+test("Durations and times are readable", () => {
   const at = (millis: number): string => span(millis)
   expect([0, 350, 999, 1000, 59_999, 60_000, 200_000, 3_600_000, 7_500_000, 90_000_000, 86_400_000].map(at)).toEqual([
     ...["0ms", "350ms", "999ms", "1s", "59s", "1m", "3m20s", "1h", "2h5m", "1d1h", "1d"]
