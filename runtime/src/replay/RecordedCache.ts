@@ -131,7 +131,8 @@ export const make = ({ client, declares, document, known, stir, trail }: Options
         const place = Known.placeOf(resource, key)
         const isIt = isOf("get", resource)
         const recorded = next(`get ${place}`, (read) => isIt(read) && read.key === text)
-        const found = known.written(place) ?? recorded ?? known.get(place)
+        // Null is a result, too. A later read of the recording may have the object.
+        const found = [known.written(place), recorded, known.get(place)].find((each) => each !== undefined)
         if (found === undefined || (found !== null && isList(found))) return absent(resource, what)
         report(what, found)
         if (found === null) return Effect.succeedNone
