@@ -101,7 +101,7 @@ export const make = (endings: Endings): Rest => {
       Effect.gen(function* () {
         const fiber = yield* Effect.forkScoped(runner.started)
         while (fiber.unsafePoll() === null) {
-          const reasons = runner.informers.flatMap((informer) => hindrance(informer) ?? [])
+          const reasons = [...new Set(runner.informers)].flatMap((informer) => hindrance(informer) ?? [])
           const isPending = runner.informers.some((each) => !each.state().synced && hindrance(each) === undefined)
           // All reasons at once, so that one change of the permissions is enough.
           if (reasons.length > 0 && !isPending) {

@@ -137,10 +137,10 @@ describe("homeostat plan", () => {
       const refused = yield* plan()
       expect(refused).toMatchObject({ code: 2, stderr: "" })
       expect(refused.stdout).toMatch(
-        /^webapp {2}0 writes, 4 unknown\n {2}\? unknown: cannot list deployments\.apps in namespace /
+        /^webapp {2}0 writes, 6 unknown\n {2}\? unknown: cannot list deployments\.apps in namespace /
       )
       expect(refused.stdout).toEndWith(
-        "\nwebapp  1 WebApp, not all of them planned\nIncomplete plan: 0 to create, 0 to change, 0 to delete, 0 roll-outs, 4 unknown.\n"
+        "\nwebapp  1 WebApp, not all of them planned\nIncomplete plan: 0 to create, 0 to change, 0 to delete, 0 roll-outs, 6 unknown.\n"
       )
       const printed = yield* Binary.run(
         ["rbac", "--plan", "--service-account=ci/plan", "--controllers=webapp", "-o=json"],
@@ -193,7 +193,7 @@ describe("homeostat plan", () => {
         const { flags, writes }: Document = JSON.parse(all.stdout)
         expect(writes.map(({ target }) => `${target.kind} ${target.namespace}/${target.name}`)).toEqual(
           ["a", "b"].flatMap((name) =>
-            ["Deployment", "Service", "WebApp"].map((kind) => `${kind} ${namespace}/${name}`)
+            ["Deployment", "Service", "PodDisruptionBudget", "WebApp"].map((kind) => `${kind} ${namespace}/${name}`)
           )
         )
         expect(flags).toEqual(["--controllers=webapp", expect.stringMatching(/^--filename=2 objects, sha256 /)])

@@ -70,7 +70,7 @@ describe("A plan", () => {
     Effect.gen(function* () {
       const made = yield* cluster
       const all = yield* planAs(made, Rbac.of(Reads.of([controller], [])))
-      expect([all.unknown, all.writes.length]).toEqual([[], 5])
+      expect([all.unknown, all.writes.length]).toEqual([[], 7])
       const one = Rbac.of(Reads.of([controller], [namespace]), { name: "one", namespaces: [namespace] })
       expect(one.filter(isRole).map(({ kind }) => kind)).toEqual(["ClusterRole", "Role"])
       const own = one.map((object) =>
@@ -106,12 +106,17 @@ describe("A plan", () => {
         expect(outcomes.toSorted()).toEqual([
           "get customresourcedefinitions: the same",
           "get deployments: the same",
+          "get horizontalpodautoscalers: the same",
           "get namespaces: the same",
+          "get networkpolicies: the same",
+          "get poddisruptionbudgets: the same",
           "get services: the same",
           "get webapps: the same",
           "list configmaps: unknown",
           "list deployments: unknown",
           "list horizontalpodautoscalers: unknown",
+          "list networkpolicies: unknown",
+          "list poddisruptionbudgets: unknown",
           "list pods: unknown",
           "list secrets: unknown",
           "list services: unknown",
