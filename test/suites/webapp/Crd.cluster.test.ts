@@ -280,6 +280,38 @@ describe.concurrent("the WebApp kind", () => {
     ])
   )
 
+  Scene.empty("the API server rejects a configuration that contradicts itself", (scene) =>
+    refused(scene, [
+      ["spec.config[0]", { image, config: [{ mountPath: "/a" }] }],
+      ["spec.config[0]", { image, config: [{ configMap: "a", secret: "a", mountPath: "/a" }] }],
+      ["spec.config[0]", { image, config: [{ configMap: "a" }] }],
+      ["spec.config[0]", { image, config: [{ configMap: "a", mountPath: "/a", env: {} }] }],
+      ["spec.config[0].mountPath", { image, config: [{ configMap: "a", mountPath: "a" }] }],
+      ["spec.config[0].configMap", { image, config: [{ configMap: "A", env: {} }] }],
+      ["spec.config[0].keys", { image, config: [{ configMap: "a", env: {}, keys: [] }] }],
+      ["spec.config[0].keys[0]", { image, config: [{ configMap: "a", env: {}, keys: ["a/b"] }] }],
+      ["spec.config[0].env.prefix", { image, config: [{ configMap: "a", env: { prefix: "1" } }] }],
+      [
+        "spec.config",
+        {
+          image,
+          config: [
+            { configMap: "a", mountPath: "/a" },
+            { secret: "b", mountPath: "/a" }
+          ]
+        }
+      ],
+      [
+        "spec",
+        {
+          image,
+          config: [{ configMap: "a", mountPath: "/a" }],
+          volumes: [{ name: "a", mountPath: "/a", emptyDir: {} }]
+        }
+      ]
+    ])
+  )
+
   Scene.empty("what it would accept is accepted", (scene) =>
     Effect.gen(function* () {
       const amounts = { cpu: "1000m", memory: "0.5Gi", "ephemeral-storage": 0 }
