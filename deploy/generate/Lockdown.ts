@@ -378,8 +378,8 @@ export const policiesOf = (
   autoscalers,
   budgets,
   access: networkPolicies,
-  routes,
   revisions,
+  routes,
   claims,
   kinds: ownKinds(kinds),
   crds: definitions(kinds)

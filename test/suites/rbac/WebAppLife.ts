@@ -4,14 +4,17 @@ import * as Patch from "@homeostat/runtime/client/Patch"
 import {
   Deployment,
   HorizontalPodAutoscaler,
+  Ingress,
   NetworkPolicy,
   PodDisruptionBudget,
   Service
 } from "@homeostat/runtime/resource/BuiltIn"
+import { HTTPRoute } from "@homeostat/runtime/resource/GatewayKinds"
 import { adoptAnnotation } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
+import * as GatewayApi from "../webapp/GatewayApi.ts"
 import * as Kubectl from "../webapp/Kubectl.ts"
 import * as Scene from "../webapp/Scene.ts"
 import type * as Granted from "./Granted.ts"
@@ -101,8 +104,26 @@ export const life = (scene: Scene.Scene) =>
       Scene.app(scene, "shop"),
       ({ status }) => status?.availableReplicas === 3
     )
+    yield* exposure(scene)
     yield* Kubectl.run(scene, ["delete", "webapp/shop", "--wait=true", "--timeout=60s"])
     yield* companions(scene)
+  })
+
+/** The WebApp gets an Ingress, then an HTTPRoute, and then neither. */
+const exposure = (scene: Scene.Scene) =>
+  Effect.gen(function* () {
+    const key = scene.key("shop")
+    const expose = (expose: object | null) => Client.patch(WebApp, key, Patch.merge({ spec: { expose } }))
+    const isGone = (answer: object) => "_tag" in answer && answer._tag === "NotFound"
+    yield* GatewayApi.install
+    yield* expose({ host: "shop.test" })
+    yield* Managed.eventually("an Ingress", Client.get(Ingress, key), () => true)
+    yield* expose({ gateway: { name: "public" } })
+    // The manager looks for a new kind every 30 to 45 seconds.
+    yield* Managed.eventually("an HTTPRoute", Client.get(HTTPRoute, key), () => true, "90 seconds")
+    yield* Managed.eventually("no Ingress", Effect.merge(Client.get(Ingress, key)), isGone)
+    yield* expose(null)
+    yield* Managed.eventually("no HTTPRoute", Effect.merge(Client.get(HTTPRoute, key)), isGone)
   })
 
 /** An adopted Service, and a WebApp with the finalizer of an older controller. */
