@@ -101,9 +101,11 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     ...(jobs === undefined ? [] : [condition("JobsComplete", jobs)]),
     ...(route === undefined ? [] : [condition(Exposure.conditionType, route)]),
     ...[
-      NetworkAccess.condition(app, seen.networkPolicy?.problem),
+      // A WebApp with another owner's Deployment has neither of these children.
+      seen.networkPolicy && NetworkAccess.condition(app, seen.networkPolicy.problem),
       Autoscaling.condition(app, seen.scaling, seen.autoscaler ?? {}),
-      Disruption.condition(app, seen.scaling, seen.otherBudget, seen.budget?.problem)
+      (seen.otherBudget ?? seen.budget) &&
+        Disruption.condition(app, seen.scaling, seen.otherBudget, seen.budget?.problem)
     ].filter((each) => each !== undefined),
     ...Rollback.conditions(app, rolledBack),
     // Both are present only while they are True, as in kstatus.
@@ -184,7 +186,7 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
     // A change of another client, such as an autoscaler, does not end what was true.
     const before = Condition.find(app.status?.conditions, "DeploymentReady")
     if (before?.status === "True" && wasComplete(app)) return { ...before, status: "True" }
-    return { status: "Unknown", reason: "RolloutInProgress", message: "The rollout of the present spec has not begun" }
+    return { status: "Unknown", reason: "RolloutInProgress", message: "the rollout of the present spec has not begun" }
   }
 
   const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
