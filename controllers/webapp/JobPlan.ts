@@ -6,7 +6,6 @@
  * run again when a user deletes its Job later. The controller removes the Jobs of other revisions before the template changes. So they run
  * again if the WebApp returns to their revision.
  */
-
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import { Deployment, Job } from "@homeostat/runtime/resource/BuiltIn"
@@ -31,7 +30,7 @@ interface Run {
   readonly isComplete: boolean
 }
 
-/** A plan. */
+/** The next Job, the Jobs to keep and to remove, and their effect on the Deployment. */
 export interface JobPlan {
   /** The jobs of the spec, in its order. */
   readonly runs: ReadonlyArray<Run>
@@ -69,6 +68,8 @@ export const isUsed = ({ spec }: WebApp, existing: Deployment | undefined): bool
   (spec.jobs ?? []).length > 0 || existing?.metadata.annotations?.[annotation] !== undefined
 
 /**
+ * The plan for a WebApp and its desired Deployment.
+ *
  * @param deployment the desired Deployment
  * @param existing the existing Deployment, if any
  * @param jobs the Jobs that the WebApp controls

@@ -295,7 +295,7 @@ export const finding = <F extends Finding>(found: F, rolledBack: RolledBack | un
   return { ...stalled, reason: conditionType, message: ready === "" ? message : `${ready}: ${message}` }
 }
 
-/** The condition RolledBack: absent until the first roll-back, and False after it. */
+/** The condition RolledBack: absent until the first rollback, and False after it. */
 export const conditions = (app: WebApp, rolledBack: RolledBack | undefined): ReadonlyArray<Condition.Draft> => {
   if (rolledBack !== undefined) return [Condition.true(conditionType, rolledBack)]
   return Condition.find(app.status?.conditions, conditionType) === undefined
@@ -308,7 +308,7 @@ export const conditions = (app: WebApp, rolledBack: RolledBack | undefined): Rea
       ]
 }
 
-/** Records an Event about a roll-back that the status does not report yet. */
+/** Records an Event about a rollback that the status does not report yet. */
 export const report = (app: WebApp, { rolledBack }: Choice) => {
   const before = Condition.find(app.status?.conditions, conditionType)
   const isTold = before?.status === "True" && before.message === rolledBack?.message

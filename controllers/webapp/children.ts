@@ -119,6 +119,7 @@ const rolloutOf = (app: WebApp, cached: Cached) => {
 
   return {
     ...options,
+    /** Whether the Deployment has no other owner. */
     isFree,
     /** Whether the existing Deployment can be adopted. */
     isAdoptable: found !== undefined,
@@ -226,6 +227,8 @@ export const selectorOf = (app: WebApp, existing: Deployment | undefined): Selec
   existing?.spec?.selector ?? { matchLabels: labelsOf(app) }
 
 /**
+ * The Deployment of a WebApp.
+ *
  * @param container the name of the container with the image: see {@link containerOf}
  * @param existing the existing Deployment, if any
  * @param scaling who sets the replicas: see {@link Autoscaling.of}
@@ -295,7 +298,7 @@ export const templateOf = (
 }
 
 /**
- * The server chooses cluster IP, node ports and IP families, so the intent omits them.
+ * The Service of a WebApp. The API server chooses cluster IP, node ports and IP families, so the intent omits them.
  *
  * @param deployment the WebApp's Deployment. A Deployment that was taken over may have other pod labels
  * @param isKept another controller sets the selector and the ports: see `Delivery`

@@ -43,7 +43,7 @@ export interface Observation {
   readonly jobs?: Finding | undefined
   /** The WebApp's cached pods. */
   readonly pods: ReadonlyArray<Pod>
-  /** How the replicas of the Deployment come about. */
+  /** The source of the replicas of the Deployment. */
   readonly scaling: Autoscaling.Scaling
   readonly networkPolicy?: Child<NetworkPolicy> | undefined
   readonly autoscaler?: Child<HorizontalPodAutoscaler> | undefined
