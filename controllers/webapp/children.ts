@@ -78,9 +78,12 @@ export const childrenOf = (
     : JobPlan.of(app, whole, cached.deployment, cached.jobs, isGivenAway)
   const isHeld = isIncomplete || jobs.isHeld
   const present = isHeld ? cached.deployment && HeldTemplate.of(cached.deployment) : spec
-  const rollback = Rollback.choose(app, { ...cached, ...options, template: present ?? spec, labels: labelsOf(app) })
+  const observed = { ...cached, ...options, template: present ?? spec, labels: labelsOf(app) }
+  // A Deployment has no record of its template before the first job and reference. One to adopt stays as it is.
+  const unrecorded = present === undefined && isOwn(app, existing) ? existing : undefined
+  const rollback = unrecorded === undefined ? Rollback.choose(app, observed) : Rollback.hold(app, observed, unrecorded)
   const deployment =
-    present === undefined
+    present === undefined && unrecorded === undefined
       ? undefined
       : JobPlan.recorded(jobs, desiredDeployment(app, { ...options, ...rollback }), cached.deployment, {
           isHeld,

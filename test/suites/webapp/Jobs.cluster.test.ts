@@ -6,6 +6,7 @@ import { Deployment, Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import { desiredDeployment } from "@homeostat/webapp/children"
 import type { Entry } from "@homeostat/webapp/Jobs"
 import * as JobTemplate from "@homeostat/webapp/JobTemplate"
+import { templateKey } from "@homeostat/webapp/Rollback"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
@@ -252,7 +253,7 @@ describe.concurrent("the jobs of a WebApp", () => {
       expect(yield* jobs(scene)).toEqual([])
       expect((yield* Scene.pods(scene, "shop")).map(({ metadata }) => metadata.uid).sort()).toEqual(before)
       const { annotations = {} } = (yield* Scene.deployment(scene, "shop")).metadata
-      expect(Object.keys(annotations).filter((name) => name.startsWith("apps.kubedojo.io/"))).toEqual([])
+      expect(Object.keys(annotations).filter((name) => name.startsWith("apps.kubedojo.io/"))).toEqual([templateKey])
       expect(Scene.condition(yield* Scene.app(scene, "shop"), "JobsComplete")).toBeUndefined()
     })
   )
