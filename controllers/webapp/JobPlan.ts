@@ -149,7 +149,8 @@ export const recorded = (
   if (!isActive && !isRecorded && !isHeld) return desired
   const complete = plan.runs.filter(({ isComplete }) => isComplete).map(({ name }) => name)
   const names = isHeld ? existing?.metadata.annotations?.[annotation] : isActive ? complete.join(",") : undefined
-  const { metadata, ...rest } = HeldTemplate.keep(desired)
+  const isUnrecorded = isHeld && (existing === undefined || HeldTemplate.of(existing) === undefined)
+  const { metadata, ...rest } = isUnrecorded ? desired : HeldTemplate.keep(desired)
   if (names === undefined) return { metadata, ...rest }
   return { ...rest, metadata: { ...metadata, annotations: { ...metadata.annotations, [annotation]: names } } }
 }

@@ -149,6 +149,25 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
   }
 }
 
+/** The live template of a Deployment, with its records, while another one waits. It may have fields of other managers. Pure. */
+export const hold = (app: WebApp, observed: Observed, existing: Deployment): Choice => {
+  const { labels = {}, annotations = {} } = existing.metadata
+  const last = isAuto(app) ? lastOf(app, observed) : undefined
+  return {
+    template: live(existing, observed.template),
+    labels: picked(labels, [templateKey]),
+    annotations: picked(annotations, [templateKey, missedAnnotation]),
+    ...kept(app, observed, last, last?.failed),
+    ...(isReplaced(existing)
+      ? { rolledBack: { reason: "RolloutUndone", message: undone(existing, observed.container) } }
+      : last?.failed !== undefined && annotations[templateKey] === last.id
+        ? { rolledBack: restored(last.failed, last) }
+        : {}),
+    isHeld: true,
+    endsUndo: false
+  }
+}
+
 /** Whether the controller restores templates. The controller of a `Delivery` does that by itself. */
 const isAuto = (app: WebApp): boolean => app.spec.rollback === "Auto" && Delivery.of(app) === undefined
 

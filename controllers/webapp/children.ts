@@ -73,8 +73,8 @@ export const childrenOf = (
   const spec = templateOf(app, container, existing, config)
   const whole = desiredDeployment(app, { ...options, template: spec })
   const isIncomplete = isFree && Config.isMissing(config)
-  const choose = (template: Template, isHeld: boolean) =>
-    Rollback.choose(app, { ...cached, ...options, template, isHeld, labels: labelsOf(app) })
+  const observed = { ...cached, ...options, template: spec, labels: labelsOf(app) }
+  const choose = (template: Template, isHeld: boolean) => Rollback.choose(app, { ...observed, template, isHeld })
   // The template of an undo needs no job.
   const isUndone = !isIncomplete && isReplaced(existing) && choose(spec, false).rolledBack?.reason === "RolloutUndone"
   const plan = isIncomplete
@@ -83,11 +83,13 @@ export const childrenOf = (
   const jobs = isUndone ? JobPlan.undone(plan, cached.jobs) : plan
   const isHeld = isIncomplete || jobs.isHeld
   const present = isHeld ? cached.deployment && HeldTemplate.of(cached.deployment) : spec
-  const chosen = choose(present ?? spec, isHeld)
+  // A Deployment has no record of its template before the first job and reference. One to adopt stays as it is.
+  const unrecorded = present === undefined && isOwn(app, existing) ? existing : undefined
+  const chosen = unrecorded === undefined ? choose(present ?? spec, isHeld) : Rollback.hold(app, observed, unrecorded)
   // The next template is on its way.
   const rollback = jobs.isHeld ? { ...chosen, rolledBack: undefined } : chosen
   const deployment =
-    present === undefined
+    present === undefined && unrecorded === undefined
       ? undefined
       : JobPlan.recorded(jobs, desiredDeployment(app, { ...options, ...rollback }), cached.deployment, {
           isHeld: isHeld || (isUndone && JobPlan.isUsed(app, cached.deployment, cached.jobs)),

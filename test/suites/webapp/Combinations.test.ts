@@ -89,6 +89,20 @@ describe("A WebApp that came back after a failed rollout", () => {
       expect(yield* condition("RolledBack")).toMatchObject({ status: "True" })
     }))
 
+  test("stays there while its first ConfigMap is missing", () =>
+    Effect.gen(function* () {
+      yield* launch({ rollback: "Auto" })
+      yield* failed
+      yield* change({ config: [{ configMap: "missing", env: {} }] })
+      yield* rest
+      expect(yield* condition("RolledBack")).toMatchObject({ status: "True", reason: "ProgressDeadlineExceeded" })
+      expect(yield* image).toBe("registry.test/web:1")
+      yield* change({ config: null })
+      yield* rest
+      expect(yield* image).toBe("registry.test/web:1")
+      expect(yield* condition("RolledBack")).toMatchObject({ status: "True" })
+    }))
+
   test("stays there after a new job, and runs no job of the failed template again", () =>
     Effect.gen(function* () {
       yield* launch({ jobs: [migrate], rollback: "Auto" })
