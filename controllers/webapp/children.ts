@@ -95,25 +95,34 @@ const rolloutOf = (app: WebApp, cached: Cached) => {
   const found = containerOf(existing)
   const container = found ?? defaultContainer
   const options = { container, existing, scaling }
+  const isGivenAway = cached.deployment?.metadata.annotations?.[adoptAnnotation] === "true" && found !== undefined
   // A Deployment of another owner has other pods.
-  const isFree = cached.deployment === undefined || existing !== undefined
+  const isFree = cached.deployment === undefined || JobPlan.isClaimable(app, cached.deployment, isGivenAway)
 
   // The template of the spec waits for its configuration and its jobs. A failed one is replaced by the last good one.
   const spec = templateOf(app, container, existing, config)
   const whole = desiredDeployment(app, { ...options, template: spec })
   const isIncomplete = isFree && Config.isMissing(config)
-  const isGivenAway = cached.deployment?.metadata.annotations?.[adoptAnnotation] === "true" && found !== undefined
-  const jobs = isIncomplete
+  const observed = { ...cached, ...options, template: spec, labels: labelsOf(app) }
+  const choose = (template: Template, isHeld: boolean) => Rollback.choose(app, { ...observed, template, isHeld })
+  // The template of an undo needs no job.
+  const isUndone = !isIncomplete && isReplaced(existing) && choose(spec, false).rolledBack?.reason === "RolloutUndone"
+  const plan = isIncomplete
     ? JobPlan.paused(cached.jobs)
     : JobPlan.of(app, whole, cached.deployment, cached.jobs, isGivenAway)
+  const jobs = isUndone ? JobPlan.undone(plan, cached.jobs) : plan
   const isHeld = isIncomplete || jobs.isHeld
   const present = isHeld ? cached.deployment && HeldTemplate.of(cached.deployment) : spec
-  const rollback = Rollback.choose(app, { ...cached, ...options, template: present ?? spec, labels: labelsOf(app) })
+  // A Deployment has no record of its template before the first job and reference. One to adopt stays as it is.
+  const unrecorded = present === undefined && isOwn(app, existing) ? existing : undefined
+  const chosen = unrecorded === undefined ? choose(present ?? spec, isHeld) : Rollback.hold(app, observed, unrecorded)
+  // The next template is on its way.
+  const rollback = jobs.isHeld ? { ...chosen, rolledBack: undefined } : chosen
   const deployment =
-    present === undefined
+    present === undefined && unrecorded === undefined
       ? undefined
       : JobPlan.recorded(jobs, desiredDeployment(app, { ...options, ...rollback }), cached.deployment, {
-          isHeld,
+          isHeld: isHeld || (isUndone && JobPlan.isUsed(app, cached.deployment, cached.jobs)),
           isRecorded: config !== undefined
         })
 
@@ -189,7 +198,11 @@ const isOwn = (app: WebApp, existing: Deployment | undefined): boolean =>
   existing !== undefined && controllerOf(existing)?.uid === app.metadata.uid
 
 const isOwnOrAdopted = (app: WebApp, existing: Deployment | undefined): boolean =>
-  isOwn(app, existing) || existing?.metadata.annotations?.[adoptAnnotation] === "true"
+  isOwn(app, existing) ||
+  (existing?.metadata.annotations?.[adoptAnnotation] === "true" && JobPlan.isClaimable(app, existing, true))
+
+const isReplaced = (existing: Deployment | undefined): boolean =>
+  existing !== undefined && Rollback.isReplaced(existing)
 
 const severalContainers = "its Deployment cannot be adopted: several containers (rename the one with the image to app)"
 

@@ -106,7 +106,7 @@ export const controller = Controller.make("webapp", {
         autoscalers,
         budgets,
         config,
-        jobs: JobPlan.isUsed(app, cached) ? yield* jobsOf(app) : [],
+        jobs: yield* jobsOf(app),
         revisions: app.spec.rollback === "Auto" ? (yield* Cache.byOwner(ControllerRevision, app)).items : [],
         troubleOf: (container) => podTrouble(pods, container, now)?.message,
         now

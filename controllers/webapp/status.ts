@@ -52,7 +52,7 @@ export interface Observation {
   readonly otherBudget?: PodDisruptionBudget | undefined
   /** The name of the container with the image. */
   readonly container: string
-  readonly rollback?: Pick<Rollback.Choice, "lastGood" | "rolledBack"> | undefined
+  readonly rollback?: Partial<Pick<Rollback.Choice, "isHeld" | "lastGood" | "rolledBack">> | undefined
   /** Milliseconds since 1970. */
   readonly now: number
 }
@@ -107,7 +107,7 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
       (seen.otherBudget ?? seen.budget) &&
         Disruption.condition(app, seen.scaling, seen.otherBudget, seen.budget?.problem)
     ].filter((each) => each !== undefined),
-    ...Rollback.conditions(app, rolledBack),
+    ...Rollback.conditions(app, seen.rollback),
     // Both are present only while they are True, as in kstatus.
     ...(failing !== undefined && stalled === undefined
       ? [condition(Condition.Reconciling, { ...failing, status: "True" })]
