@@ -41,7 +41,7 @@ export interface Scaled extends KubernetesObject {
 /** The fewest pods that the autoscaler keeps. */
 export const leastOf = ({ min = 2 }: typeof Autoscaling.Type): number => min
 
-/** How the replicas of the Deployment come about. */
+/** The source of the replicas of the Deployment, and the number that the controller sets. */
 export interface Scaling {
   /** `Spec`: the controller sets them. `Autoscaler`: its own autoscaler does. `Others`: another autoscaler does, or did last. */
   readonly by: "Spec" | "Autoscaler" | "Others"

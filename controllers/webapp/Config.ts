@@ -227,7 +227,10 @@ export const isMissing = (observed: Observed | undefined): boolean => (observed?
 
 /** The Deployment of a new WebApp with a missing reference. */
 export const waiting = {
-  problem: { reason: "Waiting", message: "it waits for the configuration of its pods" }
+  problem: {
+    reason: "Waiting",
+    message: "the Deployment is created when the ConfigMaps, Secrets and keys of its pods exist"
+  }
 } as const
 
 /** The type of the condition. */

@@ -179,7 +179,7 @@ describe("RouteReady of a route that the controller cannot apply", () => {
     expect(problem("NotServed")).toMatchObject({
       stalled: true,
       message:
-        "the API server does not serve HTTPRoute: install the CRDs of the Gateway API, or remove spec.expose.gateway to get an Ingress"
+        "the API server does not serve HTTPRoute (install the CRDs of the Gateway API, or remove spec.expose.gateway to get an Ingress)"
     })
   })
 })

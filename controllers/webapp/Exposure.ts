@@ -197,7 +197,7 @@ export const findingOf = (app: App, route: Child<Route> | undefined): Finding | 
 }
 
 const withoutGatewayApi =
-  "the API server does not serve HTTPRoute: install the CRDs of the Gateway API, or remove spec.expose.gateway to get an Ingress"
+  "the API server does not serve HTTPRoute (install the CRDs of the Gateway API, or remove spec.expose.gateway to get an Ingress)"
 
 const isIngress = (app: Exposed, _route: Route): _route is Ingress => !hasGateway(app)
 

@@ -45,7 +45,7 @@ export const childOf = <A extends KubernetesObject>(
 ): Child<A> => {
   if (state._tag === "Applied") return state
   if (state._tag === "Waiting") {
-    const message = `it waits for ${state.waitsFor.join(" and ")}`
+    const message = `the child waits for ${state.waitsFor.join(" and ")}`
     return { object: state.object, problem: { reason: "Waiting", message } }
   }
   const { error } = state

@@ -6,7 +6,6 @@
  * run again when a user deletes its Job later. The controller removes the Jobs of other revisions before the template changes. So they run
  * again if the WebApp returns to their revision.
  */
-
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import { Deployment, Job } from "@homeostat/runtime/resource/BuiltIn"
@@ -31,7 +30,7 @@ interface Run {
   readonly isComplete: boolean
 }
 
-/** A plan. */
+/** The next Job, the Jobs to keep and to remove, and their effect on the Deployment. */
 export interface JobPlan {
   /** The jobs of the spec, in its order. */
   readonly runs: ReadonlyArray<Run>
@@ -64,11 +63,13 @@ export const isClaimable = (app: WebApp, deployment: Deployment, isGivenAway: bo
   return holder === undefined ? isApplied || isGivenAway : isApplied && isNamesake
 }
 
-/** Whether a WebApp has jobs in its spec or Jobs in the cluster, which its Deployment records. */
-export const isUsed = ({ spec }: WebApp, existing: Deployment | undefined): boolean =>
-  (spec.jobs ?? []).length > 0 || existing?.metadata.annotations?.[annotation] !== undefined
+/** Whether a WebApp has jobs in its spec, a Deployment that records some, or Jobs in the cluster. */
+export const isUsed = ({ spec }: WebApp, existing: Deployment | undefined, { length }: ReadonlyArray<Job>): boolean =>
+  (spec.jobs ?? []).length > 0 || existing?.metadata.annotations?.[annotation] !== undefined || length > 0
 
 /**
+ * The plan for a WebApp and its desired Deployment.
+ *
  * @param deployment the desired Deployment
  * @param existing the existing Deployment, if any
  * @param jobs the Jobs that the WebApp controls
@@ -81,7 +82,7 @@ export const of = (
   jobs: ReadonlyArray<Job>,
   isGivenAway: boolean
 ): JobPlan => {
-  if (!isUsed(app, existing)) return none
+  if (!isUsed(app, existing, jobs)) return none
   const recorded = new Set(existing?.metadata.annotations?.[annotation]?.split(","))
   const byName = new Map(jobs.map((job) => [job.metadata.name, job]))
   const runs = (app.spec.jobs ?? []).map((entry): Run => {
@@ -130,6 +131,9 @@ const isWorking = (job: Job): boolean => stateOf(job) === "InProgress" && (job.s
 /** The plan while the pods miss their configuration: no job starts, and none is removed. */
 export const paused = (jobs: ReadonlyArray<Job>): JobPlan => ({ ...none, kept: jobs })
 
+/** The plan while the Deployment has the template of `kubectl rollout undo`, which restores the names of complete Jobs, too. */
+export const undone = ({ runs }: JobPlan, jobs: ReadonlyArray<Job>): JobPlan => ({ ...none, runs, kept: jobs })
+
 /**
  * The Deployment with the names of its complete Jobs, and with its template as text if the controller may have to hold that later.
  *
@@ -146,7 +150,8 @@ export const recorded = (
   if (!isActive && !isRecorded && !isHeld) return desired
   const complete = plan.runs.filter(({ isComplete }) => isComplete).map(({ name }) => name)
   const names = isHeld ? existing?.metadata.annotations?.[annotation] : isActive ? complete.join(",") : undefined
-  const { metadata, ...rest } = HeldTemplate.keep(desired)
+  const isUnrecorded = isHeld && (existing === undefined || HeldTemplate.of(existing) === undefined)
+  const { metadata, ...rest } = isUnrecorded ? desired : HeldTemplate.keep(desired)
   if (names === undefined) return { metadata, ...rest }
   return { ...rest, metadata: { ...metadata, annotations: { ...metadata.annotations, [annotation]: names } } }
 }

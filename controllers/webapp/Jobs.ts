@@ -1,4 +1,4 @@
-/** The jobs of a WebApp: programs such as a migration that must succeed before or after a roll-out. */
+/** The jobs of a WebApp: programs such as a migration that must succeed before or after a rollout. */
 import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 

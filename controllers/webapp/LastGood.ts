@@ -1,4 +1,4 @@
-/** The fields of a WebApp for roll-backs: the policy in its spec, and the last good rollout in its status. */
+/** The fields of a WebApp for rollbacks: the policy in its spec, and the last good rollout in its status. */
 import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 

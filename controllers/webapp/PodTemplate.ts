@@ -32,7 +32,7 @@ export const of = (
   return withServiceAccount(parts.reduce(merged) as Template)
 }
 
-/** With the defaults of a readiness probe: the controller owns the probe alone, and would remove those that the API server adds. */
+/** The template with the defaults of a readiness probe. The controller owns the probe alone, and would remove the defaults that the API server adds. */
 const complete = (template: Fields): Fields => {
   const { spec } = template
   if (!isFields(spec) || !Array.isArray(spec.containers)) return template
@@ -44,7 +44,7 @@ const complete = (template: Fields): Fields => {
   return { ...template, spec: { ...spec, containers } }
 }
 
-/** With both names of the field. The API server copies one to the other, so an apply without the one does not remove the other. */
+/** The template with both names of the ServiceAccount. The API server copies one to the other, so the removal of one would not remove both. */
 const withServiceAccount = (template: Template): Template => {
   const name = template.spec?.serviceAccountName ?? template.spec?.serviceAccount
   return name === undefined || template.spec === undefined
@@ -52,7 +52,7 @@ const withServiceAccount = (template: Template): Template => {
     : { ...template, spec: { ...template.spec, serviceAccountName: name, serviceAccount: name } }
 }
 
-/** The pods of a WebApp that does not say more. */
+/** The defaults, which `spec.podTemplate` and the fields of the WebApp replace. */
 const defaults = ({ port, probes, termination }: WebApp["spec"], container: string): Template => ({
   spec: {
     // Otherwise each Service of the namespace sets environment variables of the program.
@@ -136,7 +136,7 @@ type Fields = { readonly [key: string]: unknown }
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Both, and the second where both set a field. */
+/** The fields of both objects. The second one wins where both set a field. */
 const merged = (under: object, over: object): object => {
   const fields: { [key: string]: unknown } = { ...under }
   for (const [field, value] of Object.entries(over)) {

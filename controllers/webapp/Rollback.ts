@@ -58,8 +58,10 @@ export interface Observed {
   readonly existing: Deployment | undefined
   /** The ControllerRevisions of the WebApp; empty without `rollback: Auto`. */
   readonly revisions: ReadonlyArray<ControllerRevision>
-  /** The template of the spec. */
+  /** The template of the spec, or that which the Deployment keeps. */
   readonly template: Template
+  /** Whether the Deployment keeps its template, because that of the spec cannot be applied yet; false by default. */
+  readonly isHeld?: boolean | undefined
   /** The labels of all children. */
   readonly labels: { readonly [key: string]: string }
   /** The name of the container with the image. */
@@ -86,13 +88,15 @@ export interface Choice {
   readonly lastGood?: typeof LastGood.Type | undefined
   /** Undefined if the Deployment gets the template of the spec. */
   readonly rolledBack?: RolledBack | undefined
+  /** Whether the Deployment keeps its template, because that of the spec cannot be applied yet. */
+  readonly isHeld: boolean
   /** The Deployment still has fields of a template that `kubectl rollout undo` restored, and gets another one. */
   readonly endsUndo: boolean
 }
 
 /** The template for the Deployment of a WebApp. Pure. */
 export const choose = (app: WebApp, observed: Observed): Choice => {
-  const { template } = observed
+  const { isHeld = false, template } = observed
   const isOwn = observed.existing !== undefined && controllerOf(observed.existing)?.uid === app.metadata.uid
   const existing = isOwn ? observed.existing : undefined
   const { labels = {}, annotations = {} } = existing?.metadata ?? {}
@@ -105,15 +109,19 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
       ? { hash, template }
       : { hash: last.id, template: selected(last.template, observed.existing) }
   const id = idOf(aim.hash)
+  // The template of the spec may still be the failed one.
+  const record = isHeld ? last?.failed : failed
 
   const isShown = shown !== undefined && idOf(shown) === id
   const isWritten = annotations[templateKey] === id
-  if (existing !== undefined && isShown && !isWritten && !has(existing, aim.template)) {
+  const isUndone = existing !== undefined && isShown && !isWritten && !has(existing, aim.template)
+  if (existing !== undefined && shown !== undefined && (isUndone || (isHeld && isReplaced(existing)))) {
     return {
       template: live(existing, aim.template),
       labels: { [templateKey]: shown },
       annotations: picked(annotations, [templateKey]),
-      ...kept(app, observed, last, failed),
+      ...kept(app, observed, last, record),
+      isHeld,
       rolledBack: { reason: "RolloutUndone", message: undone(existing, observed.container) },
       endsUndo: false
     }
@@ -132,11 +140,31 @@ export const choose = (app: WebApp, observed: Observed): Choice => {
           ? { [missedAnnotation]: missed }
           : {})
     },
-    ...(failed !== undefined || existing === undefined || !isApplied
-      ? kept(app, observed, last, failed)
+    ...(failed !== undefined || existing === undefined || !isApplied || (isHeld && last?.id === id)
+      ? kept(app, observed, last, record)
       : judged(app, observed, { existing, last, id })),
-    ...(last !== undefined && failed !== undefined ? { rolledBack: restored(failed, last) } : {}),
+    ...(last !== undefined && record !== undefined && last.id === id ? { rolledBack: restored(record, last) } : {}),
+    isHeld,
     endsUndo: existing !== undefined && isReplaced(existing)
+  }
+}
+
+/** The live template of a Deployment, with its records, while another one waits. It may have fields of other managers. Pure. */
+export const hold = (app: WebApp, observed: Observed, existing: Deployment): Choice => {
+  const { labels = {}, annotations = {} } = existing.metadata
+  const last = isAuto(app) ? lastOf(app, observed) : undefined
+  return {
+    template: live(existing, observed.template),
+    labels: picked(labels, [templateKey]),
+    annotations: picked(annotations, [templateKey, missedAnnotation]),
+    ...kept(app, observed, last, last?.failed),
+    ...(isReplaced(existing)
+      ? { rolledBack: { reason: "RolloutUndone", message: undone(existing, observed.container) } }
+      : last?.failed !== undefined && annotations[templateKey] === last.id
+        ? { rolledBack: restored(last.failed, last) }
+        : {}),
+    isHeld: true,
+    endsUndo: false
   }
 }
 
@@ -295,20 +323,27 @@ export const finding = <F extends Finding>(found: F, rolledBack: RolledBack | un
   return { ...stalled, reason: conditionType, message: ready === "" ? message : `${ready}: ${message}` }
 }
 
-/** The condition RolledBack: absent until the first roll-back, and False after it. */
-export const conditions = (app: WebApp, rolledBack: RolledBack | undefined): ReadonlyArray<Condition.Draft> => {
+/** The condition RolledBack: absent until the first rollback, and False after it. */
+export const conditions = (
+  app: WebApp,
+  { isHeld, rolledBack }: Partial<Pick<Choice, "isHeld" | "rolledBack">> = {}
+): ReadonlyArray<Condition.Draft> => {
   if (rolledBack !== undefined) return [Condition.true(conditionType, rolledBack)]
-  return Condition.find(app.status?.conditions, conditionType) === undefined
-    ? []
-    : [
-        Condition.false(conditionType, {
-          reason: "SpecApplied",
-          message: "the Deployment has the pod template of the spec"
-        })
-      ]
+  if (Condition.find(app.status?.conditions, conditionType) === undefined) return []
+  return [
+    Condition.false(
+      conditionType,
+      isHeld === true
+        ? {
+            reason: "TemplateKept",
+            message: "the Deployment keeps its pod template until that of the spec can be applied"
+          }
+        : { reason: "SpecApplied", message: "the Deployment has the pod template of the spec" }
+    )
+  ]
 }
 
-/** Records an Event about a roll-back that the status does not report yet. */
+/** Records an Event about a rollback that the status does not report yet. */
 export const report = (app: WebApp, { rolledBack }: Choice) => {
   const before = Condition.find(app.status?.conditions, conditionType)
   const isTold = before?.status === "True" && before.message === rolledBack?.message

@@ -128,7 +128,7 @@ const Spec = Schema.Struct({
   ),
   jobs: optional(
     Jobs,
-    "Programs that must succeed before or after a roll-out, such as a migration. They run in the environment of the container."
+    "Programs that must succeed before or after a rollout, such as a migration. They run in the environment of the container."
   ),
   podTemplate: optional(
     Schema.Struct({
@@ -159,7 +159,7 @@ const Status = Schema.Struct({
     exact: true
   }).annotations({
     description:
-      "The conditions in one word. Pending: no pod was ready yet. Deploying: a rollout is active. Running: every pod runs the spec. Degraded: pods or their configuration were lost. Stopped: no pods are wanted. Failed: a user must act."
+      "The conditions in one word. Pending: no pod is ready yet. Deploying: a pod is ready, and the rollout of the spec is not complete. Running: every pod runs the spec. Degraded: pods or their configuration were lost. Stopped: no pods are wanted. Failed: a user must act."
   }),
   replicas: count("Pods that exist."),
   updatedReplicas: count("Pods that run the present spec."),

@@ -35,120 +35,174 @@ export const managers = [manager, "webapp-operator"] as const
 /** `"true"` on a Deployment or Service without a controlling owner transfers it to the WebApp with its name. */
 export const adoptAnnotation = "apps.kubedojo.io/adopt"
 
+/** The cached objects of a WebApp, and what its pods report. */
+export interface Cached {
+  /** The Deployment, if it has the name of the WebApp. */
+  readonly deployment: Deployment | undefined
+  /** The autoscalers of the Deployment and of the WebApp. */
+  readonly autoscalers: ReadonlyArray<HorizontalPodAutoscaler>
+  /** The budgets of other managers in the namespace. */
+  readonly budgets: ReadonlyArray<PodDisruptionBudget>
+  /** The referenced ConfigMaps and Secrets, if there are references. */
+  readonly config?: Config.Observed | undefined
+  /** The Jobs that the WebApp controls. */
+  readonly jobs: ReadonlyArray<Job>
+  /** The Service, if it has the name of a WebApp with a `Delivery`. */
+  readonly service: Service | undefined
+  /** The ControllerRevisions of the WebApp; empty without `rollback: Auto`. */
+  readonly revisions: ReadonlyArray<ControllerRevision>
+  /** Why the newest pods do not start, if known. */
+  readonly troubleOf: (container: string) => string | undefined
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
 /** The desired children of a WebApp, and how the controller chose them. */
-export const childrenOf = (
-  app: WebApp,
-  cached: {
-    /** The Deployment, if it has the name of the WebApp. */
-    readonly deployment: Deployment | undefined
-    /** The autoscalers of the Deployment and of the WebApp. */
-    readonly autoscalers: ReadonlyArray<HorizontalPodAutoscaler>
-    /** The budgets of other managers in the namespace. */
-    readonly budgets: ReadonlyArray<PodDisruptionBudget>
-    /** The referenced ConfigMaps and Secrets, if there are references. */
-    readonly config?: Config.Observed | undefined
-    /** The Jobs that the WebApp controls. */
-    readonly jobs: ReadonlyArray<Job>
-    /** The Service, if it has the name of a WebApp with a `Delivery`. */
-    readonly service: Service | undefined
-    /** The ControllerRevisions of the WebApp; empty without `rollback: Auto`. */
-    readonly revisions: ReadonlyArray<ControllerRevision>
-    /** Why the newest pods do not start, if known. */
-    readonly troubleOf: (container: string) => string | undefined
-    /** Milliseconds since 1970. */
-    readonly now: number
+export const childrenOf = (app: WebApp, cached: Cached) => {
+  const rollout = rolloutOf(app, cached)
+  const { container, existing, isFree, jobs, obstacle, rollback, scaling } = rollout
+  const selector = selectorOf(app, existing)
+  const podLabels = { ...existing?.spec?.template.metadata?.labels, ...rollout.template.metadata?.labels }
+  const otherBudget = Disruption.selecting(cached.budgets, podLabels)
+  return {
+    container,
+    existing,
+    scaling,
+    rollback,
+    otherBudget,
+    jobs,
+    obstacle,
+    children: {
+      revision: rollback.revision && Owned.child(ControllerRevision, rollback.revision),
+      // Before the pods, which would accept every client.
+      networkPolicy: isFree ? networkPolicyChild(app, selector) : undefined,
+      deployment: deploymentChild(app, cached, rollout),
+      // The Service does not wait until the API server accepts the Deployment.
+      service: serviceChild(app, cached, existing),
+      route: Exposure.routeOf(app, labelsOf(app), { adoptAnnotation }),
+      autoscaler: autoscalerChild(app, cached, rollout),
+      budget: isFree && otherBudget === undefined ? budgetChild(app, selector, scaling) : undefined,
+      ...JobPlan.childrenOf(jobs, app, rollout.whole, container)
+    }
   }
-) => {
+}
+
+/** The Deployment that the spec asks for now: its pod template, and the jobs, the rollback and the autoscaler that decide on it. */
+const rolloutOf = (app: WebApp, cached: Cached) => {
   const { config } = cached
   const existing = isOwnOrAdopted(app, cached.deployment) ? cached.deployment : undefined
   const scaling = Autoscaling.of(app, existing, cached.autoscalers)
   const found = containerOf(existing)
   const container = found ?? defaultContainer
   const options = { container, existing, scaling }
+  const isGivenAway = cached.deployment?.metadata.annotations?.[adoptAnnotation] === "true" && found !== undefined
   // A Deployment of another owner has other pods.
-  const isFree = cached.deployment === undefined || existing !== undefined
+  const isFree = cached.deployment === undefined || JobPlan.isClaimable(app, cached.deployment, isGivenAway)
 
   // The template of the spec waits for its configuration and its jobs. A failed one is replaced by the last good one.
   const spec = templateOf(app, container, existing, config)
   const whole = desiredDeployment(app, { ...options, template: spec })
   const isIncomplete = isFree && Config.isMissing(config)
-  const isGivenAway = cached.deployment?.metadata.annotations?.[adoptAnnotation] === "true" && found !== undefined
-  const jobs = isIncomplete
+  const observed = { ...cached, ...options, template: spec, labels: labelsOf(app) }
+  const choose = (template: Template, isHeld: boolean) => Rollback.choose(app, { ...observed, template, isHeld })
+  // The template of an undo needs no job.
+  const isUndone = !isIncomplete && isReplaced(existing) && choose(spec, false).rolledBack?.reason === "RolloutUndone"
+  const plan = isIncomplete
     ? JobPlan.paused(cached.jobs)
     : JobPlan.of(app, whole, cached.deployment, cached.jobs, isGivenAway)
+  const jobs = isUndone ? JobPlan.undone(plan, cached.jobs) : plan
   const isHeld = isIncomplete || jobs.isHeld
   const present = isHeld ? cached.deployment && HeldTemplate.of(cached.deployment) : spec
-  const rollback = Rollback.choose(app, { ...cached, ...options, template: present ?? spec, labels: labelsOf(app) })
+  // A Deployment has no record of its template before the first job and reference. One to adopt stays as it is.
+  const unrecorded = present === undefined && isOwn(app, existing) ? existing : undefined
+  const chosen = unrecorded === undefined ? choose(present ?? spec, isHeld) : Rollback.hold(app, observed, unrecorded)
+  // The next template is on its way.
+  const rollback = jobs.isHeld ? { ...chosen, rolledBack: undefined } : chosen
   const deployment =
-    present === undefined
+    present === undefined && unrecorded === undefined
       ? undefined
       : JobPlan.recorded(jobs, desiredDeployment(app, { ...options, ...rollback }), cached.deployment, {
-          isHeld,
+          isHeld: isHeld || (isUndone && JobPlan.isUsed(app, cached.deployment, cached.jobs)),
           isRecorded: config !== undefined
         })
 
-  const podLabels = { ...existing?.spec?.template.metadata?.labels, ...spec.metadata?.labels }
-  const otherBudget = Disruption.selecting(cached.budgets, podLabels)
-  // An autoscaler does not come before the Deployment, which might belong to another owner. It stays if the Deployment is deleted.
-  const isScalable = cached.deployment === undefined ? cached.autoscalers.length > 0 : isOwn(app, existing)
-  const selector = selectorOf(app, existing)
-  const isServiceKept = Delivery.of(app) !== undefined && cached.service !== undefined
   return {
     ...options,
-    rollback,
-    otherBudget,
-    jobs,
+    /** Whether the Deployment has no other owner. */
+    isFree,
+    /** Whether the existing Deployment can be adopted. */
+    isAdoptable: found !== undefined,
     /** Why the controller cannot own the Deployment, if it is not the owner. */
     obstacle: found === undefined ? severalContainers : undefined,
-    children: {
-      revision: rollback.revision && Owned.child(ControllerRevision, rollback.revision),
-      // Before the pods, which would accept every client.
-      networkPolicy:
-        isFree && app.spec.networkPolicy !== undefined
-          ? Owned.child(
-              NetworkPolicy,
-              NetworkAccess.desired(app, app.spec.networkPolicy, selector, labelsOf(app), managers),
-              { exclusive: NetworkAccess.exclusive }
-            )
-          : undefined,
-      deployment:
-        deployment === undefined
-          ? cached.deployment && Owned.keep(Deployment, cached.deployment)
-          : Owned.child(Deployment, deployment, {
-              // The parts may be others in the template of an older revision.
-              exclusive: isHeld ? [] : exclusiveInDeployment(app, container),
-              adoptAnnotation: found === undefined ? undefined : adoptAnnotation,
-              handOver: scaling.by !== "Spec" ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
-            }),
-      // The Service does not wait until the API server accepts the Deployment.
-      service: Owned.child(Service, desiredService(app, existing, isServiceKept), {
-        exclusive: isServiceKept ? [] : exclusiveInService,
-        adoptAnnotation,
-        handOver: isServiceKept ? ({ spec }) => ({ spec: { selector: spec?.selector, ports: spec?.ports } }) : undefined
-      }),
-      route: Exposure.routeOf(app, labelsOf(app), { adoptAnnotation }),
-      autoscaler:
-        scaling.isWanted && app.spec.autoscaling !== undefined && isScalable
-          ? Owned.child(HorizontalPodAutoscaler, Autoscaling.desired(app, app.spec.autoscaling, labelsOf(app)), {
-              exclusive: Autoscaling.exclusive
-            })
-          : undefined,
-      budget:
-        isFree && otherBudget === undefined && Disruption.isWanted(app, scaling)
-          ? Owned.child(PodDisruptionBudget, Disruption.desired(app, selector, labelsOf(app)), {
-              exclusive: Disruption.exclusive
-            })
-          : undefined,
-      ...JobPlan.childrenOf(jobs, app, whole, container)
-    }
+    /** The template of the spec. */
+    template: spec,
+    /** The Deployment with the template of the spec. */
+    whole,
+    jobs,
+    isHeld,
+    rollback,
+    /** The Deployment to apply; undefined if it stays as it is, or does not exist yet. */
+    deployment
   }
 }
+
+type Rollout = ReturnType<typeof rolloutOf>
+
+const networkPolicyChild = (app: WebApp, selector: Selector) => {
+  const { networkPolicy } = app.spec
+  if (networkPolicy === undefined) return undefined
+  const desired = NetworkAccess.desired(app, networkPolicy, selector, labelsOf(app), managers)
+  return Owned.child(NetworkPolicy, desired, { exclusive: NetworkAccess.exclusive })
+}
+
+const deploymentChild = (
+  app: WebApp,
+  cached: Cached,
+  { container, deployment, isAdoptable, isHeld, scaling }: Rollout
+) =>
+  deployment === undefined
+    ? cached.deployment && Owned.keep(Deployment, cached.deployment)
+    : Owned.child(Deployment, deployment, {
+        // The parts may be others in the template of an older revision.
+        exclusive: isHeld ? [] : exclusiveInDeployment(app, container),
+        adoptAnnotation: isAdoptable ? adoptAnnotation : undefined,
+        handOver: scaling.by === "Spec" ? undefined : ({ spec }) => ({ spec: { replicas: spec?.replicas } })
+      })
+
+const serviceChild = (app: WebApp, cached: Cached, existing: Deployment | undefined) => {
+  const isKept = Delivery.of(app) !== undefined && cached.service !== undefined
+  return Owned.child(Service, desiredService(app, existing, isKept), {
+    exclusive: isKept ? [] : exclusiveInService,
+    adoptAnnotation,
+    handOver: isKept ? ({ spec }) => ({ spec: { selector: spec?.selector, ports: spec?.ports } }) : undefined
+  })
+}
+
+const autoscalerChild = (app: WebApp, cached: Cached, { existing, scaling }: Rollout) => {
+  const { autoscaling } = app.spec
+  // An autoscaler does not come before the Deployment, which might belong to another owner. It stays if the Deployment is deleted.
+  const isScalable = cached.deployment === undefined ? cached.autoscalers.length > 0 : isOwn(app, existing)
+  if (autoscaling === undefined || !scaling.isWanted || !isScalable) return undefined
+  const desired = Autoscaling.desired(app, autoscaling, labelsOf(app))
+  return Owned.child(HorizontalPodAutoscaler, desired, { exclusive: Autoscaling.exclusive })
+}
+
+const budgetChild = (app: WebApp, selector: Selector, scaling: Autoscaling.Scaling) =>
+  Disruption.isWanted(app, scaling)
+    ? Owned.child(PodDisruptionBudget, Disruption.desired(app, selector, labelsOf(app)), {
+        exclusive: Disruption.exclusive
+      })
+    : undefined
 
 const isOwn = (app: WebApp, existing: Deployment | undefined): boolean =>
   existing !== undefined && controllerOf(existing)?.uid === app.metadata.uid
 
 const isOwnOrAdopted = (app: WebApp, existing: Deployment | undefined): boolean =>
-  isOwn(app, existing) || existing?.metadata.annotations?.[adoptAnnotation] === "true"
+  isOwn(app, existing) ||
+  (existing?.metadata.annotations?.[adoptAnnotation] === "true" && JobPlan.isClaimable(app, existing, true))
+
+const isReplaced = (existing: Deployment | undefined): boolean =>
+  existing !== undefined && Rollback.isReplaced(existing)
 
 const severalContainers = "its Deployment cannot be adopted: several containers (rename the one with the image to app)"
 
@@ -186,6 +240,8 @@ export const selectorOf = (app: WebApp, existing: Deployment | undefined): Selec
   existing?.spec?.selector ?? { matchLabels: labelsOf(app) }
 
 /**
+ * The Deployment of a WebApp.
+ *
  * @param container the name of the container with the image: see {@link containerOf}
  * @param existing the existing Deployment, if any
  * @param scaling who sets the replicas: see {@link Autoscaling.of}
@@ -255,7 +311,7 @@ export const templateOf = (
 }
 
 /**
- * The server chooses cluster IP, node ports and IP families, so the intent omits them.
+ * The Service of a WebApp. The API server chooses cluster IP, node ports and IP families, so the intent omits them.
  *
  * @param deployment the WebApp's Deployment. A Deployment that was taken over may have other pod labels
  * @param isKept another controller sets the selector and the ports: see `Delivery`

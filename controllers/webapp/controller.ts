@@ -3,9 +3,12 @@
  * status with their progress. Other fields of the spec add a route, an autoscaler, a PodDisruptionBudget, a NetworkPolicy, Jobs, or a
  * ControllerRevision with the last good pod template.
  *
- * Needs the permissions to get, list, watch and patch WebApps, and to patch `webapps/status`. Needs also to get, list, watch, create and
- * patch the children, and to delete all but the Deployment and the Service. Needs also to list and watch Pods, ConfigMaps and Secrets, and
- * to create and patch Events.
+ * The manager needs these permissions:
+ *
+ * - get, list, watch and patch WebApps, and patch `webapps/status`
+ * - get, list, watch, create and patch the children, and delete all but the Deployment and the Service
+ * - list and watch Pods, ConfigMaps and Secrets
+ * - create and patch Events
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
@@ -103,7 +106,7 @@ export const controller = Controller.make("webapp", {
         autoscalers,
         budgets,
         config,
-        jobs: JobPlan.isUsed(app, cached) ? yield* jobsOf(app) : [],
+        jobs: yield* jobsOf(app),
         revisions: app.spec.rollback === "Auto" ? (yield* Cache.byOwner(ControllerRevision, app)).items : [],
         troubleOf: (container) => podTrouble(pods, container, now)?.message,
         now

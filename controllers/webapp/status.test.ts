@@ -295,7 +295,7 @@ describe("the whole status", () => {
   const unjudged = {
     status: "Unknown",
     reason: "RolloutInProgress",
-    message: "The rollout of the present spec has not begun"
+    message: "the rollout of the present spec has not begun"
   } as const
   const theirs = { reason: "NotOwned", message: "Service cart is another's" } as const
   const offered = {
@@ -363,6 +363,12 @@ describe("the whole status", () => {
         { type: "Stalled", status: "True", ...theirs }
       ]
     }))
+  test("of one whose Deployment is another's, and which therefore has neither a NetworkPolicy nor a budget", () => {
+    const { spec, ...rest } = app()
+    const fields = { networkPolicy: { allowFrom: [] }, disruptionBudget: { maxUnavailable: 1 } }
+    const { conditions } = see({ ...rest, spec: { ...spec, ...fields } }, { problem: theirs })
+    expect(conditions?.map(({ type }) => type)).toEqual(["Ready", "DeploymentReady", "ServiceReady", "Stalled"])
+  })
 })
 
 describe("trouble of pods", () => {

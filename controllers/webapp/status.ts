@@ -43,7 +43,7 @@ export interface Observation {
   readonly jobs?: Finding | undefined
   /** The WebApp's cached pods. */
   readonly pods: ReadonlyArray<Pod>
-  /** How the replicas of the Deployment come about. */
+  /** The source of the replicas of the Deployment. */
   readonly scaling: Autoscaling.Scaling
   readonly networkPolicy?: Child<NetworkPolicy> | undefined
   readonly autoscaler?: Child<HorizontalPodAutoscaler> | undefined
@@ -52,7 +52,7 @@ export interface Observation {
   readonly otherBudget?: PodDisruptionBudget | undefined
   /** The name of the container with the image. */
   readonly container: string
-  readonly rollback?: Pick<Rollback.Choice, "lastGood" | "rolledBack"> | undefined
+  readonly rollback?: Partial<Pick<Rollback.Choice, "isHeld" | "lastGood" | "rolledBack">> | undefined
   /** Milliseconds since 1970. */
   readonly now: number
 }
@@ -101,11 +101,13 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     ...(jobs === undefined ? [] : [condition("JobsComplete", jobs)]),
     ...(route === undefined ? [] : [condition(Exposure.conditionType, route)]),
     ...[
-      NetworkAccess.condition(app, seen.networkPolicy?.problem),
+      // A WebApp with another owner's Deployment has neither of these children.
+      seen.networkPolicy && NetworkAccess.condition(app, seen.networkPolicy.problem),
       Autoscaling.condition(app, seen.scaling, seen.autoscaler ?? {}),
-      Disruption.condition(app, seen.scaling, seen.otherBudget, seen.budget?.problem)
+      (seen.otherBudget ?? seen.budget) &&
+        Disruption.condition(app, seen.scaling, seen.otherBudget, seen.budget?.problem)
     ].filter((each) => each !== undefined),
-    ...Rollback.conditions(app, rolledBack),
+    ...Rollback.conditions(app, seen.rollback),
     // Both are present only while they are True, as in kstatus.
     ...(failing !== undefined && stalled === undefined
       ? [condition(Condition.Reconciling, { ...failing, status: "True" })]
@@ -184,7 +186,7 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
     // A change of another client, such as an autoscaler, does not end what was true.
     const before = Condition.find(app.status?.conditions, "DeploymentReady")
     if (before?.status === "True" && wasComplete(app)) return { ...before, status: "True" }
-    return { status: "Unknown", reason: "RolloutInProgress", message: "The rollout of the present spec has not begun" }
+    return { status: "Unknown", reason: "RolloutInProgress", message: "the rollout of the present spec has not begun" }
   }
 
   const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = status

@@ -346,17 +346,20 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     const account = Overlay.manager(rendered).template.spec?.serviceAccountName
     const policies = rendered.all.filter(({ kind }) => kind === "ValidatingAdmissionPolicy")
     expect(policies.length).toBeGreaterThan(5)
+    const ofManager = {
+      name: "manager",
+      expression: `request.userInfo.username.matches('^system:serviceaccount:[^:]+:${account}$')`
+    }
+    // The Jobs of WebApps are not movers.
+    const jobs = (expression: RegExp) => [ofManager, { name: "objects", expression: expect.stringMatching(expression) }]
+    const conditions = new Map([
+      ["homeostat-movers", jobs(/^!.*r\.kind == 'WebApp'\)$/)],
+      ["homeostat-webappjobs", jobs(/^[^!].*r\.kind == 'WebApp'\)$/)]
+    ])
     for (const { metadata } of policies) {
+      const matchConditions = conditions.get(metadata.name) ?? [ofManager]
       expect(rendered.one("ValidatingAdmissionPolicy", metadata.name)).toMatchObject({
-        spec: {
-          failurePolicy: "Fail",
-          matchConditions: [
-            {
-              name: "manager",
-              expression: `request.userInfo.username.matches('^system:serviceaccount:[^:]+:${account}$')`
-            }
-          ]
-        }
+        spec: { failurePolicy: "Fail", matchConditions }
       })
       expect(rendered.one("ValidatingAdmissionPolicyBinding", metadata.name)).toMatchObject({
         spec: { policyName: metadata.name, validationActions: ["Deny"] }

@@ -6,6 +6,7 @@ import { Deployment, Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import { desiredDeployment } from "@homeostat/webapp/children"
 import type { Entry } from "@homeostat/webapp/Jobs"
 import * as JobTemplate from "@homeostat/webapp/JobTemplate"
+import { templateKey } from "@homeostat/webapp/Rollback"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
@@ -218,6 +219,28 @@ describe.concurrent("the jobs of a WebApp", () => {
     })
   )
 
+  Scene.managed("The pods of a WebApp follow spec.replicas while its first job cannot start", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.launch(scene, "shop", { image: image(1) })
+      yield* Scene.settled(scene, "shop")
+      const before = (yield* Scene.pods(scene, "shop")).map(({ metadata }) => metadata.uid)
+      yield* change(scene, { image: image(2), replicas: 3, podTemplate: broken, jobs: [migrate] })
+      yield* until(scene, "ImagePullFailed")
+      const { spec } = yield* Managed.eventually(
+        "three old pods serve",
+        Scene.deployment(scene, "shop"),
+        ({ status }) => status?.readyReplicas === 3
+      )
+      expect(spec?.template.spec?.containers[0]?.image).toBe(image(1))
+      expect((yield* Scene.pods(scene, "shop")).map(({ metadata }) => metadata.uid)).toEqual(
+        expect.arrayContaining(before)
+      )
+      yield* change(scene, { podTemplate: null })
+      yield* Scene.settled(scene, "shop")
+      expect(imageIn(yield* Scene.deployment(scene, "shop"))).toBe(image(2))
+    })
+  )
+
   Scene.managed("A failed job stops the roll-out until its Job is deleted or the spec changes", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: image(1), jobs: [migrate] })
@@ -252,7 +275,7 @@ describe.concurrent("the jobs of a WebApp", () => {
       expect(yield* jobs(scene)).toEqual([])
       expect((yield* Scene.pods(scene, "shop")).map(({ metadata }) => metadata.uid).sort()).toEqual(before)
       const { annotations = {} } = (yield* Scene.deployment(scene, "shop")).metadata
-      expect(Object.keys(annotations).filter((name) => name.startsWith("apps.kubedojo.io/"))).toEqual([])
+      expect(Object.keys(annotations).filter((name) => name.startsWith("apps.kubedojo.io/"))).toEqual([templateKey])
       expect(Scene.condition(yield* Scene.app(scene, "shop"), "JobsComplete")).toBeUndefined()
     })
   )

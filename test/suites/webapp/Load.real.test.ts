@@ -1,16 +1,12 @@
 /** WebApps with real programs, real probes and a real load. */
 import { expect } from "bun:test"
-import * as Client from "@homeostat/runtime/client/Client"
-import * as Patch from "@homeostat/runtime/client/Patch"
-import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Load from "./Load.ts"
 import * as Scene from "./Scene.ts"
 import * as Served from "./Served.ts"
 
-const setImage = (scene: Served.Served, version: string) =>
-  Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { image: Served.image(version) } }))
+const setImage = (scene: Served.Served, version: string) => Served.setImage(scene, "shop", version)
 
 /** Waits until the rollout is over, and the old pods are gone. */
 const rolledOut = (scene: Served.Served) =>

@@ -4,11 +4,13 @@
  */
 import { BunContext } from "@effect/platform-bun"
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment, Node, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Port from "@homeostat/testkit/envtest/Port"
 import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
 import type * as Program from "@homeostat/testkit/kubelet/Program"
 import * as Shared from "@homeostat/testkit/Shared"
+import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, Random, type Scope } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Scene from "./Scene.ts"
@@ -28,6 +30,10 @@ const versions = ["v1", "v2", "v3"]
 
 /** The image of a version of the server. `elsewhere` listens on the wrong port, and `crashing` exits with an error. */
 export const image = (version: string): string => `registry.test/web:${version}`
+
+/** Changes the version that a WebApp runs. */
+export const setImage = (scene: Scene.Scene, name: string, version: string) =>
+  Client.patch(WebApp, scene.key(name), Patch.merge({ spec: { image: image(version) } }))
 
 /**
  * A usual program: its start takes a while, an answer takes some milliseconds, and SIGTERM ends it at once, with the requests on their way.
