@@ -55,8 +55,12 @@ restricted("a manager with the generated roles runs a WebApp, and recreates a de
     yield* Client.delete(Deployment, key)
     yield* eventually("another Deployment", Client.get(Deployment, key), () => true)
     const manager = as({ name: "system:serviceaccount:default:manager", groups: [] })
-    const refused = yield* Effect.flip(Effect.provide(Client.list(ResourceQuota, { namespace: "default" }), manager.client))
-    expect(refused.message).toContain('cannot list resource "resourcequotas" in API group "" in the namespace "default"')
+    const refused = yield* Effect.flip(
+      Effect.provide(Client.list(ResourceQuota, { namespace: "default" }), manager.client)
+    )
+    expect(refused.message).toContain(
+      'cannot list resource "resourcequotas" in API group "" in the namespace "default"'
+    )
   })
 )
 
