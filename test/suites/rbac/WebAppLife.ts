@@ -5,6 +5,7 @@ import {
   Deployment,
   HorizontalPodAutoscaler,
   Ingress,
+  Job,
   NetworkPolicy,
   PodDisruptionBudget,
   Service
@@ -65,6 +66,19 @@ const companions = (scene: Scene.Scene) =>
     yield* Managed.eventually("they are gone", all, (found) => found.every(({ _tag }) => _tag === "Left"))
   })
 
+/** A job runs before the pods, and goes with the field. */
+const jobs = (scene: Scene.Scene) =>
+  Effect.gen(function* () {
+    const found = Effect.map(Client.list(Job, { namespace: scene.namespace }), ({ items }) =>
+      items.filter(({ metadata }) => metadata.ownerReferences?.some(({ name }) => name === "migrated") === true)
+    )
+    const migrate = { name: "migrate", command: ["migrate"] }
+    yield* Scene.launch(scene, "migrated", { image: "registry.test/web:1", jobs: [migrate] })
+    yield* Managed.eventually("its Job", found, ({ length }) => length === 1)
+    yield* Client.patch(WebApp, scene.key("migrated"), Patch.merge({ spec: { jobs: null } }))
+    yield* Managed.eventually("no Job", found, ({ length }) => length === 0)
+  })
+
 /** A WebApp is created, changed, reverted, scaled by an autoscaler and deleted. Another has each other child for a time. */
 export const life = (scene: Scene.Scene) =>
   Effect.gen(function* () {
@@ -107,6 +121,7 @@ export const life = (scene: Scene.Scene) =>
     yield* exposure(scene)
     yield* Kubectl.run(scene, ["delete", "webapp/shop", "--wait=true", "--timeout=60s"])
     yield* companions(scene)
+    yield* jobs(scene)
   })
 
 /** The WebApp gets an Ingress, then an HTTPRoute, and then neither. */

@@ -103,7 +103,11 @@ describe.concurrent("a WebApp with rollback: Auto", () => {
       yield* launch(scene, { strategy: "Recreate" })
       yield* fail(scene)
       const seen = yield* Scene.record(scene, Deployment)
-      yield* Managed.eventually("the last good image", image(scene), (image) => image === "registry.test/web:1")
+      yield* Managed.eventually(
+        "the last good image",
+        Scene.deployment(scene, "shop"),
+        (deployment) => Scene.containerOf(deployment)?.image === "registry.test/web:1"
+      )
       yield* Client.patch(Deployment, scene.key("shop"), Patch.merge({ spec: { template: unpullable } }))
       const app = yield* Managed.eventually(
         "it says so",
