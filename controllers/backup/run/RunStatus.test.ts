@@ -308,7 +308,9 @@ describe("The condition RetentionApplied", () => {
   })
   test("is False after a failed deletion", () => {
     const draft = ends(backup(policy), { message: "403 Forbidden" }, 47)
-    expect(conditionText(draft)).toStartWith("False RetentionFailed: Old snapshots could not be deleted. 403 Forbidden.")
+    expect(conditionText(draft)).toStartWith(
+      "False RetentionFailed: Old snapshots could not be deleted. 403 Forbidden."
+    )
     expect(reasons(draft)).toContain("MaintenanceFailed")
   })
 

@@ -60,7 +60,9 @@ describe("A Backup before its first run", () => {
     expect(whole(backup({ schedule: "@daily-random" })).status.effectiveSchedule).toMatch(/^\d+ \d+ \* \* \*$/)
   })
   test("shows that it is suspended, or has no schedule", () => {
-    expect(conditionText(whole(backup({ suspend: true })).status, "Ready")).toBe("True Suspended: Scheduled runs are suspended.")
+    expect(conditionText(whole(backup({ suspend: true })).status, "Ready")).toBe(
+      "True Suspended: Scheduled runs are suspended."
+    )
     expect(conditionText(whole(backup({ schedule: undefined })).status, "Ready")).toBe(
       "True Unscheduled: It runs once, because it has no schedule."
     )

@@ -6,7 +6,7 @@ import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
-import { ConfigMap, Deployment, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn"
+import { ConfigMap, Deployment, Pod, ResourceQuota } from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import { eventually, NotSo, stays } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
@@ -55,8 +55,8 @@ restricted("a manager with the generated roles runs a WebApp, and recreates a de
     yield* Client.delete(Deployment, key)
     yield* eventually("another Deployment", Client.get(Deployment, key), () => true)
     const manager = as({ name: "system:serviceaccount:default:manager", groups: [] })
-    const refused = yield* Effect.flip(Effect.provide(Client.list(Secret, { namespace: "default" }), manager.client))
-    expect(refused.message).toContain('cannot list resource "secrets" in API group "" in the namespace "default"')
+    const refused = yield* Effect.flip(Effect.provide(Client.list(ResourceQuota, { namespace: "default" }), manager.client))
+    expect(refused.message).toContain('cannot list resource "resourcequotas" in API group "" in the namespace "default"')
   })
 )
 
