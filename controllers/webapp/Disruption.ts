@@ -50,6 +50,9 @@ export const isWanted = ({ spec }: App, scaling: Autoscaling.Scaling): boolean =
   return least >= 2
 }
 
+/** Whether the WebApp may have a budget, so that the other budgets of its pods matter. */
+export const isPossible = ({ spec }: App): boolean => spec.replicas >= 2 || spec.autoscaling !== undefined
+
 /**
  * The first of the budgets that selects the pods.
  *

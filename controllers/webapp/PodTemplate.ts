@@ -24,12 +24,10 @@ export const of = (
   metadata: Metadata,
   selector: Selector = { matchLabels: metadata.labels ?? {} }
 ): Template => {
-  const parts = [
-    defaults(spec, container),
-    complete(spec.podTemplate ?? {}),
-    wanted(spec, container, metadata, selector)
-  ]
-  return withServiceAccount(parts.reduce(merged) as Template)
+  const base = defaults(spec, container)
+  // Every reconcile runs it.
+  const under = spec.podTemplate === undefined ? base : merged(base, complete(spec.podTemplate))
+  return withServiceAccount(merged(under, wanted(spec, container, metadata, selector)) as Template)
 }
 
 /** The template with the defaults of a readiness probe. The controller owns the probe alone, and would remove the defaults that the API server adds. */
@@ -115,8 +113,11 @@ type Defined<A> = { [K in keyof A]: Exclude<A[K], undefined> }
 const filled = <A>(list: ReadonlyArray<A>): ReadonlyArray<A> | undefined => (list.length === 0 ? undefined : list)
 
 /** Without the members that are undefined. */
-const defined = <A extends object>(object: A): Defined<A> =>
-  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Defined<A>
+const defined = <A extends object>(object: A): Defined<A> => {
+  const result: { [K in keyof A]?: A[K] } = {}
+  for (const field in object) if (object[field] !== undefined) result[field] = object[field]
+  return result as Defined<A>
+}
 
 /** These have exactly one member, so that two of them cannot be merged. */
 const unions = new Set(["readinessProbe", "livenessProbe", "startupProbe", "preStop", "postStart"])
@@ -139,7 +140,8 @@ const isFields = (value: unknown): value is Fields =>
 /** The fields of both objects. The second one wins where both set a field. */
 const merged = (under: object, over: object): object => {
   const fields: { [key: string]: unknown } = { ...under }
-  for (const [field, value] of Object.entries(over)) {
+  for (const field in over) {
+    const value = (over as Fields)[field]
     const below = fields[field]
     const key = keys[field]
     if (key !== undefined && Array.isArray(below) && Array.isArray(value)) {

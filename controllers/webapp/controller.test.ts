@@ -11,6 +11,8 @@ import {
   HorizontalPodAutoscaler,
   Ingress,
   Namespace,
+  NetworkPolicy,
+  PodDisruptionBudget,
   Service
 } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
@@ -62,6 +64,31 @@ test("A Deployment with an autoscaler starts with the replicas of the spec, and 
     yield* Client.scale.patch(Deployment, key, Patch.merge({ spec: { replicas: 6 } }), { fieldManager: "autoscaler" })
     yield* TestClock.adjust("5 seconds")
     expect(yield* replicas).toBe(6)
+  }))
+
+test("A WebApp loses the children that its spec no longer has, although another manager has a budget of its name", () =>
+  Effect.gen(function* () {
+    yield* Client.create(PodDisruptionBudget, {
+      metadata: key,
+      spec: { maxUnavailable: 1, selector: { matchLabels: { app: "other" } } }
+    })
+    const fields = { expose: { host: "shop.example.com" }, networkPolicy: { allowFrom: [] }, autoscaling: { max: 4 } }
+    yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 2, ...fields } })
+    yield* TestClock.adjust("5 seconds")
+    const counts = Effect.gen(function* () {
+      const lists = [
+        yield* Client.list(Ingress, { namespace: key.namespace }),
+        yield* Client.list(NetworkPolicy, { namespace: key.namespace }),
+        yield* Client.list(HorizontalPodAutoscaler, { namespace: key.namespace })
+      ]
+      return lists.map(({ items }) => items.length)
+    })
+    expect(yield* counts).toEqual([1, 1, 1])
+    const removed = { expose: null, networkPolicy: null, autoscaling: null }
+    yield* Client.patch(WebApp, key, Patch.merge({ spec: removed }))
+    yield* TestClock.adjust("5 seconds")
+    expect(yield* counts).toEqual([0, 0, 0])
+    expect((yield* Client.get(PodDisruptionBudget, key)).metadata.ownerReferences).toBeUndefined()
   }))
 
 /** The definition of an older program, which accepts values that the Deployment rejects. */

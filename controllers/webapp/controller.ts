@@ -20,7 +20,17 @@ import * as Predicate from "@homeostat/runtime/controller/Predicate"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
-import { ControllerRevision, Deployment, Job, NetworkPolicy, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
+import {
+  ControllerRevision,
+  Deployment,
+  HorizontalPodAutoscaler,
+  Ingress,
+  Job,
+  NetworkPolicy,
+  Pod,
+  Service
+} from "@homeostat/runtime/resource/BuiltIn"
+import { HTTPRoute } from "@homeostat/runtime/resource/GatewayKinds"
 import {
   controllerOf,
   type KubernetesObject,
@@ -35,6 +45,7 @@ import * as Config from "./Config.ts"
 import * as ConfigData from "./ConfigData.ts"
 import { childrenOf, defaultContainer, manager, managers } from "./children.ts"
 import * as Delivery from "./Delivery.ts"
+import * as Disruption from "./Disruption.ts"
 import * as Exposure from "./Exposure.ts"
 import { childOf } from "./Finding.ts"
 import * as JobPlan from "./JobPlan.ts"
@@ -94,7 +105,7 @@ export const controller = Controller.make("webapp", {
     Effect.gen(function* () {
       const cached = Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app)))
       const { items: autoscalers } = yield* Others.autoscalersOf(app)
-      const { items: budgets } = yield* Others.budgetsOf(app)
+      const budgets = Disruption.isPossible(app) ? (yield* Others.budgetsOf(app)).items : []
       const references = Config.referencesOf(app.spec)
       const config = references.length === 0 ? undefined : yield* ConfigData.observe(app, references)
       const { items: pods } = yield* Cache.list(Pod, { index: { name: podIndex.name, value: keyString(keyOf(app)) } })
@@ -117,6 +128,7 @@ export const controller = Controller.make("webapp", {
       if (children.job !== undefined && !(yield* isLatest(app))) return Result.done
       if (existing !== undefined && chosen.rollback.endsUndo) yield* Undo.release(existing)
       const { states } = yield* Owned.allSettled(app, children)
+      if (Object.values(states).some((state) => errorOf(state) !== undefined)) yield* removeUnwanted(app)
       const failure = failureOf(states)
       // The runtime reports it in the status. A route that is forbidden leaves the report about the pods to this controller.
       if (failure instanceof ApiError.Forbidden && failure !== errorOf(states.route)) return yield* failure
@@ -137,6 +149,18 @@ export const controller = Controller.make("webapp", {
       return wait === undefined ? Result.done : Result.requeueAfter(wait)
     })
 })
+
+/** Removes the children whose field the spec no longer has. `Owned.allSettled` removes none while another child fails. */
+const removeUnwanted = (app: WebApp) =>
+  Effect.gen(function* () {
+    const { autoscaling, expose, networkPolicy } = app.spec
+    if (expose === undefined) {
+      yield* Owned.remove(app, Ingress, keyOf(app))
+      yield* Owned.remove(app, HTTPRoute, keyOf(app))
+    }
+    if (networkPolicy === undefined) yield* Owned.remove(app, NetworkPolicy, keyOf(app))
+    if (autoscaling === undefined) yield* Owned.remove(app, HorizontalPodAutoscaler, keyOf(app))
+  })
 
 /** The Jobs that the WebApp controls. */
 const jobsOf = (app: WebApp) =>

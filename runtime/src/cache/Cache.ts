@@ -203,7 +203,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
       return Effect.as(Queue.offer(declared, handle), handle.informer)
     })
 
-  /** The stores by kind and index, of kinds whose informers have all synced. A new informer or index clears it. */
+  /** The stores by kind and index, of kinds with one informer or with synced ones. A new informer or index clears it. */
   let read = new WeakMap<Resource.Any, Map<string, ReadonlyArray<Store>>>()
   /** The stores to read a kind from. With an index, only those that have the index. */
   const stores = (resource: Resource.Any, index = ""): ReadonlyArray<Store> =>
@@ -218,7 +218,9 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     const able = informers.filter(({ store }) => index === "" || store.hasIndex(index))
     // If no informer has the index, the store reports that.
     const found = preferred(able.length > 0 ? able : informers, handles.get(`${identity}?`)?.informer)
-    if (informers.every(isSynced)) read.set(resource, new Map([...(read.get(resource) ?? []), [index, found]]))
+    // The only informer is the choice before it syncs, too: an optional kind may never be served.
+    if (informers.length === 1 || informers.every(isSynced))
+      read.set(resource, new Map([...(read.get(resource) ?? []), [index, found]]))
     return found
   }
 

@@ -115,7 +115,9 @@ export const make = (indexes: ReadonlyArray<Index.Definition> = []): Table => {
     },
     byOwner: ({ metadata: { namespace, uid } }) => {
       const picked = pick(owners.keys(uid))
-      return namespace === undefined ? picked : picked.filter(({ metadata }) => metadata.namespace === namespace)
+      return namespace === undefined || picked.length === 0
+        ? picked
+        : picked.filter(({ metadata }) => metadata.namespace === namespace)
     },
     hasIndex: (name) => table.has(name),
     set: (key, object) => {

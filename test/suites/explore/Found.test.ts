@@ -4,7 +4,7 @@ import * as Explore from "@homeostat/testkit/Explore"
 import * as Message from "@homeostat/testkit/explore/Message"
 import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
-import { restoreStory, webapp } from "./Stories.ts"
+import { restoreStory, rollback, webapp } from "./Stories.ts"
 
 live(
   "a Restore names its Job and its start if the process was dead while the Job ran",
@@ -34,3 +34,14 @@ for (const [title, only] of [
     120_000
   )
 }
+
+live(
+  "an undo of a Deployment that was deleted before has the same end",
+  () =>
+    Effect.gen(function* () {
+      const report = yield* Explore.run(rollback, { only: "4/r0.deleted" })
+      expect(report.violations.length === 0 ? "nothing" : Message.of(rollback, report)).toBe("nothing")
+      expect(report.unreached).toEqual([])
+    }),
+  120_000
+)
