@@ -112,6 +112,29 @@ describe("phase", () => {
       "Deploying"
     ],
     [
+      "Deploying, not Degraded, after a report of the runtime about the new generation",
+      app({
+        generation: 2,
+        replicas: 3,
+        status: {
+          phase: "Running",
+          observedGeneration: 2,
+          conditions: [
+            {
+              type: "DeploymentReady",
+              status: "True",
+              reason: "AllReplicasReady",
+              message: "2/2 ready",
+              observedGeneration: 1,
+              lastTransitionTime: "2026-11-20T08:30:00Z"
+            }
+          ]
+        }
+      }),
+      complete,
+      "Deploying"
+    ],
+    [
       "Failed when the deadline has passed, though old pods serve",
       app(),
       {

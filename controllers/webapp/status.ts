@@ -169,8 +169,12 @@ const phaseOf = (
 }
 
 /** All pods of this generation were there before. */
-const wasComplete = ({ metadata, status }: WebApp): boolean =>
-  (status?.phase === "Running" || status?.phase === "Degraded") && status.observedGeneration === metadata.generation
+const wasComplete = ({ metadata, status }: WebApp): boolean => {
+  if (status?.phase !== "Running" && status?.phase !== "Degraded") return false
+  // A report of the runtime about a failed attempt has the new generation, and leaves the phase and this condition.
+  const { observedGeneration } = Condition.find(status.conditions, "DeploymentReady") ?? {}
+  return (observedGeneration ?? status.observedGeneration) === metadata.generation
+}
 
 const wantedReplicas = ({ deployment, scaling }: Observation): number =>
   scaling.by !== "Spec" && deployment.object !== undefined ? (deployment.object.spec?.replicas ?? 1) : scaling.replicas

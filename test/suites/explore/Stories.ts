@@ -38,11 +38,28 @@ export const webapp = Explore.story({
     Explore.step("ConfigMap created", Client.create(ConfigMap, { metadata: shop, data: { theme: "dark" } })),
     Explore.step("ConfigMap changed", Client.patch(ConfigMap, shop, Patch.merge({ data: { theme: "light" } }))),
     Explore.step("expose", Client.patch(WebApp, shop, Patch.merge({ spec: { expose: { host: "shop.test" } } }))),
-    Explore.step("autoscaling", Client.patch(WebApp, shop, Patch.merge({ spec: scaled }))),
-    Explore.step("autoscaling removed", Client.patch(WebApp, shop, Patch.merge({ spec: unscaled }))),
     Explore.step("drift", Client.patch(Deployment, shop, Patch.merge({ spec: { replicas: 0 } }))),
     Explore.step("Service deleted", Client.delete(Service, shop)),
     Explore.step("no longer expose", Client.patch(WebApp, shop, Patch.merge({ spec: { expose: null } }))),
+    Explore.step("delete", Client.delete(WebApp, shop))
+  ]
+})
+
+/** The numbers of pods. No HPA controller runs here, so that they stay as another client sets them while an autoscaler exists. */
+const counts = [
+  "Deployment: spec.replicas",
+  ...["replicas", "updatedReplicas", "readyReplicas", "availableReplicas"].map((field) => `WebApp: status.${field}`),
+  ...["Ready", "DeploymentReady"].map((type) => `WebApp: status.conditions[${type}].message`)
+]
+
+/** The story of a WebApp that gets and loses an autoscaler, a budget and a NetworkPolicy. */
+export const webappWithAutoscaler = Explore.story({
+  controllers: [controller],
+  ignore: counts,
+  steps: [
+    Explore.step("create", Client.create(WebApp, { metadata: shop, spec: { image: "nginx:1.27", replicas: 3 } })),
+    Explore.step("autoscaling", Client.patch(WebApp, shop, Patch.merge({ spec: scaled }))),
+    Explore.step("autoscaling removed", Client.patch(WebApp, shop, Patch.merge({ spec: unscaled }))),
     Explore.step("delete", Client.delete(WebApp, shop))
   ]
 })

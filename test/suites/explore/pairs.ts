@@ -1,6 +1,6 @@
 /**
  * Runs schedules with two faults for the shipped controllers, and prints the violations by promise:
- * `bun test/suites/explore/pairs.ts [--count N] [--seed N] [WebApp|Rollback|WebAppWithJobs|Backup|Restore...]`.
+ * `bun test/suites/explore/pairs.ts [--count N] [--seed N] [WebApp|WebAppWithAutoscaler|WebAppWithJobs|Rollback|Backup|Restore...]`.
  */
 import { parseArgs } from "node:util"
 import type { Report } from "@homeostat/testkit/explore/Explorer"
@@ -11,6 +11,7 @@ import * as Stories from "./Stories.ts"
 
 const stories = {
   WebApp: Stories.webapp,
+  WebAppWithAutoscaler: Stories.webappWithAutoscaler,
   Rollback: Stories.rollback,
   WebAppWithJobs: Stories.webappWithJobs,
   Backup: Stories.backupStory,
