@@ -58,8 +58,12 @@ export const announce = (
 
 const nameOf = ({ key, kind }: Correction): string => `${kind} ${parseKey(key).name}`
 
-const shown = (correction: Correction): string =>
-  `${nameOf(correction)} (${correction.fields.join(", ") || "metadata"})`
+/** Names the fields of metadata only where nothing else was changed: many are records of the controller. */
+const shown = (correction: Correction): string => {
+  const others = correction.fields.filter((field) => !field.startsWith("metadata."))
+  const fields = others.length > 0 ? others : correction.fields
+  return `${nameOf(correction)} (${fields.join(", ") || "metadata"})`
+}
 
 /**
  * The worker provides it to `reconcile` and `cleanup`. `Owned`, `Status` and `Finalizer` take the kind, the field manager and the memory

@@ -127,8 +127,8 @@ export const converged = (
 
 /** The state and the counters of the manager's informers, with the kind of each. An optional kind that is not served has none. */
 export const informers = ({ manager }: Pick<Wired, "manager">) =>
-  manager.runners
-    .flatMap(({ informers }) => informers)
+  // A kind that is owned and watched has one informer.
+  [...new Set(manager.runners.flatMap(({ informers }) => informers))]
     .filter((informer) => !informer.isAbsent())
     .map((informer) => ({ kind: informer.resource.kind, size: informer.store.size(), ...informer.state() }))
 

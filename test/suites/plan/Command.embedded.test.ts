@@ -79,8 +79,9 @@ describe("homeostat plan", () => {
         )
         const asked = yield* plan("-f", file)
         expect(asked.code).toBe(2)
+        expect(asked.stdout).toContain(`  ~ Deployment ${namespace}/shop (apply) rolls 1 pod\n`)
         expect(asked.stdout).toContain(
-          `  ~ Deployment ${namespace}/shop (apply) rolls 1 pod\n      spec.template.spec.containers[app].image: registry.test/web:1 -> registry.test/web:2\n`
+          "\n      spec.template.spec.containers[app].image: registry.test/web:1 -> registry.test/web:2\n"
         )
         const markdown = yield* plan("-f", file, "-o", "markdown")
         expect(markdown.stdout).toContain(
@@ -137,10 +138,10 @@ describe("homeostat plan", () => {
       const refused = yield* plan()
       expect(refused).toMatchObject({ code: 2, stderr: "" })
       expect(refused.stdout).toMatch(
-        /^webapp {2}0 writes, 6 unknown\n {2}\? unknown: cannot list deployments\.apps in namespace /
+        /^webapp {2}0 writes, 11 unknown\n {2}\? unknown: cannot list deployments\.apps in namespace /
       )
       expect(refused.stdout).toEndWith(
-        "\nwebapp  1 WebApp, not all of them planned\nIncomplete plan: 0 to create, 0 to change, 0 to delete, 0 roll-outs, 6 unknown.\n"
+        "\nwebapp  1 WebApp, not all of them planned\nIncomplete plan: 0 to create, 0 to change, 0 to delete, 0 roll-outs, 11 unknown.\n"
       )
       const printed = yield* Binary.run(
         ["rbac", "--plan", "--service-account=ci/plan", "--controllers=webapp", "-o=json"],

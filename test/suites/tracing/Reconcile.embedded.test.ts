@@ -86,6 +86,8 @@ describe.concurrent("The trace of a reconcile", () => {
         "    PATCH /apis/apps/v1/namespaces/{ns}/deployments/{name}",
         "  dependent Service",
         "    PATCH /api/v1/namespaces/{ns}/services/{name}",
+        "  dependent PodDisruptionBudget",
+        "    PATCH /apis/policy/v1/namespaces/{ns}/poddisruptionbudgets/{name}",
         "  status",
         "    PATCH /apis/apps.kubedojo.io/v1beta1/namespaces/{ns}/webapps/{name}/status",
         "  event"
@@ -100,7 +102,7 @@ describe.concurrent("The trace of a reconcile", () => {
         "reconcile.trigger.kinds": ["watch.added"],
         "reconcile.attempt": 1,
         "reconcile.result": "success",
-        "reconcile.writes": 3,
+        "reconcile.writes": 4,
         "reconcile.noop_writes": 0
       })
       expect(requestOf(first, "dependent Deployment")).toMatchObject({
@@ -120,6 +122,7 @@ describe.concurrent("The trace of a reconcile", () => {
         "  dependent Deployment",
         "    PATCH /apis/apps/v1/namespaces/{ns}/deployments/{name}",
         "  dependent Service",
+        "  dependent PodDisruptionBudget",
         "  status",
         "    PATCH /apis/apps.kubedojo.io/v1beta1/namespaces/{ns}/webapps/{name}/status",
         "  event"
@@ -130,7 +133,11 @@ describe.concurrent("The trace of a reconcile", () => {
         "k8s.namespace.name": scene.namespace,
         "dependent.result": "updated",
         "dependent.reason": "intent",
-        "dependent.fields": ["spec.template.spec.containers[app].image"]
+        "dependent.fields": [
+          "metadata.labels.apps.kubedojo.io/template-hash",
+          "metadata.annotations.apps.kubedojo.io/template-hash",
+          "spec.template.spec.containers[app].image"
+        ]
       })
       const request = requestOf(second, "dependent Deployment")
       expect(request).toMatchObject({
