@@ -17,6 +17,7 @@ test("The built-in kinds have the groups, versions and scopes of Kubernetes", ()
     "ClusterRole rbac.authorization.k8s.io/v1 clusterroles.rbac.authorization.k8s.io cluster",
     "ClusterRoleBinding rbac.authorization.k8s.io/v1 clusterrolebindings.rbac.authorization.k8s.io cluster",
     "ConfigMap v1 configmaps",
+    "ControllerRevision apps/v1 controllerrevisions.apps",
     "CronJob batch/v1 cronjobs.batch",
     "CustomResourceDefinition apiextensions.k8s.io/v1 customresourcedefinitions.apiextensions.k8s.io cluster",
     "DaemonSet apps/v1 daemonsets.apps",

@@ -31,7 +31,8 @@ effect(`A manager sends nothing for 15 minutes while ${count} running WebApps do
         const before = { requests: requests.length, revision: server.store.revision }
         expect(before.requests).toBeGreaterThanOrEqual(3 * count)
         yield* TestClock.adjust("15 minutes")
-        expect(requests.slice(before.requests)).toEqual([])
+        // The cluster does not serve HTTPRoute, for which the manager looks every 30 to 45 seconds.
+        expect(requests.slice(before.requests).filter((request) => !request.endsWith("/httproutes"))).toEqual([])
         expect(server.store.revision).toBe(before.revision)
       })
     )
