@@ -116,8 +116,8 @@ export const of = <A extends KubernetesObject, D extends Intent.Intended>(
  *
  * @example
  * ```ts
- * const { items } = yield* Cache.byOwner(BuiltIn.Job, site)
- * yield* Owned.all(site, items.map((job) => Owned.keep(BuiltIn.Job, job)))
+ * const { items } = yield* Cache.byOwner(BuiltIn.ConfigMap, site)
+ * yield* Owned.all(site, items.map((page) => Owned.keep(BuiltIn.ConfigMap, page)))
  * ```
  */
 export const keep = <A extends KubernetesObject>(kind: Resource.Resource<A, never>, object: A): Child<A> => {
