@@ -21,7 +21,7 @@ live(
 for (const [title, only] of [
   ["two watches miss events", "1/deployments.e1.missed/pods.e1.missed"],
   ["a process dies while an event for it is late", "2/pods.e2.lag/r0.crash-after"],
-  ["a leader dies while the former leader is suspended", "3/r2.second-leader/r0.crash-before"]
+  ["a leader dies while the former leader is suspended", "7/r2.second-leader/r0.crash-before"]
 ] as const) {
   live(
     `Explore comes to rest if ${title}`,
