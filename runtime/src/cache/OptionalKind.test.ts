@@ -28,9 +28,9 @@ describe("An optional kind that the API server does not serve", () => {
         server.refuse = () => 404
         const informer = yield* Cache.informer(WebApp, { optional: true })
         const heard: Array<string> = []
-        const told: Array<boolean> = []
+        const changes: Array<boolean> = []
         informer.subscribe((changes) => heard.push(...lines(changes)))
-        informer.onServed((isServed) => told.push(isServed))
+        informer.onServed((isServed) => changes.push(isServed))
         expect(yield* isDone(informer.settled)).toBe(true)
         expect(yield* isDone((yield* Cache.Cache).synced)).toBe(true)
         expect(informer.state()).toMatchObject({ status: "absent", synced: true, problem: undefined, cause: undefined })
@@ -48,7 +48,7 @@ describe("An optional kind that the API server does not serve", () => {
         server.refuse = () => undefined
         yield* TestClock.adjust("45 seconds")
         // News, as the workers run already.
-        expect([heard, told]).toEqual([["added a"], [false, true]])
+        expect([heard, changes]).toEqual([["added a"], [false, true]])
         expect(informer.state()).toMatchObject({ status: "synced", synced: true })
         expect(served()).toBe(1)
         expect(log.slice(1)).toEqual(["INFO webapps.apps.kubedojo.io: recovered"])
@@ -64,19 +64,19 @@ describe("An optional kind that the API server does not serve", () => {
         const informer = yield* Cache.informer(WebApp, { optional: true })
         yield* informer.synced
         const heard: Array<string> = []
-        const told: Array<boolean> = []
+        const changes: Array<boolean> = []
         informer.subscribe((changes) => heard.push(...lines(changes)), { existing: false })
-        informer.onServed((isServed) => told.push(isServed))
+        informer.onServed((isServed) => changes.push(isServed))
         server.refuse = () => 404
         server.endWatches()
         yield* TestClock.adjust("2 seconds")
         expect([informer.store.size(), informer.state().status]).toEqual([1, "missing"])
         yield* TestClock.adjust("8 seconds")
         expect([informer.store.size(), informer.state().status]).toEqual([0, "absent"])
-        expect([heard, told]).toEqual([["deleted a"], [false]])
+        expect([heard, changes]).toEqual([["deleted a"], [false]])
         server.refuse = () => undefined
         yield* TestClock.adjust("45 seconds")
-        expect([heard, told]).toEqual([
+        expect([heard, changes]).toEqual([
           ["deleted a", "added a"],
           [false, true]
         ])

@@ -40,7 +40,7 @@ describe.concurrent("a WebApp with a controller for its delivery", () => {
       expect(yield* replicas(scene)).toBe(3)
       yield* scale(scene, 0, "rollouts-controller")
       const app = yield* Managed.eventually(
-        "it is told",
+        "the status reports it",
         Scene.app(scene, "shop"),
         (app) =>
           Scene.condition(app, "Ready")?.message ===
@@ -73,7 +73,7 @@ describe.concurrent("a WebApp with a controller for its delivery", () => {
       }
       yield* Client.patch(Service, scene.key("shop"), Patch.merge({ spec }), { fieldManager: "flagger" })
       yield* scale(scene, 0, "flagger")
-      yield* Managed.eventually("it is told", Scene.app(scene, "shop"), Scene.isAt("Stopped"))
+      yield* Managed.eventually("the status reports it", Scene.app(scene, "shop"), Scene.isAt("Stopped"))
       yield* ByHand.patch(scene, WebApp, Patch.merge({ spec: { image: "registry.test/web:2" } }))
       yield* Managed.eventually(
         "generation 2",

@@ -20,7 +20,7 @@ const expose = ({ key }: Scene.Scene, name: string, expose: object | null) =>
   Client.patch(WebApp, key(name), Patch.merge({ spec: { expose } }))
 
 /** Waits until the condition has the reason for the present generation, and returns the WebApp. */
-const told = (scene: Scene.Scene, name: string, type: string, reason: string | undefined) =>
+const reported = (scene: Scene.Scene, name: string, type: string, reason: string | undefined) =>
   Managed.eventually(
     `${type} of ${name} has the reason ${reason}`,
     Scene.app(scene, name),
@@ -52,7 +52,7 @@ describe("A WebApp with a Gateway", () => {
       yield* scene.manage()
       yield* Scene.create(scene, "shop", { image, expose: { host, tls: {}, gateway } })
       yield* Scene.running(scene, "shop")
-      const app = yield* told(scene, "shop", "RouteReady", "NotServed")
+      const app = yield* reported(scene, "shop", "RouteReady", "NotServed")
       expect(app.status).toMatchObject({ phase: "Running", readyReplicas: 2 })
       expect(app.status?.url).toBeUndefined()
       for (const type of ["Ready", "Stalled"]) {
@@ -61,7 +61,7 @@ describe("A WebApp with a Gateway", () => {
       }
       yield* GatewayApi.install
       yield* exists(scene, HTTPRoute, "shop")
-      const routed = yield* told(scene, "shop", "RouteReady", "NotReported")
+      const routed = yield* reported(scene, "shop", "RouteReady", "NotReported")
       expect(routed.status?.url).toBe("https://shop.example.com")
       expect(Scene.condition(routed, "Stalled")).toBeUndefined()
     })
@@ -89,17 +89,17 @@ describe("A WebApp with a Gateway", () => {
 
       const refused = ["False", "NoMatchingListenerHostname", "No listener has this hostname"] as const
       yield* GatewayApi.report(scene.key("shop"), { ...accepts, Accepted: refused })
-      const app = yield* told(scene, "shop", "RouteReady", "NoMatchingListenerHostname")
+      const app = yield* reported(scene, "shop", "RouteReady", "NoMatchingListenerHostname")
       expect(Scene.condition(app, "Ready")?.message).toBe(
         "Gateway infra/public does not accept HTTPRoute shop: No listener has this hostname"
       )
       yield* GatewayApi.report(scene.key("shop"), accepts)
-      yield* told(scene, "shop", "RouteReady", "Accepted")
-      const ready = yield* told(scene, "shop", "Ready", "AllReplicasReady")
+      yield* reported(scene, "shop", "RouteReady", "Accepted")
+      const ready = yield* reported(scene, "shop", "Ready", "AllReplicasReady")
       expect(Scene.condition(ready, "Reconciling")).toBeUndefined()
 
       yield* expose(scene, "shop", { path: "/v2" })
-      const changed = yield* told(scene, "shop", "RouteReady", "NotReported")
+      const changed = yield* reported(scene, "shop", "RouteReady", "NotReported")
       expect(Scene.condition(changed, "Ready")?.status).toBe("Unknown")
       expect(changed.status?.phase).toBe("Running")
     })
@@ -138,7 +138,7 @@ describe("A WebApp with a Gateway", () => {
       yield* exists(scene, HTTPRoute, "shop")
       yield* expose(scene, "shop", null)
       yield* gone(scene, HTTPRoute, "shop")
-      const app = yield* told(scene, "shop", "Ready", "AllReplicasReady")
+      const app = yield* reported(scene, "shop", "Ready", "AllReplicasReady")
       expect(app.status?.url).toBeUndefined()
       expect(Scene.condition(app, "RouteReady")).toBeUndefined()
     })
@@ -150,7 +150,7 @@ describe("A WebApp with a Gateway", () => {
       yield* Scene.launch(scene, "shop", { image, expose: { host, gateway } })
       yield* exists(scene, HTTPRoute, "shop")
       yield* GatewayApi.report(scene.key("shop"), accepts)
-      yield* told(scene, "shop", "Ready", "AllReplicasReady")
+      yield* reported(scene, "shop", "Ready", "AllReplicasReady")
       yield* Scene.rest(scene)
       const before = yield* Client.get(HTTPRoute, scene.key("shop"))
       yield* Client.patch(WebApp, scene.key("shop"), Patch.merge({ metadata: { annotations: { round: "1" } } }))
@@ -185,7 +185,7 @@ describe("A WebApp with an Ingress", () => {
       expect(Scene.condition(running, "Ready")).toMatchObject({ status: "False", reason: "RouteNotReady" })
       expect(Scene.condition(running, "Ready")?.message).toContain("check that IngressClass nginx exists")
       yield* publish(scene, "shop", "192.0.2.1")
-      const ready = yield* told(scene, "shop", "Ready", "AllReplicasReady")
+      const ready = yield* reported(scene, "shop", "Ready", "AllReplicasReady")
       expect(Scene.condition(ready, "RouteReady")?.message).toBe("Ingress shop is published at 192.0.2.1")
       expect(ready.status?.url).toBe("https://shop.example.com")
 
@@ -214,7 +214,7 @@ describe("A WebApp with an Ingress", () => {
         spec: { defaultBackend }
       })
       yield* Scene.launch(scene, "shop", { image, expose: { host } })
-      const app = yield* told(scene, "shop", "RouteReady", "NotOwned")
+      const app = yield* reported(scene, "shop", "RouteReady", "NotOwned")
       expect(app.status).toMatchObject({ phase: "Running" })
       expect(app.status?.url).toBeUndefined()
       expect(Scene.condition(app, "Stalled")?.reason).toBe("NotOwned")
@@ -222,12 +222,12 @@ describe("A WebApp with an Ingress", () => {
         foreign.metadata.resourceVersion
       )
       yield* expose(scene, "shop", null)
-      yield* told(scene, "shop", "Ready", "AllReplicasReady")
+      yield* reported(scene, "shop", "Ready", "AllReplicasReady")
       expect((yield* Client.get(Ingress, scene.key("shop"))).metadata.uid).toBe(foreign.metadata.uid)
       yield* expose(scene, "shop", { host })
-      yield* told(scene, "shop", "RouteReady", "NotOwned")
+      yield* reported(scene, "shop", "RouteReady", "NotOwned")
       yield* Client.delete(Ingress, scene.key("shop"))
-      yield* told(scene, "shop", "RouteReady", "NotPublished")
+      yield* reported(scene, "shop", "RouteReady", "NotPublished")
     })
   )
 })

@@ -137,7 +137,7 @@ describe.concurrent("kubectl", () => {
         '--patch={"spec":{"image":"registry.test/web:2"}}'
       ])
       yield* Managed.eventually(
-        "the pause is told",
+        "the status reports the pause",
         Scene.app(scene, "shop"),
         (app) => Scene.condition(app, "DeploymentReady")?.reason === "Paused"
       )

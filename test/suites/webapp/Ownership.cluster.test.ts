@@ -60,7 +60,7 @@ const conflicts = (scene: Scene.Scene) =>
 
 describe.concurrent("a name that is taken", () => {
   Scene.managed(
-    "by a Deployment of nobody's: it is left alone, told once, and the WebApp runs when it is gone",
+    "by a Deployment without an owner: it stays, one Event reports it, and the WebApp runs when it is gone",
     (scene) =>
       Effect.gen(function* () {
         const before = written(yield* deploy(scene, { selector: { app: "legacy" } }))
@@ -70,7 +70,7 @@ describe.concurrent("a name that is taken", () => {
         expect(Scene.condition(app, "Stalled")).toMatchObject({ status: "True", reason: "NotOwned", message })
         expect(Scene.condition(app, "Ready")).toMatchObject({ status: "False", reason: "NotOwned", message })
         expect(Scene.condition(app, "Reconciling")).toBeUndefined()
-        yield* Managed.eventually("it is told", conflicts(scene), ({ length }) => length > 0)
+        yield* Managed.eventually("the status reports it", conflicts(scene), ({ length }) => length > 0)
 
         yield* Scene.rest(scene)
         expect((yield* Scene.app(scene, "shop")).status).toMatchObject({ phase: "Failed", observedGeneration: 1 })
@@ -278,7 +278,7 @@ describe.concurrent("a Deployment that an older controller made for the WebApp",
       const failing = { spec: { template: { metadata: { annotations: { "envtest/image-pull-error": "" } } } } }
       yield* Client.patch(Deployment, scene.key("shop"), Patch.merge(failing))
       yield* Managed.eventually(
-        "the trouble is told",
+        "the status reports the trouble",
         Scene.app(scene, "shop"),
         (app) => Scene.condition(app, "DeploymentReady")?.reason === "ImagePullFailed"
       )

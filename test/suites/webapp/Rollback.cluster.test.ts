@@ -70,10 +70,10 @@ describe.concurrent("a WebApp with rollback: Auto", () => {
         (app) => Scene.condition(app, "Stalled")?.message === `2/2 ready: ${said}`
       )
       expect(yield* image(scene)).toBe("registry.test/web:1")
-      const told = yield* Managed.eventually("the Event", Scene.events(scene, "shop"), (events) =>
+      const events = yield* Managed.eventually("the Event", Scene.events(scene, "shop"), (events) =>
         events.some(({ reason }) => reason === "RolledBack")
       )
-      expect(told.filter(({ reason }) => reason === "RolledBack")).toEqual([
+      expect(events.filter(({ reason }) => reason === "RolledBack")).toEqual([
         { type: "Warning", reason: "RolledBack", note: said, count: 1 }
       ])
     })
@@ -181,7 +181,7 @@ describe.concurrent("a WebApp with rollback: Auto", () => {
       yield* ByHand.rollout(scene, { paused: true })
       yield* fail(scene)
       yield* Managed.eventually(
-        "the pause is told",
+        "the status reports the pause",
         Scene.app(scene, "shop"),
         (app) => Scene.condition(app, "DeploymentReady")?.reason === "Paused"
       )

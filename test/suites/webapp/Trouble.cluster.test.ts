@@ -27,7 +27,7 @@ describe.concurrent("a WebApp", () => {
       yield* annotatePods(scene, "")
       yield* Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { image: "registry.test/gone:1" } }))
       const failing = yield* Managed.eventually(
-        "the kubelet's words are told",
+        "the status has the kubelet's words",
         Scene.app(scene, "shop"),
         (app) => deploymentReady(app)?.message.includes("gone:1") === true
       )
@@ -81,7 +81,7 @@ describe.concurrent("a WebApp", () => {
       })
       yield* scene.manage()
       const failing = yield* Managed.eventually(
-        "the kubelet's words are told",
+        "the status has the kubelet's words",
         Scene.app(scene, "shop"),
         (app) => deploymentReady(app)?.reason === "ImagePullFailed"
       )
@@ -138,7 +138,7 @@ describe.concurrent("a WebApp", () => {
         ]
       })
       const app = yield* Managed.eventually(
-        "the crash is told",
+        "the status reports the crash",
         Scene.app(scene, "shop"),
         (app) => deploymentReady(app)?.reason === "CrashLoopBackOff"
       )
@@ -154,7 +154,7 @@ describe.concurrent("a WebApp", () => {
       yield* ByHand.rollout(scene, { paused: true })
       yield* Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { image: "registry.test/web:2" } }))
       const app = yield* Managed.eventually(
-        "the pause is told",
+        "the status reports the pause",
         Scene.app(scene, "shop"),
         (app) => deploymentReady(app)?.reason === "Paused"
       )

@@ -11,7 +11,7 @@ describe.concurrent("a WebApp", () => {
       yield* Kubectl.run(scene, ["create", "quota", "none", "--hard=pods=0"])
       yield* Scene.create(scene, "shop")
       const app = yield* Managed.eventually(
-        "the quota is told",
+        "the status reports the quota",
         Scene.app(scene, "shop"),
         (app) => Scene.condition(app, "DeploymentReady")?.reason === "ReplicaFailure"
       )

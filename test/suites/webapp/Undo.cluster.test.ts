@@ -36,7 +36,7 @@ const launchTwice = (scene: Scene.Scene, more: object = {}) =>
 
 const isUndone = (scene: Scene.Scene) =>
   Managed.eventually(
-    "the undo is told",
+    "the status reports the undo",
     Scene.app(scene, "shop"),
     (app) => Scene.condition(app, "RolledBack")?.status === "True" && app.status?.updatedReplicas === app.spec.replicas
   )
@@ -113,7 +113,7 @@ describe.concurrent("kubectl rollout undo", () => {
       yield* ByHand.undo(scene)
       yield* Managed.eventually("it is undone", image(scene), (image) => image === "registry.test/web:2")
       yield* Managed.eventually(
-        "the undo is told",
+        "the status reports the undo",
         Scene.app(scene, "shop"),
         (app) => Scene.condition(app, "RolledBack")?.status === "True"
       )
@@ -168,7 +168,7 @@ describe.concurrent("kubectl rollout undo", () => {
       yield* Scene.settled(scene, "shop")
       yield* ByHand.undo(scene)
       yield* Managed.eventually(
-        "the undo is told",
+        "the status reports the undo",
         Scene.app(scene, "shop"),
         (app) => Scene.condition(app, "RolledBack")?.status === "True"
       )
