@@ -125,11 +125,18 @@ export const play = (pair: Pair, sequence: Sequence): Effect.Effect<Difference |
     const namespace = `${pair.namespace}-${object}`
     const seconds = Dialogues.secondsOf(real)
     const embedded = Dialogues.entry(yield* Embedded.replay(pair.embedded, both, namespace, seconds))
-    const theirs = Dialogues.answersOf(real)
-    const ours = Dialogues.answersOf(embedded).map((answer, step) => Embedded.besides(answer, theirs[step]))
+    const theirs = Dialogues.answersOf(real).map(ordered)
+    const ours = Dialogues.answersOf(embedded).map((answer, step) => ordered(Embedded.besides(answer, theirs[step])))
     const step = theirs.findIndex((answer, step) => !J.equal(answer, ours[step]))
     return step < 0 ? undefined : { step, real: theirs[step] ?? null, embedded: ours[step] ?? null }
   }).pipe(Effect.orDie)
+
+/** An answer with sorted warnings about unknown fields. After a JSON patch, kube-apiserver sends them in the random order of a Go map. */
+const ordered = (answer: Json): Json => {
+  if (!J.isObject(answer) || !Array.isArray(answer.warnings)) return answer
+  const isUnknown = (warning: Json) => typeof warning === "string" && warning.includes("unknown field")
+  return answer.warnings.every(isUnknown) ? { ...answer, warnings: answer.warnings.toSorted() } : answer
+}
 
 /** The seed, the steps and the differences as text. */
 export const explain = ({ embedded, real, seed, sequence, step }: Disagreement): string =>

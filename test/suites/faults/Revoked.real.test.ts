@@ -38,13 +38,19 @@ describe("A manager whose permissions are revoked", () => {
           ["WebApp", 5, true],
           ["Deployment", 5, true],
           ["Service", 5, true],
+          ["ControllerRevision", 0, true],
+          ["NetworkPolicy", 0, true],
+          ["Job", 0, true],
           ["Ingress", 0, true],
+          ["HorizontalPodAutoscaler", 0, true],
+          ["PodDisruptionBudget", 0, true],
           ["Pod", 0, true],
-          ["HorizontalPodAutoscaler", 0, true]
+          ["ConfigMap", 0, true],
+          ["Secret", 0, true]
         ])
         yield* want({ namespace, name: "app-1" }, "registry.test/web:3")
         yield* pass(place, "3 seconds")
-        expect(sent(place) - before).toBeLessThan(120)
+        expect(sent(place) - before).toBeLessThan(240)
         expect(metric(place, "rest_client_requests_total", { code: "403" })).toBeGreaterThan(5)
 
         yield* grant
