@@ -28,7 +28,8 @@ const transportOf = ({ ca, cert, key, server, token }: User) =>
 const kinds: { readonly [plural: string]: string } = {
   webapps: "WebApp",
   deployments: "Deployment",
-  services: "Service"
+  services: "Service",
+  poddisruptionbudgets: "PodDisruptionBudget"
 }
 
 Shared.real(
@@ -91,9 +92,9 @@ Shared.real(
       )
 
       yield* step(
-        8,
+        11,
         Effect.gen(function* () {
-          const env = [{ name: "A", valueFrom: { secretKeyRef: { name: "s", key: "k" } } }]
+          const env = [{ name: "A", valueFrom: { secretKeyRef: { name: "s", key: "k", optional: true } } }]
           yield* Client.create(WebApp, { metadata: key("shop"), spec: { image: "nginx:1.27", env } })
           yield* Client.create(WebApp, { metadata: key("adopts"), spec: { image: "nginx:1.27", port: 80 } })
           yield* Client.create(WebApp, { metadata: key("collides"), spec: { image: "nginx:1.27" } })
