@@ -50,7 +50,7 @@ describe("A manager whose permissions are revoked", () => {
         ])
         yield* want({ namespace, name: "app-1" }, "registry.test/web:3")
         yield* pass(place, "3 seconds")
-        expect(sent(place) - before).toBeLessThan(240)
+        expect(sent(place) - before).toBeLessThan(120)
         expect(metric(place, "rest_client_requests_total", { code: "403" })).toBeGreaterThan(5)
 
         yield* grant

@@ -40,7 +40,7 @@ describe("A manager whose API server", () => {
         const [quiet, attempts] = [sent(place), manager.attempts.length]
         yield* pass(place, "48 seconds")
         // Thirteen kinds retry their watch every two or three seconds. The manager also sends a probe every two seconds.
-        expect(sent(place) - quiet).toBeLessThan(400)
+        expect(sent(place) - quiet).toBeLessThan(340)
         expect(manager.attempts.length).toBe(attempts)
 
         yield* server.start
@@ -79,7 +79,7 @@ describe("A manager whose API server", () => {
       // The server rejects requests while it shuts down, and this work falls into that time.
       yield* create(place, "late", 20)
       yield* server.stop
-      expect(sent(place) - before).toBeLessThan(400)
+      expect(sent(place) - before).toBeLessThan(340)
       yield* server.start
       yield* want({ namespace, name: "app-0" }, "registry.test/web:2")
       yield* converged(place, "30 seconds")

@@ -118,7 +118,7 @@ describe.concurrent("the jobs of a WebApp", () => {
     })
   )
 
-  Scene.managed("A complete job does not run again when somebody deletes its Job, or the Deployment", (scene) =>
+  Scene.managed("A complete job does not run again after its Job or the Deployment is deleted", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: image(1), jobs: [migrate] })
       yield* Scene.settled(scene, "shop")
@@ -280,7 +280,7 @@ describe.concurrent("the jobs of a WebApp", () => {
     })
   )
 
-  Scene.empty("A Job that somebody else created is left alone, and the status says so", (scene) =>
+  Scene.empty("A Job of another owner stays as it is, and the status reports it", (scene) =>
     Effect.gen(function* () {
       const app = yield* Scene.create(scene, "shop", { image: image(1), jobs: [migrate] })
       const name = JobTemplate.nameOf(app, migrate, desiredDeployment(app))

@@ -125,7 +125,7 @@ describe.concurrent("spec.autoscaling", () => {
       yield* ByHand.scale(scene, WebApp, 5)
       yield* runs(scene, 5)
       yield* handedOver(scene)
-      // The autoscaler does not scale to 0, so somebody else did.
+      // The autoscaler does not scale to 0, so another client did.
       yield* ByHand.scale(scene, Deployment, 0)
       yield* runs(scene, 5)
     })
