@@ -158,7 +158,7 @@ describe("The default status of a CRD", () => {
     const crd = Crd.of(CustomResource.make({ ...kind, status }))
     return crd.spec.versions[0]?.schema?.openAPIV3Schema?.properties?.status?.default
   }
-  test("says that no generation was observed", () =>
+  test("is an observedGeneration of -1", () =>
     expect(defaultOf(Schema.Struct({ observedGeneration }))).toEqual({ observedGeneration: -1 }))
   test("is absent without observedGeneration", () =>
     expect(defaultOf(Schema.Struct({ phase: Schema.optional(Schema.String) }))).toBeUndefined())
