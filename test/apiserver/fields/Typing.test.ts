@@ -69,8 +69,8 @@ describe("A value that is not of its type is refused as structured-merge-diff do
       { number: "x", items: [{ port: 1 }, { port: 1 }, { port: 1 }] },
       "errors:\n  .number: expected numeric (int or float), got string\n  .items: duplicate entries for key [port=1]\n  .items: duplicate entries for key [port=1]"
     ]
-  ])("%j", (value, said) => {
-    expect(sentence(validate(type, value, "refused"))).toBe(said)
+  ])("%j", (value, expected) => {
+    expect(sentence(validate(type, value, "refused"))).toBe(expected)
   })
 
   test.each<Json>([

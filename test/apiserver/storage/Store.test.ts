@@ -101,15 +101,18 @@ describe("Store", () => {
 
   test("a removed object has its last state and the revision of its removal", () => {
     const store = Store.make()
-    const heard: Array<Store.Change> = []
-    const stop = store.subscribe((change) => heard.push(change), "s")
+    const received: Array<Store.Change> = []
+    const stop = store.subscribe((change) => received.push(change), "s")
     store.put("s", object("n", "x", { value: 1 }))
     store.remove("s", "n", "x")
     store.put("other", object("n", "x"))
     stop()
     store.put("s", object("n", "x"))
-    expect(heard.map(({ type }) => type)).toEqual(["ADDED", "DELETED"])
-    expect(heard[1]?.object).toMatchObject({ value: 1, metadata: { resourceVersion: String(heard[1]?.revision) } })
+    expect(received.map(({ type }) => type)).toEqual(["ADDED", "DELETED"])
+    expect(received[1]?.object).toMatchObject({
+      value: 1,
+      metadata: { resourceVersion: String(received[1]?.revision) }
+    })
     expect(store.remove("s", "n", "none")).toBeUndefined()
   })
 
