@@ -16,23 +16,25 @@ const linesOf = (live: boolean) =>
     return written
   })
 
-effect("Into a pipe only lines are written, with the time and the person", () =>
+effect("The narrator writes only lines with the time and the actor into a pipe", () =>
   Effect.gen(function* () {
     expect(yield* linesOf(false)).toEqual(["\nA part\n", "  1.3s  you      delete it\n", "\nThe end.\n"])
   })
 )
 
-effect("On a terminal the objects stand below the lines, cut to its width, and go with the end", () =>
-  Effect.gen(function* () {
-    const erase = "\x1b[2A\x1b[J"
-    const drawing = `\n\x1b[2m${"  pod/web".padEnd(23)}\x1b[0m\n`
-    expect(yield* linesOf(true)).toEqual([
-      "\n\x1b[1mA part\x1b[0m\n",
-      drawing,
-      `${erase}\x1b[90m  1.3s\x1b[0m  \x1b[33myou     \x1b[0m delete it\n${drawing}`,
-      erase,
-      "",
-      "\nThe end.\n"
-    ])
-  })
+effect(
+  "The narrator shows the objects below the lines on a terminal, cut to its width, and removes them at the end",
+  () =>
+    Effect.gen(function* () {
+      const erase = "\x1b[2A\x1b[J"
+      const drawing = `\n\x1b[2m${"  pod/web".padEnd(23)}\x1b[0m\n`
+      expect(yield* linesOf(true)).toEqual([
+        "\n\x1b[1mA part\x1b[0m\n",
+        drawing,
+        `${erase}\x1b[90m  1.3s\x1b[0m  \x1b[33myou     \x1b[0m delete it\n${drawing}`,
+        erase,
+        "",
+        "\nThe end.\n"
+      ])
+    })
 )

@@ -29,14 +29,8 @@ const programs = files("{test,controllers}/*.ts")
   .concat(files("test/{demo,apiserver,cluster}/**/*.ts"))
   .filter((file) => !/\.(test|fixture)\.ts$/.test(file))
 
-/** Suites whose recordings contain the names of their tests. */
-const hashed =
-  /^test\/suites\/(access|accounts|admission|agreement|apply|builtin|conformance|controllers|costs|crd|kubectl|openapi|patch|plugins)\//
-
 /** The tests whose names follow the rules. */
-const tests = files("{controllers,runtime,observability}/**/*.test.ts")
-  .concat(files("test/{suites,cluster}/**/*.test.ts"))
-  .filter((file) => !hashed.test(file) && !/(^|\/)(webapp|explore)\//.test(file))
+const tests = files("{controllers,runtime,observability,test}/**/*.test.ts")
 
 /** Messages of the API server, word for word. */
 const recorded = /Continuing with the provided token|a wildcard DNS-1123 subdomain|was previously a storage version/
@@ -146,6 +140,7 @@ describe("The check finds", () => {
     const source = `describe("MoverJob", () => {\n  test(\n    \`shortens ${"$"}{name} without collisions\`,\n    () => {})\n})\n`
     expect(Prose.ofTestNames(source)).toEqual(["MoverJob", "shortens X without collisions"])
     expect(Prose.ofTestNames(source).flatMap(Prose.hitsOfName)).toEqual([])
+    expect(Prose.ofTestNames('test.each([["a", 1]])("The status of %s", (name) => {})')).toEqual(["The status of %s"])
     expect(Prose.ofTestNames('Backups.real("A claim is saved", (scene) => save(scene))')).toEqual(["A claim is saved"])
   })
 

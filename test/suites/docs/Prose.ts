@@ -113,8 +113,9 @@ export const hitsOfName = (name: string): ReadonlyArray<Hit> => [
 /** A string or a template, in two groups. */
 const text = String.raw`(?:"((?:[^"\\\n]|\\.)*)"|\`((?:[^\`\\]|\\.)*)\`)`
 
-/** A test or a group, and a call of another function with a name and a body, which may declare a test. */
+/** A test or a group, also one with cases, and a call of another function with a name and a body, which may declare a test. */
 const tests = [
+  new RegExp(String.raw`\]\)\(\s*${text}\s*,`, "g"),
   new RegExp(String.raw`\b(?:describe|test|it|live|effect|scene)(?:\.[a-z]+)?\(\s*${text}\s*,`, "g"),
   new RegExp(String.raw`\b[\w.]+\(\s*${text},\s*(?:\([^()]*\)|\w+) =>`, "g")
 ]

@@ -126,7 +126,7 @@ describe.concurrent("the life of a WebApp", () => {
     })
   )
 
-  Scene.managed("a condition of somebody else's in its status stays as it is", (scene) =>
+  Scene.managed("a condition of another manager in its status is not changed", (scene) =>
     Effect.gen(function* () {
       const { status } = yield* Scene.launch(scene, "shop")
       const foreign = {

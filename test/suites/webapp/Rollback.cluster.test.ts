@@ -50,7 +50,7 @@ const message =
   'generation 2 (registry.test/gone:1) missed its progress deadline: Back-off pulling image "registry.test/gone:1"; the controller restored generation 1 (registry.test/web:1) (change the pod template in spec to try again)'
 
 describe.concurrent("a WebApp with rollback: Auto", () => {
-  Scene.managed("gets its last good pods back after a failed rollout, and says that it failed", (scene) =>
+  Scene.managed("gets its last good pods back after a failed rollout, and reports the failure", (scene) =>
     Effect.gen(function* () {
       yield* launch(scene)
       yield* fail(scene)
@@ -110,7 +110,7 @@ describe.concurrent("a WebApp with rollback: Auto", () => {
       )
       yield* Client.patch(Deployment, scene.key("shop"), Patch.merge({ spec: { template: unpullable } }))
       const app = yield* Managed.eventually(
-        "it says so",
+        "the status reports it",
         Scene.app(scene, "shop"),
         (app) => Scene.condition(app, "Ready")?.reason === "ProgressDeadlineExceeded" && app.status?.replicas !== 0
       )

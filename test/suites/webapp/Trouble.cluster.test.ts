@@ -20,7 +20,7 @@ const annotatePods = (scene: Scene.Scene, value: string | null) =>
 const deploymentReady = (app: WebApp) => Scene.condition(app, "DeploymentReady")
 
 describe.concurrent("a WebApp", () => {
-  Scene.managed("whose image can't be pulled says so, while the old pods serve, and recovers", (scene) =>
+  Scene.managed("reports an image that cannot be pulled while the old pods serve, and recovers", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", replicas: 2 })
       const seen = yield* Scene.record(scene, WebApp)
@@ -51,7 +51,7 @@ describe.concurrent("a WebApp", () => {
     })
   )
 
-  Scene.empty("whose first pods can't start is Pending, and says why", (scene) =>
+  Scene.empty("is Pending while its first pods cannot start, and reports the reason", (scene) =>
     Effect.gen(function* () {
       const { namespace } = scene
       const app = yield* Scene.create(scene, "shop", { image: "registry.test/gone:1" })
@@ -112,7 +112,7 @@ describe.concurrent("a WebApp", () => {
     })
   )
 
-  Scene.managed("one of whose pods begins to crash says so, though nothing else of it changes", (scene) =>
+  Scene.managed("reports a pod that begins to crash, though nothing else changes", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop")
       const [pod] = yield* Scene.pods(scene, "shop")
@@ -148,7 +148,7 @@ describe.concurrent("a WebApp", () => {
     })
   )
 
-  Scene.managed("whose Deployment was paused says so, and goes on when it is resumed", (scene) =>
+  Scene.managed("reports a paused Deployment, and continues when the Deployment is resumed", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: "registry.test/web:1" })
       yield* ByHand.rollout(scene, { paused: true })

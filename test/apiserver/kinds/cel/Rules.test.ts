@@ -71,7 +71,7 @@ test.each<readonly [JsonObject, string]>([
   expect(messages(rule)).toEqual([message])
 })
 
-test("a rule about a change is asked only where there is something to compare with", () => {
+test("a transition rule is evaluated only if there is an old value", () => {
   expect(messages({ rule: "self.n == oldSelf.n" })).toEqual([])
   expect(messages({ rule: "self.n == oldSelf.n" }, { n: 4 })).toEqual([
     "spec: Invalid value: failed rule: self.n == oldSelf.n"
@@ -81,7 +81,7 @@ test("a rule about a change is asked only where there is something to compare wi
   expect(messages({ rule, optionalOldSelf: true }, { n: 3 })).toEqual([])
 })
 
-test("items of map lists are compared with the items of their keys", () => {
+test("items of map lists are compared with the old items of the same keys", () => {
   const items = {
     type: "object",
     properties: { k: { type: "string" }, v: { type: "integer" } },

@@ -34,6 +34,6 @@ test.each<readonly [name: string, metadata: Json.JsonObject, expected: ReadonlyA
       "managedFields[1].subresource FieldValueTooLong"
     ]
   ]
-])("of an embedded resource are judged: %s", (_, metadata, expected) => {
+])("the names of an embedded resource are validated: %s", (_, metadata, expected) => {
   expect(errors(metadata)).toEqual(expected.map((one) => `one.metadata.${one}`))
 })
