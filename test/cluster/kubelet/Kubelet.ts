@@ -8,8 +8,8 @@
  *
  * A program runs as the user of the tests and has access to the machine. The kubelet does not enforce `securityContext` (users,
  * capabilities, a read-only root file system), resource limits and read-only mounts. It rewrites paths in the environment and arguments to
- * the folders of the volumes (see `Program.command`). It probes programs over HTTP and TCP only. Of the `preStop` hooks of programs, it runs
- * `sleep`. The tokens of ServiceAccounts are real and valid for an hour.
+ * the folders of the volumes (see `Program.command`). It probes programs over HTTP and TCP only. It runs only the hook `sleep` of
+ * `preStop`. The tokens of ServiceAccounts are real and valid for an hour.
  */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Client from "@homeostat/runtime/client/Client"

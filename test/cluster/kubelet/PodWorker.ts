@@ -94,7 +94,7 @@ export const make = (node: Node, first: Pod, outdated: Effect.Effect<void>): Eff
     for (const { name } of initContainers) {
       if (RestartPolicy.isSidecar(first, name)) starts.set(name, yield* Deferred.make<void>())
     }
-    /** When true, the worker starts no more containers. */
+    /** Whether the worker no longer starts containers. */
     let stopping = false
     const seen = new Map<string, PodStatus.ContainerStatus>()
     for (const status of PodStatus.statuses(earlier)) seen.set(status.name, status)

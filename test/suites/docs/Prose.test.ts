@@ -76,6 +76,12 @@ describe("Plain English in", () => {
     expect(await hitsOf(publicTestkit, Prose.ofComments)).toEqual([])
   })
 
+  test("comments of tests and of their programs", async () => {
+    const all = files("test/**/*.ts").filter((file) => !/^test\/suites\/docs\/Prose/.test(file))
+    expect(all.length).toBeGreaterThan(1000)
+    expect(await hitsOf(all, Prose.ofComments)).toEqual([])
+  })
+
   test("comments of manifests and scripts", async () => {
     const others = [...files("deploy/**/*.yaml"), ...files("**/*.sh"), ...files("deploy/**/Dockerfile")]
     expect(others.length).toBeGreaterThan(40)
