@@ -37,12 +37,13 @@ const recorded = /Continuing with the provided token|a wildcard DNS-1123 subdoma
 
 const hitsOf = async (
   paths: ReadonlyArray<string>,
-  paragraphsOf: (text: string) => ReadonlyArray<string>
+  paragraphsOf: (text: string) => ReadonlyArray<string>,
+  find = Prose.hits
 ): Promise<ReadonlyArray<string>> => {
   const all = await Promise.all(
     paths.map(async (path) =>
       paragraphsOf(await read(path))
-        .flatMap(Prose.hits)
+        .flatMap(find)
         .map(({ advice, found }) => `${path}: ${found} (${advice})`)
     )
   )
@@ -90,14 +91,14 @@ describe("Plain English in", () => {
 
   test("names of tests", async () => {
     expect(tests.length).toBeGreaterThan(400)
-    const found = await Promise.all(
-      tests.map(async (path) =>
-        Prose.ofTestNames(await read(path))
-          .flatMap(Prose.hitsOfName)
-          .map(({ advice, found }) => `${path}: ${found} (${advice})`)
-      )
-    )
-    expect(found.flat()).toEqual([])
+    expect(await hitsOf(tests, Prose.ofTestNames, Prose.hitsOfName)).toEqual([])
+  })
+
+  test("names of recorded tests", async () => {
+    const recordings = files("test/suites/**/recording.json")
+    expect(recordings.length).toBeGreaterThan(10)
+    const namesOf = (text: string) => Object.keys(JSON.parse(text).entries)
+    expect(await hitsOf(recordings, namesOf, Prose.hitsOfName)).toEqual([])
   })
 
   test("names of tests that pages quote", async () => {

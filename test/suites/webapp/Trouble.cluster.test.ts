@@ -104,7 +104,7 @@ describe.concurrent("a WebApp", () => {
           Patch.strategic({ status: { conditions: [{ type: "Ready", status }] } })
         )
       yield* setReady("False")
-      const degraded = yield* Managed.eventually("it tells", Scene.app(scene, "shop"), Scene.isAt("Degraded"))
+      const degraded = yield* Managed.eventually("it is Degraded", Scene.app(scene, "shop"), Scene.isAt("Degraded"))
       expect(degraded.status?.readyReplicas).toBe(2)
       expect(Scene.condition(degraded, "Ready")).toMatchObject({ status: "False", message: "2/3 ready" })
       yield* setReady("True")
@@ -119,7 +119,7 @@ describe.concurrent("a WebApp", () => {
       const setStatus = (status: object) =>
         Client.status.patch(Pod, scene.key(pod?.metadata.name ?? ""), Patch.strategic({ status }))
       yield* setStatus({ conditions: [{ type: "Ready", status: "False" }] })
-      yield* Managed.eventually("it tells", Scene.app(scene, "shop"), Scene.isAt("Degraded"))
+      yield* Managed.eventually("it is Degraded", Scene.app(scene, "shop"), Scene.isAt("Degraded"))
       yield* Scene.quiet(scene, "shop")
 
       const waiting = { reason: "CrashLoopBackOff", message: "back-off 10s restarting failed container" }
