@@ -112,7 +112,7 @@ describe.concurrent("why answers for an object", () => {
       yield* Chore.touch({ ...place, name: "once" }, "by hand")
       const once = yield* asked.until("once", "filtered")
       expect(once.answer).toMatch(
-        /^The last change of Chore \S+\/once, .* was ignored by a predicate: generationChanged: its spec is as it was\. It was reconciled last .*: nothing to do\.$/
+        /^The last change of Chore \S+\/once, .* was ignored by a predicate: generationChanged: its spec is unchanged\. It was reconciled last .*: nothing to do\.$/
       )
       expect(once.ignored).toMatchObject([{ kind: "watch.modified", own: false, times: 1 }])
     })

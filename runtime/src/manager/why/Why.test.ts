@@ -76,7 +76,7 @@ describe("The explanation", () => {
 
   test("of an ignored object without a reconcile contains the predicate", () => {
     expect(answer({ ignored: cases.filtered.ignored, entry: undefined })).toBe(
-      "WebApp default/shop has not been reconciled: a predicate ignored it 5s ago (10:21:08Z): generationChanged: its spec is as it was."
+      "WebApp default/shop has not been reconciled: a predicate ignored it 5s ago (10:21:08Z): generationChanged: its spec is unchanged."
     )
   })
 
