@@ -239,7 +239,7 @@ describe.concurrent("why answers for an object", () => {
       // The answer about a child comes from its owner.
       const { body } = yield* asked.served.probe(`/why?kind=cm&namespace=${namespace}&name=shop`)
       expect(body).toStartWith(
-        `ConfigMap ${namespace}/shop is made by controller chores for Chore shop, of which this is known:\n\nChore ${namespace}/shop was reconciled`
+        `ConfigMap ${namespace}/shop is a child of Chore shop (controller chores):\n\nChore ${namespace}/shop was reconciled`
       )
     })
   )

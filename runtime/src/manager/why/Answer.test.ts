@@ -336,7 +336,7 @@ describe("An explanation", () => {
     const source = { kind: "WebApp", key: "default/shop", resourceVersion: "1" }
     const triggers = [{ kind: "startup", at: now, source } as const]
     const { wokenBy } = explain(facts({ entry: entry(ran({ triggers })), isOwn: () => true }))
-    expect(wokenBy.triggers).toMatchObject([{ own: false, text: "it was there when the controller began to look" }])
+    expect(wokenBy.triggers).toMatchObject([{ own: false, text: "it existed when the controller started" }])
   })
 })
 

@@ -49,7 +49,7 @@ export const wordsOf = ({ kind, source }: TriggerEvent, self: Subject): string =
     case "owned.deleted":
       return `its ${who} ${happened[kind === "owned.added" ? "added" : kind === "owned.modified" ? "modified" : "deleted"]}`
     case "startup":
-      return `${who} was there when the controller began to look`
+      return `${who} existed when the controller started`
     case "retry":
       return "a retry after a failure"
     case "requeue":
