@@ -265,7 +265,7 @@ describe.concurrent("why answers for an object", () => {
         return verdict === "deleted" && runs[0]?.outcome === "Vanished"
       })
       expect(answer.answer).toMatch(
-        /^Chore \S+\/shop was deleted .*\. It was reconciled last .*: done, a look 1h later asked for\.$/
+        /^Chore \S+\/shop was deleted .*\. It was reconciled last .*: done, requeue after 1h\.$/
       )
       expect(answer.object).toMatchObject({ exists: false, seen: false })
     })
