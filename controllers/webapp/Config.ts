@@ -194,7 +194,7 @@ export interface Observed {
   readonly absent: ReadonlyArray<string>
 }
 
-/** The state of the references; undefined if there are no references. */
+/** The state of the references; undefined without references. */
 export const observe = (references: ReadonlyArray<Reference>, find: Find): Observed | undefined => {
   if (references.length === 0) return undefined
   const values = new Map<string, string>()

@@ -287,7 +287,7 @@ export const conditions = (object: KubernetesObject): ReadonlyArray<Condition.Co
   conditionsOf(statusOf(object))
 
 /**
- * The cached object with own writes; none if it is gone.
+ * The cached object with own writes; `None` if it is gone.
  *
  * @internal
  */
