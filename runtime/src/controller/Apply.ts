@@ -179,13 +179,14 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     const { owner, kind, intent, key, place, cached, claim, lacking, drifted, options, tracing, span } = task
     const { changed, corrected, fieldManager, memory, resource } = yield* Reconciliation
     const block = () => memory.block(place, keyString(owner.metadata))
+    const refuse = (child: A) => Ownership.refuse(owner, kind, child, { ...options, news: task.news ?? block() })
     for (const [name, value] of Object.entries(placeOf(kind, key))) span?.attribute(name, value)
 
     if (cached !== undefined && claim === "none") {
-      return yield* Ownership.refuse(owner, kind, cached, task.news ?? block())
+      return yield* refuse(cached)
     }
     if (cached !== undefined && claim === "orphan" && !(yield* Ownership.wasOurs(kind, cached, fieldManager))) {
-      return yield* Ownership.refuse(owner, kind, cached, task.news ?? block())
+      return yield* refuse(cached)
     }
     if (claim !== "ours") yield* Ownership.confirm(owner, resource)
     const written = `${kind.kind} ${keyString(key)}`

@@ -282,6 +282,22 @@ describe("Conditions", () => {
   )
 
   effect(
+    "of the controller's own types go with the progress of an object that lacks them",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        const conditions = [condition("Config"), condition("theirs/One")].map((one) => ({ ...one }))
+        server.put(Widget, { ...widget("a"), status: { conditions } })
+        const facts = { reason: "Available", message: "it answers" }
+        const { reconcile } = counted((_, owner) =>
+          Effect.as(Status.ready(owner, facts, { seen: 1 }, { conditionTypes: ["Config"] }), Result.done)
+        )
+        yield* run({ reconcile })
+        expect(conditionsOf(server)).toEqual(["Ready True", "theirs/One True"])
+      })
+    )
+  )
+
+  effect(
     "of kstatus are removed when they are no longer true, whatever other conditions exist",
     withWorld(({ server }) =>
       Effect.gen(function* () {

@@ -128,8 +128,8 @@ type Others<S> = Omit<Desired<S>, "conditions" | "observedGeneration"> & {
   readonly conditions?: ReadonlyArray<Condition.Draft>
 }
 
-/** The other fields as a parameter, optional if the status requires none. */
-type Rest<S> = {} extends Others<S> ? [others?: Others<S>] : [others: Others<S>]
+/** The other fields as a parameter, optional if the status requires none, and the options of {@link update}. */
+type Rest<S> = {} extends Others<S> ? [others?: Others<S>, options?: Options] : [others: Others<S>, options?: Options]
 
 /**
  * Sets the status to that of an object in this progress: the conditions of kstatus, `observedGeneration` if the kind declares it, and
@@ -147,13 +147,13 @@ type Rest<S> = {} extends Others<S> ? [others?: Others<S>] : [others: Others<S>]
 export const progress = <S extends Conditional>(
   object: KubernetesObject & { readonly status?: S },
   progress: Progress.Progress,
-  ...[others]: Rest<NoInfer<S>>
+  ...[others, options]: Rest<NoInfer<S>>
 ): Writing =>
   Effect.flatMap(Reconciliation, ({ resource }) => {
     const { generation = 0 } = object.metadata
     const observed = declares(resource, "observedGeneration") === true ? { observedGeneration: generation } : {}
     const conditions = [...Progress.conditionsOf(progress), ...(others?.conditions ?? [])]
-    return set(object, { ...others, ...observed, conditions })
+    return set(object, { ...others, ...observed, conditions }, options)
   })
 
 /**
@@ -264,7 +264,7 @@ const unwritten = (object: KubernetesObject, error: NotFound) =>
   })
 
 /**
- * Whether the status of a kind declares such a field; `undefined` for a kind without a schema in the program.
+ * Whether the status of a kind declares such a field; undefined if the program has no schema of the kind.
  *
  * @internal
  */
@@ -287,7 +287,7 @@ export const conditions = (object: KubernetesObject): ReadonlyArray<Condition.Co
   conditionsOf(statusOf(object))
 
 /**
- * The cached object with own writes; none if it is gone.
+ * The cached object with own writes; `None` if it is gone.
  *
  * @internal
  */

@@ -58,7 +58,7 @@ export const command =
     }
   }
 
-/** Returns the program of an image; undefined if it has none. */
+/** Returns the program of an image; undefined if the image has no program. */
 export const find = (images: Images, image: string): Program | undefined =>
   [image, image.replace(/@sha256:.*$/, "").replace(/:[^/:]*$/, "")]
     .map((name) => (Object.hasOwn(images, name) ? images[name] : undefined))

@@ -66,7 +66,7 @@ describe.concurrent("a name that is taken", () => {
         const before = written(yield* deploy(scene, { selector: { app: "legacy" } }))
         yield* Scene.create(scene, "shop", { image: "registry.test/web:2" })
         const app = yield* failed(scene)
-        const message = `Deployment ${scene.namespace}/shop already exists and has no controller: leaving it alone (delete it, or hand it over with the adopt annotation)`
+        const message = `Deployment ${scene.namespace}/shop already exists and has no controller (delete it, or annotate it with apps.kubedojo.io/adopt=true)`
         expect(Scene.condition(app, "Stalled")).toMatchObject({ status: "True", reason: "NotOwned", message })
         expect(Scene.condition(app, "Ready")).toMatchObject({ status: "False", reason: "NotOwned", message })
         expect(Scene.condition(app, "Reconciling")).toBeUndefined()
