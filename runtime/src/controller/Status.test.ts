@@ -62,7 +62,8 @@ describe("A status", () => {
         yield* run({ reconcile })
         yield* touch(server, "1")
         expect(runs.length).toBeGreaterThan(1)
-        expect(patches(server)).toEqual([{ status: { phase: null, seen: 2 } }])
+        // The API server has set observedGeneration to -1, and nothing wants that.
+        expect(patches(server)).toEqual([{ status: { observedGeneration: null, phase: null, seen: 2 } }])
         const [sent] = server.writes()
         expect(sent?.path).toBe("/apis/example.com/v1/namespaces/default/widgets/a/status")
         expect(sent?.headers["content-type"]).toBe("application/merge-patch+json")
@@ -90,7 +91,10 @@ describe("A status", () => {
             return Result.requeueAfter("1 hour")
           })
         yield* run({ reconcile })
-        expect(patches(server)).toEqual([{ status: { phase: "Working", seen: 1 } }, { status: { seen: 2 } }])
+        expect(patches(server)).toEqual([
+          { status: { observedGeneration: null, phase: "Working", seen: 1 } },
+          { status: { seen: 2 } }
+        ])
       })
     )
   )
@@ -150,7 +154,10 @@ describe("A status", () => {
         })
         yield* run({ reconcile })
         yield* touch(server, "1")
-        expect(patches(server)).toEqual([{ status: { seen: 2 } }, { status: { phase: "Running" } }])
+        expect(patches(server)).toEqual([
+          { status: { observedGeneration: null, seen: 2 } },
+          { status: { phase: "Running" } }
+        ])
         expect(server.get(Widget, "a")?.status).toEqual({ phase: "Running", seen: 2 })
       })
     )

@@ -117,7 +117,9 @@ describe.concurrent("the WebApp kind", () => {
   Scene.empty("a WebApp with only an image gets two replicas and port 8080, which are stored", (scene) =>
     Effect.gen(function* () {
       expect(yield* ask(scene, { image })).toMatchObject({ status: 201 })
-      expect((yield* Scene.app(scene, "shop")).spec).toEqual({ image, replicas: 2, port: 8080 })
+      const { spec, status } = yield* Scene.app(scene, "shop")
+      expect(spec).toEqual({ image, replicas: 2, port: 8080 })
+      expect(status).toEqual({ observedGeneration: -1 })
     })
   )
 

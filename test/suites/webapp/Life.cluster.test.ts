@@ -25,7 +25,7 @@ describe.concurrent("the life of a WebApp", () => {
         const all = yield* Managed.eventually("an event of the watch", Effect.sync(seen), (seen) =>
           seen.some(({ object }) => Scene.isAt("Running")(object))
         )
-        const history = historyOf(all, "shop").filter(({ object }) => object.status !== undefined)
+        const history = historyOf(all, "shop").filter(({ object }) => object.status?.phase !== undefined)
 
         const phases = Scene.steps(history.map(({ object }) => order.indexOf(object.status?.phase ?? "")))
         expect(phases).toEqual([...phases].sort())
