@@ -116,11 +116,15 @@ const collectItems = (
 }
 
 /**
- * Whether a server may drop a value because it is the default of its type: `""`, `[]` and `{}`. JSON omits fields that are `undefined`,
- * so an object of such fields is empty.
+ * Whether a server may drop a value because it is the default of its type: `""`, `0`, `false`, `null`, `[]` and `{}`. JSON omits fields
+ * that are `undefined`, so an object of such fields is empty.
  */
 export const isEmpty = (value: Json | undefined): boolean =>
-  value === "" || (isList(value) ? value.length === 0 : isRecord(value) && Object.values(value).every(isAbsent))
+  value === "" ||
+  value === 0 ||
+  value === false ||
+  value === null ||
+  (isList(value) ? value.length === 0 : isRecord(value) && Object.values(value).every(isAbsent))
 
 const isAbsent = (value: Json | undefined): boolean => value === undefined
 
