@@ -298,6 +298,16 @@ describe("conditions", () => {
       "0/0 ready: the Deployment is scaled to 0 (scale it to start its pods)"
     )
   })
+  test("the selector of an adopted Deployment may have many labels, and is absent if the CRD has no room for it", () => {
+    const { object } = deployment(complete)
+    const selectorWith = (count: number) => {
+      const matchLabels = Object.fromEntries(Array.from({ length: count }, (_, at) => [`l${at}`, "x".repeat(60)]))
+      return see(app(), { object: { ...object, spec: { template: {}, selector: { matchLabels } } } }).selector
+    }
+    expect(selectorWith(400)?.length).toBeGreaterThan(25_000)
+    expect(selectorWith(600)).toBeUndefined()
+  })
+
   test("the selector is text, for the scale subresource", () => {
     expect(see(app(), deployment(complete)).selector).toBe("app.kubernetes.io/managed-by=webapp-controller,app=cart")
     const { object } = deployment(complete)

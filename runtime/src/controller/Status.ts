@@ -32,6 +32,7 @@ import { type KubernetesObject, keyOf, keyString } from "../resource/KubernetesO
 import type * as Resource from "../resource/Resource.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
 import type { StructuralSchema } from "../resource/StructuralSchema.ts"
+import * as Text from "../resource/Text.ts"
 import * as Time from "../resource/Time.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
@@ -72,7 +73,8 @@ export interface Options {
  * Lists, and parts in which the kind keeps unknown fields, are replaced.
  *
  * A condition without `lastTransitionTime` keeps that of the condition before it while its status is the same, and otherwise gets the
- * current time. Its `observedGeneration` defaults to the generation of the object.
+ * current time. Its `observedGeneration` defaults to the generation of the object. `update` cuts a message to 32,768 characters, because
+ * the API server refuses a longer one.
  *
  * Fails with `OwnerGone` if the object was deleted: the attempt ends, and no attempt follows until the cache has the deletion. Fails
  * with `NotFound` if the CRD has no status subresource. Fails with `Conflict` if a patch with conditions meets an object that has
@@ -100,7 +102,7 @@ export const set = (object: KubernetesObject, desired: object, { conditionTypes 
     const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
     const reconciliation = Context.get(services, Reconciliation)
     const { resource, memory } = reconciliation
-    const intent = Drift.json(desired)
+    const intent = shortened(Drift.json(desired))
     if (conditionsOf(intent).some(({ type }) => kstatus.includes(type))) reconciliation.hasConditions = true
     return Effect.flatMap(Context.get(services, Cache.Cache).get(resource, keyOf(object)), (found) => {
       // The cache shows own writes at once, so a second update in one reconcile is compared with the first.
@@ -323,6 +325,20 @@ const isCondition = (entry: Drift.Json): entry is Condition.Condition =>
 
 /** The conditions to write. Conditions of kstatus exist only while they are desired. */
 export const kstatus: ReadonlyArray<string> = [Condition.Ready, Condition.Reconciling, Condition.Stalled]
+
+/** With messages that the API server accepts. They may have texts of users, and it would refuse the whole status. */
+const shortened = (desired: Drift.Fields): Drift.Fields => {
+  const conditions = conditionsOf(desired)
+  return conditions.some(({ message }) => isLong(message))
+    ? { ...desired, conditions: conditions.map((each): Drift.Json => ({ ...each, message: clipped(each.message) })) }
+    : desired
+}
+
+// An entry of another type than the schema may lack the message.
+const isLong = (message: string | undefined): boolean => (message ?? "").length > Condition.longestMessage
+
+const clipped = (message: string): string =>
+  isLong(message) ? Text.clip(message, Condition.longestMessage - 1) : message
 
 const isDated = ({ lastTransitionTime }: Partial<Condition.Condition>): boolean => lastTransitionTime !== undefined
 

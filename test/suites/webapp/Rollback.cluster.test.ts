@@ -50,6 +50,14 @@ const message =
   'generation 2 (registry.test/gone:1) missed its progress deadline: Back-off pulling image "registry.test/gone:1"; the controller restored generation 1 (registry.test/web:1) (change the pod template in spec to try again)'
 
 describe.concurrent("a WebApp with rollback: Auto", () => {
+  Scene.managed("has a good template, and no warning, also with values that the API server drops", (scene) =>
+    Effect.gen(function* () {
+      const app = { name: "app", stdin: false, livenessProbe: { tcpSocket: { port: 80 }, initialDelaySeconds: 0 } }
+      yield* launch(scene, { podTemplate: { spec: { hostNetwork: false, priority: null, containers: [app] } } })
+      expect((yield* Scene.events(scene, "shop")).map(({ reason }) => reason)).not.toContain("FieldDropped")
+    })
+  )
+
   Scene.managed("gets its last good pods back after a failed rollout, and reports the failure", (scene) =>
     Effect.gen(function* () {
       yield* launch(scene)
