@@ -6,6 +6,7 @@ import {
   HorizontalPodAutoscaler,
   type Job,
   NetworkPolicy,
+  type Pod,
   PodDisruptionBudget,
   Service
 } from "@homeostat/runtime/resource/BuiltIn"
@@ -51,6 +52,8 @@ export interface Cached {
   readonly service: Service | undefined
   /** The ControllerRevisions of the WebApp; empty without `rollback: Auto`. */
   readonly revisions: ReadonlyArray<ControllerRevision>
+  /** The pods of the Deployment. */
+  readonly pods: ReadonlyArray<Pod>
   /** Why the newest pods do not start, if known. */
   readonly troubleOf: (container: string) => string | undefined
   /** Milliseconds since 1970. */

@@ -44,6 +44,7 @@ import * as Option from "effect/Option"
 import * as Config from "./Config.ts"
 import * as ConfigData from "./ConfigData.ts"
 import { childrenOf, defaultContainer, manager, managers } from "./children.ts"
+import * as Deadline from "./Deadline.ts"
 import * as Delivery from "./Delivery.ts"
 import * as Disruption from "./Disruption.ts"
 import * as Exposure from "./Exposure.ts"
@@ -119,6 +120,7 @@ export const controller = Controller.make("webapp", {
         config,
         jobs: yield* jobsOf(app),
         revisions: app.spec.rollback === "Auto" ? (yield* Cache.byOwner(ControllerRevision, app)).items : [],
+        pods,
         troubleOf: (container) => podTrouble(pods, container, now)?.message,
         now
       })
@@ -142,11 +144,17 @@ export const controller = Controller.make("webapp", {
       const complete = jobs.runs.length === 0 ? undefined : yield* jobsComplete(jobs, states.job, chosen.container, now)
       const seen = { config, deployment, service, jobs: complete, route, networkPolicy, autoscaler, budget, pods, now }
       yield* Rollback.report(app, chosen.rollback)
-      yield* Status.update(app, observe(app, { ...chosen, ...seen }), { conditionTypes })
+      const status = observe(app, { ...chosen, ...seen })
+      yield* Status.update(app, status, { conditionTypes })
       if (failure !== undefined) return yield* failure
-      // The cache does not have a foreign Job, whose deletion would trigger the WebApp.
-      const wait = complete?.reason === "NotOwned" ? 60_000 : untilLate(pods, now)
-      return wait === undefined ? Result.done : Result.requeueAfter(wait)
+      const waits = [
+        untilLate(pods, now),
+        // The deadline changes nothing for a WebApp that has lost pods.
+        status.phase === "Degraded" ? undefined : existing && Deadline.left(existing, pods, now),
+        // The cache does not have a foreign Job, whose deletion would trigger the WebApp.
+        complete?.reason === "NotOwned" ? 60_000 : undefined
+      ].filter((wait) => wait !== undefined)
+      return waits.length === 0 ? Result.done : Result.requeueAfter(Math.min(...waits))
     })
 })
 

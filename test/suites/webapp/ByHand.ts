@@ -5,7 +5,7 @@
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Drift from "@homeostat/runtime/controller/Drift"
-import { Deployment, ReplicaSet } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, ReplicaSet, ResourceQuota } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
 import { defaultContainer as container } from "@homeostat/webapp/children"
@@ -31,6 +31,13 @@ export const annotate = (scene: Scene, kind: Kind, annotations: { readonly [key:
 
 /** `kubectl patch` */
 export const patch = (scene: Scene, kind: Kind, patch: Patch.Patch) => change(scene, kind, patch, "patch")
+
+/** `kubectl create quota none --hard=pods=0`: no new pods can be created. */
+export const forbidPods = ({ namespace }: Scene) =>
+  Client.create(ResourceQuota, { metadata: { namespace, name: "none" }, spec: { hard: { pods: "0" } } })
+
+/** `kubectl delete quota none` */
+export const allowPods = ({ key }: Scene) => Client.delete(ResourceQuota, key("none"))
 
 /** `kubectl delete --wait=false`. */
 export const remove = ({ key }: Scene, kind: Kind) => Client.delete(kind, key("shop"), { propagation: "Background" })
