@@ -165,7 +165,9 @@ export const childrenOf = (
 ) => {
   const isNew = next !== undefined && next.job === undefined && waitsFor === undefined
   return {
-    job: isNew ? Owned.child(Job, JobTemplate.desired(app, next.entry, deployment, container)) : undefined,
+    job: isNew
+      ? Owned.child(Job, JobTemplate.desired(app, next.entry, deployment, container), { replaces: [] })
+      : undefined,
     ...Object.fromEntries(kept.map((job) => [`Job ${job.metadata.name}`, Owned.keep(Job, job)]))
   }
 }

@@ -20,17 +20,7 @@ import * as Predicate from "@homeostat/runtime/controller/Predicate"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
-import {
-  ControllerRevision,
-  Deployment,
-  HorizontalPodAutoscaler,
-  Ingress,
-  Job,
-  NetworkPolicy,
-  Pod,
-  Service
-} from "@homeostat/runtime/resource/BuiltIn"
-import { HTTPRoute } from "@homeostat/runtime/resource/GatewayKinds"
+import { ControllerRevision, Deployment, Job, NetworkPolicy, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import {
   controllerOf,
   type KubernetesObject,
@@ -130,7 +120,6 @@ export const controller = Controller.make("webapp", {
       if (children.job !== undefined && !(yield* isLatest(app))) return Result.done
       if (existing !== undefined && chosen.rollback.endsUndo) yield* Undo.release(existing)
       const { states } = yield* Owned.allSettled(app, children)
-      if (Object.values(states).some((state) => errorOf(state) !== undefined)) yield* removeUnwanted(app)
       const failure = failureOf(states)
       // The runtime reports it in the status. A route that is forbidden leaves the report about the pods to this controller.
       if (failure instanceof ApiError.Forbidden && failure !== errorOf(states.route)) return yield* failure
@@ -157,18 +146,6 @@ export const controller = Controller.make("webapp", {
       return waits.length === 0 ? Result.done : Result.requeueAfter(Math.min(...waits))
     })
 })
-
-/** Removes the children whose field the spec no longer has. `Owned.allSettled` removes none while another child fails. */
-const removeUnwanted = (app: WebApp) =>
-  Effect.gen(function* () {
-    const { autoscaling, expose, networkPolicy } = app.spec
-    if (expose === undefined) {
-      yield* Owned.remove(app, Ingress, keyOf(app))
-      yield* Owned.remove(app, HTTPRoute, keyOf(app))
-    }
-    if (networkPolicy === undefined) yield* Owned.remove(app, NetworkPolicy, keyOf(app))
-    if (autoscaling === undefined) yield* Owned.remove(app, HorizontalPodAutoscaler, keyOf(app))
-  })
 
 /** The Jobs that the WebApp controls. */
 const jobsOf = (app: WebApp) =>
