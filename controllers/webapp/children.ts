@@ -112,7 +112,7 @@ const rolloutOf = (app: WebApp, cached: Cached) => {
   // The template of an undo needs no job.
   const isUndone = !isIncomplete && isReplaced(existing) && choose(spec, false).rolledBack?.reason === "RolloutUndone"
   const plan = isIncomplete
-    ? JobPlan.paused(cached.jobs)
+    ? JobPlan.paused(app, cached.jobs)
     : JobPlan.of(app, whole, cached.deployment, cached.jobs, isGivenAway)
   const jobs = isUndone ? JobPlan.undone(plan, cached.jobs) : plan
   const isHeld = isIncomplete || jobs.isHeld

@@ -14,11 +14,13 @@ import type { Scene } from "./Scene.ts"
 
 type Kind = Resource.Resource<KubernetesObject, never>
 
-const change = ({ key }: Scene, kind: Kind, patch: Patch.Patch, command: string) =>
+type Place = Pick<Scene, "namespace" | "key">
+
+const change = ({ key }: Place, kind: Kind, patch: Patch.Patch, command: string) =>
   Client.patch(kind, key("shop"), patch, { fieldManager: `kubectl-${command}` })
 
 /** `kubectl scale` */
-export const scale = ({ key }: Scene, kind: Kind, replicas: number) =>
+export const scale = ({ key }: Place, kind: Kind, replicas: number) =>
   Client.scale.patch(kind, key("shop"), Patch.merge({ spec: { replicas } }), { fieldManager: "kubectl" })
 
 /** `kubectl label`; `null` removes a label. */
@@ -74,7 +76,7 @@ const skipped = new Set([
 ])
 
 /** `kubectl rollout undo`: the template and the annotations of the last ReplicaSet before the present one. */
-export const undo = (scene: Pick<Scene, "namespace" | "key">) =>
+export const undo = (scene: Place) =>
   Effect.gen(function* () {
     const { metadata } = yield* Client.get(Deployment, scene.key("shop"))
     const { items } = yield* Client.list(ReplicaSet, { namespace: scene.namespace })

@@ -249,6 +249,17 @@ describe.concurrent("A WebApp with a missing reference", () => {
     )
   }
 
+  Scene.managed("reports its jobs, which wait for the ConfigMap", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.create(scene, "shop", { image, config: [files], jobs: [{ name: "migrate", command: ["migrate"] }] })
+      const app = yield* missing(scene, "Pending")
+      expect(Scene.condition(app, "JobsComplete")).toMatchObject({ status: "False", reason: "Waiting" })
+      expect(Scene.condition(app, "Ready")).toMatchObject({ reason: "ConfigNotFound" })
+      yield* createFiles(scene)
+      yield* Scene.running(scene, "shop")
+    })
+  )
+
   Scene.managed("runs on when its ConfigMap is deleted by accident", (scene) =>
     Effect.gen(function* () {
       yield* createFiles(scene)
