@@ -71,6 +71,7 @@ export const childrenOf = (app: WebApp, cached: Cached) => {
   return {
     container,
     existing,
+    deployment: rollout.deployment,
     scaling,
     rollback,
     otherBudget,

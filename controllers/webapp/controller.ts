@@ -39,6 +39,7 @@ import * as Delivery from "./Delivery.ts"
 import * as Disruption from "./Disruption.ts"
 import * as Exposure from "./Exposure.ts"
 import { childOf } from "./Finding.ts"
+import * as HeldTemplate from "./HeldTemplate.ts"
 import * as JobPlan from "./JobPlan.ts"
 import * as JobTemplate from "./JobTemplate.ts"
 import * as Others from "./Others.ts"
@@ -114,11 +115,12 @@ export const controller = Controller.make("webapp", {
         troubleOf: (container) => podTrouble(pods, container, now)?.message,
         now
       })
-      const { children, existing, jobs, obstacle, ...chosen } = found
+      const { children, deployment: desired, existing, jobs, obstacle, ...chosen } = found
       for (const job of jobs.superseded) yield* Owned.remove(app, Job, keyOf(job), { propagation: "Foreground" })
       // The next reconcile has the newer spec, whose jobs may be others.
       if (children.job !== undefined && !(yield* isLatest(app))) return Result.done
       if (existing !== undefined && chosen.rollback.endsUndo) yield* Undo.release(existing)
+      yield* HeldTemplate.report(app, desired, existing)
       const { states } = yield* Owned.allSettled(app, children)
       const failure = failureOf(states)
       // The runtime reports it in the status. A route that is forbidden leaves the report about the pods to this controller.
