@@ -275,6 +275,40 @@ describe("conditions", () => {
     expect(scaled(6, 4, {}, [pod({ status: pulling })]).phase).toBe("Degraded")
     expect(scaled(4, 4, { replicas: 5, updatedReplicas: 1 }).phase).toBe("Deploying")
   })
+  test("a scale-out ends at the progress deadline, and a rollout that kube-controller-manager does not watch, too", () => {
+    const before: WebAppStatus = { phase: "Running", observedGeneration: 1, availableReplicas: 1 }
+    const { object } = deployment({
+      ...complete,
+      readyReplicas: 1,
+      availableReplicas: 1,
+      conditions: [
+        { type: "Progressing", status: "True", reason: "NewReplicaSetAvailable", message: "ReplicaSet has progressed" }
+      ]
+    })
+    const pods = [pod({ at: "2026-11-20T08:49:59Z" }), pod({ at: "2026-11-20T08:50:00Z" })]
+    const at = (seconds: number, status?: WebAppStatus) =>
+      observe(app(status === undefined ? {} : { status }), {
+        deployment: { object },
+        service,
+        pods,
+        scaling: byOthers,
+        container,
+        now: Date.parse("2026-11-20T08:50:00Z") + seconds * 1000
+      })
+    expect(condition(at(599, before), "Ready")).toMatchObject({ status: "True", reason: "ScalingOut" })
+    expect(at(600, before).phase).toBe("Degraded")
+    expect(condition(at(600, before), "DeploymentReady")).toMatchObject({
+      status: "False",
+      reason: "ReplicasNotReady",
+      message: "1/2 ready"
+    })
+    expect(at(599).phase).toBe("Deploying")
+    expect(at(600).phase).toBe("Failed")
+    expect(condition(at(600), "Stalled")).toMatchObject({
+      reason: "ProgressDeadlineExceeded",
+      message: "1/2 ready: the progress deadline has passed"
+    })
+  })
   test("a change of another client leaves it Running until the Deployment controller has seen the change", () => {
     const desired = see(app(), deployment(complete))
     const before = { ...desired, conditions: Condition.set(undefined, desired.conditions ?? [], now) }

@@ -295,8 +295,10 @@ const correct = <A extends KubernetesObject, D extends Intent.Intended>(
   Effect.gen(function* () {
     const isNew = Intent.hashOf(child) !== Intent.hashOf(intent)
     const base = handOver !== undefined && isNew ? yield* handedOver(kind, child, handOver(child)) : child
-    const claim = ({ metadata }: A) =>
-      Client.apply(kind, sent(child), { force: true, before: metadata.resourceVersion })
+    const whole = sent(child)
+    // The creation of a child that is gone would lack the field that is handed over. With a UID, the apply fails with a Conflict instead.
+    const aim = handOver === undefined ? whole : { ...whole, metadata: { ...whole.metadata, uid: child.metadata.uid } }
+    const claim = ({ metadata }: A) => Client.apply(kind, aim, { force: true, before: metadata.resourceVersion })
     const expelled = Intent.foreignFieldsIn(intent, base, exclusive, tracing)
     if (expelled.length === 0) return { child: yield* claim(base), expelled }
 
@@ -321,9 +323,9 @@ const handedOver = <A extends KubernetesObject, D extends Intent.Intended>(
   fields: object
 ) =>
   Effect.flatMap(Reconciliation, ({ fieldManager }) => {
-    const { name, namespace, resourceVersion } = child.metadata
+    const { name, namespace, resourceVersion, uid } = child.metadata
     // With the resourceVersion of the read, so that the apply cannot restore old values of a child that has changed since.
-    const metadata = { name, namespace, resourceVersion }
+    const metadata = { name, namespace, resourceVersion, uid }
     // Only a part of a child, under another manager: the server accepts any part.
     const part = { ...fields, metadata } as object as D
     return Client.apply(kind, part, {

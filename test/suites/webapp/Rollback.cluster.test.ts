@@ -132,6 +132,29 @@ describe.concurrent("a WebApp with rollback: Auto", () => {
     })
   )
 
+  Scene.managed("is rolled back after a failure that kube-controller-manager does not report", (scene) =>
+    Effect.gen(function* () {
+      yield* launch(scene, { strategy: "Recreate", replicas: 1 })
+      yield* change(scene, { image: "registry.test/web:2" })
+      yield* isGood(scene, 2)
+      yield* Scene.settled(scene, "shop")
+      yield* ByHand.forbidPods(scene)
+      // The ReplicaSet of this template exists, and its pods do not come.
+      yield* change(scene, { image: "registry.test/web:1" })
+      const app = yield* Managed.eventually(
+        "it is rolled back",
+        Scene.app(scene, "shop"),
+        (app) => Scene.condition(app, "RolledBack")?.status === "True"
+      )
+      expect(Scene.condition(app, "RolledBack")?.message).toMatch(
+        /^generation 3 \(registry.test\/web:1\) missed its progress deadline: .*exceeded quota.* restored generation 2 /
+      )
+      yield* ByHand.allowPods(scene)
+      yield* rolledBack(scene)
+      expect(yield* image(scene)).toBe("registry.test/web:2")
+    })
+  )
+
   Scene.managed("only reports the failure of its first rollout", (scene) =>
     Effect.gen(function* () {
       yield* Scene.create(scene, "shop", { ...good, image: "registry.test/gone:1", podTemplate: unpullable })
