@@ -2,9 +2,10 @@
 import type { Request } from "../client/Request.ts"
 import type * as Drift from "../controller/Drift.ts"
 import { intentAnnotation } from "../controller/Intent.ts"
-import { type Document, isSecretPath, jsonOf, type RequestDocument } from "../manager/recordings/Document.ts"
+import type { Document, RequestDocument } from "../manager/recordings/Document.ts"
 import * as Redaction from "../manager/recordings/Redaction.ts"
 import * as Fields from "../plan/Fields.ts"
+import { isSecretPath, jsonOf } from "../telemetry/SecretValues.ts"
 import * as TraceParent from "../telemetry/TraceParent.ts"
 
 /** A write that differs. `changed`: the body differs in these fields. `added`: only the replay has it. `missing`: only the recording. */

@@ -5,6 +5,7 @@ import type { Entries } from "../../controller/Memory.ts"
 import type { KubernetesObject } from "../../resource/KubernetesObject.ts"
 import * as Resource from "../../resource/Resource.ts"
 import * as Text from "../../resource/Text.ts"
+import { isSecretPath, jsonOf } from "../../telemetry/SecretValues.ts"
 import type { Ending, Recorded, RecordedRequest } from "./Recorded.ts"
 import * as Record from "./Recorded.ts"
 import * as Redaction from "./Redaction.ts"
@@ -89,23 +90,10 @@ export interface Document {
 /** The headers of a response that clients use. */
 const keptHeaders = ["content-type", "date", "retry-after"]
 
-/** A body as JSON if it is JSON, otherwise as its text. */
-export const jsonOf = (text: string | undefined): unknown => {
-  if (text === undefined || !/^\s*[[{]/.test(text)) return text
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
-
 const iso = (millis: number): string => new Date(millis).toISOString()
 
 const isSecretKind = ({ group, kind }: Pick<Resource.Any, "group" | "kind">): boolean =>
   group === "" && kind === "Secret"
-
-/** Whether a path is of Secrets, whose bodies may have no `kind`. */
-export const isSecretPath = (path: string): boolean => /^\/api\/v1\/(namespaces\/[^/?]+\/)?secrets([/?]|$)/.test(path)
 
 const isList = (found: KubernetesObject | ReadonlyArray<KubernetesObject>): found is ReadonlyArray<KubernetesObject> =>
   Array.isArray(found)
