@@ -28,8 +28,16 @@ export interface Exchange {
   readonly span: Tracer.Span | undefined
   /** The response or the error; absent if the responses of the reconcile exceed {@link mostBytes}. */
   readonly answer?: Exit.Exit<Response, ApiError> | undefined
+  /** Its order among the requests of the reconcile. */
+  readonly order?: Order | undefined
   /** The effect of a write; absent for reads and failed writes. */
   write?: WriteOutcome | undefined
+}
+
+/** The number of requests of the reconcile that had ended when one began, and when it had ended. */
+export interface Order {
+  readonly began: number
+  readonly ended: number
 }
 
 /** The effect of a write. */

@@ -93,8 +93,8 @@ const lastApplied = "metadata.annotations[kubectl.kubernetes.io/last-applied-con
 
 /** The name of the field at a path, or that of the variable whose `value` it is. */
 const nameAt = (path: string): string => {
-  const [, variable, key, name = ""] = /(?:\[([^\]]+)\]\.value|\[([^\]]+)\]|(?:^|\.)([^.[\]]+))$/.exec(path) ?? []
-  return variable ?? key ?? name
+  const named = isVariable(path) ? path.slice(0, -".value".length) : path
+  return named.endsWith("]") ? named.slice(named.lastIndexOf("[") + 1, -1) : named.slice(named.lastIndexOf(".") + 1)
 }
 
 const isVariable = (path: string): boolean => path.endsWith("].value")

@@ -8,13 +8,18 @@ import * as Fields from "../plan/Fields.ts"
 import { isSecretPath, jsonOf } from "../telemetry/SecretValues.ts"
 import * as TraceParent from "../telemetry/TraceParent.ts"
 
-/** A write that differs. `changed`: the body differs in these fields. `added`: only the replay has it. `missing`: only the recording. */
+/**
+ * A write that differs. `changed`: the body differs in these fields. `added`: only the replay has it. `missing`: only the recording. `moved`: it
+ * follows another write that followed it in the recording.
+ */
 export interface Difference {
-  readonly difference: "changed" | "added" | "missing"
+  readonly difference: "changed" | "added" | "missing" | "moved"
   readonly method: string
   readonly path: string
   /** `from` is the recorded value. */
   readonly fields: ReadonlyArray<Fields.Field>
+  /** The write that a `moved` one follows: its method and path. */
+  readonly after?: string | undefined
 }
 
 /** Whether a method writes. */

@@ -2,8 +2,8 @@
  * The values of known Secrets, to find copies of them in texts: in an error of an API server that quotes a field, in a decode error, in a
  * message of a controller.
  *
- * It knows the encoded and the decoded value, the parts of a JSON value, and each line of a value, also without a name before it. It cannot
- * find a value in another encoding, or one of less than {@link shortest} characters.
+ * It knows the encoded and the decoded value, the parts of a JSON value, and each line of a value, with and without its name. It cannot find a
+ * value in another encoding, or one of less than {@link shortest} characters.
  */
 import * as Secrecy from "./Secrecy.ts"
 
@@ -16,7 +16,7 @@ export interface SecretValues {
   readonly learn: (value: unknown, isSecret: boolean) => void
   /** Notes the values of fields and variables with names such as `password`, at any depth of an object. */
   readonly learnNamed: (value: unknown) => void
-  /** Notes a word that is no secret, although a Secret has it: the name of an object. */
+  /** Notes a public word that a Secret also has, such as the name of an object. */
   readonly spare: (word: string | undefined) => void
   /** The text with other texts in place of the values. */
   readonly replaced: (text: string, by: (value: string) => string) => string

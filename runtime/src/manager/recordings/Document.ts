@@ -1,6 +1,7 @@
 /** A recording as JSON, without secrets: what `/recordings?trace=ID` answers, and what a file contains. */
 import type { ApiError } from "../../client/ApiError.ts"
 import type { CachedRead } from "../../client/CachedReads.ts"
+import type { Order } from "../../client/Exchange.ts"
 import type { Entries } from "../../controller/Memory.ts"
 import type { KubernetesObject } from "../../resource/KubernetesObject.ts"
 import * as Resource from "../../resource/Resource.ts"
@@ -49,6 +50,8 @@ export interface RequestDocument {
   readonly error?: ErrorDocument | undefined
   /** True if the response was too large to keep. Without it, a request without a response was interrupted. */
   readonly cut?: boolean | undefined
+  /** The number of requests that had ended when it began, and when it had ended. Two requests may be concurrent. */
+  readonly order?: Order | undefined
 }
 
 /** A recording. Times are RFC 3339 with milliseconds. */
@@ -138,7 +141,7 @@ const refusalOf = (error: ApiError, request: RecordedRequest["request"]): Reques
 }
 
 const requestDocument = (
-  { error, isCut, millis, request, response, startedAt }: RecordedRequest,
+  { error, isCut, millis, order, request, response, startedAt }: RecordedRequest,
   redaction: Redaction.Redaction
 ): RequestDocument => {
   const isSecret = isSecretPath(request.path)
@@ -169,7 +172,8 @@ const requestDocument = (
     millis: Math.round(millis * 1000) / 1000,
     ...(answer !== undefined && { response: { ...answer, body: redaction.hide(answer.body, isSecret) } }),
     ...(failed !== undefined && { error: failed }),
-    ...(isCut && { cut: true })
+    ...(isCut && { cut: true }),
+    ...(order !== undefined && { order })
   }
 }
 
@@ -314,11 +318,15 @@ const isHash = (value: unknown): boolean => typeof value === "string" && /^-?\d+
 const isResponse = (value: unknown): boolean =>
   isMembers(value) && Number.isInteger(value.status) && isMembers(value.headers)
 
+const isOrder = (value: unknown): boolean =>
+  isMembers(value) && Number.isInteger(value.began) && Number.isInteger(value.ended)
+
 const isRequest = (value: unknown): boolean =>
   isMembers(value) &&
   areTexts(value, "method", "path") &&
   isTime(value.startedAt) &&
   typeof value.millis === "number" &&
+  (value.order === undefined || isOrder(value.order)) &&
   (value.response === undefined || isResponse(value.response)) &&
   (value.error === undefined || areTexts(value.error, "tag", "message", "code", "reason"))
 
