@@ -25,6 +25,7 @@ import * as Option from "effect/Option"
 import * as Cache from "../cache/Cache.ts"
 import { type ApiError, NotFound } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
+import { Exchanges, type Ledger } from "../client/Exchange.ts"
 import * as Patch from "../client/Patch.ts"
 import * as Condition from "../resource/Condition.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
@@ -102,7 +103,7 @@ export const set = (object: KubernetesObject, desired: object, { conditionTypes 
     const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
     const reconciliation = Context.get(services, Reconciliation)
     const { resource, memory } = reconciliation
-    const intent = shortened(Drift.json(desired))
+    const intent = shortened(concealed(Drift.json(desired), Context.get(fiber.currentContext, Exchanges)))
     if (conditionsOf(intent).some(({ type }) => kstatus.includes(type))) reconciliation.hasConditions = true
     return Effect.flatMap(Context.get(services, Cache.Cache).get(resource, keyOf(object)), (found) => {
       // The cache shows own writes at once, so a second update in one reconcile is compared with the first.
@@ -119,6 +120,18 @@ export const set = (object: KubernetesObject, desired: object, { conditionTypes 
         : write(object, current, { wanted, ours, patch })
     })
   })
+
+/** A status whose conditions do not quote Secrets of the reconcile. */
+const concealed = (status: Drift.Fields, ledger: Ledger | undefined): Drift.Fields => {
+  const { conditions } = status
+  if (ledger?.hasSecrets() !== true || !isList(conditions)) return status
+  const shown = conditions.map((each) =>
+    Drift.isRecord(each) && typeof each.message === "string" ? { ...each, message: ledger.hide(each.message) } : each
+  )
+  return { ...status, conditions: shown }
+}
+
+const isList = (value: Drift.Json | undefined): value is ReadonlyArray<Drift.Json> => Array.isArray(value)
 
 /** A status with conditions. */
 interface Conditional {

@@ -23,6 +23,7 @@ import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Client from "../client/Client.ts"
+import { Exchanges } from "../client/Exchange.ts"
 import { FieldManager } from "../client/FieldManager.ts"
 import * as Patch from "../client/Patch.ts"
 import * as Bounded from "../resource/Bounded.ts"
@@ -338,7 +339,7 @@ export const make = (options: {
                 type,
                 reason: cut(entry.reason, 128),
                 action: cut(entry.action ?? "Reconcile", 128),
-                note: cut(entry.note, 1024),
+                note: cut(Context.get(context, Exchanges)?.hide(entry.note) ?? entry.note, 1024),
                 controller: Context.get(context, FieldManager),
                 ...now()
               }
