@@ -148,27 +148,25 @@ describe.concurrent("a WebApp", () => {
     })
   )
 
-  Scene.managed(
-    "reports a failed rollout with strategy Recreate, also if kube-controller-manager does not",
-    (scene) =>
-      Effect.gen(function* () {
-        const change = (spec: object) => Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec }))
-        const spec = { replicas: 1, strategy: "Recreate", progressDeadlineSeconds: 2 } as const
-        yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", ...spec })
-        yield* change({ image: "registry.test/web:2" })
-        yield* Scene.settled(scene, "shop")
-        yield* ByHand.forbidPods(scene)
-        yield* change({ image: "registry.test/web:1" })
-        const app = yield* Managed.eventually("it failed", Scene.app(scene, "shop"), Scene.isAt("Failed"))
-        expect(Scene.condition(app, "Stalled")).toMatchObject({
-          reason: "ProgressDeadlineExceeded",
-          message: expect.stringContaining("exceeded quota")
-        })
-        const { status } = yield* Scene.deployment(scene, "shop")
-        expect(status?.conditions?.find(({ type }) => type === "Progressing")?.status).toBe("True")
-        yield* ByHand.allowPods(scene)
-        yield* Scene.running(scene, "shop")
+  Scene.managed("reports a failed rollout with strategy Recreate, also if kube-controller-manager does not", (scene) =>
+    Effect.gen(function* () {
+      const change = (spec: object) => Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec }))
+      const spec = { replicas: 1, strategy: "Recreate", progressDeadlineSeconds: 2 } as const
+      yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", ...spec })
+      yield* change({ image: "registry.test/web:2" })
+      yield* Scene.settled(scene, "shop")
+      yield* ByHand.forbidPods(scene)
+      yield* change({ image: "registry.test/web:1" })
+      const app = yield* Managed.eventually("it failed", Scene.app(scene, "shop"), Scene.isAt("Failed"))
+      expect(Scene.condition(app, "Stalled")).toMatchObject({
+        reason: "ProgressDeadlineExceeded",
+        message: expect.stringContaining("exceeded quota")
       })
+      const { status } = yield* Scene.deployment(scene, "shop")
+      expect(status?.conditions?.find(({ type }) => type === "Progressing")?.status).toBe("True")
+      yield* ByHand.allowPods(scene)
+      yield* Scene.running(scene, "shop")
+    })
   )
 
   Scene.managed("reports a paused Deployment, and continues when the Deployment is resumed", (scene) =>
