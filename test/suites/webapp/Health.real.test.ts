@@ -100,7 +100,7 @@ interface Health {
   readonly argo: string
 }
 
-/** What kstatus and Argo CD say about an object. */
+/** Returns the health of objects according to kstatus and Argo CD. */
 const healthOf = (folder: string) =>
   Effect.gen(function* () {
     const program = join(Peers.builds, "health")

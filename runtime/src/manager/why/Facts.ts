@@ -91,7 +91,7 @@ export const named = ({ key, kind }: Pick<Facts, "kind" | "key">): string => `${
 export const isFollowed = ({ key, namespaces }: Facts): boolean =>
   namespaces.length === 0 || key.namespace === undefined || namespaces.includes(key.namespace)
 
-/** When the next run is due; undefined if none is. */
+/** When the next run is due; undefined if no run is due. */
 export const dueOf = (facts: Facts): number | undefined => {
   const position = facts.queue?.position
   if (position?._tag === "Delayed" && position.until < Number.POSITIVE_INFINITY) return position.until
