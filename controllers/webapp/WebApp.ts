@@ -155,9 +155,9 @@ const count = (description: string) =>
 export const longestSelector = 32_768
 
 const Status = Schema.Struct({
-  observedGeneration: Schema.optionalWith(Schema.NonNegativeInt.pipe(Field.format("int64")), {
-    exact: true
-  }).annotations({ description: "The metadata.generation that this status speaks of." }),
+  observedGeneration: Schema.optionalWith(Schema.Int.pipe(Field.format("int64")), { exact: true }).annotations({
+    description: "The metadata.generation of this status; -1 before the first reconcile."
+  }),
   phase: Schema.optionalWith(Schema.Literal("Pending", "Deploying", "Running", "Degraded", "Stopped", "Failed"), {
     exact: true
   }).annotations({
