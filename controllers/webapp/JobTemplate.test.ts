@@ -117,7 +117,7 @@ describe("the Job", () => {
   })
 
   test("keeps init containers such as a native sidecar, and has no spread constraints", () => {
-    expect(pod?.initContainers).toEqual(podTemplate.spec.initContainers)
+    expect(pod?.initContainers).toMatchObject(podTemplate.spec.initContainers)
     expect(pod).not.toHaveProperty("topologySpreadConstraints")
   })
 

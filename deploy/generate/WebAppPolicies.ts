@@ -112,7 +112,7 @@ export const networkPolicies = companion(
 /** The kinds of routes. */
 export const routeKinds = ["ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"] as const
 
-/** The annotations that a controller sets. The value of a trace tells it, because `--trace-annotation` chooses its key. */
+/** The annotations that a controller sets. A trace has a known form, and `--trace-annotation` chooses its key. */
 const isOurs =
   "a in ['cert-manager.io/issuer', 'cert-manager.io/cluster-issuer'] || a.startsWith('homeostat.dev/') || variables.annotations[a].matches('^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$')"
 

@@ -89,19 +89,21 @@ const collectItems = (
   path: string,
   into: Array<Difference>
 ): void => {
-  const near = finder(have)
+  let near: Finder | undefined
   let last = -1
   let isOrdered = true
   const places = want.map((item, index) => {
-    const key = mergeKey(item)
-    // If they are in order, each item is the next one.
-    let at = covers(item, have[last + 1])
-      ? last + 1
-      : (near(key, index).find((place) => covers(item, have[place])) ?? -1)
+    // If they are in order, each item is the next one. Every reconcile runs it.
+    let at = covers(item, have[last + 1]) ? last + 1 : -1
+    if (at < 0) {
+      near ??= finder(have)
+      at = near(mergeKey(item), index).find((place) => covers(item, have[place])) ?? -1
+    }
     if (at < 0) {
       const name = identify(item, index)
       const itemPath = `${path}[${label(item, index)}]`
-      at = near(key, index).find((place) => identify(have[place] ?? null, place) === name) ?? -1
+      near ??= finder(have)
+      at = near(mergeKey(item), index).find((place) => identify(have[place] ?? null, place) === name) ?? -1
       if (at < 0) into.push({ path: itemPath, want: item, have: undefined })
       else collect(item, have[at], itemPath, into)
     }
@@ -173,8 +175,10 @@ const keysOf = (item: Json): ReadonlyArray<string> =>
  */
 export const longest = 32
 
+type Finder = (key: string | undefined, place: number) => ReadonlyArray<number>
+
 /** The places in a list at which an item with a key may be. In a long list, an item without a key can only be at its own place. */
-const finder = (items: ReadonlyArray<Json>): ((key: string | undefined, place: number) => ReadonlyArray<number>) => {
+const finder = (items: ReadonlyArray<Json>): Finder => {
   let all: ReadonlyArray<number> | undefined
   let index: Map<string, Array<number>> | undefined
   return (key, place) => {
@@ -216,8 +220,9 @@ export const foreignFields = (
     const wanted = valueAt(intent, steps)
     if (isList(value)) {
       const intended = isList(wanted) ? wanted : []
-      const near = finder(intended)
+      const near = intended.length > longest ? finder(intended) : undefined
       const isIntended = (item: Json, place: number): boolean => {
+        if (near === undefined) return intended.some((want) => isMeant(want, item))
         const isAt = (key: string | undefined) => near(key, place).some((at) => isMeant(intended[at] ?? null, item))
         const keys = keysOf(item)
         return keys.length === 0 ? isAt(undefined) : keys.some(isAt)
