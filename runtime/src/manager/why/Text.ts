@@ -217,9 +217,7 @@ const processLines = ({ controller }: Explanation): ReadonlyArray<string> => {
     waiting.length === 0
       ? `reads ${read}: all in step with the API server`
       : `reads ${read}; not in step: ${kinds(waiting)}`,
-    ...(absent.length === 0
-      ? []
-      : [`runs without ${kinds(absent)}, which the API server does not serve`]),
+    ...(absent.length === 0 ? [] : [`runs without ${kinds(absent)}, which the API server does not serve`]),
     ...(reachable ? [] : ["no API server answers"])
   ]
 }
