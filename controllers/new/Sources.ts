@@ -24,9 +24,9 @@ const Spec = Schema.Struct({
 })
 
 const Status = Schema.Struct({
-  observedGeneration: Schema.optionalWith(Schema.NonNegativeInt.pipe(Field.format("int64")), {
-    exact: true
-  }).annotations({ description: "The metadata.generation that the controller has seen." }),
+  observedGeneration: Schema.optionalWith(Schema.Int.pipe(Field.format("int64")), { exact: true }).annotations({
+    description: "The metadata.generation of this status; -1 before the first reconcile."
+  }),
   readyReplicas: Schema.optionalWith(Schema.NonNegativeInt, { exact: true }).annotations({
     description: "Pods that are ready."
   }),

@@ -1,6 +1,6 @@
 /**
- * The programs of this machine that replace images. There is no container runtime. A pod whose image is mapped to a program runs as child
- * processes of the kubelet.
+ * The programs of this machine that replace images. The kubelet works without a container runtime: it runs a pod whose image is mapped to
+ * a program as child processes.
  */
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 

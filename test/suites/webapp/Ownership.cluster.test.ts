@@ -86,7 +86,7 @@ describe.concurrent("a name that is taken", () => {
   )
 
   Scene.managed(
-    "by a Service of nobody's: it is left alone while the Deployment is made, and the rest heals with it",
+    "by a Service without an owner: the controller does not change it, creates the Deployment, and recovers when the Service is gone",
     (scene) =>
       Effect.gen(function* () {
         const { namespace } = scene
@@ -261,7 +261,7 @@ describe.concurrent("a Deployment that an older controller made for the WebApp",
     })
   )
 
-  Scene.empty("follows the spec from then on, and tells what its pods lack", (scene) =>
+  Scene.empty("follows the spec from then on, and reports what its pods lack", (scene) =>
     Effect.gen(function* () {
       yield* inherited(scene)
       yield* scene.manage()

@@ -197,7 +197,7 @@ describe.concurrent("why answers for an object", () => {
             Effect.gen(function* () {
               const { name } = chore.metadata
               yield* Owned.apply(chore, ConfigMap, { metadata: { namespace, name }, data: { what: "x" } })
-              if (chore.status?.told !== "done") yield* Chore.tell(chore.metadata, "done")
+              if (chore.status?.result !== "done") yield* Chore.report(chore.metadata, "done")
               return Result.done
             })
         })
@@ -261,7 +261,7 @@ describe.concurrent("why answers for an object", () => {
       yield* Chore.create(place, "shop", { what: "later" })
       yield* asked.until("shop", "scheduled")
       yield* Client.delete(Chore.Chore, { ...place, name: "shop" })
-      const answer = yield* Managed.eventually("that it is told", asked.why("shop"), ({ runs, verdict }) => {
+      const answer = yield* Managed.eventually("that it knows the reason", asked.why("shop"), ({ runs, verdict }) => {
         return verdict === "deleted" && runs[0]?.outcome === "Vanished"
       })
       expect(answer.answer).toMatch(

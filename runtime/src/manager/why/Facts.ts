@@ -136,10 +136,10 @@ export const conditionsOf = (object: KubernetesObject | undefined): ReadonlyArra
   })
 }
 
-/** The observed generation in an object's status. */
+/** The observed generation in an object's status; undefined before the first report, also for the default -1. */
 export const observedOf = (object: KubernetesObject | undefined): number | undefined => {
   const status: unknown = object === undefined ? undefined : Reflect.get(object, "status")
   const value: unknown =
     typeof status === "object" && status !== null ? Reflect.get(status, "observedGeneration") : undefined
-  return typeof value === "number" ? value : undefined
+  return typeof value === "number" && value >= 0 ? value : undefined
 }
