@@ -97,8 +97,9 @@ export const apply = (manifests: ReadonlyArray<Manifest>, options: Options): Eff
         } as const
         const response = yield* transport.send(request)
         if (response.status >= 300) {
+          const remedy = response.status === 409 ? " (remove metadata.resourceVersion from the file)" : ""
           return yield* new Rejected({
-            message: `${named(manifest, namespace)}: ${Answers.reasonOf(request, response)}`
+            message: `${named(manifest, namespace)}: ${Answers.reasonOf(request, response)}${remedy}`
           })
         }
       }),

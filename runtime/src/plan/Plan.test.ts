@@ -395,6 +395,11 @@ describe("A plan", () => {
       )
       const wrong = { ...manifest, spec: { size: "five" } }
       expect(String(yield* Effect.flip(plan([copying], { manifests: [wrong] })))).toContain("Site default/a: PATCH ")
+      yield* create
+      const stale = { ...manifest, metadata: { ...manifest.metadata, resourceVersion: "1" } }
+      expect(String(yield* Effect.flip(plan([copying], { manifests: [stale] })))).toContain(
+        "(remove metadata.resourceVersion from the file)"
+      )
       const unserved = { ...manifest, apiVersion: "none.example.com/v1" }
       expect(String(yield* Effect.flip(plan([copying], { manifests: [unserved] })))).toContain(
         "the API server does not serve none.example.com/v1 Site"
