@@ -370,6 +370,7 @@ export const desiredService = (app: WebApp, deployment?: Deployment, isKept = fa
           type: "ClusterIP",
           // The whole selector: other pods may have the label `app` too.
           selector: Object.keys(matchLabels).length === 0 ? labels : { ...matchLabels },
+          // Without a name: kube-proxy finds the endpoints by it, so that a new name would cut connections for a moment.
           ports: [{ port: app.spec.port, targetPort: app.spec.port, protocol: "TCP" }]
         }
   }
