@@ -61,6 +61,9 @@ export interface Cached {
   readonly now: number
 }
 
+/** The kinds that most children replace: a child that fails keeps no child of another kind. */
+const noOthers: ReadonlyArray<Resource.Any> = []
+
 /** The desired children of a WebApp, and how the controller chose them. */
 export const childrenOf = (app: WebApp, cached: Cached) => {
   const rollout = rolloutOf(app, cached)
@@ -78,7 +81,7 @@ export const childrenOf = (app: WebApp, cached: Cached) => {
     jobs,
     obstacle,
     children: {
-      revision: rollback.revision && Owned.child(ControllerRevision, rollback.revision, { replaces: [] }),
+      revision: rollback.revision && Owned.child(ControllerRevision, rollback.revision, { replaces: noOthers }),
       // Before the pods, which would accept every client.
       networkPolicy: isClaimable ? networkPolicyChild(app, selector) : undefined,
       deployment: deploymentChild(app, cached, rollout),
@@ -184,7 +187,7 @@ const networkPolicyChild = (app: WebApp, selector: Selector) => {
   const { networkPolicy } = app.spec
   if (networkPolicy === undefined) return undefined
   const desired = NetworkAccess.desired(app, networkPolicy, selector, labelsOf(app), managers)
-  return Owned.child(NetworkPolicy, desired, { exclusive: NetworkAccess.exclusive, replaces: [] })
+  return Owned.child(NetworkPolicy, desired, { exclusive: NetworkAccess.exclusive, replaces: noOthers })
 }
 
 const deploymentChild = (
@@ -198,7 +201,7 @@ const deploymentChild = (
         // The parts may be others in the template of an older revision.
         exclusive: isWaiting ? [] : exclusiveInDeployment(app, container),
         adoptAnnotation: isAdoptable ? adoptAnnotation : undefined,
-        replaces: isClaimable ? [] : wantedWithPods(app, scaling),
+        replaces: isClaimable ? noOthers : wantedWithPods(app, scaling),
         handOver: scaling.by === "Spec" ? undefined : ({ spec }) => ({ spec: { replicas: spec?.replicas } })
       })
 
@@ -214,7 +217,7 @@ const serviceChild = (app: WebApp, cached: Cached, existing: Deployment | undefi
   return Owned.child(Service, desiredService(app, existing, isKept), {
     exclusive: isKept ? [] : exclusiveInService,
     adoptAnnotation,
-    replaces: [],
+    replaces: noOthers,
     handOver: isKept ? ({ spec }) => ({ spec: { selector: spec?.selector, ports: spec?.ports } }) : undefined
   })
 }
@@ -225,14 +228,14 @@ const autoscalerChild = (app: WebApp, cached: Cached, { existing, scaling }: Rol
   const isScalable = cached.deployment === undefined ? cached.autoscalers.length > 0 : isOwn(app, existing)
   if (autoscaling === undefined || !scaling.isWanted || !isScalable) return undefined
   const desired = Autoscaling.desired(app, autoscaling, labelsOf(app))
-  return Owned.child(HorizontalPodAutoscaler, desired, { exclusive: Autoscaling.exclusive, replaces: [] })
+  return Owned.child(HorizontalPodAutoscaler, desired, { exclusive: Autoscaling.exclusive, replaces: noOthers })
 }
 
 const budgetChild = (app: WebApp, selector: Selector, scaling: Autoscaling.Scaling) =>
   Disruption.isWanted(app, scaling)
     ? Owned.child(PodDisruptionBudget, Disruption.desired(app, selector, labelsOf(app)), {
         exclusive: Disruption.exclusive,
-        replaces: []
+        replaces: noOthers
       })
     : undefined
 
