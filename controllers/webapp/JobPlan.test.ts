@@ -96,7 +96,7 @@ const read = (app: WebApp, existing: Deployment | undefined, jobs: ReadonlyArray
 const [one, two] = [of("web:1"), of("web:2")]
 const idle = { next: undefined, creates: undefined, removes: [] }
 
-test("a WebApp whose configuration is missing keeps its Jobs, starts no job, and says so", () => {
+test("a WebApp whose configuration is missing keeps its Jobs, starts no job, and reports that", () => {
   const job = jobOf(one, migrate, "Failed")
   const plan = JobPlan.paused(one, [job])
   expect([plan.next, plan.kept, plan.superseded]).toEqual([undefined, [job], []])

@@ -70,7 +70,7 @@ export const transforms = [
 
 /** The HPA controller and the disruption controller write the status of each object every few seconds. */
 const changed = Predicate.named(
-  "changed: the parts that the controller reads are as they were",
+  "changed: the fields that the controller reads are unchanged",
   ({ object, previous }) => previous === undefined || !isDeepStrictEqual(partsOf(object), partsOf(previous))
 )
 

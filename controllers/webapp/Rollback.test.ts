@@ -79,6 +79,14 @@ describe("a rollout is good", () => {
     expect(choose(app, JSON.parse(text)).revision).toBeDefined()
   })
 
+  test("also if the API server drops a value that is the default", () => {
+    const defaults = { hostNetwork: false, priority: null, hostname: "" }
+    const app = appOf({ podTemplate: { spec: defaults } })
+    const existing = applied(app, choose(app), complete)
+    const text = JSON.stringify(existing, (key, value) => (Object.hasOwn(defaults, key) ? undefined : value))
+    expect(choose(app, JSON.parse(text)).revision).toBeDefined()
+  })
+
   for (const [title, existing] of [
     ["before all pods are available", { ...running, status: { ...complete, availableReplicas: 1 } }],
     ["before the status is of this generation", { ...running, metadata: { ...running.metadata, generation: 2 } }],

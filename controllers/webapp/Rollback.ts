@@ -86,7 +86,7 @@ export interface Choice {
   readonly template: Template
   readonly labels: { readonly [key: string]: string }
   readonly annotations: { readonly [key: string]: string }
-  /** The ControllerRevision with the last good template; undefined if there is none. */
+  /** The ControllerRevision with the last good template; undefined without a last good template. */
   readonly revision?: Desired<ControllerRevision> | undefined
   readonly lastGood?: typeof LastGood.Type | undefined
   /** Undefined if the Deployment gets the template of the spec. */

@@ -82,7 +82,7 @@ export const controller = Controller.make("webapp", {
       labelSelector: podLabels,
       // The Deployment's status reports most changes of a pod; only pod problems must be reported sooner.
       predicate: Predicate.named(
-        "troubles: nothing is wrong with the pod that was not before",
+        "troubles: the pod has no new problem",
         ({ object, previous }) => troubleOf(object) !== troubleOf(previous)
       ),
       map: (pod) => [...deploymentsOf(pod), ...JobTemplate.webappsOf(pod)],

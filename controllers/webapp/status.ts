@@ -20,7 +20,7 @@ import * as NetworkAccess from "./NetworkAccess.ts"
 import * as Probes from "./Probes.ts"
 import * as Rollback from "./Rollback.ts"
 import * as Selector from "./Selector.ts"
-import type { WebApp, WebAppStatus } from "./WebApp.ts"
+import { longestSelector, type WebApp, type WebAppStatus } from "./WebApp.ts"
 
 /** The conditions that exist only while their field is used. */
 export const conditionTypes = [
@@ -131,11 +131,18 @@ export const observe = (app: WebApp, seen: Observation): Status.Desired<WebAppSt
     updatedReplicas: isWaiting ? 0 : (rollout?.updatedReplicas ?? 0),
     readyReplicas: rollout?.readyReplicas ?? 0,
     availableReplicas: rollout?.availableReplicas ?? 0,
-    ...(object === undefined ? {} : { selector: Selector.textOf(object.spec?.selector ?? {}) }),
+    ...selectorOf(object),
     ...(url === undefined ? {} : { url }),
     ...(lastGood === undefined ? {} : { lastGood }),
     conditions
   }
+}
+
+/** The API server would refuse the whole status with a longer selector. */
+const selectorOf = (deployment: Deployment | undefined): Pick<WebAppStatus, "selector"> => {
+  if (deployment === undefined) return {}
+  const selector = Selector.textOf(deployment.spec?.selector ?? {})
+  return selector.length > longestSelector ? {} : { selector }
 }
 
 const isFailing = ({ status }: Finding): boolean => status !== "True"

@@ -184,7 +184,7 @@ describe.concurrent("The configuration of a WebApp", () => {
 })
 
 describe.concurrent("A WebApp with a missing reference", () => {
-  Scene.managed("says so, and starts its pods when the ConfigMap appears", (scene) =>
+  Scene.managed("reports it, and starts its pods when the ConfigMap appears", (scene) =>
     Effect.gen(function* () {
       yield* Scene.create(scene, "shop", { image, config: [files] })
       const app = yield* missing(scene, "Pending")
