@@ -26,12 +26,14 @@ interface Unfinished {
   readonly conditions: NonNullable<NonNullable<Deployment["status"]>["conditions"]>
 }
 
-const unfinished = ({ metadata, spec, status = {} }: Deployment): Unfinished | undefined => {
-  const { paused = false, progressDeadlineSeconds = 600, replicas: wanted = 1 } = spec ?? {}
-  const { availableReplicas = 0, conditions = [], observedGeneration = 0, updatedReplicas = 0 } = status
+/** Undefined if all pods are available. Every no-op reconcile runs it. */
+const unfinished = ({ metadata, spec, status }: Deployment): Unfinished | undefined => {
+  const wanted = spec?.replicas ?? 1
+  if ((status?.availableReplicas ?? 0) >= wanted && (status?.updatedReplicas ?? 0) >= wanted) return undefined
+  const { paused = false, progressDeadlineSeconds = 600 } = spec ?? {}
+  const { conditions = [], observedGeneration = 0 } = status ?? {}
   const isObserved = observedGeneration >= (metadata.generation ?? 0)
-  const isComplete = availableReplicas >= wanted && updatedReplicas >= wanted
-  if (!isObserved || isComplete || paused || progressDeadlineSeconds === unlimited) return undefined
+  if (!isObserved || paused || progressDeadlineSeconds === unlimited) return undefined
   return { allowed: progressDeadlineSeconds * 1000, conditions }
 }
 
@@ -54,10 +56,12 @@ const latest = (times: ReadonlyArray<string | undefined>): number =>
  * @param pods the cached pods of the Deployment
  */
 export const ofPods = (deployment: Deployment, pods: ReadonlyArray<Pod>): number | undefined => {
-  const { allowed, conditions } = unfinished(deployment) ?? {}
+  const present = unfinished(deployment)
+  if (present === undefined) return undefined
+  const { allowed, conditions } = present
   const { replicas = 0, updatedReplicas = 0 } = deployment.status ?? {}
-  const reported = (type: string) => conditions?.find((condition) => condition.type === type)
-  if (allowed === undefined || reported("Progressing")?.reason !== "NewReplicaSetAvailable") return undefined
+  const reported = (type: string) => conditions.find((condition) => condition.type === type)
+  if (reported("Progressing")?.reason !== "NewReplicaSetAvailable") return undefined
   // The cache of the pods may be behind that of the Deployment.
   if (replicas !== updatedReplicas || existing(pods).length < replicas) return undefined
   const since = latest([
@@ -75,9 +79,11 @@ export const ofPods = (deployment: Deployment, pods: ReadonlyArray<Pod>): number
  * @param pods the cached pods of the Deployment
  */
 export const ofTemplate = (deployment: Deployment, pods: ReadonlyArray<Pod>): number | undefined => {
-  const { allowed, conditions } = unfinished(deployment) ?? {}
+  const present = unfinished(deployment)
+  if (present === undefined) return undefined
+  const { allowed, conditions } = present
   const started = Date.parse(deployment.metadata.annotations?.[startedAnnotation] ?? "")
-  if (allowed === undefined || conditions === undefined || Number.isNaN(started)) return undefined
+  if (Number.isNaN(started)) return undefined
   const progressing = conditions.find(({ type }) => type === "Progressing")
   const isReported = Date.parse(progressing?.lastUpdateTime ?? "") >= started
   return isReported ? undefined : Math.max(started, latest(progressOf(pods))) + allowed + patience
@@ -85,7 +91,8 @@ export const ofTemplate = (deployment: Deployment, pods: ReadonlyArray<Pod>): nu
 
 /** Milliseconds until the next of these deadlines; undefined if there is none in the future. */
 export const left = (deployment: Deployment, pods: ReadonlyArray<Pod>, now: number): number | undefined => {
-  const all = [ofPods(deployment, pods), ofTemplate(deployment, pods)]
-  const future = all.flatMap((due) => (due === undefined || due <= now ? [] : [due - now]))
-  return future.length === 0 ? undefined : Math.min(...future)
+  const never = Number.POSITIVE_INFINITY
+  const until = (due: number | undefined) => (due === undefined || due <= now ? never : due - now)
+  const next = Math.min(until(ofPods(deployment, pods)), until(ofTemplate(deployment, pods)))
+  return next === never ? undefined : next
 }

@@ -96,7 +96,7 @@ const read = (app: WebApp, existing: Deployment | undefined, jobs: ReadonlyArray
 const [one, two] = [of("web:1"), of("web:2")]
 const idle = { next: undefined, creates: undefined, removes: [] }
 
-test("a WebApp whose configuration is missing keeps its Jobs, starts no job, and says so", () => {
+test("a WebApp whose configuration is missing keeps its Jobs, starts no job, and reports that", () => {
   const job = jobOf(one, migrate, "Failed")
   const plan = JobPlan.paused(one, [job])
   expect([plan.next, plan.kept, plan.superseded]).toEqual([undefined, [job], []])
@@ -108,7 +108,7 @@ test("a WebApp whose configuration is missing keeps its Jobs, starts no job, and
   expect(JobPlan.paused({ ...one, spec: { ...one.spec, jobs: [] } }, []).runs).toEqual([])
 })
 
-describe("a job before the roll-out", () => {
+describe("a job before the rollout", () => {
   test("runs before the Deployment is created", () =>
     expect(read(one, undefined)).toEqual({ next: "migrate", creates: "migrate", pods: undefined, removes: [] }))
 
@@ -210,7 +210,7 @@ describe("a Job of another revision", () => {
   })
 })
 
-describe("a job after the roll-out", () => {
+describe("a job after the rollout", () => {
   const app = of("web:1", [migrate, smoke])
   test("starts when all pods run the new template", () => {
     expect(read(app, stored(app, [migrate], false))).toEqual({ ...idle, pods: "web:1" })
@@ -331,7 +331,7 @@ describe("the condition", () => {
       ]
     ],
     [
-      "says that a job waits for the roll-out",
+      "says that a job waits for the rollout",
       found(of("web:1", [smoke]), undefined, []),
       ["False", "RolloutInProgress", "job smoke starts when all pods run the present spec"]
     ],

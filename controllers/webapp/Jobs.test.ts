@@ -173,7 +173,7 @@ describe("a job", () => {
     })
   )
 
-  Harness.make({ crds, manager })("that ends after the roll-out keeps the WebApp from Ready until then", () =>
+  Harness.make({ crds, manager })("that ends after the rollout keeps the WebApp from Ready until then", () =>
     Effect.gen(function* () {
       yield* create([{ ...migrate, name: "smoke", when: "After" }])
       const rolledOut = yield* eventually("the pods are ready", app, ({ status }) =>

@@ -61,12 +61,15 @@ export interface Cached {
   readonly now: number
 }
 
+/** The kinds that most children replace: a child that fails keeps no child of another kind. */
+const noOthers: ReadonlyArray<Resource.Any> = []
+
 /** The desired children of a WebApp, and how the controller chose them. */
 export const childrenOf = (app: WebApp, cached: Cached) => {
   const rollout = rolloutOf(app, cached)
-  const { container, existing, isFree, jobs, obstacle, rollback, scaling } = rollout
+  const { container, existing, isClaimable, jobs, obstacle, rollback, scaling } = rollout
   const selector = selectorOf(app, existing)
-  const podLabels = { ...existing?.spec?.template.metadata?.labels, ...rollout.template.metadata?.labels }
+  const podLabels = { ...existing?.spec?.template.metadata?.labels, ...rollout.specTemplate.metadata?.labels }
   const otherBudget = Disruption.selecting(cached.budgets, podLabels)
   return {
     container,
@@ -78,77 +81,104 @@ export const childrenOf = (app: WebApp, cached: Cached) => {
     jobs,
     obstacle,
     children: {
-      revision: rollback.revision && Owned.child(ControllerRevision, rollback.revision, { replaces: [] }),
+      revision: rollback.revision && Owned.child(ControllerRevision, rollback.revision, { replaces: noOthers }),
       // Before the pods, which would accept every client.
-      networkPolicy: isFree ? networkPolicyChild(app, selector) : undefined,
+      networkPolicy: isClaimable ? networkPolicyChild(app, selector) : undefined,
       deployment: deploymentChild(app, cached, rollout),
       // The Service does not wait until the API server accepts the Deployment.
       service: serviceChild(app, cached, existing),
       route: Exposure.routeOf(app, labelsOf(app), { adoptAnnotation }),
       autoscaler: autoscalerChild(app, cached, rollout),
-      budget: isFree && otherBudget === undefined ? budgetChild(app, selector, scaling) : undefined,
-      ...JobPlan.childrenOf(jobs, app, rollout.whole, container)
+      budget: isClaimable && otherBudget === undefined ? budgetChild(app, selector, scaling) : undefined,
+      ...JobPlan.childrenOf(jobs, app, rollout.specDeployment, container)
     }
   }
 }
 
-/** The Deployment that the spec asks for now: its pod template, and the jobs, the rollback and the autoscaler that decide on it. */
-const rolloutOf = (app: WebApp, cached: Cached) => {
-  const { config } = cached
-  const existing = isOwnOrAdopted(app, cached.deployment) ? cached.deployment : undefined
-  const scaling = Autoscaling.of(app, existing, cached.autoscalers)
+/** The existing Deployment with the name of the WebApp, as far as the WebApp may have it. */
+const claimOf = (app: WebApp, deployment: Deployment | undefined) => {
+  const existing = isOwnOrAdopted(app, deployment) ? deployment : undefined
   const found = containerOf(existing)
-  const container = found ?? defaultContainer
-  const options = { container, existing, scaling }
-  const isGivenAway = cached.deployment?.metadata.annotations?.[adoptAnnotation] === "true" && found !== undefined
-  // A Deployment of another owner has other pods.
-  const isFree = cached.deployment === undefined || JobPlan.isClaimable(app, cached.deployment, isGivenAway)
-
-  // The template of the spec waits for its configuration and its jobs. A failed one is replaced by the last good one.
-  const spec = templateOf(app, container, existing, config)
-  const whole = desiredDeployment(app, { ...options, template: spec })
-  const isIncomplete = isFree && Config.isMissing(config)
-  const observed = { ...cached, ...options, template: spec, labels: labelsOf(app) }
-  const choose = (template: Template, isHeld: boolean) => Rollback.choose(app, { ...observed, template, isHeld })
-  // The template of an undo needs no job.
-  const isUndone = !isIncomplete && isReplaced(existing) && choose(spec, false).rolledBack?.reason === "RolloutUndone"
-  const plan = isIncomplete
-    ? JobPlan.paused(app, cached.jobs)
-    : JobPlan.of(app, whole, cached.deployment, cached.jobs, isGivenAway)
-  const jobs = isUndone ? JobPlan.undone(plan, cached.jobs) : plan
-  const isHeld = isIncomplete || jobs.isHeld
-  const present = isHeld ? cached.deployment && HeldTemplate.of(cached.deployment) : spec
-  // A Deployment has no record of its template before the first job and reference. One to adopt stays as it is.
-  const unrecorded = present === undefined && isOwn(app, existing) ? existing : undefined
-  const chosen = unrecorded === undefined ? choose(present ?? spec, isHeld) : Rollback.hold(app, observed, unrecorded)
-  // The next template is on its way.
-  const rollback = jobs.isHeld ? { ...chosen, rolledBack: undefined } : chosen
-  const deployment =
-    present === undefined && unrecorded === undefined
-      ? undefined
-      : JobPlan.recorded(jobs, desiredDeployment(app, { ...options, ...rollback }), cached.deployment, {
-          isHeld: isHeld || (isUndone && JobPlan.isUsed(app, cached.deployment, cached.jobs)),
-          isRecorded: config !== undefined
-        })
-
+  const isAdoptable = found !== undefined
+  const isGivenAway = deployment?.metadata.annotations?.[adoptAnnotation] === "true" && isAdoptable
   return {
-    ...options,
-    /** Whether the Deployment has no other owner. */
-    isFree,
+    /** The Deployment; undefined if it does not exist or has another owner. */
+    existing,
+    /** The name of the container with the image. */
+    container: found ?? defaultContainer,
     /** Whether the existing Deployment can be adopted. */
-    isAdoptable: found !== undefined,
-    /** Why the controller cannot own the Deployment, if it is not the owner. */
-    obstacle: found === undefined ? severalContainers : undefined,
-    /** The template of the spec. */
-    template: spec,
-    /** The Deployment with the template of the spec. */
-    whole,
+    isAdoptable,
+    /** Why it cannot be adopted. */
+    obstacle: isAdoptable ? undefined : severalContainers,
+    /** Whether a user gives the Deployment to the WebApp, and it can be adopted. */
+    isGivenAway,
+    /** Whether the WebApp has the Deployment, or can adopt or create it. The pods of another owner's Deployment are not its own. */
+    isClaimable: deployment === undefined || JobPlan.isClaimable(app, deployment, isGivenAway)
+  }
+}
+
+/** The Deployment to apply now, and the jobs, the rollback and the autoscaler that decide on it. */
+const rolloutOf = (app: WebApp, cached: Cached) => {
+  const claim = claimOf(app, cached.deployment)
+  const { container, existing, isClaimable, isGivenAway } = claim
+  const scaling = Autoscaling.of(app, existing, cached.autoscalers)
+  const options = { container, existing, scaling }
+  const specTemplate = templateOf(app, container, existing, cached.config)
+  const specDeployment = desiredDeployment(app, { ...options, template: specTemplate })
+  const observed = { ...cached, ...options, template: specTemplate, labels: labelsOf(app) }
+
+  // First: does the template of the spec wait for its configuration or a job? The template of an undo needs no job.
+  const lacksConfig = isClaimable && Config.isMissing(cached.config)
+  const isUndone = !lacksConfig && isReplaced(existing) && isUndo(Rollback.choose(app, observed))
+  const plan = lacksConfig
+    ? JobPlan.paused(app, cached.jobs)
+    : JobPlan.of(app, specDeployment, cached.deployment, cached.jobs, isGivenAway)
+  const jobs = isUndone ? JobPlan.undone(plan, cached.jobs) : plan
+  const isWaiting = lacksConfig || jobs.isHeld
+
+  // Second: the template that the Deployment gets meanwhile, or instead of one that failed.
+  const recordedTemplate = cached.deployment && HeldTemplate.of(cached.deployment)
+  const choice = isWaiting ? keptChoice(app, observed, recordedTemplate) : Rollback.choose(app, observed)
+  // The next template is on its way.
+  const rollback = jobs.isHeld ? { ...choice, rolledBack: undefined } : choice
+
+  // Third: a new Deployment is not created while its template waits, and one to adopt stays as it is.
+  const isApplied = !isWaiting || recordedTemplate !== undefined || isOwn(app, existing)
+  const records = {
+    isHeld: isWaiting || (isUndone && JobPlan.isUsed(app, cached.deployment, cached.jobs)),
+    isRecorded: cached.config !== undefined
+  }
+  return {
+    ...claim,
+    scaling,
+    /** The pod template of the spec. */
+    specTemplate,
+    /** The Deployment with the pod template of the spec. */
+    specDeployment,
     jobs,
-    isHeld,
+    /** Whether the pod template of the spec waits. */
+    isWaiting,
     rollback,
     /** The Deployment to apply; undefined if it stays as it is, or does not exist yet. */
-    deployment
+    deployment: isApplied
+      ? JobPlan.recorded(jobs, desiredDeployment(app, { ...options, ...rollback }), cached.deployment, records)
+      : undefined
   }
+}
+
+const isUndo = ({ rolledBack }: Rollback.Choice): boolean => rolledBack?.reason === "RolloutUndone"
+
+/**
+ * The choice for a Deployment that keeps its template.
+ *
+ * @param recorded the template that the controller applied last. Before the first job and reference, the Deployment has no record of it
+ */
+const keptChoice = (app: WebApp, observed: Rollback.Observed, recorded: Template | undefined): Rollback.Choice => {
+  const { existing, template } = observed
+  if (recorded === undefined && existing !== undefined && isOwn(app, existing)) {
+    return Rollback.hold(app, observed, existing)
+  }
+  return Rollback.choose(app, { ...observed, template: recorded ?? template, isHeld: true })
 }
 
 type Rollout = ReturnType<typeof rolloutOf>
@@ -157,21 +187,21 @@ const networkPolicyChild = (app: WebApp, selector: Selector) => {
   const { networkPolicy } = app.spec
   if (networkPolicy === undefined) return undefined
   const desired = NetworkAccess.desired(app, networkPolicy, selector, labelsOf(app), managers)
-  return Owned.child(NetworkPolicy, desired, { exclusive: NetworkAccess.exclusive, replaces: [] })
+  return Owned.child(NetworkPolicy, desired, { exclusive: NetworkAccess.exclusive, replaces: noOthers })
 }
 
 const deploymentChild = (
   app: WebApp,
   cached: Cached,
-  { container, deployment, isAdoptable, isFree, isHeld, scaling }: Rollout
+  { container, deployment, isAdoptable, isClaimable, isWaiting, scaling }: Rollout
 ) =>
   deployment === undefined
     ? cached.deployment && Owned.keep(Deployment, cached.deployment)
     : Owned.child(Deployment, deployment, {
         // The parts may be others in the template of an older revision.
-        exclusive: isHeld ? [] : exclusiveInDeployment(app, container),
+        exclusive: isWaiting ? [] : exclusiveInDeployment(app, container),
         adoptAnnotation: isAdoptable ? adoptAnnotation : undefined,
-        replaces: isFree ? [] : wantedWithPods(app, scaling),
+        replaces: isClaimable ? noOthers : wantedWithPods(app, scaling),
         handOver: scaling.by === "Spec" ? undefined : ({ spec }) => ({ spec: { replicas: spec?.replicas } })
       })
 
@@ -187,7 +217,7 @@ const serviceChild = (app: WebApp, cached: Cached, existing: Deployment | undefi
   return Owned.child(Service, desiredService(app, existing, isKept), {
     exclusive: isKept ? [] : exclusiveInService,
     adoptAnnotation,
-    replaces: [],
+    replaces: noOthers,
     handOver: isKept ? ({ spec }) => ({ spec: { selector: spec?.selector, ports: spec?.ports } }) : undefined
   })
 }
@@ -198,14 +228,14 @@ const autoscalerChild = (app: WebApp, cached: Cached, { existing, scaling }: Rol
   const isScalable = cached.deployment === undefined ? cached.autoscalers.length > 0 : isOwn(app, existing)
   if (autoscaling === undefined || !scaling.isWanted || !isScalable) return undefined
   const desired = Autoscaling.desired(app, autoscaling, labelsOf(app))
-  return Owned.child(HorizontalPodAutoscaler, desired, { exclusive: Autoscaling.exclusive, replaces: [] })
+  return Owned.child(HorizontalPodAutoscaler, desired, { exclusive: Autoscaling.exclusive, replaces: noOthers })
 }
 
 const budgetChild = (app: WebApp, selector: Selector, scaling: Autoscaling.Scaling) =>
   Disruption.isWanted(app, scaling)
     ? Owned.child(PodDisruptionBudget, Disruption.desired(app, selector, labelsOf(app)), {
         exclusive: Disruption.exclusive,
-        replaces: []
+        replaces: noOthers
       })
     : undefined
 
@@ -343,6 +373,7 @@ export const desiredService = (app: WebApp, deployment?: Deployment, isKept = fa
           type: "ClusterIP",
           // The whole selector: other pods may have the label `app` too.
           selector: Object.keys(matchLabels).length === 0 ? labels : { ...matchLabels },
+          // Without a name: kube-proxy finds the endpoints by it, so that a new name would cut connections for a moment.
           ports: [{ port: app.spec.port, targetPort: app.spec.port, protocol: "TCP" }]
         }
   }

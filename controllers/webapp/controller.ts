@@ -138,14 +138,15 @@ export const controller = Controller.make("webapp", {
       const status = observe(app, { ...chosen, ...seen })
       yield* Status.update(app, status, { conditionTypes })
       if (failure !== undefined) return yield* failure
-      const waits = [
-        untilLate(pods, now),
+      const never = Number.POSITIVE_INFINITY
+      const wait = Math.min(
+        untilLate(pods, now) ?? never,
         // The deadline changes nothing for a WebApp that has lost pods.
-        status.phase === "Degraded" ? undefined : existing && Deadline.left(existing, pods, now),
+        (existing && status.phase !== "Degraded" ? Deadline.left(existing, pods, now) : undefined) ?? never,
         // The cache does not have a foreign Job, whose deletion would trigger the WebApp.
-        complete?.reason === "NotOwned" ? 60_000 : undefined
-      ].filter((wait) => wait !== undefined)
-      return waits.length === 0 ? Result.done : Result.requeueAfter(Math.min(...waits))
+        complete?.reason === "NotOwned" ? 60_000 : never
+      )
+      return wait === never ? Result.done : Result.requeueAfter(wait)
     })
 })
 

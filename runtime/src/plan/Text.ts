@@ -92,7 +92,7 @@ const titleOf = ({ notes, title, writes }: Part): string => {
 /** The numbers in one line. */
 const totalOf = (plan: Parts): string => {
   const { change, create, delete: gone, rollouts, unknown } = Documents.summaryOf(plan)
-  return `${create} to create, ${change} to change, ${gone} to delete, ${counted(rollouts, "roll-out")}, ${unknown} unknown`
+  return `${create} to create, ${change} to change, ${gone} to delete, ${counted(rollouts, "rollout")}, ${unknown} unknown`
 }
 
 const bodyOf = (plan: Parts): ReadonlyArray<string> =>

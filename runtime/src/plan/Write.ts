@@ -54,7 +54,7 @@ export const verbOf = ({ headers, method }: Pick<Request, "method" | "headers">)
   }
 }
 
-/** The number of pods that a new pod template replaces; undefined if the change starts no roll-out. */
+/** The number of pods that a new pod template replaces; undefined if the change starts no rollout. */
 const rolloutOf = (
   { apiVersion, kind }: Write["target"],
   after: Drift.Json,

@@ -58,7 +58,7 @@ describe("homeostat plan", () => {
             `  ~ WebApp ${namespace}/shop status (patch)`,
             ...first.stdout.split("\n").filter((line) => line.startsWith("      ")),
             "webapp  0 of 1 WebApp with nothing to write",
-            "Plan: 2 to create, 1 to change, 0 to delete, 0 roll-outs, 0 unknown.",
+            "Plan: 2 to create, 1 to change, 0 to delete, 0 rollouts, 0 unknown.",
             ""
           ].join("\n")
         )
@@ -68,7 +68,7 @@ describe("homeostat plan", () => {
         const rest = yield* plan()
         expect(rest).toMatchObject({ code: 0, stderr: "" })
         expect(rest.stdout).toBe(
-          "webapp  1 of 1 WebApp with nothing to write\nPlan: 0 to create, 0 to change, 0 to delete, 0 roll-outs, 0 unknown.\n"
+          "webapp  1 of 1 WebApp with nothing to write\nPlan: 0 to create, 0 to change, 0 to delete, 0 rollouts, 0 unknown.\n"
         )
 
         const folder = yield* Directory.make
@@ -141,7 +141,7 @@ describe("homeostat plan", () => {
         /^webapp {2}0 writes, 11 unknown\n {2}\? unknown: cannot list deployments\.apps in namespace /
       )
       expect(refused.stdout).toEndWith(
-        "\nwebapp  1 WebApp, not all of them planned\nIncomplete plan: 0 to create, 0 to change, 0 to delete, 0 roll-outs, 11 unknown.\n"
+        "\nwebapp  1 WebApp, not all of them planned\nIncomplete plan: 0 to create, 0 to change, 0 to delete, 0 rollouts, 11 unknown.\n"
       )
       const printed = yield* Binary.run(
         ["rbac", "--plan", "--service-account=ci/plan", "--controllers=webapp", "-o=json"],

@@ -77,7 +77,7 @@ describe("The text of a plan", () => {
     const controllers = [{ name: "webapp", kind: "WebApp", objects: 1, complete: true }]
     const empty = documentOf({ writes: [], unknown: [], controllers })
     expect(Text.text(empty)).toBe(
-      "webapp  1 of 1 WebApp with nothing to write\nPlan: 0 to create, 0 to change, 0 to delete, 0 roll-outs, 0 unknown."
+      "webapp  1 of 1 WebApp with nothing to write\nPlan: 0 to create, 0 to change, 0 to delete, 0 rollouts, 0 unknown."
     )
     expect(Document.isEmpty(empty)).toBe(true)
     expect(empty.complete).toBe(true)
@@ -103,7 +103,7 @@ describe("The text of a plan", () => {
         "  ? unknown: cannot list jobs",
         "webapp  WebApps not planned",
         "backup  5 Backups, not all of them planned",
-        "Incomplete plan: 0 to create, 0 to change, 0 to delete, 0 roll-outs, 2 unknown."
+        "Incomplete plan: 0 to create, 0 to change, 0 to delete, 0 rollouts, 2 unknown."
       ].join("\n")
     )
     const markdown = Text.markdown(incomplete)

@@ -1,4 +1,4 @@
-/** Tests of the jobs of a WebApp: programs that must succeed before or after a roll-out. */
+/** Tests of the jobs of a WebApp: programs that must succeed before or after a rollout. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -156,7 +156,7 @@ describe.concurrent("the jobs of a WebApp", () => {
     })
   )
 
-  Scene.managed("A job after the roll-out starts when all pods run the new template", (scene) =>
+  Scene.managed("A job after the rollout starts when all pods run the new template", (scene) =>
     Effect.gen(function* () {
       const seenJobs = yield* Scene.record(scene, Job)
       const seenDeployments = yield* Scene.record(scene, Deployment)
@@ -243,7 +243,7 @@ describe.concurrent("the jobs of a WebApp", () => {
     })
   )
 
-  Scene.managed("A failed job stops the roll-out until its Job is deleted or the spec changes", (scene) =>
+  Scene.managed("A failed job stops the rollout until its Job is deleted or the spec changes", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: image(1), jobs: [migrate] })
       yield* Scene.settled(scene, "shop")
