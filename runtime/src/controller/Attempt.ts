@@ -230,7 +230,7 @@ const write: Observer = (attempt) => {
       })
     },
     RequeueAfter: () => Effect.logDebug(`Reconciled in ${took}${next}`),
-    Requeue: () => Effect.logDebug(`Reconciled in ${took}, not there yet${next}`),
+    Requeue: () => Effect.logDebug(`Reconciled in ${took}, requeued${next}`),
     Done: () => Effect.logDebug(`Reconciled in ${took}`)
   })
   return Effect.annotateLogs(line, {

@@ -203,7 +203,7 @@ export const make = (options: {
       const namespace = regarding.namespace ?? "default"
       // Unique for the lifetime of an Event, with the same prefix for one object to keep listings readable.
       const name = `${regarding.name.slice(0, 220).replace(/(?<![-.])[-.]+$/, "")}.${Bun.hash(`${key}${pending.at}`).toString(16)}`
-      remember(key, { namespace, name, count: 1, written: 1, lastAt: pending.at })
+      store(key, { namespace, name, count: 1, written: 1, lastAt: pending.at })
       return client.create(BuiltIn.Event, {
         metadata: { namespace, name, ...(pending.annotations !== undefined && { annotations: pending.annotations }) },
         eventTime: Time.micros(pending.at + pending.micros / 1000),
@@ -217,7 +217,7 @@ export const make = (options: {
       })
     }
 
-    const remember = (key: bigint, entry: Series): void => Bounded.put(series, key, entry, mostSeries)
+    const store = (key: bigint, entry: Series): void => Bounded.put(series, key, entry, mostSeries)
 
     const lost = (error: { readonly message: string }, count = 1) =>
       Effect.suspend(() => {

@@ -127,7 +127,7 @@ describe("An attempt that failed", () => {
         Effect.gen(function* () {
           yield* Owned.apply(chore, BuiltIn.ConfigMap, page(`${chore.spec.what} twice`))
           yield* Owned.apply(chore, BuiltIn.ConfigMap, page(`${chore.spec.what} twice`))
-          yield* Status.update(chore, { told: "yes" })
+          yield* Status.update(chore, { result: "yes" })
           return Result.done
         })
       const report = yield* replay(document, corrected)
@@ -143,7 +143,7 @@ describe("An attempt that failed", () => {
           difference: "added",
           method: "PATCH",
           path: expect.stringMatching(/\/chores\/shop\/status\?/),
-          fields: [{ path: "status.told", to: "yes" }]
+          fields: [{ path: "status.result", to: "yes" }]
         }
       ])
       const text = Text.render(report)
@@ -310,7 +310,7 @@ describe("A request without a recorded response", () => {
         Effect.gen(function* () {
           yield* Client.apply(BuiltIn.ConfigMap, large)
           yield* Client.get(BuiltIn.ConfigMap, large.metadata)
-          yield* Status.update(chore, { told: "yes" })
+          yield* Status.update(chore, { result: "yes" })
           return Result.done
         })
       const document = first(yield* recordings(reading))
@@ -345,7 +345,7 @@ describe("The time of a replay", () => {
           yield* Effect.sleep("30 seconds")
           const late = yield* Effect.timeoutOption(Effect.never, "1 minute")
           const after = yield* Clock.currentTimeMillis
-          yield* Status.update(chore, { told: `${before} ${after} ${Option.isNone(late)}` })
+          yield* Status.update(chore, { result: `${before} ${after} ${Option.isNone(late)}` })
           return Result.requeueAfter("1 hour")
         })
       const document = first(yield* recordings(timed, TestClock.adjust("2 minutes")))
