@@ -215,7 +215,8 @@ const write: Observer = (attempt) => {
     Vanished: () => Effect.void,
     Interrupted: () => Effect.logInfo(`Reconcile interrupted after ${took}`),
     Terminal: ({ error }) => Effect.logError(`Reconcile failed permanently: ${attempt.secrets.hide(error.message)}`),
-    Unreachable: ({ error }) => Effect.logDebug(`Reconcile found no API server: ${attempt.secrets.hide(error.message)}`),
+    Unreachable: ({ error }) =>
+      Effect.logDebug(`Reconcile found no API server: ${attempt.secrets.hide(error.message)}`),
     Failed: ({ cause, error, defect }) => {
       const message = attempt.secrets.hide(messageOf(error))
       const text = `Reconcile ${defect ? "died" : "failed"}${next}: ${message}`
