@@ -39,7 +39,7 @@ const written = (value: unknown): string =>
 const hiderOf = (context: FiberRefs.FiberRefs): ((text: string) => string) => {
   const services = FiberRefs.get(context, FiberRef.currentContext)
   const ledger = Option.isNone(services) ? undefined : Context.get(services.value, Exchanges)
-  return ledger?.hide ?? identity
+  return ledger === undefined ? identity : (text) => ledger.hide(text)
 }
 
 /** The text of a value, cut to {@link Secrecy.longest} characters and without secrets. */

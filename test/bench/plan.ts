@@ -24,6 +24,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 
 const [first = "10000", ...args] = process.argv.slice(2)
@@ -68,17 +69,33 @@ const served = (count: number) =>
       const number = String(index).padStart(5, "0")
       for (const { storage, text } of parts) {
         const own = uids.reduce((rest, uid) => rest.replaceAll(uid, uid.slice(0, -5) + number), text)
-        store.put(storage, JSON.parse(own.replaceAll(key.name, `app-${number}`)))
+        const address = `10.0.${1 + Math.floor(index / 250)}.${1 + (index % 250)}`
+        store.put(
+          storage,
+          JSON.parse(own.replaceAll(key.name, `app-${number}`).replaceAll(/10\.0\.\d+\.\d+/g, address))
+        )
       }
     }
-    // The intents of the copies are those of the copied WebApp, and a manager corrects them.
-    yield* Effect.gen(function* () {
-      yield* Manager.launch([controller]).pipe(Effect.provide(cluster.transport))
-      for (let before = 0; before !== store.revision; ) {
-        before = store.revision
-        yield* Effect.sleep("5 seconds")
+    const settled = Effect.gen(function* () {
+      const runners = yield* Manager.launch([controller]).pipe(Effect.provide(cluster.transport))
+      const isBusy = () =>
+        runners.some(({ queue }) => {
+          const { processing, ready } = Option.getOrThrow(queue()).snapshot()
+          return processing + ready > 0
+        })
+      for (let quiet = 0; quiet < 3; quiet++) {
+        yield* Effect.sleep("1 second")
+        if (isBusy()) quiet = -1
       }
     }).pipe(Effect.scoped)
+    // The intents of the copies are those of the copied WebApp, and a manager corrects them.
+    yield* settled
+    for (const stored of store.list("apps/deployments")) {
+      const deployment = JSON.parse(JSON.stringify(stored))
+      deployment.status.observedGeneration = deployment.metadata.generation
+      store.put("apps/deployments", deployment)
+    }
+    yield* settled
     const url = yield* cluster.serve()
     yield* Console.log(url)
     yield* Effect.promise(async () => {

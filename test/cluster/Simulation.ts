@@ -7,6 +7,7 @@
 
 import * as ApiServer from "@homeostat/apiserver/http/ApiServer"
 import type { JsonObject } from "@homeostat/apiserver/model/Json"
+import * as Json from "@homeostat/apiserver/model/Json"
 import { type Kind, typeOf } from "@homeostat/apiserver/model/Kind"
 import { Transport } from "@homeostat/runtime/client/Transport"
 import * as Effect from "effect/Effect"
@@ -34,43 +35,57 @@ export interface Simulation {
   readonly find: (collection: Collection, namespace: string, name: string) => object | undefined
 }
 
-/** The number of changes from which watches can resume. A plan makes fewer changes. */
-const history = 1_000_000
-
 /** The fixed seed gives the same uids to the same new objects, so that plans can be compared. Clusters of tests use other seeds. */
 const seed = 1_128_202_600
 
+/** The owned fields of objects, each set once: the objects of a controller have the same ones, and they take more memory than the objects. */
+const sharing = () => {
+  const known = new Map<string, JsonObject>()
+  const shared = (fields: JsonObject): JsonObject => {
+    const text = JSON.stringify(fields)
+    const found = known.get(text) ?? fields
+    known.set(text, found)
+    return found
+  }
+  return (object: JsonObject): JsonObject => {
+    const { metadata } = object
+    if (!Json.isObject(metadata) || !Json.isList(metadata.managedFields)) return object
+    const managedFields = metadata.managedFields.map((entry) =>
+      Json.isObject(entry) && Json.isObject(entry.fieldsV1) ? { ...entry, fieldsV1: shared(entry.fieldsV1) } : entry
+    )
+    return { ...object, metadata: { ...metadata, managedFields } }
+  }
+}
+
 /** Makes an API server without objects. */
-export const make: Effect.Effect<Simulation, never, Scope.Scope> = Effect.map(
-  ApiServer.make({ history, seed }),
-  (server) => {
-    const { registry, store } = server
-    store.restore({ revision: store.revision, storages: {} })
-    const kindOf = ({ group, plural, version }: Collection): Kind | undefined => registry.find(group, version, plural)
-    const transport = Memory.make(server)
-    return {
-      // The response is available at once, so a request needs no abort.
-      transport: Transport.of({
-        ...transport,
-        send: (request) =>
-          Effect.flatMap(server.handle({ ...request, body: request.body }), ({ body, headers, status }) =>
-            typeof body === "string"
-              ? Effect.succeed({ status, headers: { get: (name) => headers[name.toLowerCase()] ?? null }, body })
-              : transport.send(request)
-          )
-      }),
-      served: kindOf,
-      collectionOf: (apiVersion, kind) => registry.named(apiVersion, kind),
-      load: (collection, object) => {
-        const kind = kindOf(collection)
-        if (kind === undefined) throw new Error(`the API server does not serve ${collection.plural}`)
-        store.put(kind.storage, kind.toStorage({ ...(object as JsonObject), ...typeOf(kind) }))
-      },
-      find: (collection, namespace, name) => {
-        const kind = kindOf(collection)
-        const stored = kind && store.get(kind.storage, kind.namespaced ? namespace : "", name)
-        return stored && kind.fromStorage(stored)
-      }
+export const make: Effect.Effect<Simulation, never, Scope.Scope> = Effect.map(ApiServer.make({ seed }), (server) => {
+  const { registry, store } = server
+  store.restore({ revision: store.revision, storages: {} })
+  const kindOf = ({ group, plural, version }: Collection): Kind | undefined => registry.find(group, version, plural)
+  const transport = Memory.make(server)
+  const withShared = sharing()
+  return {
+    // The response is available at once, so a request needs no abort.
+    transport: Transport.of({
+      ...transport,
+      send: (request) =>
+        Effect.flatMap(server.handle({ ...request, body: request.body }), ({ body, headers, status }) =>
+          typeof body === "string"
+            ? Effect.succeed({ status, headers: { get: (name) => headers[name.toLowerCase()] ?? null }, body })
+            : transport.send(request)
+        )
+    }),
+    served: kindOf,
+    collectionOf: (apiVersion, kind) => registry.named(apiVersion, kind),
+    load: (collection, object) => {
+      const kind = kindOf(collection)
+      if (kind === undefined) throw new Error(`the API server does not serve ${collection.plural}`)
+      store.load(kind.storage, kind.toStorage({ ...withShared(object as JsonObject), ...typeOf(kind) }))
+    },
+    find: (collection, namespace, name) => {
+      const kind = kindOf(collection)
+      const stored = kind && store.get(kind.storage, kind.namespaced ? namespace : "", name)
+      return stored && kind.fromStorage(stored)
     }
   }
-)
+})

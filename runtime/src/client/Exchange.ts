@@ -136,15 +136,17 @@ export class Ledger {
     else this.unread.push(secret)
   }
   /** Notes the values of an object if it is a Secret, and of fields and variables with names of secrets. */
-  readonly suspect = (object: unknown): void => {
+  suspect(object: unknown): void {
     this.secrets ??= SecretValues.make()
     this.secrets.learn(object, false)
     this.secrets.learnNamed(object)
   }
   /** Whether `hide` may change a text. */
-  readonly hasSecrets = (): boolean => this.unread !== undefined || this.secrets !== undefined
+  hasSecrets(): boolean {
+    return this.unread !== undefined || this.secrets !== undefined
+  }
   /** A text without the values of the Secrets that the reconcile has read or written, and without those that `suspect` noted. */
-  readonly hide = (text: string): string => {
+  hide(text: string): string {
     if (this.unread !== undefined) {
       this.secrets ??= SecretValues.make()
       for (const each of this.unread) {

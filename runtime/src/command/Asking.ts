@@ -40,6 +40,16 @@ export const flags = (path: string) => ({
   })
 })
 
+/** The flag for the format of an answer. */
+export const output = Flag.short(
+  "o",
+  Flag.choice(
+    "output",
+    { text: "text", json: "json" },
+    { placeholder: "FORMAT", description: "text or json (default text)", otherwise: "text" }
+  )
+)
+
 /** Why a token must not be sent to this address: others could read it on the way. Undefined if it may. */
 export const exposure = (url: URL): string | undefined =>
   ProxySettings.isExposed(url) ? `--token-file: cannot send a token to ${url.origin} without TLS` : undefined
@@ -115,7 +125,12 @@ export const lineOf = (body: string): string => {
 }
 
 /** The body of an answer, or the error of the answer. */
-export const textOf = (program: string, origin: string, path: string, { body, status }: Answer) => {
+const textOf = (
+  program: string,
+  origin: string,
+  path: string,
+  { body, status }: Answer
+): Effect.Effect<string, NotAnswered | Verb.UsageError> => {
   switch (status) {
     case 200:
       return Effect.succeed(body.trimEnd())
@@ -139,12 +154,7 @@ export const textOf = (program: string, origin: string, path: string, { body, st
   }
 }
 
-/**
- * Asks the manager at an address for a path.
- *
- * @param program the name of the program, for messages
- */
-export const ask = (
+const ask = (
   program: string,
   { probeAddress, tokenFile }: Flag.Values<ReturnType<typeof flags>>,
   path: string,
@@ -161,3 +171,21 @@ export const ask = (
     const token = tokenFile === undefined ? undefined : yield* tokenIn(tokenFile)
     return yield* get(program, url, token)
   })
+
+/**
+ * The text that the manager at an address has at a path.
+ *
+ * @param program the name of the program, for messages
+ * @param understood handles the answers that only this path has. Default: none
+ */
+export const text = <E = never>(
+  program: string,
+  settings: Flag.Values<ReturnType<typeof flags>>,
+  path: string,
+  query: { readonly [name: string]: string },
+  understood: (answer: Answer) => Effect.Effect<Answer, E> = Effect.succeed
+): Effect.Effect<string, NotAnswered | Verb.UsageError | E, FileSystem> =>
+  ask(program, settings, path, query).pipe(
+    Effect.flatMap(understood),
+    Effect.flatMap((answer) => textOf(program, settings.probeAddress.origin, path, answer))
+  )

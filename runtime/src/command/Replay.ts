@@ -34,14 +34,7 @@ const flags = {
   break: Flag.toggle("break", {
     description: "Stop in the debugger right before the attempt"
   }),
-  output: Flag.short(
-    "o",
-    Flag.choice(
-      "output",
-      { text: "text", json: "json" },
-      { placeholder: "FORMAT", description: "text or json (default text)", otherwise: "text" }
-    )
-  )
+  output: Asking.output
 }
 
 type Settings = Flag.Values<typeof flags>
@@ -66,15 +59,12 @@ const fileText = (file: string) =>
 
 /** The text of a recording, from the manager. */
 const fetched = (program: string, settings: Settings, trace: string) =>
-  Effect.gen(function* () {
-    const { origin } = settings.probeAddress
-    const answer = yield* Asking.ask(program, settings, path, { trace })
+  Asking.text(program, settings, path, { trace }, (answer) =>
     // A manager with the endpoint names the recording in its answer.
-    if (answer.status === 404 && /^(unknown recording: |the attempt )/.test(answer.body)) {
-      return yield* new InvalidRecording({ message: `${origin}: ${Asking.lineOf(answer.body)}` })
-    }
-    return yield* Asking.textOf(program, origin, path, answer)
-  })
+    answer.status === 404 && /^(unknown recording: |the attempt )/.test(answer.body)
+      ? new InvalidRecording({ message: `${settings.probeAddress.origin}: ${Asking.lineOf(answer.body)}` })
+      : Effect.succeed(answer)
+  )
 
 const saved = (file: string, text: string) =>
   file === "-"
@@ -114,8 +104,7 @@ export const verb = <R, E>(program: Runnable<R, E>) =>
           return yield* new Verb.UsageError({ message: "--save and --break need a trace or --recording" })
         }
         if (word === undefined && recording === undefined) {
-          const answer = yield* Asking.ask(name, settings, path, { output })
-          return yield* Console.log(Text.printable(yield* Asking.textOf(name, probeAddress.origin, path, answer)))
+          return yield* Console.log(Text.printable(yield* Asking.text(name, settings, path, { output })))
         }
         if (word !== undefined && recording !== undefined) {
           return yield* new Verb.UsageError({ message: "a trace and --recording: only one is possible" })

@@ -39,14 +39,7 @@ const flags = {
     description: "Only what this controller knows, where several reconcile the kind"
   }),
   ...Asking.flags("/why"),
-  output: Flag.short(
-    "o",
-    Flag.choice(
-      "output",
-      { text: "text", json: "json" },
-      { placeholder: "FORMAT", description: "text or json (default text)", otherwise: "text" }
-    )
-  )
+  output: Asking.output
 }
 
 type Settings = Flag.Values<typeof flags>
@@ -76,12 +69,15 @@ export const verb = (program: Verb.Named) =>
         const object = objectOf(words)
         if (Either.isLeft(object)) return yield* new Verb.UsageError({ message: object.left })
         const namespace = yield* namespaceOf(settings)
-        const { controller, output, probeAddress } = settings
+        const { controller, output } = settings
         const query = { ...object.right, namespace, output, ...(controller !== undefined && { controller }) }
-        const answer = yield* Asking.ask(program.name, settings, "/why", query)
         // An error has the format of the answer: in JSON, the line is a field.
-        const shown = answer.status === 400 && output === "json" ? { ...answer, body: errorIn(answer.body) } : answer
-        yield* Console.log(Text.printable(yield* Asking.textOf(program.name, probeAddress.origin, "/why", shown)))
+        const text = yield* Asking.text(program.name, settings, "/why", query, (answer) =>
+          Effect.succeed(
+            answer.status === 400 && output === "json" ? { ...answer, body: errorIn(answer.body) } : answer
+          )
+        )
+        yield* Console.log(Text.printable(text))
       })
   })
 

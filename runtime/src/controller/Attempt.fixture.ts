@@ -28,7 +28,7 @@ export const attempt = (over: Partial<Attempt> = {}): Attempt => ({
   reads: CachedReads.none,
   memory: undefined,
   corrections: [],
-  hide: (text) => text,
+  secrets: { hide: (text) => text },
   changes: [],
   root: undefined,
   ...over

@@ -106,8 +106,8 @@ export interface Attempt {
   readonly memory: Entries | undefined
   /** The corrections of its children that it sent. */
   readonly corrections: ReadonlyArray<Correction>
-  /** A text without the values of the Secrets that it has read or written. Use it for any text of an error that leaves the process. */
-  readonly hide: (text: string) => string
+  /** Hides the values of the Secrets that it has read or written. Use it for any text of an error that leaves the process. */
+  readonly secrets: { readonly hide: (text: string) => string }
   /** The writes of `Owned` and `Status`. */
   readonly changes: ReadonlyArray<Change>
   /** Its trace; absent without tracing. */
@@ -214,10 +214,11 @@ const write: Observer = (attempt) => {
   const line = Outcome.$match(attempt.outcome, {
     Vanished: () => Effect.void,
     Interrupted: () => Effect.logInfo(`Reconcile interrupted after ${took}`),
-    Terminal: ({ error }) => Effect.logError(`Reconcile failed permanently: ${attempt.hide(error.message)}`),
-    Unreachable: ({ error }) => Effect.logDebug(`Reconcile found no API server: ${attempt.hide(error.message)}`),
+    Terminal: ({ error }) => Effect.logError(`Reconcile failed permanently: ${attempt.secrets.hide(error.message)}`),
+    Unreachable: ({ error }) =>
+      Effect.logDebug(`Reconcile found no API server: ${attempt.secrets.hide(error.message)}`),
     Failed: ({ cause, error, defect }) => {
-      const message = attempt.hide(messageOf(error))
+      const message = attempt.secrets.hide(messageOf(error))
       const text = `Reconcile ${defect ? "died" : "failed"}${next}: ${message}`
       // Another manager wrote in between. The conflict is worth a warning only if it repeats.
       if (error instanceof Conflict && attempt.number === 1 && attempt.next._tag === "Run") return Effect.logDebug(text)
@@ -226,7 +227,7 @@ const write: Observer = (attempt) => {
       if (!defect) return line
       return Effect.annotateLogs(line, {
         error: message,
-        stacktrace: attempt.hide(Cause.pretty(cause, { renderErrorCause: true }))
+        stacktrace: attempt.secrets.hide(Cause.pretty(cause, { renderErrorCause: true }))
       })
     },
     RequeueAfter: () => Effect.logDebug(`Reconciled in ${took}${next}`),

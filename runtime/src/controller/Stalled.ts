@@ -205,7 +205,7 @@ export const reported =
     const onFailure = (cause: Cause.Cause<E>) =>
       Effect.flatMap(Exchanges, (ledger) => {
         ledger?.suspect(object)
-        return failed(cause, ledger?.hide ?? identity)
+        return failed(cause, ledger === undefined ? identity : (text) => ledger.hide(text))
       })
     return Status.conditions(object).some(isReported)
       ? Effect.matchCauseEffect(attempt, {

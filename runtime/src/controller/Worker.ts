@@ -267,7 +267,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           reads: ledger.cachedReads(),
           memory: entries,
           corrections,
-          hide: ledger.hide,
+          secrets: ledger,
           changes,
           root
         }

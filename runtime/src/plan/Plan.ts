@@ -188,7 +188,8 @@ export const make = <R, E>(
       const runners = yield* Manager.start(controllers, {
         labelSelector: settings.labelSelector,
         syncPeriod: 0,
-        gracePeriod: 0
+        gracePeriod: 0,
+        recordings: { count: 0 }
       }).pipe(
         Effect.provideService(Observers, [rest.observe]),
         Effect.provideService(Outside, outside(endings)),

@@ -109,9 +109,9 @@ const denial = (resource: Resource.Any, name: string, findings: ReadonlyArray<Ad
 }
 
 /** The defect of a hook in one line, without values of secrets. */
-const messageOf = (defect: unknown, { hide }: Ledger): string =>
+const messageOf = (defect: unknown, ledger: Ledger): string =>
   Text.clip(
-    hide(
+    ledger.hide(
       defect instanceof Error ? defect.message || defect.name : Inspectable.toStringUnknown(Secrecy.redacted(defect), 0)
     ),
     longest

@@ -16,8 +16,39 @@ export interface Parsed {
 
 /** Parses a text; an empty text results in null. Throws a Failure (400) if it is malformed. */
 export const parse = (text: string): Parsed => {
+  const json = plainJson(text)
+  if (json !== undefined) return { value: sorted(json), duplicates: [] }
   const reader = new Reader(text, events(text))
   return { value: sorted(reader.document()), duplicates: reader.duplicates }
+}
+
+/** JSON in printable characters, without a merge key. Others have a special meaning in YAML. */
+const plain = /^\{[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*\}\s*$/
+
+/**
+ * The value of a text that is compact JSON, as clients send it; undefined for any other text. A text with duplicate members, with large numbers
+ * or with another notation does not equal its encoding.
+ */
+const plainJson = (text: string): Json.Json | undefined => {
+  if (!plain.test(text) || text.includes('"<<"')) return undefined
+  try {
+    const value: Json.Json = JSON.parse(text)
+    return JSON.stringify(value) === text.trimEnd() && isShallow(value, 0) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The longest key that the YAML reader takes as a simple one. */
+const longestKey = 1000
+
+const isShallow = (value: Json.Json, depth: number): boolean => {
+  if (typeof value !== "object" || value === null) return true
+  if (depth >= 100) return false
+  if (Json.isList(value)) return value.every((item) => isShallow(item, depth + 1))
+  return Object.entries(value).every(
+    ([key, member]) => key.length <= longestKey && isShallow(member ?? null, depth + 1)
+  )
 }
 
 /** Encodes a value with sorted members and unindented lists. */

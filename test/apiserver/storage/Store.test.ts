@@ -99,6 +99,19 @@ describe("Store", () => {
     expect(store.changes("s", store.oldest - 1)).toBeUndefined()
   })
 
+  test("keeps no change of a loaded object, unless a watch needs it", () => {
+    const store = Store.make()
+    const before = store.revision
+    store.load("a", object("n", "x"))
+    expect([store.revision, names(store.list("a")), store.changes("a", before)]).toEqual([before + 1, ["n/x"], []])
+    const seen: Array<string> = []
+    const unsubscribe = store.subscribe(({ type }) => seen.push(type), "a")
+    store.load("a", object("n", "x"))
+    store.load("b", object("n", "x"))
+    unsubscribe()
+    expect([seen, store.changes("a", before)?.length, store.changes("b", before)]).toEqual([["MODIFIED"], 1, []])
+  })
+
   test("returns the last state of a removed object with the revision of the removal", () => {
     const store = Store.make()
     const received: Array<Store.Change> = []

@@ -38,6 +38,11 @@ export interface Store {
   readonly changes: (storage: string, after: number) => ReadonlyArray<Change> | undefined
   /** Creates or replaces the object with its namespace and name. Returns the stored object. */
   readonly put: (storage: string, object: JsonObject) => JsonObject
+  /**
+   * The same, for the initial objects of a storage: without watches, the history does not keep the change. A later watch of an earlier revision
+   * does not show it.
+   */
+  readonly load: (storage: string, object: JsonObject) => JsonObject
   /** Deletes an object and returns its last state; undefined if the object does not exist. */
   readonly remove: (storage: string, namespace: string, name: string) => JsonObject | undefined
   /** Calls the listener for all changes, or for those of one storage. The returned function unsubscribes. */
@@ -126,21 +131,17 @@ export const make = (options: Options = {}): Store => {
     return selected
   }
 
-  const put: Store["put"] = (storage, written) => {
-    const shelf = shelfOf(storage)
+  const put: Store["put"] = (storage, written) => write(shelfOf(storage), storage, written, true)
+
+  const write = (shelf: Shelf, storage: string, written: JsonObject, isKept: boolean): JsonObject => {
     const key = keyOfObject(written)
     const previous = shelf.objects.get(key)
     revision++
     const stored = at(revision, written)
     shelf.objects.set(key, stored)
     if (previous === undefined) shelf.keys.splice(indexOf(shelf.keys, key), 0, key)
-    record(shelf, {
-      revision,
-      type: previous === undefined ? "ADDED" : "MODIFIED",
-      storage,
-      object: stored,
-      previous
-    })
+    const type = previous === undefined ? "ADDED" : "MODIFIED"
+    if (isKept) record(shelf, { revision, type, storage, object: stored, previous })
     return stored
   }
 
@@ -200,6 +201,10 @@ export const make = (options: Options = {}): Store => {
     },
     changes: (storage, wanted) => after(wanted)?.filter((change) => change.storage === storage),
     put,
+    load: (storage, written) => {
+      const shelf = shelfOf(storage)
+      return write(shelf, storage, written, shelf.listeners.size > 0 || everywhere.size > 0)
+    },
     remove,
     restore,
     subscribe: (listener, storage) => {

@@ -18,7 +18,7 @@ describe.each([
       const recordings = yield* Recordings.ofStory(story)
       expect(recordings.length).toBeGreaterThan(10)
       expect(recordings.filter(({ requests }) => requests.some(isWrite)).length).toBeGreaterThan(4)
-      // The Backup controller remembers in its process when it has checked Secrets, so the replays run in the order of the attempts.
+      // The Backup controller keeps in its process when it has checked Secrets, so the replays run in the order of the attempts.
       const memory = Recordings.services()
       // The end of a Job changes the queue of a repository between two attempts.
       const remembers = story !== Stories.webapp

@@ -86,7 +86,7 @@ const deployment = ({ metadata: { name }, spec }: Vault) => ({
 const cached = Effect.map(Effect.flatten(Cache.get(BuiltIn.Secret, credentials)), ({ data }) => data)
 const fresh = Effect.map(Client.get(BuiltIn.Secret, credentials), ({ data }) => data)
 
-/** What a Vault does, by `spec.what`. */
+/** The acts of a Vault, by `spec.what`. */
 const acts = {
   "quoted by the API server, in a copy": (vault: Vault) =>
     Effect.flatMap(cached, (data) => Owned.apply(vault, BuiltIn.ConfigMap, page("rejected", text(data, "password")))),
@@ -275,7 +275,7 @@ live(
   () =>
     Effect.gen(function* () {
       const all = yield* outputs
-      // Each output has something to tell about the Vaults.
+      // Each output is about the Vaults.
       const told: { readonly [output in keyof typeof all]: RegExp } = {
         log: /no login as .*Logs in as |Logs in as .*no login as /s,
         spans: /no login as .*Logs in as |Logs in as .*no login as /s,

@@ -266,9 +266,9 @@ const isSame = (before: Run, after: Run): boolean =>
 /** The error message already shows a write that fails repeatedly. */
 const isNews = ({ changed, error }: RecordedWrite): boolean => error === undefined && changed !== false
 
-const messageOfOutcome = ({ hide, outcome }: Pick<Attempt, "hide" | "outcome">): string | undefined =>
+const messageOfOutcome = ({ outcome, secrets }: Pick<Attempt, "secrets" | "outcome">): string | undefined =>
   "error" in outcome
-    ? Secrecy.masked(hide(messageOf(outcome.error)), longest).replaceAll(/(?<!\s)\s*\n\s*/g, " ")
+    ? Secrecy.masked(secrets.hide(messageOf(outcome.error)), longest).replaceAll(/(?<!\s)\s*\n\s*/g, " ")
     : undefined
 
 const isWrite = ({ request, write }: Exchange): boolean => write !== undefined || request.method !== "GET"

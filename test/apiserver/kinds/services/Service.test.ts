@@ -54,6 +54,24 @@ test("an update without the allocated values keeps them, and allocates no others
   expect(service.strategy.validateUpdate(draft, old, writing(old))).toEqual([])
 })
 
+test("an update that keeps its address and its ports does not read the other Services", () => {
+  const old = made("a", { type: "NodePort" })
+  const draft = Json.copy(old)
+  Json.member(Json.member(draft, "metadata"), "labels").a = "b"
+  let reads = 0
+  const counting = {
+    ...writing(old),
+    stored: () => {
+      reads++
+      return [old]
+    }
+  }
+  service.strategy.prepareForUpdate(draft, old, counting)
+  expect([service.strategy.validateUpdate(draft, old, counting), reads]).toEqual([[], 0])
+  Json.member(draft, "spec").ports = [{ port: 80, targetPort: 80, protocol: "TCP", nodePort: 30090 }]
+  expect([service.strategy.validateUpdate(draft, old, counting), reads]).toEqual([[], 1])
+})
+
 test("a service that no longer has node ports loses its own one, and keeps a new one for the validation", () => {
   const old = made("a", { type: "NodePort" })
   const kept = (nodePort?: number) => {

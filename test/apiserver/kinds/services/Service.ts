@@ -68,9 +68,19 @@ const main = strategy({
     ]
     yield* errors
     warnOfIgnored(spec, writing)
-    if (errors.length === 0) yield* Validation.validateAllocated(service, writing)
+    // The search for another Service with the same values takes longer than the rest of an update.
+    if (errors.length === 0 && !hasAllocatedOf(spec, before)) yield* Validation.validateAllocated(service, writing)
   }
 })
+
+/** True if the cluster IPs and the node ports are those of the stored Service. */
+const hasAllocatedOf = (spec: JsonObject, before: JsonObject): boolean => {
+  const portsOf = ({ ports }: JsonObject) => Json.objects(ports).map(({ nodePort, protocol }) => [nodePort, protocol])
+  return (
+    Json.equal(Json.list(spec.clusterIPs), Json.list(before.clusterIPs)) &&
+    JSON.stringify(portsOf(spec)) === JSON.stringify(portsOf(before))
+  )
+}
 
 /** Throws a Failure (422) if there are errors. A kube-apiserver reports them before all others. */
 const refuse = (service: JsonObject, found: Errors): void => {
@@ -173,8 +183,12 @@ const keepNodePorts = (spec: DraftObject, before: JsonObject): void => {
 /** Allocates the missing cluster IP, node ports and health check port. */
 const allocate = (draft: DraftObject, before: JsonObject | undefined, { stored }: Writing): void => {
   const spec = Json.member(draft, "spec")
+  let known: Allocation.Taken | undefined
   // Values that the Service releases become free only after this allocation.
-  const found = Allocation.taken(stored("/services"))
+  const found = (): Allocation.Taken => {
+    known ??= Allocation.taken(stored("/services"))
+    return known
+  }
   allocateAddress(spec, before, found)
   if (hasNodePorts(spec)) {
     if (getsNodePorts(spec)) allocatePorts(spec, found, before === undefined)
@@ -183,15 +197,15 @@ const allocate = (draft: DraftObject, before: JsonObject | undefined, { stored }
   const needed = before !== undefined && needsHealthCheck(before)
   if (needsHealthCheck(spec) && !needed && spec.healthCheckNodePort === undefined) {
     const own = drafts(spec, "ports").map(({ nodePort, protocol }) => `${protocol}/${nodePort}`)
-    spec.healthCheckNodePort = Allocation.nodePort({ ...found, ports: new Set([...found.ports, ...own]) })
+    spec.healthCheckNodePort = Allocation.nodePort({ ...found(), ports: new Set([...found().ports, ...own]) })
   }
 }
 
-const allocateAddress = (spec: DraftObject, before: JsonObject | undefined, found: Allocation.Taken): void => {
+const allocateAddress = (spec: DraftObject, before: JsonObject | undefined, found: () => Allocation.Taken): void => {
   const given = Json.list(spec.clusterIPs)
   const isNew = before === undefined || isName(before)
   if (isNew && !isName(spec) && given.length === 0) {
-    const address = Allocation.address(found)
+    const address = Allocation.address(found())
     spec.clusterIP = address
     spec.clusterIPs = [address]
   }
@@ -199,7 +213,7 @@ const allocateAddress = (spec: DraftObject, before: JsonObject | undefined, foun
   // `Families.assign` has already rejected a secondary IPv6 family, except of a headless Service. There, a kube-apiserver panics.
   const [, second] = Json.list(spec.ipFamilies)
   if (second === "IPv4" && given.length < 2)
-    spec.clusterIPs = [...given.map((one) => Json.copy(one)), Allocation.address(found)]
+    spec.clusterIPs = [...given.map((one) => Json.copy(one)), Allocation.address(found())]
 }
 
 /** Throws a Failure (500) if two ports get the same node port, for example because both have the name of one old port. */
@@ -213,8 +227,11 @@ const refuseRepeated = (spec: JsonObject): void => {
 }
 
 /** Allocates node ports. `shares`: ports with the same number share a node port, for different protocols (new Services). */
-const allocatePorts = (spec: DraftObject, found: Allocation.Taken, shares: boolean): void => {
-  const ports = new Set(found.ports)
+const allocatePorts = (spec: DraftObject, found: () => Allocation.Taken, shares: boolean): void => {
+  const missing = drafts(spec, "ports").some(({ nodePort }) => nodePort === undefined)
+  if (!missing) return
+  const taken = found()
+  const ports = new Set(taken.ports)
   const byPort = new Map<Json.Json | undefined, number>()
   for (const { nodePort, port, protocol } of drafts(spec, "ports")) {
     if (typeof nodePort !== "number") continue
@@ -223,7 +240,7 @@ const allocatePorts = (spec: DraftObject, found: Allocation.Taken, shares: boole
   }
   for (const port of drafts(spec, "ports")) {
     if (port.nodePort !== undefined) continue
-    const number = (shares ? byPort.get(port.port) : undefined) ?? Allocation.nodePort({ ...found, ports })
+    const number = (shares ? byPort.get(port.port) : undefined) ?? Allocation.nodePort({ ...taken, ports })
     port.nodePort = number
     byPort.set(port.port, number)
     ports.add(`${port.protocol}/${number}`)
