@@ -166,7 +166,7 @@ export const childrenOf = (
   const isNew = next !== undefined && next.job === undefined && waitsFor === undefined
   return {
     job: isNew ? Owned.child(Job, JobTemplate.desired(app, next.entry, deployment, container)) : undefined,
-    ...Object.fromEntries(kept.map((job) => [`Job ${job.metadata.name}`, Owned.keep(Job, job)]))
+    ...(kept.length > 0 && Object.fromEntries(kept.map((job) => [`Job ${job.metadata.name}`, Owned.keep(Job, job)])))
   }
 }
 

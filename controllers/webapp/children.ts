@@ -62,8 +62,7 @@ export const childrenOf = (app: WebApp, cached: Cached) => {
   const rollout = rolloutOf(app, cached)
   const { container, existing, isFree, jobs, obstacle, rollback, scaling } = rollout
   const selector = selectorOf(app, existing)
-  const podLabels = { ...existing?.spec?.template.metadata?.labels, ...rollout.template.metadata?.labels }
-  const otherBudget = Disruption.selecting(cached.budgets, podLabels)
+  const otherBudget = otherBudgetOf(cached.budgets, rollout)
   return {
     container,
     existing,
@@ -87,6 +86,16 @@ export const childrenOf = (app: WebApp, cached: Cached) => {
   }
 }
 
+/** The first of these budgets that selects the pods. */
+const otherBudgetOf = (
+  budgets: Cached["budgets"],
+  { existing, template }: Rollout
+): PodDisruptionBudget | undefined => {
+  if (budgets.length === 0) return undefined
+  const podLabels = { ...existing?.spec?.template.metadata?.labels, ...template.metadata?.labels }
+  return Disruption.selecting(budgets, podLabels)
+}
+
 /** The Deployment that the spec asks for now: its pod template, and the jobs, the rollback and the autoscaler that decide on it. */
 const rolloutOf = (app: WebApp, cached: Cached) => {
   const { config } = cached
@@ -104,9 +113,9 @@ const rolloutOf = (app: WebApp, cached: Cached) => {
   const whole = desiredDeployment(app, { ...options, template: spec })
   const isIncomplete = isFree && Config.isMissing(config)
   const observed = { ...cached, ...options, template: spec, labels: labelsOf(app) }
-  const choose = (template: Template, isHeld: boolean) => Rollback.choose(app, { ...observed, template, isHeld })
   // The template of an undo needs no job.
-  const isUndone = !isIncomplete && isReplaced(existing) && choose(spec, false).rolledBack?.reason === "RolloutUndone"
+  const isUndone =
+    !isIncomplete && isReplaced(existing) && Rollback.choose(app, observed).rolledBack?.reason === "RolloutUndone"
   const plan = isIncomplete
     ? JobPlan.paused(cached.jobs)
     : JobPlan.of(app, whole, cached.deployment, cached.jobs, isGivenAway)
@@ -115,7 +124,10 @@ const rolloutOf = (app: WebApp, cached: Cached) => {
   const present = isHeld ? cached.deployment && HeldTemplate.of(cached.deployment) : spec
   // A Deployment has no record of its template before the first job and reference. One to adopt stays as it is.
   const unrecorded = present === undefined && isOwn(app, existing) ? existing : undefined
-  const chosen = unrecorded === undefined ? choose(present ?? spec, isHeld) : Rollback.hold(app, observed, unrecorded)
+  const chosen =
+    unrecorded === undefined
+      ? Rollback.choose(app, isHeld ? { ...observed, template: present ?? spec, isHeld } : observed)
+      : Rollback.hold(app, observed, unrecorded)
   // The next template is on its way.
   const rollback = jobs.isHeld ? { ...chosen, rolledBack: undefined } : chosen
   const deployment =

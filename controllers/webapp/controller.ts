@@ -117,7 +117,7 @@ export const controller = Controller.make("webapp", {
         autoscalers,
         budgets,
         config,
-        jobs: yield* jobsOf(app),
+        jobs: (yield* Cache.byOwner(Job, app)).items.filter((job) => controllerOf(job)?.uid === app.metadata.uid),
         revisions: app.spec.rollback === "Auto" ? (yield* Cache.byOwner(ControllerRevision, app)).items : [],
         troubleOf: (container) => podTrouble(pods, container, now)?.message,
         now
@@ -128,8 +128,9 @@ export const controller = Controller.make("webapp", {
       if (children.job !== undefined && !(yield* isLatest(app))) return Result.done
       if (existing !== undefined && chosen.rollback.endsUndo) yield* Undo.release(existing)
       const { states } = yield* Owned.allSettled(app, children)
-      if (Object.values(states).some((state) => errorOf(state) !== undefined)) yield* removeUnwanted(app)
-      const failure = failureOf(states)
+      const errors = Object.values(states).flatMap((state) => errorOf(state) ?? [])
+      if (errors.length > 0) yield* removeUnwanted(app)
+      const failure = errors.find(isFailure)
       // The runtime reports it in the status. A route that is forbidden leaves the report about the pods to this controller.
       if (failure instanceof ApiError.Forbidden && failure !== errorOf(states.route)) return yield* failure
       const held = states.deployment && childOf(states.deployment, existing, obstacle)
@@ -162,10 +163,6 @@ const removeUnwanted = (app: WebApp) =>
     if (autoscaling === undefined) yield* Owned.remove(app, HorizontalPodAutoscaler, keyOf(app))
   })
 
-/** The Jobs that the WebApp controls. */
-const jobsOf = (app: WebApp) =>
-  Effect.map(Cache.byOwner(Job, app), ({ items }) => items.filter((job) => controllerOf(job)?.uid === app.metadata.uid))
-
 /** The condition JobsComplete. */
 const jobsComplete = (plan: JobPlan.JobPlan, state: Owned.State<Job> | undefined, container: string, now: number) =>
   Effect.gen(function* () {
@@ -192,10 +189,8 @@ const errorOf = (state: Owned.State<KubernetesObject> | undefined) =>
   state?._tag === "Failed" ? state.error : undefined
 
 /**
- * The first error of a child, which fails the attempt after the other children were applied. A child of another owner, or of a kind that
- * is not served, fails nothing: the change or removal of that child, or the kind, triggers the WebApp.
+ * Whether an error of a child fails the attempt, after the other children were applied. A child of another owner, or of a kind that is not
+ * served, fails nothing: the change or removal of that child, or the kind, triggers the WebApp.
  */
-const failureOf = (states: { readonly [name: string]: Owned.State<KubernetesObject> | undefined }) =>
-  Object.values(states)
-    .flatMap((state) => errorOf(state) ?? [])
-    .find((error) => !(error instanceof Owned.NotOwned || error instanceof Owned.NotServed))
+const isFailure = (error: Owned.Refused): boolean =>
+  !(error instanceof Owned.NotOwned || error instanceof Owned.NotServed)

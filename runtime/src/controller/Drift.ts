@@ -70,7 +70,9 @@ const collect = (want: Json, have: Json | undefined, path: string, into: Array<D
     if (isRecord(have)) {
       for (const key in want) {
         const value = want[key]
-        if (value !== undefined) collect(value, fieldOf(have, key), path === "" ? key : `${path}.${key}`, into)
+        const stored = fieldOf(have, key)
+        // Most fields are the same, and need no path.
+        if (value !== undefined && value !== stored) collect(value, stored, path === "" ? key : `${path}.${key}`, into)
       }
       return
     }
@@ -153,6 +155,8 @@ const mergeKey = (item: Json): string | undefined => {
   return key === undefined ? undefined : String(key)
 }
 
+const none: ReadonlyArray<ForeignField> = []
+
 /**
  * The foreign fields in the parts that the intent owns alone: list items that match no intended item, and map keys that are not
  * intended. Items of a list come last first, so that each pointer stays valid while the ones before it are removed.
@@ -169,17 +173,19 @@ export const foreignFields = (
     const wanted = valueAt(intent, steps)
     if (isList(value)) {
       const intended = isList(wanted) ? wanted : []
-      const foreign = [...value.entries()].filter(([, item]) => !intended.some((want) => isMeant(want, item)))
-      if (foreign.length === 0) return []
+      const isForeign = (item: Json): boolean => !intended.some((want) => isMeant(want, item))
+      // Every no-op reconcile runs it.
+      if (!value.some(isForeign)) return none
+      const foreign = [...value.entries()].filter(([, item]) => isForeign(item))
       const { path, pointer } = placeOf(object, steps)
       return foreign
         .map(([index, item]) => ({ path: `${path}[${label(item, index)}]`, pointer: `${pointer}/${index}` }))
         .reverse()
     }
-    if (!isRecord(value)) return []
+    if (!isRecord(value)) return none
     const intended = isRecord(wanted) ? wanted : {}
     const foreign = Object.keys(value).filter((key) => fieldOf(intended, key) === undefined)
-    if (foreign.length === 0) return []
+    if (foreign.length === 0) return none
     const { path, pointer } = placeOf(object, steps)
     return foreign.map((key) => ({
       path: `${path}.${Text.clip(key, Text.longestName)}`,
