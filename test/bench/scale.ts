@@ -19,7 +19,8 @@ const { positionals, values } = parseArgs({
     touches: { type: "string", default: "2000" },
     changes: { type: "string", default: "200" },
     unrelated: { type: "string", default: "0" },
-    skip: { type: "string", default: "" }
+    skip: { type: "string", default: "" },
+    faults: { type: "boolean", default: false }
   }
 })
 const count = Number(values.objects)
@@ -107,16 +108,14 @@ const startManager = (program: string, kubeconfig: string, log: string) => {
 
 type Manager = ReturnType<typeof startManager>
 
-/** Waits until at least this many reconciles have run, and nothing is left to do. */
+/** Waits until at least this many reconciles have run, and nothing is left to do. It asks seldom, because each answer costs the manager CPU. */
 const settled = async (manager: Manager, least: number, isDone: () => Promise<boolean> = async () => true) => {
-  for (let quiet = 0; quiet < 3; ) {
-    await Bun.sleep(300)
+  for (;;) {
+    await Bun.sleep(1500)
     if (manager.child.exitCode !== null) throw new Error("the manager has ended")
-    const before = await manager.counts()
-    const isQuiet = before.reconciled >= least && before.depth === 0 && before.active === 0
-    quiet = isQuiet && (await isDone()) ? quiet + 1 : 0
+    const { active, depth, reconciled } = await manager.counts()
+    if (reconciled >= least && depth === 0 && active === 0 && (await isDone())) return reconciled
   }
-  return (await manager.counts()).reconciled
 }
 
 const measures: Array<{ readonly name: string; readonly [measure: string]: string | number }> = []
@@ -125,6 +124,8 @@ interface State {
   readonly wrong: ReadonlyArray<string>
   readonly revision: number
   readonly sent: number
+  readonly expired: ReadonlyArray<string>
+  readonly refused: number
 }
 
 const places: Array<{
@@ -146,6 +147,40 @@ for (const { name, server } of places) {
   await server.ask(`/converge?count=${count}&replicas=${values.replicas}`)
   if (Number(values.unrelated) > 0) await server.ask(`/unrelated?count=${values.unrelated}&bytes=10000`)
   print(`${name} has ${count} WebApps`)
+}
+
+if (values.faults) {
+  const changes = Number(values.changes)
+  for (const { folder, name, program, server } of places) {
+    const wrong = async () => (await server.ask("/state")).wrong.length
+    // The first pass finds changes to write, and is killed in their middle. A tenth of the requests is refused.
+    await server.ask(`/image?tag=first&count=${changes}`)
+    await server.ask("/fail?rate=0.1")
+    const killed = startManager(program, server.kubeconfig, join(folder, "killed.log"))
+    while ((await wrong()) > changes / 2) await Bun.sleep(200)
+    killed.child.kill("SIGKILL")
+    await killed.child.exited
+    print(`${name} was killed with ${await wrong()} of ${changes} changes left`)
+    const manager = startManager(program, server.kubeconfig, join(folder, "after.log"))
+    const done = async () => (await wrong()) === 0
+    await settled(manager, count, done)
+    print(`${name} has no WebApp left after the kill`)
+    // All watches expire at once, while other WebApps change.
+    await server.ask("/relist")
+    await server.ask(`/image?tag=second&count=${changes}`)
+    await settled(manager, 0, done)
+    const { expired } = await server.ask("/state")
+    const { refused } = await server.ask("/fail?rate=0")
+    print(`${name} has no WebApp left after ${expired.length} expired watches; ${refused} requests were refused`)
+    // At rest, another manager has nothing to write.
+    await manager.stop()
+    const { revision } = await server.ask("/state")
+    const last = startManager(program, server.kubeconfig, join(folder, "last.log"))
+    await settled(last, count)
+    await last.stop()
+    print(`${name} wrote ${(await server.ask("/state")).revision - revision} times at rest (must be 0)`)
+  }
+  process.exit(0)
 }
 
 for (let round = 1; round <= Number(values.rounds); round++) {
