@@ -18,6 +18,7 @@ const choiceOf = (app: WebApp, now: number): Rollback.Choice =>
     template: templateOf(app, container, undefined),
     labels: labelsOf(app),
     container,
+    pods: [],
     troubleOf: () => undefined,
     now
   })

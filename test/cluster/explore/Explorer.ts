@@ -66,6 +66,8 @@ export interface Options {
   readonly seed: number
   /** The identifier of the only schedule that runs. Default: all. */
   readonly only?: string | undefined
+  /** Runs after each schedule, with the number of schedules so far and the violations of the last one. */
+  readonly progress?: ((schedules: number, violations: ReadonlyArray<Violations.Violation>) => void) | undefined
 }
 
 /** The result of one schedule. */
@@ -303,7 +305,9 @@ export const explore = (story: Story, options: Options): Effect.Effect<Report, S
       }
       if (!end.fired) unreached.push(schedule)
       if (only !== undefined) trace = end.witness().trace
-      violations.push(...(only === undefined ? yield* simplest(end.schedule, found) : found))
+      const simple = only === undefined ? yield* simplest(end.schedule, found) : found
+      violations.push(...simple)
+      options.progress?.(schedules, simple)
     }
     return { violations, schedules, pruned, unreached, tried, trace }
   })

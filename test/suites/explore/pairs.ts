@@ -1,11 +1,13 @@
 /**
- * Runs schedules with two faults for the shipped controllers, and prints the violations by promise:
+ * Runs schedules with two faults for the shipped controllers, and prints the violations by promise. Every 100 schedules, it prints the
+ * CPU time and the memory:
  * `bun test/suites/explore/pairs.ts [--count N] [--seed N] [WebApp|WebAppWithAutoscaler|WebAppWithJobs|Rollback|Backup|Restore...]`.
  */
 import { parseArgs } from "node:util"
 import type { Report } from "@homeostat/testkit/explore/Explorer"
 import * as Explorer from "@homeostat/testkit/explore/Explorer"
 import * as Message from "@homeostat/testkit/explore/Message"
+import type { Story } from "@homeostat/testkit/explore/Story"
 import { Clock, Effect } from "effect"
 import * as Stories from "./Stories.ts"
 
@@ -48,15 +50,34 @@ const byOracle = ({ violations }: Report): ReadonlyArray<string> => {
   return [...counts].map(([oracle, count]) => `  ${count} × ${oracle}`)
 }
 
+const cpu = (): string => {
+  const { system, user } = process.cpuUsage()
+  return `${Math.round((system + user) / 1_000_000)} s of CPU`
+}
+
+/** Prints the violations of a schedule at once, and the numbers at each 100th schedule. */
+const progress =
+  (title: Title, story: Story): Explorer.Options["progress"] =>
+  (schedules, violations) => {
+    if (violations.length > 0) process.stdout.write(`${Message.of(story, { schedules, violations })}\n\n`)
+    if (schedules === 1 || schedules % 100 === 0) {
+      process.stdout.write(`${title}: ${schedules} schedules, ${cpu()}, ${megabytes()}\n`)
+    }
+  }
+
 const explore = (title: Title) =>
   Effect.gen(function* () {
     const start = yield* Clock.currentTimeMillis
     const story = stories[title]
-    const report = yield* Explorer.explore(story, { depth: 2, pairs, seed, isTried: () => true })
+    const progressed = progress(title, story)
+    const report = yield* Explorer.explore(story, { depth: 2, pairs, seed, isTried: () => true, progress: progressed })
     const seconds = Math.round(((yield* Clock.currentTimeMillis) - start) / 1000)
     const { schedules, unreached, violations } = report
     const numbers = `${schedules} schedules in ${seconds} s, ${unreached.length} without their second fault`
-    const lines = [`${title}: ${numbers}, ${violations.length} violations, ${megabytes()}`, ...byOracle(report)]
+    const lines = [
+      `${title}: ${numbers}, ${violations.length} violations, ${cpu()}, ${megabytes()}`,
+      ...byOracle(report)
+    ]
     process.stdout.write(`${lines.join("\n")}\n`)
     if (violations.length > 0) process.stdout.write(`\n${Message.of(story, report)}\n\n`)
     return violations.length
