@@ -112,13 +112,14 @@ const mounted = (configs: ReadonlyArray<Config>) =>
   )
 
 /** The volumes of the pod. */
-export const volumesOf = (configs: ReadonlyArray<Config>): NonNullable<PodSpec["volumes"]> => [
-  ...new Map(mounted(configs).map(({ volume }) => [volume.name, volume])).values()
-]
+export const volumesOf = (configs: ReadonlyArray<Config>): NonNullable<PodSpec["volumes"]> =>
+  configs.length === 0 ? none : [...new Map(mounted(configs).map(({ volume }) => [volume.name, volume])).values()]
 
 /** The mounts of the container. */
 export const mountsOf = (configs: ReadonlyArray<Config>): NonNullable<Container["volumeMounts"]> =>
-  mounted(configs).map(({ mountPath, volume }) => ({ name: volume.name, mountPath, readOnly: true }))
+  configs.length === 0
+    ? none
+    : mounted(configs).map(({ mountPath, volume }) => ({ name: volume.name, mountPath, readOnly: true }))
 
 /**
  * The variables of single keys. A later variable replaces one with the same name, as in `envFrom`.

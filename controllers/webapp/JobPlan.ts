@@ -177,7 +177,7 @@ export const childrenOf = (
     job: isNew
       ? Owned.child(Job, JobTemplate.desired(app, next.entry, deployment, container), { replaces: [] })
       : undefined,
-    ...Object.fromEntries(kept.map((job) => [`Job ${job.metadata.name}`, Owned.keep(Job, job)]))
+    ...(kept.length > 0 && Object.fromEntries(kept.map((job) => [`Job ${job.metadata.name}`, Owned.keep(Job, job)])))
   }
 }
 

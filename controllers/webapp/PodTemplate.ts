@@ -75,17 +75,19 @@ const defaults = ({ port, probes, termination }: WebApp["spec"], container: stri
 /** The pod leaves the endpoints of the Service before its program gets the signal, so that a rollout loses no request. */
 const drain = (seconds: number): NonNullable<Container["lifecycle"]> => ({ preStop: { sleep: { seconds } } })
 
+const none: ReadonlyArray<never> = []
+
 /** The fields that the spec sets. */
 const wanted = (spec: WebApp["spec"], container: string, metadata: Metadata, selector: Selector): Template => {
-  const { args, command, config = [], env = [], imagePullSecrets, resources, serviceAccountName, termination } = spec
-  const { volumes = [] } = spec
+  const { args, command, config = none, env = none, imagePullSecrets, resources, serviceAccountName } = spec
+  const { termination, volumes = none } = spec
   return {
     metadata,
     spec: defined({
       serviceAccountName,
       imagePullSecrets,
       terminationGracePeriodSeconds: termination?.gracePeriodSeconds,
-      volumes: filled([...Volumes.ofPod(volumes), ...Config.volumesOf(config)]),
+      volumes: joined(Volumes.ofPod(volumes), Config.volumesOf(config)),
       topologySpreadConstraints: spec.spread && Spread.of(spec.spread, selector),
       containers: [
         defined({
@@ -96,12 +98,12 @@ const wanted = (spec: WebApp["spec"], container: string, metadata: Metadata, sel
           // Without a name: two ports with the same name are invalid, so a port that was added by hand could not be replaced.
           ports: [{ containerPort: spec.port, protocol: "TCP" }],
           // The variables of config come first, so that a value of spec.env can refer to them.
-          env: filled([...Config.envOf(config, env), ...env]),
-          envFrom: filled(Config.envFromOf(config)),
+          env: joined(Config.envOf(config, env), env),
+          envFrom: joined(Config.envFromOf(config), none),
           resources,
           ...Probes.ofContainer(spec.probes ?? {}, spec.port),
           lifecycle: termination?.drainSeconds ? drain(termination.drainSeconds) : undefined,
-          volumeMounts: filled([...Volumes.ofContainer(volumes), ...Config.mountsOf(config)])
+          volumeMounts: joined(Volumes.ofContainer(volumes), Config.mountsOf(config))
         })
       ]
     })
@@ -110,8 +112,9 @@ const wanted = (spec: WebApp["spec"], container: string, metadata: Metadata, sel
 
 type Defined<A> = { [K in keyof A]: Exclude<A[K], undefined> }
 
-/** Undefined for an empty list, which the API server would drop. */
-const filled = <A>(list: ReadonlyArray<A>): ReadonlyArray<A> | undefined => (list.length === 0 ? undefined : list)
+/** Both lists as one. Undefined for an empty list, which the API server would drop. */
+const joined = <A>(one: ReadonlyArray<A>, other: ReadonlyArray<A>): ReadonlyArray<A> | undefined =>
+  one.length + other.length === 0 ? undefined : [...one, ...other]
 
 /** Without the members that are undefined. */
 const defined = <A extends object>(object: A): Defined<A> => {
@@ -163,6 +166,10 @@ const mergedList = (
   isDeep: boolean
 ): ReadonlyArray<unknown> => {
   const keyOf = (entry: unknown) => (isFields(entry) ? entry[key] : undefined)
+  // The usual container alone needs no table of keys.
+  if (isDeep && under.length === 1 && over.length === 1 && keyOf(under[0]) === keyOf(over[0])) {
+    return [merged(under[0] as object, over[0] as object)]
+  }
   const rest = new Map(under.map((entry) => [keyOf(entry), entry]))
   const first = over.map((entry) => {
     const below = rest.get(keyOf(entry))

@@ -69,8 +69,7 @@ export const childrenOf = (app: WebApp, cached: Cached) => {
   const rollout = rolloutOf(app, cached)
   const { container, existing, isClaimable, jobs, obstacle, rollback, scaling } = rollout
   const selector = selectorOf(app, existing)
-  const podLabels = { ...existing?.spec?.template.metadata?.labels, ...rollout.specTemplate.metadata?.labels }
-  const otherBudget = Disruption.selecting(cached.budgets, podLabels)
+  const otherBudget = otherBudgetOf(cached.budgets, rollout)
   return {
     container,
     existing,
@@ -93,6 +92,16 @@ export const childrenOf = (app: WebApp, cached: Cached) => {
       ...JobPlan.childrenOf(jobs, app, rollout.specDeployment, container)
     }
   }
+}
+
+/** The first of these budgets that selects the pods. */
+const otherBudgetOf = (
+  budgets: Cached["budgets"],
+  { existing, specTemplate }: Rollout
+): PodDisruptionBudget | undefined => {
+  if (budgets.length === 0) return undefined
+  const podLabels = { ...existing?.spec?.template.metadata?.labels, ...specTemplate.metadata?.labels }
+  return Disruption.selecting(budgets, podLabels)
 }
 
 /** The existing Deployment with the name of the WebApp, as far as the WebApp may have it. */

@@ -109,7 +109,7 @@ export const controller = Controller.make("webapp", {
         autoscalers,
         budgets,
         config,
-        jobs: yield* jobsOf(app),
+        jobs: (yield* Cache.byOwner(Job, app)).items.filter((job) => controllerOf(job)?.uid === app.metadata.uid),
         revisions: app.spec.rollback === "Auto" ? (yield* Cache.byOwner(ControllerRevision, app)).items : [],
         pods,
         troubleOf: (container) => podTrouble(pods, container, now)?.message,
@@ -122,7 +122,8 @@ export const controller = Controller.make("webapp", {
       if (existing !== undefined && chosen.rollback.endsUndo) yield* Undo.release(existing)
       yield* HeldTemplate.report(app, desired, existing)
       const { states } = yield* Owned.allSettled(app, children)
-      const failure = failureOf(states)
+      const errors = Object.values(states).flatMap((state) => errorOf(state) ?? [])
+      const failure = errors.find(isFailure)
       // The runtime reports it in the status. A route that is forbidden leaves the report about the pods to this controller.
       if (failure instanceof ApiError.Forbidden && failure !== errorOf(states.route)) return yield* failure
       const held = states.deployment && childOf(states.deployment, existing, obstacle)
@@ -150,9 +151,6 @@ export const controller = Controller.make("webapp", {
     })
 })
 
-/** The Jobs that the WebApp controls. */
-const jobsOf = (app: WebApp) =>
-  Effect.map(Cache.byOwner(Job, app), ({ items }) => items.filter((job) => controllerOf(job)?.uid === app.metadata.uid))
 
 /** The condition JobsComplete. */
 const jobsComplete = (plan: JobPlan.JobPlan, state: Owned.State<Job> | undefined, container: string, now: number) =>
@@ -180,10 +178,8 @@ const errorOf = (state: Owned.State<KubernetesObject> | undefined) =>
   state?._tag === "Failed" ? state.error : undefined
 
 /**
- * The first error of a child, which fails the attempt after the other children were applied. A child of another owner, or of a kind that
- * is not served, fails nothing: the change or removal of that child, or the kind, triggers the WebApp.
+ * Whether an error of a child fails the attempt, after the other children were applied. A child of another owner, or of a kind that is not
+ * served, fails nothing: the change or removal of that child, or the kind, triggers the WebApp.
  */
-const failureOf = (states: { readonly [name: string]: Owned.State<KubernetesObject> | undefined }) =>
-  Object.values(states)
-    .flatMap((state) => errorOf(state) ?? [])
-    .find((error) => !(error instanceof Owned.NotOwned || error instanceof Owned.NotServed))
+const isFailure = (error: Owned.Refused): boolean =>
+  !(error instanceof Owned.NotOwned || error instanceof Owned.NotServed)

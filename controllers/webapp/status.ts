@@ -332,6 +332,8 @@ const firstOf = <A, B>(values: ReadonlyArray<A>, find: (value: A) => B | undefin
 }
 
 const newestOf = (pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> => {
+  // Every reconcile runs it.
+  if (pods.length === 0) return pods
   const revisionOf = (pod: Pod) => pod.metadata.labels?.["pod-template-hash"]
   const newest = pods
     .map(({ metadata }) => metadata.creationTimestamp)

@@ -59,7 +59,15 @@ export interface InformerOptions {
   readonly optional?: boolean | undefined
 }
 
-/** Reads of the local copy. */
+/** The fiber that reads. */
+export interface Reader {
+  readonly currentContext: Context.Context<never>
+}
+
+/**
+ * Reads of the local copy. An effect that already has its fiber can pass it as `reader`, which saves an operation: a reconcile reads the
+ * cache several times.
+ */
 export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
   Cache,
   {
@@ -75,7 +83,8 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
      */
     readonly get: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
-      key: ObjectKey
+      key: ObjectKey,
+      reader?: Reader
     ) => Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject>
     /**
      * Returns the objects that match, in no particular order. If controllers own a kind and do not watch it, `list` omits objects that
@@ -83,7 +92,8 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
      */
     readonly list: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
-      filter?: Filter
+      filter?: Filter,
+      reader?: Reader
     ) => Effect.Effect<List<A>>
     /**
      * Returns the objects whose ownerReferences contain the UID of `owner`, as a controller or not. A namespaced owner has dependents
@@ -91,12 +101,14 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
      */
     readonly byOwner: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
-      owner: KubernetesObject
+      owner: KubernetesObject,
+      reader?: Reader
     ) => Effect.Effect<List<A>>
     /** The same for several kinds in one operation, and without decoding. Every reconcile with a set of children reads them. */
     readonly dependents: (
       owner: KubernetesObject,
-      resources: ReadonlyArray<Resource.Any>
+      resources: ReadonlyArray<Resource.Any>,
+      reader?: Reader
     ) => Effect.Effect<ReadonlyArray<Dependent>>
     readonly informers: () => ReadonlyArray<Informer.Informer>
     /** Waits until every informer declared so far has synced. An optional kind that the API server does not serve counts as synced. */
@@ -123,8 +135,14 @@ const listerWatcherOf =
   })
 
 /** The record of the reconcile of a fiber. `Context.get` would allocate at each read. */
-const ledgerOf = ({ currentContext }: { readonly currentContext: Context.Context<never> }): Ledger | undefined =>
-  currentContext.unsafeMap.get(Exchanges.key)
+const ledgerOf = ({ currentContext }: Reader): Ledger | undefined => currentContext.unsafeMap.get(Exchanges.key)
+
+/** Reads in this fiber, or in the fiber that runs the effect. */
+const reading = <A, E>(
+  reader: Reader | undefined,
+  read: (ledger: Ledger | undefined) => Effect.Effect<A, E>
+): Effect.Effect<A, E> =>
+  reader === undefined ? Effect.withFiberRuntime((fiber) => read(ledgerOf(fiber))) : read(ledgerOf(reader))
 
 /**
  * A cache over the Client of the context. Its informers are fibers of the scope.
@@ -254,9 +272,14 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     return [...new Map([...partial, ...whole].map((object) => [keyString(object.metadata), object])).values()]
   }
 
-  /** The objects of a kind with this owner. */
+  /** The objects of a kind with this owner. Every reconcile with a set of children reads each kind of `owns`. */
   const owned = (ledger: Ledger | undefined, resource: Resource.Any, owner: KubernetesObject) => {
-    const found = together(resource, stores(resource), (store) => store.byOwner(owner))
+    const from = stores(resource)
+    const [only] = from
+    const found =
+      only !== undefined && from.length === 1
+        ? only.byOwner(owner)
+        : together(resource, from, (store) => store.byOwner(owner))
     ledger?.read("byOwner", resource, owner, found)
     return found
   }
@@ -271,8 +294,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
 
   return Cache.of({
     informer,
-    get: (resource, key) =>
-      Effect.withFiberRuntime((fiber) => {
+    get: (resource, key, reader) =>
+      reading(reader, (ledger) => {
         mustFollow(resource, key.namespace)
         if (resource.namespaced && key.namespace === undefined) {
           const kind = Resource.nameOf(resource)
@@ -286,17 +309,20 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         for (let at = 1; at < found.length; at++) {
           if (object === undefined || Transform.isPartial(resource, object)) object = found[at]?.get(text) ?? object
         }
-        ledgerOf(fiber)?.read("get", resource, text, object)
+        ledger?.read("get", resource, text, object)
         if (object !== undefined && Transform.isPartial(resource, object)) {
           return Effect.catchTag(Effect.asSome(client.get(resource, key)), "NotFound", () => Effect.succeedNone)
         }
-        return object === undefined ? Effect.succeedNone : Either.map(resource.decode(object), Option.some)
+        if (object === undefined) return Effect.succeedNone
+        const decoded = resource.decode(object)
+        // An Either as an Effect takes two operations.
+        return Either.isRight(decoded) ? Effect.succeed(Option.some(decoded.right)) : Effect.fail(decoded.left)
       }),
-    list: (resource, filter) =>
-      Effect.withFiberRuntime((fiber) => {
+    list: (resource, filter, reader) =>
+      reading(reader, (ledger) => {
         mustFollow(resource, filter?.namespace)
         const all = together(resource, stores(resource, filter?.index?.name), (store) => store.list(filter))
-        ledgerOf(fiber)?.read("list", resource, filter, all)
+        ledger?.read("list", resource, filter, all)
         const whole = all.filter((object) => !Transform.isPartial(resource, object))
         const listed = Decoding.all(resource, whole)
         const name = Resource.nameOf(resource)
@@ -309,11 +335,10 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
           listed
         )
       }),
-    byOwner: (resource, owner) =>
-      Effect.withFiberRuntime((fiber) => Decoding.all(resource, owned(ledgerOf(fiber), resource, owner))),
-    dependents: (owner, resources) =>
-      Effect.withFiberRuntime((fiber) => {
-        const ledger = ledgerOf(fiber)
+    byOwner: (resource, owner, reader) =>
+      reading(reader, (ledger) => Decoding.all(resource, owned(ledger, resource, owner))),
+    dependents: (owner, resources, reader) =>
+      reading(reader, (ledger) => {
         const dependents: Array<Dependent> = []
         for (const resource of resources) {
           for (const object of owned(ledger, resource, owner)) dependents.push({ resource, object })
@@ -342,8 +367,10 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
 export const layer = (options?: Options): Layer.Layer<Cache, never, Client.Client> => Layer.scoped(Cache, make(options))
 
 /** One Effect operation, where the tag and `flatMap` need three: a reconcile reads the cache several times. */
-const using = <A, E>(use: (cache: Context.Tag.Service<Cache>) => Effect.Effect<A, E>): Effect.Effect<A, E, Cache> =>
-  Effect.withFiberRuntime((fiber) => use(Context.get(fiber.currentContext as Context.Context<Cache>, Cache)))
+const using = <A, E>(
+  use: (cache: Context.Tag.Service<Cache>, reader: Reader) => Effect.Effect<A, E>
+): Effect.Effect<A, E, Cache> =>
+  Effect.withFiberRuntime((fiber) => use(Context.get(fiber.currentContext as Context.Context<Cache>, Cache), fiber))
 
 /**
  * {@link Cache} `informer`.
@@ -368,7 +395,7 @@ export const get = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
   key: ObjectKey
 ): Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject, Cache> =>
-  using((cache) => cache.get(resource, key))
+  using((cache, reader) => cache.get(resource, key, reader))
 
 /**
  * {@link Cache} `list`.
@@ -382,7 +409,7 @@ export const get = <A extends KubernetesObject>(
 export const list = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
   filter?: Filter
-): Effect.Effect<List<A>, never, Cache> => using((cache) => cache.list(resource, filter))
+): Effect.Effect<List<A>, never, Cache> => using((cache, reader) => cache.list(resource, filter, reader))
 
 /**
  * {@link Cache} `byOwner`.
@@ -397,14 +424,4 @@ export const list = <A extends KubernetesObject>(
 export const byOwner = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
   owner: KubernetesObject
-): Effect.Effect<List<A>, never, Cache> => using((cache) => cache.byOwner(resource, owner))
-
-/**
- * {@link Cache} `dependents`.
- *
- * @internal
- */
-export const dependents = (
-  owner: KubernetesObject,
-  resources: ReadonlyArray<Resource.Any>
-): Effect.Effect<ReadonlyArray<Dependent>, never, Cache> => using((cache) => cache.dependents(owner, resources))
+): Effect.Effect<List<A>, never, Cache> => using((cache, reader) => cache.byOwner(resource, owner, reader))

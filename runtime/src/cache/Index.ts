@@ -29,7 +29,8 @@ export interface Index {
   readonly size: () => number
 }
 
-const nothing: ReadonlyArray<string> = []
+/** The keys of a value that no object has. */
+export const nothing: ReadonlyArray<string> = []
 
 const equal = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): boolean => {
   if (a === b) return true

@@ -55,6 +55,8 @@ export interface Table extends Store {
   readonly addIndex: (definition: Index.Definition) => void
 }
 
+const none: ReadonlyArray<KubernetesObject> = []
+
 const matches = (wanted: Labels, object: KubernetesObject): boolean => {
   const labels = object.metadata.labels
   for (const name in wanted) if (labels?.[name] !== wanted[name]) return false
@@ -81,7 +83,8 @@ export const make = (indexes: ReadonlyArray<Index.Definition> = []): Table => {
     table.set(definition.name, added)
     all = [...table.values()]
   }
-  const pick = (keys: Iterable<string>): Array<KubernetesObject> => {
+  const pick = (keys: Iterable<string>): ReadonlyArray<KubernetesObject> => {
+    if (keys === Index.nothing) return none
     const picked: Array<KubernetesObject> = []
     for (const key of keys) {
       const object = objects.get(key)

@@ -104,7 +104,7 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
     const unserved = memory.unserved().size === 0 ? undefined : NotServed.of(memory, owner, kind)
     if (unserved !== undefined) return Effect.fail(unserved)
     const place = `${Resource.identityOf(kind)} ${keyString(key)}`
-    return Effect.flatMap(Context.get(services, Cache.Cache).get(kind, key), (held) => {
+    return Effect.flatMap(Context.get(services, Cache.Cache).get(kind, key, fiber), (held) => {
       const cached = Option.getOrUndefined(held)
       const intent = Intent.of(owner, resource, key, Intent.encoded(kind, desired), cached)
       const aim = { owner, kind, intent, key, place, options, tracing }

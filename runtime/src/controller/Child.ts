@@ -42,7 +42,7 @@ export type Needs = Reconciliation | Client.Client | Cache.Cache | EventRecorder
 /** The errors of applying a child. */
 type Failure = Effect.Effect.Error<ReturnType<typeof Apply.apply>>
 
-/** The result of applying a child. */
+/** The result for a child that may have to wait. */
 interface Outcome<out A> {
   /** The child, if it exists. */
   readonly object: A | undefined
@@ -58,8 +58,8 @@ export interface Child<out A extends KubernetesObject = KubernetesObject> {
   readonly after: ReadonlyArray<Child>
   /** The other kinds of which it may replace a child; undefined for all. */
   readonly replaces?: ReadonlyArray<Resource.Any> | undefined
-  /** Applies the child. */
-  readonly apply: (owner: KubernetesObject) => Effect.Effect<Outcome<A>, Failure, Needs>
+  /** Applies the child, and returns its current state. */
+  readonly apply: (owner: KubernetesObject) => Effect.Effect<A, Failure, Needs>
   /** The same, unless that creates or changes what has to wait. Then it returns the child as it is, if it exists. */
   readonly hold: (owner: KubernetesObject) => Effect.Effect<Outcome<A>, Failure, Needs>
   /** Whether an object of this child has reached its spec. */
@@ -90,16 +90,13 @@ export const of = <A extends KubernetesObject, D extends Intent.Intended>(
   desired: D,
   { after = [], ready, replaces, waits = "Creation", ...options }: Options<A> = {}
 ): Child<A> => {
-  const { name, namespace } = desired.metadata
-  const metadata = { ...(name !== undefined && { name }), ...(namespace !== undefined && { namespace }) }
   const whole = (owner: KubernetesObject): D => {
     if (after.length === 0) return desired
     const places = after.map((child) => placeOf(child.kind, keyOf(owner, child))).sort()
     const annotations = { ...desired.metadata.annotations, [afterAnnotation]: places.join(",") }
     return { ...desired, metadata: { ...desired.metadata, annotations } }
   }
-  const apply = (owner: KubernetesObject) =>
-    Effect.map(Apply.apply(owner, kind, whole(owner), options), (object) => ({ object, isHeld: false }))
+  const apply = (owner: KubernetesObject) => Apply.apply(owner, kind, whole(owner), options)
   const hold: Child<A>["hold"] = (owner) =>
     Effect.gen(function* () {
       const key = Intent.keyOf(owner, kind, desired)
@@ -108,11 +105,12 @@ export const of = <A extends KubernetesObject, D extends Intent.Intended>(
       const { resource } = yield* Reconciliation
       const intent = Intent.of(owner, resource, key, Intent.encoded(kind, whole(owner)), cached)
       const isSame = Intent.hashOf(intent) === Intent.hashOf(cached)
-      return waits === "Creation" || isSame ? yield* apply(owner) : { object: cached, isHeld: true }
+      const isHeld = waits === "Change" && !isSame
+      return { object: isHeld ? cached : yield* apply(owner), isHeld }
     })
   // The object comes from `apply` or `hold`.
   const readiness = (object: KubernetesObject) => readinessOf(kind, object as A, ready)
-  return { kind, metadata, after, replaces, apply, hold, readiness }
+  return { kind, metadata: desired.metadata, after, replaces, apply, hold, readiness }
 }
 
 /**
@@ -128,11 +126,10 @@ export const of = <A extends KubernetesObject, D extends Intent.Intended>(
  * ```
  */
 export const keep = <A extends KubernetesObject>(kind: Resource.Resource<A, never>, object: A): Child<A> => {
-  const present = Effect.succeed({ object, isHeld: false })
-  const { name, namespace } = object.metadata
-  const metadata = { name, ...(namespace !== undefined && { namespace }) }
+  const present = Effect.succeed(object)
+  const held = Effect.succeed({ object, isHeld: false })
   const readiness = (child: KubernetesObject) => Readiness.of(kind, child)
-  return { kind, metadata, after: [], apply: () => present, hold: () => present, readiness }
+  return { kind, metadata: object.metadata, after: [], apply: () => present, hold: () => held, readiness }
 }
 
 const readinessOf = <A extends KubernetesObject>(

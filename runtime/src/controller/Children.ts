@@ -155,7 +155,7 @@ export const allSettled = <const C extends Desired>(
   Effect.suspend((): Effect.Effect<Children<C>, Failure | TerminalError, Child.Needs> => {
     const list = Object.values(children).filter((child) => child !== undefined)
     const places = new Map(list.map((child) => [Child.placeOf(child.kind, Child.keyOf(owner, child)), child]))
-    const mistake = mistakeIn(list, new Set(places.values()))
+    const mistake = mistakeIn(list, places)
     if (mistake !== undefined) return Effect.fail(new TerminalError({ message: mistake }))
     const states = new Map<Child.Child, State<KubernetesObject>>()
     const found = (child: Child.Child | undefined) => child && states.get(child)
@@ -164,34 +164,67 @@ export const allSettled = <const C extends Desired>(
       const all = Array.isArray(children) ? children.map(found) : Record.map(children as Struct, found)
       return { states: all, removed } as object as Children<C>
     }
-    return Effect.flatMap(settle(owner, ordered(list), states), (isWhole) => {
-      if (isWhole) return Effect.map(prune(owner, places), formed)
+    return settle(owner, ordered(list), states, (isWhole) => {
+      if (isWhole) return prune(owner, places, nothing, formed)
       const pending = list.filter((child) => states.get(child)?._tag !== "Applied")
       return pending.some(({ replaces }) => replaces === undefined)
         ? Effect.succeed(formed([]))
-        : Effect.map(prune(owner, places, replacedBy(pending)), formed)
+        : prune(owner, places, replacedBy(pending), formed)
     })
   })
+
+const nothing: ReadonlySet<string> = new Set()
 
 /** The names of the kinds of which these children may replace a child. */
 const replacedBy = (children: ReadonlyArray<Child.Child>): ReadonlySet<string> =>
   new Set(children.flatMap(({ kind, replaces = [] }) => [kind, ...replaces].map(Resource.nameOf)))
 
-/** Applies the children from the index on, and records their states. Returns whether each is applied. Every no-op reconcile runs it. */
-const settle = (
+/**
+ * Applies the children from the index on, and records their states. Then it continues with whether each is applied. Every no-op
+ * reconcile runs it.
+ */
+const settle = <B>(
   owner: KubernetesObject,
   children: ReadonlyArray<Child.Child>,
   states: Map<Child.Child, State<KubernetesObject>>,
+  end: (isWhole: boolean) => Effect.Effect<B, Failure | TerminalError, Child.Needs>,
   from = 0
-): Effect.Effect<boolean, Failure, Child.Needs> => {
+): Effect.Effect<B, Failure | TerminalError, Child.Needs> => {
   const child = children[from]
-  if (child === undefined) return Effect.succeed(children.every((each) => states.get(each)?._tag === "Applied"))
-  const waitsFor = child.after.length === 0 ? [] : child.after.filter((other) => !isReady(states.get(other)))
-  return Effect.flatMap(stateOf(owner, child, waitsFor.map(nameOf)), (state) => {
+  if (child === undefined) return end(children.every((each) => states.get(each)?._tag === "Applied"))
+  const waitsFor = child.after.filter((other) => !isReady(states.get(other))).map(nameOf)
+  const name = nameOf(child)
+  const next = (state: State<KubernetesObject>) => {
     states.set(child, state)
-    return settle(owner, children, states, from + 1)
+    return settle(owner, children, states, end, from + 1)
+  }
+  const onFailure = (error: Effect.Effect.Error<ReturnType<typeof child.apply>>) =>
+    isRefused(error) ? next({ _tag: "Failed", child: name, error }) : Effect.fail(error)
+  if (waitsFor.length === 0) {
+    return Effect.matchEffect(child.apply(owner), {
+      onFailure,
+      onSuccess: (object) => next(appliedOf(child, name, object))
+    })
+  }
+  return Effect.matchEffect(child.hold(owner), {
+    onFailure,
+    onSuccess: ({ isHeld, object }) =>
+      next(
+        isHeld || object === undefined
+          ? { _tag: "Waiting", child: name, object, waitsFor }
+          : appliedOf(child, name, object)
+      )
   })
 }
+
+const appliedOf = <A extends KubernetesObject>(child: Child.Child, name: string, object: A): Applied<A> => ({
+  _tag: "Applied",
+  child: name,
+  object,
+  get readiness() {
+    return child.readiness(object)
+  }
+})
 
 /**
  * Removes all children that this controller applied for this owner, as {@link all} with an empty list. Returns `Result.done` when they
@@ -216,7 +249,7 @@ export const removeAll = (
 ): Effect.Effect<Result.Result, Removal.Failure, Reconciliation | Client.Client | Cache.Cache> =>
   isOrphaning(owner)
     ? Effect.succeed(Result.done)
-    : Effect.map(prune(owner, new Map()), (removed) =>
+    : prune(owner, new Map(), nothing, (removed) =>
         // The deletion of each child triggers the next run.
         removed.every(({ isGone }) => isGone) ? Result.done : Result.requeueAfter("1 minute")
       )
@@ -280,11 +313,16 @@ const isReady = (state: State<KubernetesObject> | undefined): boolean =>
 /**
  * Why a list cannot be applied.
  *
- * @param distinct the children with different places
+ * @param places the children with different places
  */
-const mistakeIn = (children: ReadonlyArray<Child.Child>, distinct: ReadonlySet<Child.Child>): string | undefined => {
+const mistakeIn = (
+  children: ReadonlyArray<Child.Child>,
+  places: ReadonlyMap<string, Child.Child>
+): string | undefined => {
+  const distinct = places.size === children.length ? undefined : new Set(places.values())
   for (const child of children) {
-    if (!distinct.has(child)) return `${nameOf(child)} is twice in a list of children (remove one, or rename one)`
+    if (distinct?.has(child) === false)
+      return `${nameOf(child)} is twice in a list of children (remove one, or rename one)`
     const other = child.after.find((each) => !children.includes(each))
     if (other !== undefined) {
       return `${nameOf(child)} waits for ${nameOf(other)}, which is not in the list of children (add it to the list)`
@@ -315,31 +353,6 @@ const isRefused = (error: unknown): error is Refused =>
   Refusal.isDenied(error) ||
   Refusal.isMistyped(error)
 
-const stateOf = (
-  owner: KubernetesObject,
-  child: Child.Child,
-  waitsFor: ReadonlyArray<string>
-): Effect.Effect<State<KubernetesObject>, Failure, Child.Needs> => {
-  const name = nameOf(child)
-  return Effect.matchEffect(waitsFor.length === 0 ? child.apply(owner) : child.hold(owner), {
-    onFailure: (error): Effect.Effect<State<KubernetesObject>, Failure> =>
-      isRefused(error) ? Effect.succeed({ _tag: "Failed", child: name, error }) : Effect.fail(error),
-    onSuccess: ({ isHeld, object }) =>
-      Effect.succeed<State<KubernetesObject>>(
-        isHeld || object === undefined
-          ? { _tag: "Waiting", child: name, object, waitsFor }
-          : {
-              _tag: "Applied",
-              child: name,
-              object,
-              get readiness() {
-                return child.readiness(object)
-              }
-            }
-      )
-  })
-}
-
 /** A child that is no longer desired. */
 interface Superfluous {
   readonly kind: Resource.Any
@@ -350,18 +363,20 @@ interface Superfluous {
 }
 
 /**
- * Deletes the children at other places. A child that another one needs is deleted after that.
+ * Deletes the children at other places. A child that another one needs is deleted after that. Returns the result for the removed ones.
  *
  * @param kept the names of the kinds whose children stay, with the children that these need
  */
-const prune = (
+const prune = <B>(
   owner: KubernetesObject,
   desired: ReadonlyMap<string, Child.Child>,
-  kept: ReadonlySet<string> = new Set()
-): Effect.Effect<ReadonlyArray<Removed>, Removal.Failure, Reconciliation | Client.Client | Cache.Cache> =>
+  kept: ReadonlySet<string>,
+  resultOf: (removed: ReadonlyArray<Removed>) => B
+): Effect.Effect<B, Removal.Failure, Reconciliation | Client.Client | Cache.Cache> =>
   Effect.withFiberRuntime((fiber) => {
-    const { memory, owns } = Context.get(fiber.currentContext as Context.Context<Reconciliation>, Reconciliation)
-    return Effect.flatMap(Cache.dependents(owner, owns), (dependents) => {
+    const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
+    const { memory, owns } = Context.get(services, Reconciliation)
+    return Effect.flatMap(Context.get(services, Cache.Cache).dependents(owner, owns, fiber), (dependents) => {
       const found: Array<Superfluous> = []
       for (const { object, resource: kind } of dependents) {
         const { annotations = {}, uid } = object.metadata
@@ -372,7 +387,9 @@ const prune = (
         found.push({ kind, object, place, needs })
       }
       const superfluous = kept.size === 0 ? found : without(found, kept)
-      return superfluous.length === 0 ? Effect.succeed([]) : removeInOrder(owner, superfluous)
+      return superfluous.length === 0
+        ? Effect.succeed(resultOf([]))
+        : Effect.map(removeInOrder(owner, superfluous), resultOf)
     })
   })
 

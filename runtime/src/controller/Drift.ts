@@ -70,7 +70,9 @@ const collect = (want: Json, have: Json | undefined, path: string, into: Array<D
     if (isRecord(have)) {
       for (const key in want) {
         const value = want[key]
-        if (value !== undefined) collect(value, fieldOf(have, key), path === "" ? key : `${path}.${key}`, into)
+        const stored = fieldOf(have, key)
+        // Most fields are the same, and need no path.
+        if (value !== undefined && value !== stored) collect(value, stored, path === "" ? key : `${path}.${key}`, into)
       }
       return
     }
@@ -163,6 +165,8 @@ const mergeKey = (item: Json): string | undefined => {
   return key === undefined ? undefined : String(key)
 }
 
+const none: ReadonlyArray<ForeignField> = []
+
 /** The values of an item by which another one may have its key. */
 const keysOf = (item: Json): ReadonlyArray<string> =>
   isRecord(item)
@@ -227,17 +231,18 @@ export const foreignFields = (
         const keys = keysOf(item)
         return keys.length === 0 ? isAt(undefined) : keys.some(isAt)
       }
+      // Every no-op reconcile runs it.
+      if (value.every(isIntended)) return none
       const foreign = [...value.entries()].filter(([place, item]) => !isIntended(item, place))
-      if (foreign.length === 0) return []
       const { path, pointer } = placeOf(object, steps)
       return foreign
         .map(([index, item]) => ({ path: `${path}[${label(item, index)}]`, pointer: `${pointer}/${index}` }))
         .reverse()
     }
-    if (!isRecord(value)) return []
+    if (!isRecord(value)) return none
     const intended = isRecord(wanted) ? wanted : {}
     const foreign = Object.keys(value).filter((key) => fieldOf(intended, key) === undefined)
-    if (foreign.length === 0) return []
+    if (foreign.length === 0) return none
     const { path, pointer } = placeOf(object, steps)
     return foreign.map((key) => ({
       path: `${path}.${Text.clip(key, Text.longestName)}`,

@@ -105,7 +105,7 @@ export const set = (object: KubernetesObject, desired: object, { conditionTypes 
     const { resource, memory } = reconciliation
     const intent = shortened(concealed(Drift.json(desired), Context.get(fiber.currentContext, Exchanges)))
     if (conditionsOf(intent).some(({ type }) => kstatus.includes(type))) reconciliation.hasConditions = true
-    return Effect.flatMap(Context.get(services, Cache.Cache).get(resource, keyOf(object)), (found) => {
+    return Effect.flatMap(Context.get(services, Cache.Cache).get(resource, keyOf(object), fiber), (found) => {
       // The cache shows own writes at once, so a second update in one reconcile is compared with the first.
       const current = Option.getOrElse(same(found, object), () => object)
       const now = () => Context.get(fiber.currentDefaultServices, Clock.Clock).unsafeCurrentTimeMillis()
@@ -367,16 +367,10 @@ const datedConditions = (
   const former = conditionsOf(before)
   const observed = generation === undefined ? {} : { observedGeneration: generation }
   const time = Time.seconds(now())
-  const dated = entries.flatMap((entry) =>
-    isDated(entry)
-      ? [entry]
-      : Condition.set(
-          former.filter(({ type }) => type === entry.type),
-          { ...observed, ...entry },
-          time
-        )
+  const dated = entries.map((entry) =>
+    isDated(entry) ? entry : Condition.dated({ ...observed, ...entry }, Condition.find(former, entry.type), time)
   )
-  return { conditions: dated.map((condition): Drift.Json => ({ ...condition })) }
+  return { conditions: dated.map(Drift.json) }
 }
 
 const foreignConditions = (
@@ -384,14 +378,16 @@ const foreignConditions = (
   desired: Drift.Fields,
   types: ReadonlyArray<string>
 ): ReadonlyArray<Condition.Condition> => {
-  const ours = new Set([...kstatus, ...types, ...conditionsOf(desired).map(({ type }) => type)])
-  return conditionsOf(status).filter(({ type }) => !ours.has(type))
+  const ours = conditionsOf(desired)
+  return conditionsOf(status).filter(
+    ({ type }) => !kstatus.includes(type) && !types.includes(type) && Condition.find(ours, type) === undefined
+  )
 }
 
 const mergedConditions = (desired: Drift.Fields, foreign: ReadonlyArray<Condition.Condition>): Drift.Fields =>
   desired.conditions === undefined && foreign.length === 0
     ? {}
-    : { conditions: [...conditionsOf(desired), ...foreign].map((condition): Drift.Json => ({ ...condition })) }
+    : { conditions: [...conditionsOf(desired), ...foreign].map(Drift.json) }
 
 /**
  * The part of a status that the controller owns: the fields of the schema and the desired fields. All entries of a map belong to the
@@ -401,14 +397,16 @@ const declared = (schema: StructuralSchema | undefined, stored: Drift.Fields, wa
   const { additionalProperties: values, properties = {} } = schema ?? {}
   const isUnsaid = schema?.properties === undefined && values === undefined
   if (isUnsaid || schema?.["x-kubernetes-preserve-unknown-fields"] === true) return stored
-  return Object.fromEntries(
-    Object.entries(stored).flatMap(([name, value]) => {
-      const property = Object.hasOwn(properties, name) ? properties[name] : values
-      const want = wanted[name]
-      if (property === undefined && want === undefined) return []
-      return [[name, Drift.isRecord(value) && Drift.isRecord(want) ? declared(property, value, want) : value] as const]
-    })
-  )
+  // Without a prototype: users choose the keys of maps, and `__proto__` must be an ordinary key.
+  const fields: { [name: string]: Drift.Json | undefined } = Object.create(null)
+  for (const name in stored) {
+    const value = stored[name]
+    const property = Object.hasOwn(properties, name) ? properties[name] : values
+    const want = wanted[name]
+    if (property === undefined && want === undefined) continue
+    fields[name] = Drift.isRecord(value) && Drift.isRecord(want) ? declared(property, value, want) : value
+  }
+  return fields
 }
 
 /** The fields of the status that a patch changes, by path. */

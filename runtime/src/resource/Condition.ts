@@ -142,20 +142,30 @@ export const set = (
 
 const isMany = (drafts: Draft | ReadonlyArray<Draft>): drafts is ReadonlyArray<Draft> => Array.isArray(drafts)
 
-const setOne = (conditions: ReadonlyArray<Condition>, draft: Draft, now: string): ReadonlyArray<Condition> => {
-  const at = conditions.findIndex(({ type }) => type === draft.type)
-  const former = conditions[at]
-  if (former === undefined) return [...conditions, { ...draft, lastTransitionTime: now }]
+/**
+ * The condition of a draft: `former` itself without a change.
+ *
+ * @internal
+ */
+export const dated = (draft: Draft, former: Condition | undefined, now: string): Condition => {
+  const isSame = former?.status === draft.status
   if (
-    former.status === draft.status &&
+    isSame &&
     former.reason === draft.reason &&
     former.message === draft.message &&
     former.observedGeneration === draft.observedGeneration
   ) {
-    return conditions
+    return former
   }
-  const lastTransitionTime = former.status === draft.status ? former.lastTransitionTime : now
-  return conditions.with(at, { ...draft, lastTransitionTime })
+  return { ...draft, lastTransitionTime: isSame ? former.lastTransitionTime : now }
+}
+
+const setOne = (conditions: ReadonlyArray<Condition>, draft: Draft, now: string): ReadonlyArray<Condition> => {
+  const at = conditions.findIndex(({ type }) => type === draft.type)
+  const former = conditions[at]
+  const next = dated(draft, former, now)
+  if (former === undefined) return [...conditions, next]
+  return next === former ? conditions : conditions.with(at, next)
 }
 
 /**

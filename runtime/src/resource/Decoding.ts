@@ -22,11 +22,14 @@ const isNew = ({ resourceVersion, uid }: KubernetesObject["metadata"]): boolean 
   return true
 }
 
+const nothing: Effect.Effect<Decoded<never>> = Effect.succeed({ items: [], invalid: [] })
+
 /** Decodes each object. Logs a warning for each invalid one, once per version. */
 export const all = <A extends KubernetesObject>(
   resource: Resource<A, never>,
   objects: ReadonlyArray<KubernetesObject>
 ): Effect.Effect<Decoded<A>> => {
+  if (objects.length === 0) return nothing
   const items: Array<A> = []
   const invalid: Array<InvalidObject> = []
   const warnings: Array<string> = []

@@ -5,14 +5,9 @@
  * URL.
  * `POST /change` changes the image of one WebApp. It responds when the manager has applied the Deployment, with the milliseconds.
  */
-import * as Intent from "@homeostat/runtime/controller/Intent"
-import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
-import type { Desired, KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
-import type * as Resource from "@homeostat/runtime/resource/Resource"
-import { Either } from "effect"
-import { defaultContainer, desiredDeployment, desiredService } from "../../../controllers/webapp/children.ts"
-import { observe } from "../../../controllers/webapp/status.ts"
-import { WebApp } from "../../../controllers/webapp/WebApp.ts"
+import type { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
+import { controller } from "@homeostat/webapp"
+import * as Converged from "../scale/Converged.ts"
 
 const count = Number(process.argv[2])
 const time = "2026-11-20T09:00:00Z"
@@ -48,8 +43,7 @@ const stored = (number: number, letter: string, fields: object) => ({
   }
 })
 
-const intended = <A extends KubernetesObject>(app: WebApp, kind: Resource.Resource<A, never>, desired: Desired<A>) =>
-  Intent.of(app, WebApp, Intent.keyOf(app, kind, desired), desired as never, undefined) as Desired<A>
+const now = Date.parse(time)
 
 const make = (number: number) => {
   const wire = merged(
@@ -57,61 +51,37 @@ const make = (number: number) => {
       apiVersion: "apps.kubedojo.io/v1beta1",
       kind: "WebApp",
       metadata: { name: `app-${String(number).padStart(6, "0")}`, namespace: "bench" },
-      spec: { image: "registry.example.com/team/app:1.27.3", replicas: 2, port: 8080 }
+      spec: { image: "registry.example.com/team/app:1.27.3", replicas: 1, port: 8080 }
     },
     stored(number, "a", { "f:image": {}, "f:port": {}, "f:replicas": {} })
   )
-  const app = Either.getOrThrow(WebApp.decode(wire as never))
-  const deployment = merged(
-    {
-      apiVersion: "apps/v1",
-      kind: "Deployment",
-      ...intended(app, Deployment as never, desiredDeployment(app) as never)
-    },
-    {
-      ...stored(number, "d", { "f:replicas": {}, "f:selector": {}, "f:template": { "f:metadata": {}, "f:spec": {} } }),
-      status: {
-        availableReplicas: 2,
-        conditions: [{ type: "Available", status: "True", reason: "MinimumReplicasAvailable", message: "available" }],
-        observedGeneration: 1,
-        readyReplicas: 2,
-        replicas: 2,
-        updatedReplicas: 2
-      }
+  const app = Converged.decoded(wire as never)
+  const children = Converged.childrenOf(app, now)
+  const deployment = merged(children.deployment, {
+    ...stored(number, "d", { "f:replicas": {}, "f:selector": {}, "f:template": { "f:metadata": {}, "f:spec": {} } }),
+    status: {
+      availableReplicas: 1,
+      conditions: [{ type: "Available", status: "True", reason: "MinimumReplicasAvailable", message: "available" }],
+      observedGeneration: 1,
+      readyReplicas: 1,
+      replicas: 1,
+      updatedReplicas: 1
     }
-  ) as unknown as Deployment
-  const service = merged(
-    {
-      apiVersion: "v1",
-      kind: "Service",
-      ...intended(app, Service as never, desiredService(app, deployment) as never)
-    },
-    {
-      ...stored(number, "5", { "f:ports": {}, "f:selector": {}, "f:type": {} }),
-      spec: { clusterIP: `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`, sessionAffinity: "None" }
-    }
-  ) as unknown as Service
-  const status = observe(app, {
-    deployment: { object: deployment },
-    service: { object: service },
-    pods: [],
-    scaling: { by: "Spec", replicas: app.spec.replicas, isWanted: false },
-    container: defaultContainer,
-    now: Date.parse(time)
-  })
-  // The conditions as an API server stores them after the first write.
-  const observedGeneration = app.metadata.generation ?? 0
-  const conditions = status.conditions?.map((each) => ({ observedGeneration, ...each, lastTransitionTime: time }))
-  return { app: { ...wire, status: { ...status, conditions } }, deployment, service }
+  }) as unknown as Deployment
+  const service = merged(children.service, {
+    ...stored(number, "5", { "f:ports": {}, "f:selector": {}, "f:type": {} }),
+    spec: { clusterIP: `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`, sessionAffinity: "None" }
+  }) as unknown as Service
+  return { app: { ...wire, status: Converged.statusOf(app, deployment, service, now) }, deployment, service }
 }
 
 const objects = Array.from({ length: count }, (_, number) => make(number))
 const kinds: { readonly [plural: string]: ReadonlyArray<object> } = {
+  // The kinds that the controller follows.
+  ...Object.fromEntries(controller.triggers.map(({ resource }) => [resource.plural, []] as const)),
   webapps: objects.map(({ app }) => app),
   deployments: objects.map(({ deployment }) => deployment),
-  services: objects.map(({ service }) => service),
-  pods: [],
-  horizontalpodautoscalers: []
+  services: objects.map(({ service }) => service)
 }
 const changed = objects[Math.floor(count / 2)]
 if (changed === undefined) throw new Error(`invalid number of WebApps: ${process.argv[2]} (must be 1 or more)`)
