@@ -151,7 +151,6 @@ export const controller = Controller.make("webapp", {
     })
 })
 
-
 /** The condition JobsComplete. */
 const jobsComplete = (plan: JobPlan.JobPlan, state: Owned.State<Job> | undefined, container: string, now: number) =>
   Effect.gen(function* () {
