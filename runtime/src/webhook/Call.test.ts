@@ -122,6 +122,8 @@ const rootOf = ({ root }: Call.Call): Recording.Span => {
   return root
 }
 
+class WeakPassword extends Data.TaggedError("WeakPassword")<{ readonly message: string }> {}
+
 describe("The record of a request", () => {
   const subject = {
     resource: BuiltIn.ConfigMap,
@@ -282,7 +284,7 @@ describe("The record of a request", () => {
     const object = { apiVersion: "v1", kind: "Secret", metadata: { name: "s" }, data: { password: btoa(password) } }
     const answers = [
       () => [Admission.forbidden(`${password} is weak`), Admission.warning(`${password} is short`)],
-      () => Effect.fail(new Error(`no ${password}`)),
+      () => new WeakPassword({ message: `no ${password}` }),
       () => Effect.die(new Error(`no ${password}`))
     ]
     for (const write of answers) {

@@ -36,7 +36,7 @@ import { eventually } from "@homeostat/testkit/Eventually"
 import * as Faults from "@homeostat/testkit/Faults"
 import * as Simulation from "@homeostat/testkit/Simulation"
 import { live } from "@homeostat/testkit/Test"
-import { Context, Effect, Either, Layer, Logger, LogLevel, Schedule, Schema } from "effect"
+import { Context, Data, Effect, Either, Layer, Logger, LogLevel, Schedule, Schema } from "effect"
 import * as Recordings from "../replay/Recordings.ts"
 
 /** The values. Each has this word, also in the encoding of a Secret, so that one search finds them all. */
@@ -87,6 +87,8 @@ const cached = Effect.map(Effect.flatten(Cache.get(BuiltIn.Secret, credentials))
 const fresh = Effect.map(Client.get(BuiltIn.Secret, credentials), ({ data }) => data)
 
 /** The acts of a Vault, by `spec.what`. */
+class LoginFailed extends Data.TaggedError("LoginFailed")<{ readonly message: string }> {}
+
 const acts = {
   "quoted by the API server, in a copy": (vault: Vault) =>
     Effect.flatMap(cached, (data) => Owned.apply(vault, BuiltIn.ConfigMap, page("rejected", text(data, "password")))),
@@ -96,7 +98,8 @@ const acts = {
     Owned.apply(vault, BuiltIn.Secret, { metadata: { name: "rejected" }, stringData: { word: stated } }),
   "quoted by the API server, in a variable": (vault: Vault) =>
     Owned.apply(vault, BuiltIn.Deployment, deployment(vault)),
-  "in an error": () => Effect.flatMap(fresh, (data) => Effect.fail(new Error(`no login as ${text(data, "password")}`))),
+  "in an error": () =>
+    Effect.flatMap(fresh, (data) => new LoginFailed({ message: `no login as ${text(data, "password")}` })),
   "in a permanent error": () =>
     Effect.flatMap(
       fresh,
@@ -126,10 +129,12 @@ const controller = Controller.make("vaults", {
   watches: [Trigger.on(BuiltIn.Secret, { map: () => [] })],
   access: [Access.get(BuiltIn.Secret)],
   retry: Schedule.spaced("1 hour"),
-  reconcile: (vault) => {
-    const { what } = vault.spec
-    return Effect.as(isAct(what) ? acts[what](vault) : Effect.void, Result.done)
-  }
+  reconcile: (vault) =>
+    Effect.gen(function* () {
+      const { what } = vault.spec
+      if (isAct(what)) yield* acts[what](vault)
+      return Result.done
+    })
 })
 
 /** The API server rejects an object, and quotes its values. */
