@@ -31,7 +31,6 @@ export {
   type Failed,
   progress,
   type Refused,
-  type Removed,
   removeAll,
   type State,
   type Waiting
@@ -40,4 +39,5 @@ export { intentAnnotation } from "./Intent.ts"
 export { NotServed } from "./NotServed.ts"
 export { type OwnedKind, of as kind } from "./OwnedKind.ts"
 export { NotOwned, OwnerGone } from "./Ownership.ts"
+export type { Removed } from "./Prune.ts"
 export { remove } from "./Removal.ts"
