@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 const small = 220_000_000
 
 /** The number of worlds between two collections. A collection takes about as long as half a world. */
-const fewest = 5
+const fewest = 15
 
 let worlds = 0
 
